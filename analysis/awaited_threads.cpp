@@ -59,24 +59,30 @@ bool may_own(const Recording& recording, std::uint32_t owner_tid, std::uint32_t 
 // the lock taken again waits again, and its owner is seen again.
 std::uint32_t last_owner_seen(const Recording& recording, const Interval& wait) {
     const auto& seen = recording.lock_sightings;
-    const auto after = std::partition_point(seen.begin(), seen.end(), [&](const LockSighting& sighting) {
-        return sighting.lock < wait.lock || (sighting.lock == wait.lock && sighting.at_ns < wait.end_ns);
-    });
+    const auto after =
+        std::partition_point(seen.begin(), seen.end(), [&](const LockSighting& sighting) {
+            return sighting.lock < wait.lock ||
+                   (sighting.lock == wait.lock && sighting.at_ns < wait.end_ns);
+        });
     if (wait.lock == 0 || after == seen.begin() || (after - 1)->lock != wait.lock) return 0;
     std::uint32_t owner = (after - 1)->owner_tid;
     if (wait.lock < recording.lock_turns.size()) {
         const auto& turns = recording.lock_turns[wait.lock];
-        const auto next = std::partition_point(turns.begin(), turns.end(),
-                                               [&](const LockTurn& turn) { return turn.at_ns < wait.end_ns; });
-        if (next != turns.begin() && (next - 1)->at_ns >= (after - 1)->at_ns) owner = (next - 1)->to_tid;
+        const auto next =
+            std::partition_point(turns.begin(), turns.end(),
+                                 [&](const LockTurn& turn) { return turn.at_ns < wait.end_ns; });
+        if (next != turns.begin() && (next - 1)->at_ns >= (after - 1)->at_ns)
+            owner = (next - 1)->to_tid;
     }
     return may_own(recording, owner, wait.tid) ? owner : 0;
 }
 
 std::uint64_t busy_ns(const Recording& recording, std::uint32_t tid, const Interval& wait) {
     std::uint64_t sum_ns = 0;
-    for (const Interval& interval : intervals_of_thread(recording, tid, {wait.begin_ns, wait.end_ns})) {
-        const bool busy = interval.state == ThreadState::Running || interval.state == ThreadState::Runnable;
+    for (const Interval& interval :
+         intervals_of_thread(recording, tid, {wait.begin_ns, wait.end_ns})) {
+        const bool busy =
+            interval.state == ThreadState::Running || interval.state == ThreadState::Runnable;
         if (busy) sum_ns += interval.length_ns();
     }
     return sum_ns;
@@ -92,7 +98,8 @@ bool is_in_kernel_function(const Recording& recording, StackId stack, std::strin
 
 // Of the threads of a process, the only one that worked for most of the wait; 0 if there is none,
 // or others worked too.
-std::uint32_t only_busy_thread(const Recording& recording, std::uint32_t pid, const Interval& wait) {
+std::uint32_t only_busy_thread(const Recording& recording, std::uint32_t pid,
+                               const Interval& wait) {
     std::uint32_t found = 0;
     std::size_t candidates = 0;
     for (const Thread& thread : recording.threads) {
@@ -124,17 +131,21 @@ std::uint32_t process_at_other_end(const Recording& recording, const Interval& w
 }
 
 // The thread that should have read from or written to the other end; 0 if it is one of several.
-std::uint32_t thread_at_other_end(const Recording& recording, const Interval& wait, std::uint32_t own_pid) {
+std::uint32_t thread_at_other_end(const Recording& recording, const Interval& wait,
+                                  std::uint32_t own_pid) {
     const std::uint32_t pid = process_at_other_end(recording, wait);
     return pid == 0 || pid == own_pid ? 0 : only_thread_of(recording, pid);
 }
 
 // 0 if unknown. What is certain, or was seen in the program's memory.
-std::uint32_t owner_of(const Recording& recording, const Interval& wait, WaitKind kind, std::uint32_t own_pid) {
+std::uint32_t owner_of(const Recording& recording, const Interval& wait, WaitKind kind,
+                       std::uint32_t own_pid) {
     switch (kind) {
         case WaitKind::Child:
         case WaitKind::UnixSignal:
-            return wait.woken && wait.wake_cause != WakeCause::Killed ? 0 : living_child_of(recording, wait.tid);
+            return wait.woken && wait.wake_cause != WakeCause::Killed
+                       ? 0
+                       : living_child_of(recording, wait.tid);
         case WaitKind::Lock:
         case WaitKind::ReadWriteLock: {
             const auto owner = recording.lock_owners.find(wait.tid);
@@ -150,7 +161,8 @@ std::uint32_t owner_of(const Recording& recording, const Interval& wait, WaitKin
 }
 
 // For what any thread of the process, or of the process at the other end, may end.
-std::uint32_t likely_owner_of(const Recording& recording, const Interval& wait, WaitKind kind, std::uint32_t own_pid) {
+std::uint32_t likely_owner_of(const Recording& recording, const Interval& wait, WaitKind kind,
+                              std::uint32_t own_pid) {
     switch (kind) {
         case WaitKind::Lock:
         case WaitKind::ReadWriteLock:
@@ -179,10 +191,12 @@ void blame_owners(const Recording& recording, std::vector<Interval>& intervals, 
         if (wait.state != ThreadState::Blocked || wait.stack == 0) continue;
         const bool outlasts = !wait.woken && wait.end_ns >= recording.end_ns;
         const bool timed_out = wait.woken && wait.wake_cause == WakeCause::Timeout;
-        const bool by_signal =
-            wait.wake_cause == WakeCause::Killed || interruption_of(recording, wait) == Interruption::Signal;
+        const bool by_signal = wait.wake_cause == WakeCause::Killed ||
+                               interruption_of(recording, wait) == Interruption::Signal;
         const bool in_vain = timed_out || by_signal;
-        if (!outlasts && (!in_vain || wait.length_ns() < searched_wait_ns || ++searches > searches_limit)) continue;
+        if (!outlasts &&
+            (!in_vain || wait.length_ns() < searched_wait_ns || ++searches > searches_limit))
+            continue;
         const Thread* const waiting = recording.find_thread(wait.tid);
         if (waiting == nullptr) continue;
         const WaitKind kind = wait_kind_of(recording, wait.stack);
@@ -203,12 +217,14 @@ void blame_owners(const Recording& recording, std::vector<Interval>& intervals, 
     }
 }
 
-// Whoever waits for an interpreter's lock asks for it every few milliseconds and waits again, so most
-// waits time out. The thread that runs meanwhile holds it.
+// Whoever waits for an interpreter's lock asks for it every few milliseconds and waits again, so
+// most waits time out. The thread that runs meanwhile holds it.
 void blame_interpreter(const Recording& recording, std::vector<Interval>& intervals) {
     std::size_t searches = 0;
     for (Interval& wait : intervals) {
-        if (wait.state != ThreadState::Blocked || !wait.woken || wait.wake_cause != WakeCause::Timeout) continue;
+        if (wait.state != ThreadState::Blocked || !wait.woken ||
+            wait.wake_cause != WakeCause::Timeout)
+            continue;
         if (wait_kind_of(recording, wait.stack) != WaitKind::InterpreterLock) continue;
         const Thread* const waiting = recording.find_thread(wait.tid);
         if (waiting == nullptr || ++searches > searches_limit) return;
@@ -224,7 +240,9 @@ void blame_interpreter(const Recording& recording, std::vector<Interval>& interv
 void blame_readers(const Recording& recording, std::vector<Interval>& intervals) {
     std::size_t searches = 0;
     for (Interval& wait : intervals) {
-        if (wait.state != ThreadState::Blocked || !wait.by_interrupt || wait.wake_cause == WakeCause::Timeout) continue;
+        if (wait.state != ThreadState::Blocked || !wait.by_interrupt ||
+            wait.wake_cause == WakeCause::Timeout)
+            continue;
         if (wait.file == 0 || room_of(recording, wait.stack) != Room::Data) continue;
         const Thread* const waiting = recording.find_thread(wait.tid);
         if (waiting == nullptr || ++searches > searches_limit) return;
@@ -249,7 +267,8 @@ void find_awaited(const Recording& recording, std::vector<Interval>& intervals, 
 
 void forget_needless_guesses(std::vector<Interval>& waits) {
     const bool is_known = std::any_of(waits.begin(), waits.end(), [](const Interval& wait) {
-        return wait.state == ThreadState::Blocked && wait.waker_tid != 0 && !wait.by_interrupt && !wait.likely;
+        return wait.state == ThreadState::Blocked && wait.waker_tid != 0 && !wait.by_interrupt &&
+               !wait.likely;
     });
     if (!is_known) return;
     for (Interval& wait : waits) {

@@ -12,15 +12,18 @@ namespace {
 
 // By lagtrap_wait_class.
 constexpr std::array<std::string_view, LAGTRAP_WAIT_CLASSES> reasons{
-    "in the kernel", "lock (futex)", "events",           "input", "output",     "socket",           "sleep",
-    "child process", "file lock",    "lock (semaphore)", "disk",  "page fault", "stopped or frozen"};
+    "in the kernel", "lock (futex)", "events",           "input",     "output",
+    "socket",        "sleep",        "child process",    "file lock", "lock (semaphore)",
+    "disk",          "page fault",   "stopped or frozen"};
 
 struct Sums {
-    std::uint64_t on_cpu_ns = 0, throttled_ns = 0, runnable_ns = 0;  // runnable_ns excludes throttled_ns
+    // runnable_ns excludes throttled_ns
+    std::uint64_t on_cpu_ns = 0, throttled_ns = 0, runnable_ns = 0;
     std::array<std::uint64_t, LAGTRAP_WAIT_CLASSES> blocked_ns{};
 
     [[nodiscard]] std::uint64_t total() const {
-        return std::accumulate(blocked_ns.begin(), blocked_ns.end(), on_cpu_ns + throttled_ns + runnable_ns);
+        return std::accumulate(blocked_ns.begin(), blocked_ns.end(),
+                               on_cpu_ns + throttled_ns + runnable_ns);
     }
 };
 
@@ -28,16 +31,18 @@ void take_off(std::uint64_t& sum, std::uint64_t part) { sum -= std::min(sum, par
 
 std::span<const EarlierWait> earlier_waits_of(const Recording& recording, std::uint32_t tid) {
     const auto& waits = recording.earlier_waits;
-    const auto begin =
-        std::partition_point(waits.begin(), waits.end(), [&](const auto& wait) { return wait.tid < tid; });
-    const auto end = std::partition_point(begin, waits.end(), [&](const auto& wait) { return wait.tid == tid; });
+    const auto begin = std::partition_point(waits.begin(), waits.end(),
+                                            [&](const auto& wait) { return wait.tid < tid; });
+    const auto end =
+        std::partition_point(begin, waits.end(), [&](const auto& wait) { return wait.tid == tid; });
     return {begin, end};
 }
 
 class Filler {
   public:
     // `tid` is the thread of `parts`; 0 if they are those of each thread between its own markers.
-    Filler(const Recording& recording, const trace::TimeParts& parts, std::uint32_t tid, Window window)
+    Filler(const Recording& recording, const trace::TimeParts& parts, std::uint32_t tid,
+           Window window)
         : recording_(recording),
           tid_(tid),
           filled_tid_(tid),
@@ -55,8 +60,9 @@ class Filler {
     }
 
     [[nodiscard]] bool fills(const Interval& interval) const {
-        return interval.gap == Interval::Gap::Outside && interval.tid != 0 && (tid_ == 0 || interval.tid == tid_) &&
-               interval.begin_ns < end_ns_ && interval.end_ns > begin_ns_;
+        return interval.gap == Interval::Gap::Outside && interval.tid != 0 &&
+               (tid_ == 0 || interval.tid == tid_) && interval.begin_ns < end_ns_ &&
+               interval.end_ns > begin_ns_;
     }
 
     // Limits the time to fill to the part of the window in these intervals.
@@ -64,7 +70,8 @@ class Filler {
         to_fill_ns_ = 0;
         for (const Interval& interval : intervals)
             if (fills(interval))
-                to_fill_ns_ += std::min(interval.end_ns, end_ns_) - std::max(interval.begin_ns, begin_ns_);
+                to_fill_ns_ +=
+                    std::min(interval.end_ns, end_ns_) - std::max(interval.begin_ns, begin_ns_);
     }
 
     // Subtracts what the recording has for the time until the counters were read.
@@ -76,7 +83,8 @@ class Filler {
                 take_off(interval.throttled ? sums_.throttled_ns : sums_.runnable_ns, length_ns);
             // The wait in progress when the recording began is cut when it is placed. The class of
             // others is unknown here.
-            if (interval.state == ThreadState::Blocked && interval.begin_ns > end_ns_) forget_blocked(length_ns);
+            if (interval.state == ThreadState::Blocked && interval.begin_ns > end_ns_)
+                forget_blocked(length_ns);
         }
     }
 
@@ -100,7 +108,8 @@ class Filler {
     }
 
   private:
-    static void add(std::vector<Interval>& to, Interval interval, std::uint64_t begin_ns, std::uint64_t end_ns) {
+    static void add(std::vector<Interval>& to, Interval interval, std::uint64_t begin_ns,
+                    std::uint64_t end_ns) {
         interval.begin_ns = begin_ns;
         interval.end_ns = end_ns;
         if (end_ns > begin_ns) to.push_back(interval);
@@ -122,7 +131,9 @@ class Filler {
         wait.end_ns = at_ns + known.length_ns;
         // The part after the recording's begin is recorded: subtract it from the sum, but keep it
         // as an interval.
-        take_off(sums_.blocked_ns[std::min<std::size_t>(known.wait_class, LAGTRAP_WAIT_CLASSES - 1)], known.length_ns);
+        take_off(
+            sums_.blocked_ns[std::min<std::size_t>(known.wait_class, LAGTRAP_WAIT_CLASSES - 1)],
+            known.length_ns);
         wait.tid = tid_;
         if (wait.end_ns <= end_ns_) note_waker(wait, known);
         wait.end_ns = std::min(wait.end_ns, end_ns_);
@@ -167,7 +178,9 @@ class Filler {
         wait.by_interrupt = known.waker != LAGTRAP_WAKER_THREAD;
         if (!wait.by_interrupt) wait.waker_tid = known.waker_tid;
         const bool own_timer = wait.by_interrupt && known.wait_class == LAGTRAP_WAIT_SLEEP;
-        wait.wake_cause = own_timer ? WakeCause::Timeout : wait.by_interrupt ? WakeCause::Interrupt : WakeCause::Thread;
+        wait.wake_cause = own_timer           ? WakeCause::Timeout
+                          : wait.by_interrupt ? WakeCause::Interrupt
+                                              : WakeCause::Thread;
     }
 
     void forget_blocked(std::uint64_t length_ns) {
@@ -178,7 +191,8 @@ class Filler {
         if (to_fill_ns_ != UINT64_MAX) return to_fill_ns_;
         std::uint64_t unplaced_ns = end_ns - std::min(at_ns, end_ns);
         for (const Interval& wait : waits_) {
-            const std::uint64_t from_ns = std::max(wait.begin_ns, at_ns), until_ns = std::min(wait.end_ns, end_ns);
+            const std::uint64_t from_ns = std::max(wait.begin_ns, at_ns),
+                                until_ns = std::min(wait.end_ns, end_ns);
             if (until_ns > from_ns) unplaced_ns -= until_ns - from_ns;
         }
         return unplaced_ns;
@@ -186,11 +200,13 @@ class Filler {
 
     // Distributes the rest of the sums over a period, in proportion to its share of the time still
     // to be placed.
-    void fill(std::vector<Interval>& result, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t last_ns) {
+    void fill(std::vector<Interval>& result, std::uint64_t begin_ns, std::uint64_t end_ns,
+              std::uint64_t last_ns) {
         if (end_ns <= begin_ns) return;
         const std::uint64_t total_ns = sums_.total();
-        const double part = static_cast<double>(end_ns - begin_ns) /
-                            static_cast<double>(std::max<std::uint64_t>(unplaced_from(begin_ns, last_ns), 1));
+        const double part =
+            static_cast<double>(end_ns - begin_ns) /
+            static_cast<double>(std::max<std::uint64_t>(unplaced_from(begin_ns, last_ns), 1));
         std::uint64_t at_ns = begin_ns;
         const auto take = [&](std::uint64_t& sum, const Interval& as) {
             const auto share_ns = std::min<std::uint64_t>(
@@ -242,8 +258,9 @@ void fill_in(Filler& filler, std::vector<Interval>& intervals) {
 void join_with_recorded(std::vector<Interval>& intervals) {
     for (std::size_t i = 1; i < intervals.size(); ++i) {
         Interval &before = intervals[i - 1], &after = intervals[i];
-        const bool one = before.state == ThreadState::Blocked && before.counted && !before.queue.empty() &&
-                         after.state == ThreadState::Blocked && after.queue.empty() && before.tid == after.tid &&
+        const bool one = before.state == ThreadState::Blocked && before.counted &&
+                         !before.queue.empty() && after.state == ThreadState::Blocked &&
+                         after.queue.empty() && before.tid == after.tid &&
                          before.end_ns == after.begin_ns;
         if (!one) continue;
         after.begin_ns = before.begin_ns;
@@ -280,18 +297,22 @@ ThreadName name_thread(const Recording& recording, const trace::Delay& delay, st
     return name;
 }
 
-void fill_in_before(const Recording& recording, const trace::Delay& delay, std::vector<Interval>& intervals) {
+void fill_in_before(const Recording& recording, const trace::Delay& delay,
+                    std::vector<Interval>& intervals) {
     if (!delay.so_far.known() || delay.in_go) return;
     const std::uint64_t recorded_from_ns = std::max(recording.begin_ns, delay.begin_ns);
     const std::uint64_t until_ns = delay.begin_ns + delay.so_far.until_offset_ns;
     const std::uint64_t from_ns = delay.begin_ns + delay.so_far.from_offset_ns;
-    Filler filler(recording, delay.so_far, delay.so_far.tid, {from_ns, std::min(recorded_from_ns, until_ns)});
+    Filler filler(recording, delay.so_far, delay.so_far.tid,
+                  {from_ns, std::min(recorded_from_ns, until_ns)});
     filler.place(delay);
-    if (until_ns > recorded_from_ns) filler.forget_recorded(clip(intervals, {recorded_from_ns, until_ns}));
+    if (until_ns > recorded_from_ns)
+        filler.forget_recorded(clip(intervals, {recorded_from_ns, until_ns}));
     fill_in(filler, intervals);
     if (delay.so_far.earlier.total_ns() > 0) {
         const std::uint64_t begin_ns = delay.begin_ns + delay.queued_ns;
-        Filler earlier(recording, delay.so_far.earlier, 0, {begin_ns, std::min(recorded_from_ns, from_ns)});
+        Filler earlier(recording, delay.so_far.earlier, 0,
+                       {begin_ns, std::min(recorded_from_ns, from_ns)});
         earlier.share_over(intervals);
         fill_in(earlier, intervals);
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/kernel_functions.hpp"
+
 namespace lagtrap::analysis {
 
 namespace {
@@ -230,231 +232,29 @@ constexpr auto table = std::to_array<Entry>({
     {"kthread", BlockReason::KernelThread},
 });
 
-// Functions that take a kernel lock or only pass the call on. Their caller tells which lock it is.
-constexpr auto lock_functions = std::to_array<std::string_view>({
-    "rwsem_*",
-    "down_read*",
-    "down_write*",
-    "__down_read*",
-    "__down_write*",
-    "percpu_rwsem_*",
-    "__percpu_down_read",
-    "mmap_read_*",
-    "mmap_write_*",
-    "lock_mm_and_find_vma",
-    "mmap_lock_*",
-    "percpu_down_read*",
-    "sb_start_*",
-    "__sb_start_write*",
-});
-
-constexpr auto takers_of_memory_maps = std::to_array<std::string_view>({
-    "vm_mmap_pgoff",
-    "__vm_munmap",
-    "__x64_sys_munmap",
-    "__do_sys_munmap",
-    "do_madvise*",
-    "madvise_lock",
-    "do_mprotect_pkey*",
-    "__x64_sys_brk",
-    "__do_sys_brk",
-    "__se_sys_brk",
-    "__x64_sys_mremap",
-    "__do_sys_mremap",
-    "__se_sys_mremap",
-    "do_mremap",
-    "exit_mmap",
-    "exit_mm",
-    "do_exit",
-    "dup_mmap",
-    "dup_mm",
-    "do_user_addr_fault",
-    "exc_page_fault",
-    "m_start",
-    "lock_vma_range",
-    "pagemap_read",
-    "show_smaps_rollup",
-    "clear_refs_write",
-    "__access_remote_vm",
-    "access_remote_vm",
-    "get_cmdline",
-    "process_vm_rw*",
-    "fixup_user_fault",
-    "__get_user_pages_locked",
-    "__gup_longterm_locked",
-    "get_user_pages_unlocked",
-    "faultin_page_range",
-    "dump_vma_snapshot",
-    "collapse_huge_page",
-    "khugepaged*",
-    "do_mlock",
-    "__mm_populate",
-    "__x64_sys_mlockall",
-    "do_mincore",
-    "__x64_sys_mincore",
-    "register_for_each_vma",
-    "setup_arg_pages",
-    "exec_mmap",
-});
-
-// Of these, the ones that wait for nothing else themselves. The stack of a thread that blocked before
-// the recording lacks the functions in the kernel's section for scheduling, which take the lock
-// (stack_trace_save_tsk in kernel/stacktrace.c, Linux 6.1), and ends with their caller.
-constexpr auto wait_only_for_memory_maps = std::to_array<std::string_view>({
-    "vm_mmap_pgoff",      "__vm_munmap",   "__x64_sys_munmap", "do_madvise*",          "madvise_lock",
-    "do_mprotect_pkey*",  "__x64_sys_brk", "__do_sys_brk",     "__x64_sys_mremap",     "__do_sys_mremap",
-    "do_mremap",          "dup_mmap",      "dup_mm",           "lock_mm_and_find_vma", "do_user_addr_fault",
-    "exc_page_fault",     "m_start",       "lock_vma_range",   "pagemap_read",         "show_smaps_rollup",
-    "__access_remote_vm", "get_cmdline",   "do_mlock",         "__mm_populate",
-});
-
-// Of these, the ones that may take the lock of another process.
-constexpr auto takers_of_other_memory_maps = std::to_array<std::string_view>({
-    "m_start",
-    "lock_vma_range",
-    "pagemap_read",
-    "show_smaps_rollup",
-    "clear_refs_write",
-    "__access_remote_vm",
-    "access_remote_vm",
-    "get_cmdline",
-    "process_vm_rw*",
-    "collapse_huge_page",
-    "khugepaged*",
-    "register_for_each_vma",
-});
-
-// The same for the locks of folders and files.
-constexpr auto wait_only_for_inodes = std::to_array<std::string_view>({
-    "open_last_lookups",
-    "path_openat",
-    "lookup_slow",
-    "do_unlinkat",
-    "do_rmdir",
-    "do_mkdirat",
-    "filename_create",
-    "do_renameat2",
-    "lock_rename",
-    "iterate_dir",
-    "vfs_unlink",
-    "vfs_rmdir",
-    "ext4_buffered_write_iter",
-    "ext4_dio_write_iter",
-    "ext4_file_write_iter",
-    "ext4_fallocate",
-    "xfs_ilock*",
-    "xfs_file_buffered_write",
-    "btrfs_inode_lock",
-    "do_truncate",
-    "chmod_common",
-});
-
-// Callers of sb_start_write and sb_start_pagefault (include/linux/fs.h), which are inlined.
-constexpr auto writers_of_mappings = std::to_array<std::string_view>({"*_page_mkwrite", "do_page_mkwrite"});
-constexpr auto writers_of_files = std::to_array<std::string_view>({
-    "mnt_want_write*",
-    "vfs_write",
-    "ksys_write",
-    "vfs_iter_write",
-    "do_iter_write",
-    "vfs_writev",
-    "do_truncate",
-    "do_sys_ftruncate",
-    "do_ftruncate",
-    "vfs_fallocate",
-    "ksys_fallocate",
-    "io_write*",
-    "do_iter_readv_writev",
-    "aio_write",
-    "do_splice*",
-    "do_sendfile",
-    "vfs_copy_file_range",
-    "do_clone_file_range",
-    "file_update_time*",
-    "touch_atime",
-    "ext4_journal_start*",
-    "__ext4_journal_start_sb",
-    "ext4_journal_check_start",
-    "xfs_trans_alloc*",
-    "btrfs_start_transaction*",
-});
-
-constexpr auto writers_to_full = std::to_array<std::string_view>({
-    "pipe_write",
-    "anon_pipe_write",
-    "fifo_pipe_write",
-    "wait_for_space",
-    "opipe_prep*",
-    "sk_stream_wait_memory",
-    "sock_alloc_send_pskb",
-    "unix_wait_for_peer",
-});
-
-constexpr auto plumbing = std::to_array<std::string_view>({
-    "schedule*",
-    "rt_mutex_schedule",
-    "do_wait_intr",
-    "do_wait_intr_irq",
-    "__schedule*",
-    "preempt_schedule*",
-    "io_schedule*",
-    "wait_woken",
-    "wait_for_completion*",
-    "__wait_for_common",
-    "do_wait_for_common",
-    "prepare_to_wait*",
-    "__cond_resched",
-    "bpf_*",
-    "__bpf_*",
-    "__traceiter_*",
-    "trace_*",
-    "perf_trace_*",
-    "entry_SYSCALL_64*",
-    "entry_SYSCALL_compat*",
-    "do_syscall_64",
-    "x64_sys_call",
-    "el0_*",
-    "el0t_*",
-    "do_el0_svc",
-    "invoke_syscall*",
-    "asm_*",
-    "irqentry_*",
-    "exit_to_user_mode*",
-    "syscall_exit_to_user_mode*",
-    "ret_from_fork*",
-    "common_startup_64",
-    "secondary_startup_64*",
-});
-
-constexpr auto starts = std::to_array<std::string_view>({
-    "_start",
-    "__libc_start_main*",
-    "__libc_start_call_main",
-    "start_thread",
-    "clone",
-    "clone3",
-    "__clone",
-    "__clone3",
-    "__GI___clone3",
-    "execute_native_thread_routine",
-});
-
 bool matches(std::string_view name, std::string_view pattern) {
-    if (pattern.starts_with('*')) return name.substr(0, name.find('.')).ends_with(pattern.substr(1));
+    if (pattern.starts_with('*'))
+        return name.substr(0, name.find('.')).ends_with(pattern.substr(1));
     if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
-    return name.starts_with(pattern) && (name.size() == pattern.size() || name[pattern.size()] == '.');
+    return name.starts_with(pattern) &&
+           (name.size() == pattern.size() || name[pattern.size()] == '.');
 }
 
 // Functions of kernel modules are written "function [module]".
-std::string_view without_module(std::string_view function) { return function.substr(0, function.find(" [")); }
+std::string_view without_module(std::string_view function) {
+    return function.substr(0, function.find(" ["));
+}
 
 std::size_t rank_of(std::string_view function) {
-    const auto place =
-        std::find_if(table.begin(), table.end(), [&](const Entry& entry) { return matches(function, entry.pattern); });
+    const auto place = std::find_if(table.begin(), table.end(), [&](const Entry& entry) {
+        return matches(function, entry.pattern);
+    });
     return static_cast<std::size_t>(place - table.begin());
 }
 
-BlockReason reason_at(std::size_t rank) { return rank < table.size() ? table[rank].reason : BlockReason::Unknown; }
+BlockReason reason_at(std::size_t rank) {
+    return rank < table.size() ? table[rank].reason : BlockReason::Unknown;
+}
 
 template <std::size_t Count>
 bool matches_one_of(std::string_view name, const std::array<std::string_view, Count>& patterns) {
@@ -473,15 +273,18 @@ BlockReason kernel_lock_of(const Recording& recording, StackId stack) {
         const std::string_view function = without_module(recording.name(frame.label));
         if (matches_one_of(function, lock_functions)) {
             in_lock = true;
-            shared_by_cpus =
-                shared_by_cpus || matches(function, "*percpu_rwsem_wait") || matches(function, "__percpu_down_read");
+            shared_by_cpus = shared_by_cpus || matches(function, "*percpu_rwsem_wait") ||
+                             matches(function, "__percpu_down_read");
             continue;
         }
         if (!in_lock) continue;
-        if (shared_by_cpus && matches_one_of(function, writers_of_mappings)) return BlockReason::FrozenMapping;
+        if (shared_by_cpus && matches_one_of(function, writers_of_mappings))
+            return BlockReason::FrozenMapping;
         if (shared_by_cpus)
-            return matches_one_of(function, writers_of_files) ? BlockReason::FrozenFiles : BlockReason::KernelLock;
-        return matches_one_of(function, takers_of_memory_maps) ? BlockReason::MemoryMap : BlockReason::KernelLock;
+            return matches_one_of(function, writers_of_files) ? BlockReason::FrozenFiles
+                                                              : BlockReason::KernelLock;
+        return matches_one_of(function, takers_of_memory_maps) ? BlockReason::MemoryMap
+                                                               : BlockReason::KernelLock;
     }
     return BlockReason::KernelLock;
 }
@@ -490,18 +293,23 @@ BlockReason kernel_lock_of(const Recording& recording, StackId stack) {
 BlockReason lock_at_the_end(const Recording& recording, StackId stack) {
     const auto frames = recording.stacks[stack];
     if (frames.empty() || !recording.frames[frames.back()].kernel) return BlockReason::Unknown;
-    const std::string_view last = without_module(recording.name(recording.frames[frames.back()].label));
+    const std::string_view last =
+        without_module(recording.name(recording.frames[frames.back()].label));
     if (matches_one_of(last, wait_only_for_memory_maps)) return BlockReason::MemoryMap;
-    return matches_one_of(last, wait_only_for_inodes) ? BlockReason::KernelLock : BlockReason::Unknown;
+    return matches_one_of(last, wait_only_for_inodes) ? BlockReason::KernelLock
+                                                      : BlockReason::Unknown;
 }
 
 }  // namespace
 
-const BlockReasonFacts& facts_of(BlockReason reason) { return all_facts[static_cast<std::size_t>(reason)]; }
+const BlockReasonFacts& facts_of(BlockReason reason) {
+    return all_facts[static_cast<std::size_t>(reason)];
+}
 
 BlockReason find_block_reason(std::string_view name) {
-    const auto found = std::find_if(all_facts.begin(), all_facts.end(),
-                                    [&](const BlockReasonFacts& facts) { return facts.name == name; });
+    const auto found =
+        std::find_if(all_facts.begin(), all_facts.end(),
+                     [&](const BlockReasonFacts& facts) { return facts.name == name; });
     return found != all_facts.end() ? found->reason : BlockReason::Unknown;
 }
 
@@ -509,7 +317,9 @@ BlockReason reason_of_function(std::string_view kernel_function) {
     return reason_at(rank_of(without_module(kernel_function)));
 }
 
-bool is_kernel_plumbing(std::string_view kernel_function) { return matches_one_of(kernel_function, plumbing); }
+bool is_kernel_plumbing(std::string_view kernel_function) {
+    return matches_one_of(kernel_function, plumbing);
+}
 
 bool is_thread_start(std::string_view function) {
     const std::string_view plain = function.substr(0, function.find('@'));
@@ -517,11 +327,13 @@ bool is_thread_start(std::string_view function) {
 }
 
 BlockReason block_reason_of(const Recording& recording, StackId stack) {
-    if (const BlockReason lock = lock_at_the_end(recording, stack); lock != BlockReason::Unknown) return lock;
+    if (const BlockReason lock = lock_at_the_end(recording, stack); lock != BlockReason::Unknown)
+        return lock;
     std::size_t best = table.size();
     for (const std::uint32_t place : recording.stacks[stack]) {
         const Frame& frame = recording.frames[place];
-        if (frame.kernel) best = std::min(best, rank_of(without_module(recording.name(frame.label))));
+        if (frame.kernel)
+            best = std::min(best, rank_of(without_module(recording.name(frame.label))));
     }
     const BlockReason reason = reason_at(best);
     return reason == BlockReason::KernelLock ? kernel_lock_of(recording, stack) : reason;
@@ -532,7 +344,8 @@ bool is_for_own_memory_map(const Recording& recording, StackId stack) {
     const auto frames = recording.stacks[stack];
     return std::none_of(frames.begin(), frames.end(), [&](std::uint32_t place) {
         const Frame& frame = recording.frames[place];
-        return frame.kernel && matches_one_of(without_module(recording.name(frame.label)), takers_of_other_memory_maps);
+        return frame.kernel && matches_one_of(without_module(recording.name(frame.label)),
+                                              takers_of_other_memory_maps);
     });
 }
 

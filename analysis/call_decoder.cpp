@@ -23,8 +23,8 @@ std::pair<std::string, std::uint32_t> split_place(const std::string& source) {
 
 std::uint32_t CallDecoder::function_of(const Begin& begin) {
     const auto next = static_cast<std::uint32_t>(functions_.size());
-    const auto [known, is_new] =
-        function_numbers_.try_emplace({begin.function, begin.module, begin.source, begin.seen}, next);
+    const auto [known, is_new] = function_numbers_.try_emplace(
+        {begin.function, begin.module, begin.source, begin.seen}, next);
     if (is_new) {
         calls::Function function;
         function.name = begin.function;
@@ -71,17 +71,19 @@ void CallDecoder::end(const Place& place, std::uint64_t at_ns) {
 void CallDecoder::finish(std::vector<RunCalls>& trees, std::vector<calls::Function>& functions,
                          std::uint64_t& unreadable) {
     for (RunCalls& tree : trees_) {
-        const bool parts_fit = std::all_of(tree.times.begin(), tree.times.end(), [](const calls::Times& times) {
-            return times.own_ns <= times.wall_ns && times.on_cpu_ns <= times.wall_ns &&
-                   times.runnable_ns <= times.wall_ns - times.on_cpu_ns &&
-                   times.blocked_ns == times.wall_ns - times.on_cpu_ns - times.runnable_ns;
-        });
+        const bool parts_fit =
+            std::all_of(tree.times.begin(), tree.times.end(), [](const calls::Times& times) {
+                return times.own_ns <= times.wall_ns && times.on_cpu_ns <= times.wall_ns &&
+                       times.runnable_ns <= times.wall_ns - times.on_cpu_ns &&
+                       times.blocked_ns == times.wall_ns - times.on_cpu_ns - times.runnable_ns;
+            });
         if (parts_fit && calls::check(tree.tree, functions_.size()))
             trees.push_back(std::move(tree));
         else
             ++unreadable;
     }
-    std::stable_sort(trees.begin(), trees.end(), [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+    std::stable_sort(trees.begin(), trees.end(),
+                     [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
     functions = std::move(functions_);
 }
 

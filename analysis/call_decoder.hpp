@@ -33,14 +33,16 @@ class CallDecoder {
     [[nodiscard]] Place begin(const Begin& begin, const Place& caller);
     void end(const Place& place, std::uint64_t at_ns);
     // Returns the trees, by begin. Inconsistent ones are left out and counted.
-    void finish(std::vector<RunCalls>& trees, std::vector<calls::Function>& functions, std::uint64_t& unreadable);
+    void finish(std::vector<RunCalls>& trees, std::vector<calls::Function>& functions,
+                std::uint64_t& unreadable);
 
   private:
     [[nodiscard]] std::uint32_t function_of(const Begin& begin);
 
     std::vector<RunCalls> trees_;
     std::vector<calls::Function> functions_;
-    std::map<std::tuple<std::string, std::string, std::string, bool>, std::uint32_t> function_numbers_;
+    std::map<std::tuple<std::string, std::string, std::string, bool>, std::uint32_t>
+        function_numbers_;
     std::size_t calls_ = 0;
 };
 

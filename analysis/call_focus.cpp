@@ -20,7 +20,9 @@ bool is_header(std::string_view source) {
     return !file.empty() && (dot == std::string_view::npos || file.substr(dot).starts_with(".h"));
 }
 
-bool is_worth_a_part(std::uint64_t part_ns, std::uint64_t whole_ns) { return part_ns * 6 >= whole_ns; }
+bool is_worth_a_part(std::uint64_t part_ns, std::uint64_t whole_ns) {
+    return part_ns * 6 >= whole_ns;
+}
 
 // The name that accounts for most of the time; empty if none does.
 std::string prevailing(const std::map<std::string, std::uint64_t>& times, std::uint64_t whole_ns) {
@@ -57,10 +59,16 @@ class FocusFinder {
         [[nodiscard]] double depth() const { return depth_weight / static_cast<double>(time_ns); }
     };
 
-    [[nodiscard]] const Frame& frame(std::size_t node) const { return tree_.recording().frames[nodes_[node].frame]; }
+    [[nodiscard]] const Frame& frame(std::size_t node) const {
+        return tree_.recording().frames[nodes_[node].frame];
+    }
     [[nodiscard]] const std::string& name(NameId id) const { return tree_.recording().name(id); }
-    [[nodiscard]] std::uint64_t time_of(std::size_t node) const { return nodes_[node].times.total_ns(); }
-    [[nodiscard]] FunctionKey key(std::size_t node) const { return {frame(node).label, frame(node).module}; }
+    [[nodiscard]] std::uint64_t time_of(std::size_t node) const {
+        return nodes_[node].times.total_ns();
+    }
+    [[nodiscard]] FunctionKey key(std::size_t node) const {
+        return {frame(node).label, frame(node).module};
+    }
 
     [[nodiscard]] std::size_t innermost_by_path() const {
         std::size_t at = 0;
@@ -71,7 +79,9 @@ class FocusFinder {
         }
     }
 
-    [[nodiscard]] bool is_worked_in(std::size_t node) const { return nodes_[node].own.total_ns() * 2 >= time_of(node); }
+    [[nodiscard]] bool is_worked_in(std::size_t node) const {
+        return nodes_[node].own.total_ns() * 2 >= time_of(node);
+    }
 
     [[nodiscard]] bool is_caller(std::size_t node) const {
         return std::find(callers_.begin(), callers_.end(), key(node)) != callers_.end();
@@ -118,9 +128,11 @@ class FocusFinder {
     }
 
     // A function that does much besides calling the library is more informative than the library.
-    [[nodiscard]] bool says_more(const Candidate& library, const Candidate* function, std::size_t at) const {
+    [[nodiscard]] bool says_more(const Candidate& library, const Candidate* function,
+                                 std::size_t at) const {
         if (function != nullptr)
-            return library.depth() > function->depth() && is_nearly(library.time_ns, function->time_ns);
+            return library.depth() > function->depth() &&
+                   is_nearly(library.time_ns, function->time_ns);
         return at == 0 || is_caller(at) || is_nearly(library.time_ns, time_of(at));
     }
 
@@ -146,7 +158,8 @@ class FocusFinder {
             focus.place.module = line.place.module;
         else
             focus.place = line.place;
-        if (!is_most(line.called_ns, focus.time_ns)) focus.place.called.clear(), focus.place.called_module.clear();
+        if (!is_most(line.called_ns, focus.time_ns))
+            focus.place.called.clear(), focus.place.called_module.clear();
         find_callers(spot, focus);
         if (spot.library)
             focus.parts = parts_of(spot.nodes);
@@ -174,20 +187,25 @@ class FocusFinder {
         const std::size_t parent = nodes_[node].parent;
         if (parent == 0) return {};
         const Frame& caller = frame(parent);
-        return caller.named && !caller.kernel && !is_thread_start(name(caller.label)) ? name(caller.label) : "";
+        return caller.named && !caller.kernel && !is_thread_start(name(caller.label))
+                   ? name(caller.label)
+                   : "";
     }
 
     // A function from a header means little without the function it was inlined into.
     [[nodiscard]] std::size_t caller_elsewhere(std::size_t node, bool of_header) const {
-        for (std::size_t caller = nodes_[node].parent; caller != 0; caller = nodes_[caller].parent) {
+        for (std::size_t caller = nodes_[node].parent; caller != 0;
+             caller = nodes_[caller].parent) {
             const Frame& above = frame(caller);
             const bool elsewhere = above.module != frame(node).module;
-            if (elsewhere || (of_header && above.named && !is_header(name(above.source)))) return caller;
+            if (elsewhere || (of_header && above.named && !is_header(name(above.source))))
+                return caller;
         }
         return 0;
     }
 
-    [[nodiscard]] std::vector<std::size_t> children_of(const std::vector<std::size_t>& nodes) const {
+    [[nodiscard]] std::vector<std::size_t> children_of(
+        const std::vector<std::size_t>& nodes) const {
         std::vector<std::size_t> children;
         for (const std::size_t node : nodes)
             for (const std::size_t child : tree_.children_of(node)) children.push_back(child);
@@ -204,9 +222,11 @@ class FocusFinder {
         }
         std::vector<CallLine> lines;
         for (const auto& [function, sum] : merged)
-            if (is_worth_a_part(sum.times.total_ns(), whole_ns_)) lines.push_back(tree_.line_of(sum));
-        std::stable_sort(lines.begin(), lines.end(),
-                         [](const CallLine& a, const CallLine& b) { return a.total_ns() > b.total_ns(); });
+            if (is_worth_a_part(sum.times.total_ns(), whole_ns_))
+                lines.push_back(tree_.line_of(sum));
+        std::stable_sort(lines.begin(), lines.end(), [](const CallLine& a, const CallLine& b) {
+            return a.total_ns() > b.total_ns();
+        });
         if (lines.size() > part_limit) lines.resize(part_limit);
         return lines;
     }
@@ -215,7 +235,8 @@ class FocusFinder {
     // most time below them.
     [[nodiscard]] std::vector<CallLine> spread_over(std::size_t at) const {
         std::vector<CallLine> lines = tree_.innermost(part_limit);
-        std::erase_if(lines, [&](const CallLine& line) { return !is_worth_a_part(line.own_ns, whole_ns_); });
+        std::erase_if(
+            lines, [&](const CallLine& line) { return !is_worth_a_part(line.own_ns, whole_ns_); });
         if (lines.empty()) lines = parts_of(tree_.children_of(at));
         return lines.empty() ? tree_.innermost(part_limit) : lines;
     }

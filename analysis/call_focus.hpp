@@ -14,12 +14,14 @@ namespace lagtrap::analysis {
 // that called.
 struct CallFocus {
     CallPlace place;
-    bool library = false;  // only the file is known to have most of it: several of its functions, called from elsewhere
+    // only the file is known to have most of it: several of its functions, called from elsewhere
+    bool library = false;
     // Nearest caller in another module. If the place is in a header, the nearest caller in a source
     // file that is not one.
     std::string caller;
     std::string caller_module;  // path of the calling file, if it is another
-    std::string direct_caller;  // program function that called it; empty if unnamed, or if a thread begins there
+    // program function that called it; empty if unnamed, or if a thread begins there
+    std::string direct_caller;
     std::uint64_t time_ns = 0;  // in `place` and what it calls; 0 if no function is known
     // Where the time below went, if in several functions: at most 2, longest first. Without a
     // place, they are parts of the whole.

@@ -19,7 +19,8 @@ void add_times(StackTimes::Times& sum, const StackTimes::Times& times) {
 template <typename Key>
 Key longest(const std::map<Key, std::uint64_t>& times) {
     const auto most =
-        std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+        std::max_element(times.begin(), times.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
     return most != times.end() ? most->first : Key{};
 }
 
@@ -40,12 +41,14 @@ void CallNode::add(const CallNode& other) {
 void CallTree::add(StackId stack, const StackTimes::Times& times) {
     if (times.total_ns() == 0) return;
     const ProgramPath path = program_path(recording_, stack);
-    const std::string reason = times.blocked_ns > 0 ? reason_of_stack(recording_, stack) : std::string();
+    const std::string reason =
+        times.blocked_ns > 0 ? reason_of_stack(recording_, stack) : std::string();
     std::size_t at = 0;
     add_times(nodes_[0].times, times);
     for (const std::uint32_t step : path.steps) {
         const Frame& frame = recording_.frames[step];
-        const auto [child, added] = nodes_[at].children.try_emplace({frame.label, frame.module}, nodes_.size());
+        const auto [child, added] =
+            nodes_[at].children.try_emplace({frame.label, frame.module}, nodes_.size());
         const std::size_t next = child->second;
         if (added) {
             nodes_.emplace_back();
@@ -115,7 +118,8 @@ CallLine CallTree::line_of(const CallNode& node) const {
     line.waiting_ns = node.times.waiting_ns;
     line.own_ns = node.own.total_ns();
     line.nameless_ns = node.nameless_ns;
-    for (const auto& [label, time] : node.called) line.called_ns = std::max(line.called_ns, time.first);
+    for (const auto& [label, time] : node.called)
+        line.called_ns = std::max(line.called_ns, time.first);
     line.reason = longest(node.reasons);
     line.functions.push_back(line.place.function);
     return line;
@@ -149,8 +153,9 @@ std::vector<CallLine> CallTree::lines(std::uint64_t min_ns, std::size_t limit) c
     // also form a tree.
     std::vector<std::size_t> order(lines.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return lines[a].total_ns() > lines[b].total_ns(); });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return lines[a].total_ns() > lines[b].total_ns();
+    });
     order.resize(limit);
     std::sort(order.begin(), order.end());
     std::vector<CallLine> kept;

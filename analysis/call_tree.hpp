@@ -34,8 +34,9 @@ struct CallLine {
     std::uint32_t depth = 0;             // number of lines above that contain this one
     std::uint64_t on_cpu_ns = 0;         // including everything it calls
     std::uint64_t blocked_ns = 0;
-    std::uint64_t waiting_ns = 0;   // for a CPU
-    std::uint64_t own_ns = 0;       // sum of all three, in the last function itself and in plumbing it called
+    std::uint64_t waiting_ns = 0;  // for a CPU
+    // sum of all three, in the last function itself and in plumbing it called
+    std::uint64_t own_ns = 0;
     std::uint64_t called_ns = 0;    // part of own_ns: in place.called
     std::uint64_t nameless_ns = 0;  // part of own_ns: in unnamed code of its file
     std::string reason;             // longest reason of the blocked time; empty if there is none
@@ -53,7 +54,8 @@ struct CallNode {
     StackTimes::Times times;
     StackTimes::Times own;
     std::uint64_t nameless_ns = 0;
-    std::map<std::uint32_t, std::uint64_t> places;              // frames of this function, with their time
+    // frames of this function, with their time
+    std::map<std::uint32_t, std::uint64_t> places;
     std::map<NameId, std::pair<std::uint64_t, NameId>> called;  // by label: time and module
     std::map<std::string, std::uint64_t> reasons;
     std::map<std::pair<NameId, NameId>, std::size_t> children;  // by label and module
@@ -84,7 +86,8 @@ class CallTree {
 
   private:
     [[nodiscard]] CallPlace place_of(const CallNode& node) const;
-    void add_lines(std::size_t node, std::uint32_t depth, std::uint64_t min_ns, std::vector<CallLine>& lines) const;
+    void add_lines(std::size_t node, std::uint32_t depth, std::uint64_t min_ns,
+                   std::vector<CallLine>& lines) const;
 
     const Recording& recording_;
     std::vector<CallNode> nodes_;

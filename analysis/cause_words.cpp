@@ -7,6 +7,7 @@
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
 #include "analysis/group_name.hpp"
+#include "analysis/interrupt_words.hpp"
 #include "analysis/parts.hpp"
 #include "analysis/place_words.hpp"
 #include "analysis/resource_words.hpp"
@@ -17,7 +18,8 @@ namespace lagtrap::analysis {
 
 namespace {
 
-constexpr std::uint64_t many_waits = 20;  // as many may be the cause themselves, such as queries in a loop
+// as many may be the cause themselves, such as queries in a loop
+constexpr std::uint64_t many_waits = 20;
 
 class Sentence {
   public:
@@ -25,12 +27,14 @@ class Sentence {
 
     std::string of(const DelayCause& cause) const {
         if (cause.doing.kind == TimeKind::Unknown) return unknown(cause);
-        std::string text = doing_words(cause.doing, causes_.wall_ns, causes_.who, !cause.chain.empty());
+        std::string text =
+            doing_words(cause.doing, causes_.wall_ns, causes_.who, !cause.chain.empty());
         text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
         const ThreadDoing* waited = &cause.doing;
         for (std::size_t i = 0; i < cause.chain.size(); ++i) {
             const CauseLink& link = cause.chain[i];
-            text += waker_clause(*waited, link) + link_words(*waited, link, i + 1 < cause.chain.size());
+            text +=
+                waker_clause(*waited, link) + link_words(*waited, link, i + 1 < cause.chain.size());
             if (!link.doings.empty()) waited = &link.doings.front();
         }
         if (!cause.chain.empty()) text += written_clause(cause.doing.written, causes_.who.pid);
@@ -76,8 +80,8 @@ class Sentence {
         if (text.empty()) return before ? "; what it did meanwhile was not recorded" : "";
         const std::string did = (work.empty() ? "" : "was " + work + ": it ") + text;
         if (waited.likely)
-            return likely_words(waited) + who(link.who) + run_words(link.run) + (work.empty() ? ": it " : ", which ") +
-                   did;
+            return likely_words(waited) + who(link.who) + run_words(link.run) +
+                   (work.empty() ? ": it " : ", which ") + did;
         return "; meanwhile " + who(link.who) + run_words(link.run) + " " + did;
     }
 
@@ -94,11 +98,14 @@ class Sentence {
         if (run == nullptr) return "";
         const std::string length = format_duration_ns(run->end_ns - run->begin_ns);
         return ", in a run of \"" + run->event + "\"" +
-               (run->open ? " that had taken " + length + " and not ended," : " that took " + length + ",");
+               (run->open ? " that had taken " + length + " and not ended,"
+                          : " that took " + length + ",");
     }
 
     // ", nginx.service" if that is not the unit of the delayed process.
-    std::string of_unit(const std::string& unit) const { return other_unit(unit, causes_.who.unit); }
+    std::string of_unit(const std::string& unit) const {
+        return other_unit(unit, causes_.who.unit);
+    }
 
     // "lock-holder (501)", "lock-holder (501) of report (500)", "backup (700, backup.service)".
     std::string who(const ThreadName& name) const {
@@ -106,19 +113,21 @@ class Sentence {
                            (name.pid == name.tid && name.process == name.thread);
         const std::string unit = of_unit(name.unit);
         const std::string identity = " (" + std::to_string(name.tid) + (alone ? unit : "") + ")";
-        std::string text = name.thread.empty() ? "thread " + std::to_string(name.tid) : name.thread + identity;
+        std::string text =
+            name.thread.empty() ? "thread " + std::to_string(name.tid) : name.thread + identity;
         if (alone) return text;
         return text + " of " + name.process + " (" + std::to_string(name.pid) + unit + ")";
     }
 
     // `wall_ns` is the length of the whole delay, or 0 to omit the share.
     static std::string time_words(const ThreadDoing& doing, std::uint64_t wall_ns) {
-        return format_duration_ns(doing.time_ns) + (wall_ns > 0 ? " (" + percent(doing.time_ns, wall_ns) + ")" : "");
+        return format_duration_ns(doing.time_ns) +
+               (wall_ns > 0 ? " (" + percent(doing.time_ns, wall_ns) + ")" : "");
     }
 
     // `with_work`: mention the kernel work done for it.
-    std::string doing_words(const ThreadDoing& doing, std::uint64_t wall_ns, const ThreadName& who_did, bool followed,
-                            bool with_work = true) const {
+    std::string doing_words(const ThreadDoing& doing, std::uint64_t wall_ns,
+                            const ThreadName& who_did, bool followed, bool with_work = true) const {
         const std::string time = time_words(doing, wall_ns);
         switch (doing.kind) {
             case TimeKind::OnCpu:
@@ -126,12 +135,15 @@ class Sentence {
                 if (!with_work)
                     return "computed for " + time + " in the kernel" +
                            (is_of_program(doing.work) ? caller_of_kernel(doing.focus) : "");
-                return "computed for " + time + place_of_work(doing) + caller_words(doing, wall_ns) +
-                       (wall_ns > 0 ? faulted_file(doing) : "") + work_clause(doing, who_did);
+                return "computed for " + time + place_of_work(doing) +
+                       caller_words(doing, wall_ns) + (wall_ns > 0 ? faulted_file(doing) : "") +
+                       work_clause(doing, who_did);
             case TimeKind::Runnable:
                 if (doing.throttled)
-                    return "waited " + time + " for a CPU: its control group had used up its CPU quota";
-                return "waited " + time + " for a CPU" + cpu_holder_words(doing.cpu, who_did, causes_.who.unit);
+                    return "waited " + time +
+                           " for a CPU: its control group had used up its CPU quota";
+                return "waited " + time + " for a CPU" +
+                       cpu_holder_words(doing.cpu, who_did, causes_.who.unit);
             case TimeKind::Unknown: return "was not recorded for " + time;
             case TimeKind::Blocked: break;
         }
@@ -139,13 +151,17 @@ class Sentence {
         const std::string& function = doing.focus.place.function;
         const bool of_runtime = is_language_runtime(doing.focus.place.module);
         const bool nameless = of_runtime && function.starts_with('[');
-        const bool sleeps = doing.wait == WaitKind::Sleep && (nameless || (of_runtime && function.starts_with("rb_")));
-        const bool in_interpreter =
-            sleeps || (nameless && doing.wait == WaitKind::InterpreterLock) || doing.wait == WaitKind::PythonLock;
+        const bool sleeps = doing.wait == WaitKind::Sleep &&
+                            (nameless || (of_runtime && function.starts_with("rb_")));
+        const bool in_interpreter = sleeps ||
+                                    (nameless && doing.wait == WaitKind::InterpreterLock) ||
+                                    doing.wait == WaitKind::PythonLock;
         const bool with_place = with_work && !in_interpreter;
-        const bool frees_memory = doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory;
-        return blocked_words(doing, time, who_did) + (with_place ? place_of_wait(doing.focus) : "") +
-               file_clause(doing) + (with_work && !frees_memory ? work_clause(doing, who_did) : "") +
+        const bool frees_memory =
+            doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory;
+        return blocked_words(doing, time, who_did) +
+               (with_place ? place_of_wait(doing.focus) : "") + file_clause(doing) +
+               (with_work && !frees_memory ? work_clause(doing, who_did) : "") +
                memory_clause(doing, who_did) + full_listener_clause(doing.files) +
                (followed ? "" : end_clause(doing, who_did)) + refused_clause(doing) +
                (followed ? "" : written_clause(doing.written, who_did.pid));
@@ -158,77 +174,96 @@ class Sentence {
         return ": it was at its limit" + (limit.empty() ? "" : " of " + limit);
     }
 
-    std::string blocked_words(const ThreadDoing& doing, const std::string& time, const ThreadName& who_did) const {
+    std::string blocked_words(const ThreadDoing& doing, const std::string& time,
+                              const ThreadName& who_did) const {
         switch (doing.wait) {
             case WaitKind::Sleep:
-                return "slept " + time + (doing.count > 1 ? " in " + std::to_string(doing.count) + " sleeps" : "");
-            case WaitKind::Stopped: return "was " + doing.reason + stopper_words(doing, " of ") + " for " + time;
+                return "slept " + time +
+                       (doing.count > 1 ? " in " + std::to_string(doing.count) + " sleeps" : "");
+            case WaitKind::Stopped:
+                return "was " + doing.reason + stopper_words(doing, " of ") + " for " + time;
             default:
                 if (doing.block == BlockReason::Frozen)
                     return "was frozen" + stopper_words(doing, " by ") + " for " + time;
                 return "waited " + time +
-                       (doing.count >= many_waits ? " in " + std::to_string(doing.count) + " waits " : " ") +
+                       (doing.count >= many_waits ? " in " + std::to_string(doing.count) + " waits "
+                                                  : " ") +
                        wait_words(doing, who_did);
         }
     }
 
     // Empty if whoever resumed the thread had also stopped it.
     std::string stopper_words(const ThreadDoing& doing, const char* preposition) const {
-        return doing.stopper.tid == 0 || has_resumed_what_it_stopped(doing) ? "" : preposition + who(doing.stopper);
+        return doing.stopper.tid == 0 || has_resumed_what_it_stopped(doing)
+                   ? ""
+                   : preposition + who(doing.stopper);
     }
 
     static bool has_resumed_what_it_stopped(const ThreadDoing& doing) {
-        return doing.stopper.tid != 0 && !doing.wakers.empty() && doing.wakers.front().who.tid == doing.stopper.tid;
+        return doing.stopper.tid != 0 && !doing.wakers.empty() &&
+               doing.wakers.front().who.tid == doing.stopper.tid;
     }
 
     std::string reclaim_clause(const ThreadName& who_did) const {
         const std::string limit = limit_words(causes_.group, who_did.pid);
         const std::string& path = causes_.group.path;
-        return limit.empty() ? "" : "; the limit" + (path.empty() ? "" : " of " + path) + " is " + limit;
+        return limit.empty() ? ""
+                             : "; the limit" + (path.empty() ? "" : " of " + path) + " is " + limit;
     }
 
     std::string work_clause(const ThreadDoing& doing, const ThreadName& who_did) const {
         if (doing.work == KernelWork::None) return "";
-        const std::string share =
-            is_most(doing.work_ns, doing.time_ns) ? "" : percent(doing.work_ns, doing.time_ns) + " of it ";
+        const std::string share = is_most(doing.work_ns, doing.time_ns)
+                                      ? ""
+                                      : percent(doing.work_ns, doing.time_ns) + " of it ";
         return ", " + share + std::string(analysis::to_text(doing.work)) +
                (doing.work == KernelWork::GroupReclaim ? reclaim_clause(who_did) : "");
     }
 
-    static std::string spin_words(const ThreadDoing& doing, const std::string& time, bool followed) {
+    static std::string spin_words(const ThreadDoing& doing, const std::string& time,
+                                  bool followed) {
         const std::string place = !doing.focus.has_place() ? "" : " in " + place_words(doing.focus);
-        const std::string yields = doing.yields == 0 ? ""
-                                                     : " (yielding the CPU " + std::to_string(doing.yields) +
-                                                           (doing.yields == 1 ? " time)" : " times)");
-        return "spun for " + time + place + ", " + std::string(analysis::to_text(doing.spin)) + yields +
-               (followed ? "" : "; who held what it waited for is unknown");
+        const std::string yields = doing.yields == 0
+                                       ? ""
+                                       : " (yielding the CPU " + std::to_string(doing.yields) +
+                                             (doing.yields == 1 ? " time)" : " times)");
+        return "spun for " + time + place + ", " + std::string(analysis::to_text(doing.spin)) +
+               yields + (followed ? "" : "; who held what it waited for is unknown");
     }
 
     static std::string caller_of_kernel(const CallFocus& focus) {
-        return focus.has_place() && focus.place.module != kernel_path ? ", called by " + place_words(focus) : "";
+        return focus.has_place() && focus.place.module != kernel_path
+                   ? ", called by " + place_words(focus)
+                   : "";
     }
 
     // The functions of the delay's own threads are listed elsewhere. Other threads get only this.
     static std::string caller_words(const ThreadDoing& doing, std::uint64_t wall_ns) {
         const CallFocus& focus = doing.focus;
-        const bool plain = focus.caller.empty() && focus.place.called.empty() && focus.parts.empty();
+        const bool plain =
+            focus.caller.empty() && focus.place.called.empty() && focus.parts.empty();
         if (wall_ns > 0 || !plain || !doing.kernel.empty() || !focus.has_place()) return "";
-        return focus.direct_caller.empty() ? "" : ", called by " + short_function_name(focus.direct_caller);
+        return focus.direct_caller.empty()
+                   ? ""
+                   : ", called by " + short_function_name(focus.direct_caller);
     }
 
     // The sentence names who ended the wait later on, and a listener that was full.
     static bool names_owner(const ThreadDoing& doing, const ThreadName& who_waited) {
         const FileWaits& socket = doing.files;
-        if (socket.owner_pid == 0 || socket.owner_pid == who_waited.pid || is_of_full_listener(doing.files))
+        if (socket.owner_pid == 0 || socket.owner_pid == who_waited.pid ||
+            is_of_full_listener(doing.files))
             return false;
-        const bool by_owner = doing.end == WaitEnd::Thread && !doing.outlasts && !doing.wakers.empty() &&
+        const bool by_owner = doing.end == WaitEnd::Thread && !doing.outlasts &&
+                              !doing.wakers.empty() &&
                               doing.wakers.front().who.pid == socket.owner_pid;
         return !by_owner;
     }
 
     static std::string interpreter_lock_words(std::string_view module) {
         const std::string_view name = module_name(module);
-        if (name.starts_with("python") || name.starts_with("libpython")) return "for Python's lock (GIL)";
+        if (name.starts_with("python") || name.starts_with("libpython"))
+            return "for Python's lock (GIL)";
         if (name.starts_with("ruby") || name.starts_with("libruby")) return "for Ruby's lock (GVL)";
         return words_of_wait(WaitKind::InterpreterLock, "");
     }
@@ -236,31 +271,37 @@ class Sentence {
     // The group at its limit may be one around that of the process.
     std::string group_name(const ThreadName& who_waited) const {
         const MemoryOfGroup& group = causes_.group;
-        const bool known = group.memory.pid == who_waited.pid && group.memory.limit_bytes > 0 && !group.path.empty();
+        const bool known = group.memory.pid == who_waited.pid && group.memory.limit_bytes > 0 &&
+                           !group.path.empty();
         const std::string name = short_group_name(known ? group.path : who_waited.unit);
         return name.empty() ? "" : " " + name;
     }
 
     std::string wait_words(const ThreadDoing& doing, const ThreadName& who_waited) const {
-        if (doing.wait == WaitKind::GroupMemory) return "for memory of its control group" + group_name(who_waited);
-        if (doing.wait == WaitKind::InterpreterLock) return interpreter_lock_words(doing.focus.place.module);
+        if (doing.wait == WaitKind::GroupMemory)
+            return "for memory of its control group" + group_name(who_waited);
+        if (doing.wait == WaitKind::InterpreterLock)
+            return interpreter_lock_words(doing.focus.place.module);
         if (has_other_end(doing.files.kind) && doing.files.time_ns * 2 >= doing.files.asked_ns)
             return peer_words(doing.files, names_owner(doing, who_waited), doing.room);
         if (doing.room != Room::None) return words_of_room(doing.room, doing.wait);
         const bool one_lock = doing.wait == WaitKind::FileLock && doing.files.files == 1;
-        return one_lock ? "for a lock on " + doing.files.path : words_of_wait(doing.wait, doing.reason);
+        return one_lock ? "for a lock on " + doing.files.path
+                        : words_of_wait(doing.wait, doing.reason);
     }
 
     // " (/var/lib/app/data on vda, which had 12 requests in its queue)".
     static std::string file_clause(const ThreadDoing& doing) {
         const FileWaits& files = doing.files;
-        if (doing.wait == WaitKind::FileLock || is_refused(doing) || has_other_end(files.kind)) return "";
+        if (doing.wait == WaitKind::FileLock || is_refused(doing) || has_other_end(files.kind))
+            return "";
         if (files.path.empty() || files.time_ns * 2 < files.asked_ns) {
             const bool of_disk = doing.wait == WaitKind::Disk || doing.wait == WaitKind::PageFault;
             return of_disk && !files.disk.empty() ? " (" + files.disk + ")" : "";
         }
         std::string text =
-            files.files == 1 ? files.path : std::to_string(files.files) + " files, most of it for " + files.path;
+            files.files == 1 ? files.path
+                             : std::to_string(files.files) + " files, most of it for " + files.path;
         if (!files.disk.empty()) text += " on " + files.disk;
         if (!files.disk.empty() && files.queue_depth > 1)
             text += ", which had " + std::to_string(files.queue_depth) + " requests in its queue";
@@ -274,8 +315,8 @@ class Sentence {
         for (const DelayCause& cause : causes_.causes) {
             const ThreadDoing& waited = cause.doing;
             const bool same_place = waited.focus.place.function == computed.focus.place.function;
-            if (waited.kind == TimeKind::Blocked && waited.wait == WaitKind::PageFault && same_place &&
-                waited.time_ns * 10 >= computed.time_ns)
+            if (waited.kind == TimeKind::Blocked && waited.wait == WaitKind::PageFault &&
+                same_place && waited.time_ns * 10 >= computed.time_ns)
                 return file_clause(waited);
         }
         return "";
@@ -283,20 +324,24 @@ class Sentence {
 
     // Waits without a file of their own.
     static bool is_refused(const ThreadDoing& doing) {
-        return doing.wait == WaitKind::Sleep || doing.wait == WaitKind::Events || doing.wait == WaitKind::DatabaseLock;
+        return doing.wait == WaitKind::Sleep || doing.wait == WaitKind::Events ||
+               doing.wait == WaitKind::DatabaseLock;
     }
 
     static std::string refused_clause(const ThreadDoing& doing) {
         const FileWaits& files = doing.files;
         if (doing.refusals > 0) {
-            const std::string times = doing.refusals == 1 ? "" : " " + std::to_string(doing.refusals) + " times";
+            const std::string times =
+                doing.refusals == 1 ? "" : " " + std::to_string(doing.refusals) + " times";
             return "; meanwhile its connection to " + doing.refused_by + " was refused" + times;
         }
-        if (!is_refused(doing) || is_socket(files.kind) || files.path.empty() || files.time_ns * 2 < files.asked_ns)
+        if (!is_refused(doing) || is_socket(files.kind) || files.path.empty() ||
+            files.time_ns * 2 < files.asked_ns)
             return "";
         const std::string text = "; before, it had been refused a lock on " + files.path;
-        return files.holder_pid == 0 ? text
-                                     : text + ", which " + process_words(files.holder, files.holder_pid) + " held";
+        return files.holder_pid == 0
+                   ? text
+                   : text + ", which " + process_words(files.holder, files.holder_pid) + " held";
     }
 
     static std::string clause_of_missed_lock(const ThreadDoing& doing) {
@@ -309,67 +354,82 @@ class Sentence {
         switch (doing.end) {
             case WaitEnd::Timeout:
                 // What frees memory waits for a while now and then.
-                if (doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory) return "";
+                if (doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory)
+                    return "";
                 if (doing.wait == WaitKind::Sleep)
-                    return doing.count > 1 ? ", each time until its timer expired" : ", until its timer expired";
-                if (doing.wait == WaitKind::DatabaseLock && doing.count > 1) return ", trying again each time";
-                return ", until it timed out" + (doing.count > 1 && is_socket(doing.files.kind)
-                                                     ? " (" + std::to_string(doing.count) + " times)"
-                                                     : "");
+                    return doing.count > 1 ? ", each time until its timer expired"
+                                           : ", until its timer expired";
+                if (doing.wait == WaitKind::DatabaseLock && doing.count > 1)
+                    return ", trying again each time";
+                return ", until it timed out" +
+                       (doing.count > 1 && is_socket(doing.files.kind)
+                            ? " (" + std::to_string(doing.count) + " times)"
+                            : "");
             case WaitEnd::NotYet: {
-                const bool held = doing.wait == WaitKind::Lock || doing.wait == WaitKind::ReadWriteLock ||
-                                  doing.wait == WaitKind::PythonLock || doing.wait == WaitKind::FileLock ||
-                                  doing.wait == WaitKind::DatabaseLock || doing.wait == WaitKind::RowLock;
+                const bool held =
+                    doing.wait == WaitKind::Lock || doing.wait == WaitKind::ReadWriteLock ||
+                    doing.wait == WaitKind::PythonLock || doing.wait == WaitKind::FileLock ||
+                    doing.wait == WaitKind::DatabaseLock || doing.wait == WaitKind::RowLock;
                 const std::string text = ", which was still going on when the recording ended";
                 if (!held) return text;
                 if (doing.files.holder_pid != 0)
-                    return text + "; " + process_words(doing.files.holder, doing.files.holder_pid) + " holds it";
+                    return text + "; " + process_words(doing.files.holder, doing.files.holder_pid) +
+                           " holds it";
                 return text + "; its holder is unknown";
             }
             case WaitEnd::Interrupt:
                 if (doing.room == Room::Data) return "";
                 if (doing.interrupt == WakeCause::DelayedAck)
-                    return ", until TCP's delayed ACK let the other side send what it had held back (without "
-                           "TCP_NODELAY)";
-                return ends_by_device(doing)
-                           ? ""
-                           : ", until " + to_text(doing.interrupt) + " ended the wait" + clause_of_missed_lock(doing);
-            case WaitEnd::Unknown: return ends_by_device(doing) ? "" : "; what ended the wait is unknown";
+                    return ", until TCP's delayed ACK let the other side send what it had held "
+                           "back (without TCP_NODELAY)";
+                return ends_by_device(doing) ? ""
+                                             : ", until " + std::string(to_text(doing.interrupt)) +
+                                                   " ended the wait" + clause_of_missed_lock(doing);
+            case WaitEnd::Unknown:
+                return ends_by_device(doing) ? "" : "; what ended the wait is unknown";
             case WaitEnd::Thread: break;
         }
         if (doing.wakers.empty() || is_of_full_listener(doing.files)) return "";
         const ThreadTime& most = doing.wakers.front();
         if (doing.turns > 0) {
-            return "; " + std::to_string(doing.turns) + " threads had it in turn meanwhile, " + who(most.who) +
-                   " for the longest time (" + percent(most.time_ns, doing.time_ns) + ")";
+            return "; " + std::to_string(doing.turns) + " threads had it in turn meanwhile, " +
+                   who(most.who) + " for the longest time (" +
+                   percent(most.time_ns, doing.time_ns) + ")";
         }
         const bool is_open = !doing.timed_out && doing.interruption == Interruption::None;
-        if (doing.outlasts && is_held(doing.wait) && is_open && !doing.likely) return owner_clause(most.who, who_did);
+        if (doing.outlasts && is_held(doing.wait) && is_open && !doing.likely)
+            return owner_clause(most.who, who_did);
         if (doing.outlasts) return open_clause(doing, most.who);
         if (doing.interruption != Interruption::None)
             return ", until " + who(most.who) +
                    (!has_resumed_what_it_stopped(doing)  ? " "
                     : doing.block == BlockReason::Frozen ? ", which had frozen it, "
                                                          : ", which had stopped it, ") +
-                   to_text(doing.interruption);
-        if (doing.waker_count == 1) return ", until " + who(most.who) + " " + std::string(words_of_waker(doing));
-        return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " + who(most.who) + " (" +
-               percent(most.time_ns, doing.time_ns) + ")";
+                   std::string(to_text(doing.interruption));
+        if (doing.waker_count == 1)
+            return ", until " + who(most.who) + " " + std::string(words_of_waker(doing));
+        return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " +
+               who(most.who) + " (" + percent(most.time_ns, doing.time_ns) + ")";
     }
 
     // Nobody ended the wait; `should` is the one who should have.
     std::string open_clause(const ThreadDoing& doing, const ThreadName& should) const {
         const bool by_signal = doing.interruption != Interruption::None;
-        const std::string end = by_signal ? ", until " + who(doing.interrupter) + " " + to_text(doing.interruption)
-                                : doing.timed_out ? ", until it timed out"
-                                                  : ", which was still going on when the recording ended";
+        const std::string end = by_signal ? ", until " + who(doing.interrupter) + " " +
+                                                std::string(to_text(doing.interruption))
+                                : doing.timed_out
+                                    ? ", until it timed out"
+                                    : ", which was still going on when the recording ended";
         const bool is_end = doing.wait == WaitKind::Child || doing.wait == WaitKind::ThreadEnd;
         if (is_end && by_signal) return end + "; " + who(should) + " had not ended";
-        if (is_end) return ", which had not ended" + std::string(doing.timed_out ? " in time: " : ": ") + who(should);
+        if (is_end)
+            return ", which had not ended" + std::string(doing.timed_out ? " in time: " : ": ") +
+                   who(should);
         const bool held = is_held(doing.wait) || doing.wait == WaitKind::ReadWriteLock;
         if (doing.likely) return end + (held ? "; its holder is unknown" : "");
         if (!held) return end;
-        return ", which " + who(should) + (doing.timed_out || by_signal ? " held," + end.substr(1) : " holds");
+        return ", which " + who(should) +
+               (doing.timed_out || by_signal ? " held," + end.substr(1) : " holds");
     }
 
     // Whoever is waited for and waits for the delay's own thread will do so forever.
@@ -381,16 +441,6 @@ class Sentence {
                    : text;
     }
 
-    static std::string to_text(WakeCause interrupt) {
-        switch (interrupt) {
-            case WakeCause::Timer: return "a timer";
-            case WakeCause::Packet: return "a packet from the network";
-            case WakeCause::Disk: return "a disk";
-            case WakeCause::Device: return "a device";
-            default: return "a timer or a device";
-        }
-    }
-
     static bool is_before(const ThreadDoing& doing) {
         return doing.kind == TimeKind::Unknown && doing.unknown == UnknownTime::BeforeRecording;
     }
@@ -398,24 +448,17 @@ class Sentence {
     static bool ends_by_device(const ThreadDoing& doing) {
         const WaitKind wait = doing.wait;
         return wait == WaitKind::Disk || wait == WaitKind::PageFault || wait == WaitKind::Sleep ||
-               wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::GroupMemory ||
-               wait == WaitKind::CpuLimit || doing.block == BlockReason::RcuGracePeriod;
-    }
-
-    static std::string to_text(Interruption interruption) {
-        switch (interruption) {
-            case Interruption::Killed: return "killed it";
-            case Interruption::Resumed: return "resumed it";
-            case Interruption::Thawed: return "thawed it";
-            default: return "sent it a signal";
-        }
+               wait == WaitKind::Stopped || wait == WaitKind::Memory ||
+               wait == WaitKind::GroupMemory || wait == WaitKind::CpuLimit ||
+               doing.block == BlockReason::RcuGracePeriod;
     }
 
     // Of a process that "ended" more than once, most were stops for a debugger.
     static std::string_view words_of_waker(const ThreadDoing& waited) {
         if (waited.room == Room::Data) return "read from it";
         if (waited.room == Room::Connection) return "accepted another connection";
-        const bool may_be_end = waited.wait != WaitKind::Child || waited.waker_count >= waited.count;
+        const bool may_be_end =
+            waited.wait != WaitKind::Child || waited.waker_count >= waited.count;
         return may_be_end ? analysis::words_of_waker(waited.wait) : "woke it";
     }
 
@@ -423,7 +466,8 @@ class Sentence {
     // that time.
     std::string turns_clause(const ThreadDoing& waited, const CauseLink& link, bool lock) const {
         const std::uint32_t others = waited.turns - 1;
-        const std::string threads = std::to_string(others) + (others == 1 ? " other thread" : " other threads");
+        const std::string threads =
+            std::to_string(others) + (others == 1 ? " other thread" : " other threads");
         const std::string holder = who(link.who), time = format_duration_ns(link.whole_ns);
         if (lock) {
             return ", which " + holder + " held for " + time + "; " + threads + " got it " +
@@ -444,26 +488,32 @@ class Sentence {
         for (const ThreadDoing& doing : link.doings) {
             if (doing.kind != TimeKind::Unknown) known_ns += doing.time_ns;
             const bool lock = doing.wait == WaitKind::Lock || doing.wait == WaitKind::Futex ||
-                              doing.wait == WaitKind::KernelLock || doing.wait == WaitKind::FileLock;
+                              doing.wait == WaitKind::KernelLock ||
+                              doing.wait == WaitKind::FileLock;
             if (doing.kind == TimeKind::Blocked && lock) in_locks_ns += doing.time_ns;
         }
         const bool lock = is_held(waited.wait);
         if (waited.turns > 0) return turns_clause(waited, link, lock);
         // A thread that waits for an interpreter's lock retries every few milliseconds, but still
         // waits for the same lock.
-        const bool once = waited.count == 1 || waited.waker_count == 1 || waited.wait == WaitKind::InterpreterLock;
+        const bool once = waited.count == 1 || waited.waker_count == 1 ||
+                          waited.wait == WaitKind::InterpreterLock;
         if (waited.outlasts) return open_clause(waited, link.who);
-        if (lock && waited.object_known && once && link.alike == 0) return ", which " + who(link.who) + " held";
+        if (lock && waited.object_known && once && link.alike == 0)
+            return ", which " + who(link.who) + " held";
         if (lock && once && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
             return ", which " + who(link.who) + " held";
         }
-        const std::string others = link.alike == 0 ? ""
-                                   : link.alike == 1
-                                       ? " and another thread with that name"
-                                       : " and " + std::to_string(link.alike) + " other threads with that name";
+        const std::string others = link.alike == 0   ? ""
+                                   : link.alike == 1 ? " and another thread with that name"
+                                                     : " and " + std::to_string(link.alike) +
+                                                           " other threads with that name";
         const std::string late =
-            link.is_late() ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)" : "";
-        return ", until " + who(link.who) + others + late + " " + std::string(words_of_waker(waited));
+            link.is_late()
+                ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)"
+                : "";
+        return ", until " + who(link.who) + others + late + " " +
+               std::string(words_of_waker(waited));
     }
 
     // For the thread that ended the run: what it did in the time in which it may have had the run.
@@ -472,47 +522,55 @@ class Sentence {
         const CauseLink& link = cause.chain.front();
         const ThreadDoing& most = link.doings.front();
         if (most.kind == TimeKind::Blocked && !is_most(most.time_ns, link.whole_ns)) return "";
-        return "; in that time " + who(link.who) + ", which ended it, " + doing_words(most, 0, link.who, false);
+        return "; in that time " + who(link.who) + ", which ended it, " +
+               doing_words(most, 0, link.who, false);
     }
 
-    // "the run passed from reader (501) to writer (502) between 1.20 ms and 41.0 ms after its begin, at a moment that ...".
+    // "the run passed from reader (501) to writer (502) between 1.20 ms and 41.0 ms after its
+    // begin, at a moment that ...".
     std::string hand_over_words(const std::vector<HandOver>& hand_overs) const {
         if (hand_overs.empty())
-            return "it is not known which thread had the run: it passed from one thread to another, at a moment that "
-                   "no marker shows";
+            return "it is not known which thread had the run: it passed from one thread to "
+                   "another, at a moment that no marker shows";
         const auto longest = std::max_element(
-            hand_overs.begin(), hand_overs.end(),
-            [](const HandOver& a, const HandOver& b) { return a.end_ns - a.begin_ns < b.end_ns - b.begin_ns; });
-        std::string text = "it is not known which thread had the run: it passed from " + who(longest->from) + " to " +
-                           who(longest->to) + " between " +
-                           (longest->begin_ns == 0 ? "its begin" : format_duration_ns(longest->begin_ns)) + " and " +
-                           format_duration_ns(longest->end_ns) + (longest->begin_ns == 0 ? "" : " after its begin") +
-                           ", at a moment that no marker shows";
+            hand_overs.begin(), hand_overs.end(), [](const HandOver& a, const HandOver& b) {
+                return a.end_ns - a.begin_ns < b.end_ns - b.begin_ns;
+            });
+        std::string text =
+            "it is not known which thread had the run: it passed from " + who(longest->from) +
+            " to " + who(longest->to) + " between " +
+            (longest->begin_ns == 0 ? "its begin" : format_duration_ns(longest->begin_ns)) +
+            " and " + format_duration_ns(longest->end_ns) +
+            (longest->begin_ns == 0 ? "" : " after its begin") +
+            ", at a moment that no marker shows";
         if (hand_overs.size() > 1) {
             const std::size_t more = hand_overs.size() - 1;
-            text += ", and did so " + std::to_string(more) + (more == 1 ? " more time" : " more times");
+            text +=
+                ", and did so " + std::to_string(more) + (more == 1 ? " more time" : " more times");
         }
         return text;
     }
 
     static std::string process_clause(const ThreadDoing& work) {
         if (work.time_ns == 0) return " Meanwhile, no thread of its process computed.";
-        return " Meanwhile, threads of its process computed for " + format_duration_ns(work.time_ns) +
-               place_of_work(work) + caller_words(work, 0) + ".";
+        return " Meanwhile, threads of its process computed for " +
+               format_duration_ns(work.time_ns) + place_of_work(work) + caller_words(work, 0) + ".";
     }
 
     std::string unknown(const DelayCause& cause) const {
         const ThreadDoing& doing = cause.doing;
         const std::string time = time_words(doing, causes_.wall_ns);
         switch (doing.unknown) {
-            case UnknownTime::BeforeRecording: return time + " had passed before the recording began.";
+            case UnknownTime::BeforeRecording:
+                return time + " had passed before the recording began.";
             case UnknownTime::AfterRecording: return time + " came after the recording ended.";
             case UnknownTime::BetweenThreads:
-                return "For " + time + ", " + hand_over_words(cause.hand_overs) + receiver(cause) + ".";
+                return "For " + time + ", " + hand_over_words(cause.hand_overs) + receiver(cause) +
+                       ".";
             case UnknownTime::InGoroutine:
                 return "For " + time + ", the run was in " + causes_.who.thread +
-                       ". Goroutines can change threads at any time, so its time cannot be separated from that of "
-                       "others." +
+                       ". Goroutines can change threads at any time, so its time cannot be "
+                       "separated from that of others." +
                        process_clause(cause.of_process);
             case UnknownTime::ThreadEnded: return "For " + time + ", its thread had already ended.";
             case UnknownTime::NotRecorded: break;
@@ -530,7 +588,8 @@ std::vector<std::string> cause_sentences(const DelayCauses& causes) {
     const Sentence sentence(causes);
     const std::size_t reported = causes.reported();
     for (std::size_t i = 0; i < reported; ++i) sentences.push_back(sentence.of(causes.causes[i]));
-    if (std::string rest = sentence.of_rest(reported); !rest.empty()) sentences.push_back(std::move(rest));
+    if (std::string rest = sentence.of_rest(reported); !rest.empty())
+        sentences.push_back(std::move(rest));
     return sentences;
 }
 

@@ -51,7 +51,8 @@ std::vector<LifePart> parts_of(const Recording& recording, const std::vector<Int
 
 ThreadName name_of(const Recording& recording, std::uint32_t tid) {
     const std::uint32_t pid = pid_of(recording, tid);
-    return {pid, tid, recording.process_name(pid), recording.thread_name(tid), recording.unit_of(pid)};
+    return {pid, tid, recording.process_name(pid), recording.thread_name(tid),
+            recording.unit_of(pid)};
 }
 
 std::vector<LongWait> waits_of(const Recording& recording, const trace::Delay& delay,
@@ -65,16 +66,19 @@ std::vector<LongWait> waits_of(const Recording& recording, const trace::Delay& d
         wait.reason = reason_of_stack(recording, interval.stack);
         wait.timed_out = interval.wake_cause == WakeCause::Timeout;
         wait.went_on = !interval.woken;
-        if (!ended_by_nobody(recording, interval)) wait.ended_by = name_of(recording, interval.waker_tid);
+        if (!ended_by_nobody(recording, interval))
+            wait.ended_by = name_of(recording, interval.waker_tid);
         waits.push_back(std::move(wait));
     }
-    std::stable_sort(waits.begin(), waits.end(),
-                     [](const LongWait& a, const LongWait& b) { return a.length_ns > b.length_ns; });
+    std::stable_sort(waits.begin(), waits.end(), [](const LongWait& a, const LongWait& b) {
+        return a.length_ns > b.length_ns;
+    });
     if (waits.size() > waits_limit) waits.resize(waits_limit);
     return waits;
 }
 
-std::map<std::uint32_t, std::uint64_t> cpu_times(const Recording& recording, const std::set<std::uint32_t>& pids) {
+std::map<std::uint32_t, std::uint64_t> cpu_times(const Recording& recording,
+                                                 const std::set<std::uint32_t>& pids) {
     std::map<std::uint32_t, std::uint64_t> times;
     for (const Thread& thread : recording.threads) {
         if (!pids.contains(thread.pid)) continue;
@@ -117,8 +121,9 @@ std::vector<StartedProcess> started_by(const Recording& recording, const trace::
         started.on_cpu_ns = cpu[pid];
         list.push_back(std::move(started));
     }
-    std::stable_sort(list.begin(), list.end(),
-                     [](const StartedProcess& a, const StartedProcess& b) { return a.offset_ns < b.offset_ns; });
+    std::stable_sort(
+        list.begin(), list.end(),
+        [](const StartedProcess& a, const StartedProcess& b) { return a.offset_ns < b.offset_ns; });
     return list;
 }
 
@@ -135,9 +140,11 @@ std::string to_text(const LifePart& part, std::uint64_t wall_ns) {
     const char* did = "computed";
     if (part.kind == TimeKind::Runnable) did = "waited for a CPU";
     if (part.kind == TimeKind::Blocked) did = "was blocked";
-    const std::uint64_t share = (part.time_ns * 100 + wall_ns / 2) / std::max<std::uint64_t>(wall_ns, 1);
+    const std::uint64_t share =
+        (part.time_ns * 100 + wall_ns / 2) / std::max<std::uint64_t>(wall_ns, 1);
     const std::string why = part.kind == TimeKind::Blocked ? ": " + part.reason : "";
-    return fmt::format("Of this, {} {} for {} ({} %){}.", who, did, format_duration_ns(part.time_ns), share, why);
+    return fmt::format("Of this, {} {} for {} ({} %){}.", who, did,
+                       format_duration_ns(part.time_ns), share, why);
 }
 
 }  // namespace
@@ -171,10 +178,12 @@ CommandLife life_of_command(const Recording& recording, trace::Delay run) {
 std::vector<std::string> life_sentences(const CommandLife& life) {
     std::vector<std::string> sentences = cause_sentences(life.causes);
     if (!is_wait_for_several_children(life.causes)) return sentences;
-    const auto main_part = std::find_if(life.parts.begin(), life.parts.end(), [&](const LifePart& part) {
-        return part.process != life.causes.who.process && part.kind != TimeKind::Unknown;
-    });
-    if (main_part == life.parts.end() || main_part->time_ns < life.split.wall_ns / min_part_of_children)
+    const auto main_part =
+        std::find_if(life.parts.begin(), life.parts.end(), [&](const LifePart& part) {
+            return part.process != life.causes.who.process && part.kind != TimeKind::Unknown;
+        });
+    if (main_part == life.parts.end() ||
+        main_part->time_ns < life.split.wall_ns / min_part_of_children)
         return sentences;
     sentences.insert(sentences.begin() + 1, to_text(*main_part, life.split.wall_ns));
     return sentences;

@@ -53,8 +53,8 @@ struct CommandLife {
 
 // `end_ns` is when the parent saw it end, possibly after the end of the recording. Both times are
 // CLOCK_BOOTTIME.
-[[nodiscard]] trace::Delay run_of_command(const Recording& recording, std::uint32_t pid, std::uint64_t begin_ns,
-                                          std::uint64_t end_ns);
+[[nodiscard]] trace::Delay run_of_command(const Recording& recording, std::uint32_t pid,
+                                          std::uint64_t begin_ns, std::uint64_t end_ns);
 
 [[nodiscard]] CommandLife life_of_command(const Recording& recording, trace::Delay run);
 

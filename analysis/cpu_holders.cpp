@@ -14,15 +14,17 @@ constexpr std::uint64_t tenure_limit = 2'000'000;
 constexpr std::size_t holder_limit = 10;
 
 struct Running {
-    std::optional<std::uint16_t> before, after;  // the CPUs on which the thread ran before and after a wait
+    // the CPUs on which the thread ran before and after a wait
+    std::optional<std::uint16_t> before, after;
     bool woken = false;
 };
 
 Running running_around(const Thread& thread, const Interval& wait) {
     Running found;
     const auto& changes = thread.changes;
-    const auto after = std::upper_bound(changes.begin(), changes.end(), wait.begin_ns,
-                                        [](std::uint64_t at, const StateChange& change) { return at < change.at_ns; });
+    const auto after = std::upper_bound(
+        changes.begin(), changes.end(), wait.begin_ns,
+        [](std::uint64_t at, const StateChange& change) { return at < change.at_ns; });
     for (auto change = after; change != changes.begin();) {
         --change;
         if (change->state == ThreadState::Runnable) found.woken = found.woken || change->woken;
@@ -32,8 +34,9 @@ Running running_around(const Thread& thread, const Interval& wait) {
         }
         if (change->state == ThreadState::NotRecorded) break;
     }
-    const auto next = std::find_if(after, changes.end(),
-                                   [](const StateChange& change) { return change.state != ThreadState::Runnable; });
+    const auto next = std::find_if(after, changes.end(), [](const StateChange& change) {
+        return change.state != ThreadState::Runnable;
+    });
     if (next != changes.end() && next->state == ThreadState::Running) found.after = next->cpu;
     return found;
 }
@@ -64,8 +67,9 @@ class HolderCount {
         waits_.cpus.assign(cpus_.begin(), cpus_.end());
         if (own_pid_ != 0) add_own_threads();
         for (auto& [pid, threads] : held_) waits_.holders.push_back(holder_of(pid, threads));
-        std::stable_sort(waits_.holders.begin(), waits_.holders.end(),
-                         [](const CpuHolder& a, const CpuHolder& b) { return a.time_ns > b.time_ns; });
+        std::stable_sort(
+            waits_.holders.begin(), waits_.holders.end(),
+            [](const CpuHolder& a, const CpuHolder& b) { return a.time_ns > b.time_ns; });
         if (waits_.holders.size() > holder_limit) waits_.holders.resize(holder_limit);
         return std::move(waits_);
     }
@@ -77,12 +81,14 @@ class HolderCount {
     };
 
     void add_tenures(const std::vector<CpuTenure>& tenures, const Interval& wait) {
-        auto tenure = std::upper_bound(tenures.begin(), tenures.end(), wait.begin_ns,
-                                       [](std::uint64_t at, const CpuTenure& known) { return at < known.at_ns; });
+        auto tenure = std::upper_bound(
+            tenures.begin(), tenures.end(), wait.begin_ns,
+            [](std::uint64_t at, const CpuTenure& known) { return at < known.at_ns; });
         std::uint64_t known_ns = 0;
         if (tenure != tenures.begin()) --tenure;
         for (; tenure != tenures.end() && tenure->at_ns < wait.end_ns; ++tenure, ++visited_) {
-            const std::uint64_t until_ns = tenure + 1 == tenures.end() ? recording_.end_ns : (tenure + 1)->at_ns;
+            const std::uint64_t until_ns =
+                tenure + 1 == tenures.end() ? recording_.end_ns : (tenure + 1)->at_ns;
             const std::uint64_t from_ns = std::max(tenure->at_ns, wait.begin_ns);
             const std::uint64_t to_ns = std::min(until_ns, wait.end_ns);
             if (to_ns <= from_ns || !tenure->known) continue;
@@ -143,7 +149,8 @@ class HolderCount {
 CpuWaits cpu_waits_of(const Recording& recording, const std::vector<Interval>& intervals) {
     HolderCount count(recording);
     for (const Interval& interval : intervals) {
-        if (interval.state == ThreadState::Runnable && interval.gap == Interval::Gap::None) count.add(interval);
+        if (interval.state == ThreadState::Runnable && interval.gap == Interval::Gap::None)
+            count.add(interval);
     }
     return count.take();
 }

@@ -20,26 +20,32 @@ struct CpuHolder {
     std::string unit;    // or container, of the process; empty if unknown
     std::uint32_t threads = 0;
     std::uint64_t time_ns = 0;
-    std::string function;                  // where `tid` was for most of the time; empty if unknown or not looked for
+    // where `tid` was for most of the time; empty if unknown or not looked for
+    std::string function;
     std::string caller;                    // caller of `function`; empty if unknown
     std::uint16_t priority = no_priority;  // of `tid`; real-time if below 100
 
     // 1 to 99 as programs set it, 99 being the most urgent; 0 if not a real-time thread or unknown.
-    [[nodiscard]] std::uint32_t real_time_priority() const { return priority < 100 ? 99U - priority : 0; }
+    [[nodiscard]] std::uint32_t real_time_priority() const {
+        return priority < 100 ? 99U - priority : 0;
+    }
 };
 
 struct CpuWaits {
-    std::uint64_t time_ns = 0;          // all waits
-    std::uint64_t idle_ns = 0;          // the CPU was idle: something else kept the thread from running
+    std::uint64_t time_ns = 0;  // all waits
+    // the CPU was idle: something else kept the thread from running
+    std::uint64_t idle_ns = 0;
     std::uint64_t slow_wakeups_ns = 0;  // part of `idle_ns`: the thread had just been woken
-    std::uint64_t elsewhere_ns = 0;     // in waits that ended on a CPU other than the one examined: uncertain
-    std::uint64_t unknown_ns = 0;       // what the CPU did is unknown
-    std::vector<std::uint16_t> cpus;    // CPUs waited for, ascending
-    std::vector<CpuHolder> holders;     // longest first; at most 10
+    // in waits that ended on a CPU other than the one examined: uncertain
+    std::uint64_t elsewhere_ns = 0;
+    std::uint64_t unknown_ns = 0;     // what the CPU did is unknown
+    std::vector<std::uint16_t> cpus;  // CPUs waited for, ascending
+    std::vector<CpuHolder> holders;   // longest first; at most 10
 };
 
 // Examines the Runnable `intervals`. A preempted thread is taken to wait for the CPU it was on, a
 // woken one for the CPU it runs on next.
-[[nodiscard]] CpuWaits cpu_waits_of(const Recording& recording, const std::vector<Interval>& intervals);
+[[nodiscard]] CpuWaits cpu_waits_of(const Recording& recording,
+                                    const std::vector<Interval>& intervals);
 
 }  // namespace lagtrap::analysis

@@ -23,16 +23,19 @@ class CpuWords {
         if (known_ns * 2 < cpu.time_ns) return "; who had it is unknown";
         if (cpu.idle_ns * 2 > known_ns) {
             return cpu.slow_wakeups_ns * 2 > cpu.idle_ns
-                       ? ", which was idle: it was slow to wake up, or its virtual machine did not run"
-                       : ", which was idle: probably the CPU limit of its control group held it back";
+                       ? ", which was idle: it was slow to wake up, or its virtual machine did not "
+                         "run"
+                       : ", which was idle: probably the CPU limit of its control group held it "
+                         "back";
         }
         const char* surely = cpu.elsewhere_ns * 2 > cpu.time_ns ? " while probably " : " while ";
-        const std::string what = cpu.cpus.size() == 1 ? " had CPU " + std::to_string(cpu.cpus.front()) : " had it";
+        const std::string what =
+            cpu.cpus.size() == 1 ? " had CPU " + std::to_string(cpu.cpus.front()) : " had it";
         for (const CpuHolder& holder : cpu.holders) {
             if (is_rest_of(who_waited, holder) || !is_most(holder.time_ns, known_ns)) continue;
             const auto others = named_holders(cpu, who_waited, &holder);
-            return surely + name_of(holder) + identity(holder, who_waited) + what + place_of(holder) +
-                   also(others, 0, known_ns, who_waited);
+            return surely + name_of(holder) + identity(holder, who_waited) + what +
+                   place_of(holder) + also(others, 0, known_ns, who_waited);
         }
         const auto named = named_holders(cpu, who_waited, nullptr);
         if (named.empty()) return "";
@@ -43,15 +46,16 @@ class CpuWords {
         }
         std::string text;
         for (std::size_t i = 0; i < std::min<std::size_t>(named.size(), 3); ++i) {
-            text += (i == 0 ? "" : ", ") + named[i].first + identity(named[i].second, who_waited) + " " +
-                    format_duration_ns(named[i].second.time_ns);
+            text += (i == 0 ? "" : ", ") + named[i].first + identity(named[i].second, who_waited) +
+                    " " + format_duration_ns(named[i].second.time_ns);
         }
         return surely + std::string("others had it: ") + text;
     }
 
   private:
     static std::string place_of(const CpuHolder& holder) {
-        if (holder.threads != 1 || holder.function.empty() || holder.function.starts_with('[')) return "";
+        if (holder.threads != 1 || holder.function.empty() || holder.function.starts_with('['))
+            return "";
         return ", in " + short_function_name(holder.function) +
                (holder.caller.empty() ? "" : ", called by " + short_function_name(holder.caller));
     }
@@ -69,11 +73,14 @@ class CpuWords {
         std::vector<NamedHolder> named;
         for (const CpuHolder& holder : cpu.holders) {
             if (&holder == without) continue;
-            const std::string name =
-                is_rest_of(who_waited, holder) ? "other threads of its own process" : name_of(holder);
-            const auto known = std::find_if(named.begin(), named.end(), [&](const NamedHolder& one) {
-                return one.first == name && one.second.real_time_priority() == holder.real_time_priority();
-            });
+            const std::string name = is_rest_of(who_waited, holder)
+                                         ? "other threads of its own process"
+                                         : name_of(holder);
+            const auto known =
+                std::find_if(named.begin(), named.end(), [&](const NamedHolder& one) {
+                    return one.first == name &&
+                           one.second.real_time_priority() == holder.real_time_priority();
+                });
             if (known == named.end()) {
                 named.emplace_back(name, holder);
                 continue;
@@ -83,17 +90,19 @@ class CpuWords {
             known->second.pid = 0;
             if (known->second.unit != holder.unit) known->second.unit.clear();
         }
-        std::stable_sort(named.begin(), named.end(), [](const NamedHolder& a, const NamedHolder& b) {
-            return a.second.time_ns > b.second.time_ns;
-        });
+        std::stable_sort(named.begin(), named.end(),
+                         [](const NamedHolder& a, const NamedHolder& b) {
+                             return a.second.time_ns > b.second.time_ns;
+                         });
         return named;
     }
 
     // Others that had the CPU for at least a fifth of the time.
-    std::string also(const std::vector<NamedHolder>& named, std::size_t from, std::uint64_t known_ns,
-                     const ThreadName& who_waited) const {
+    std::string also(const std::vector<NamedHolder>& named, std::size_t from,
+                     std::uint64_t known_ns, const ThreadName& who_waited) const {
         std::string text;
-        for (std::size_t i = from; i < named.size() && named[i].second.time_ns >= known_ns / 5; ++i) {
+        for (std::size_t i = from; i < named.size() && named[i].second.time_ns >= known_ns / 5;
+             ++i) {
             text += ", and " + named[i].first + identity(named[i].second, who_waited) + " for " +
                     format_duration_ns(named[i].second.time_ns);
         }
@@ -102,19 +111,23 @@ class CpuWords {
 
     static std::string name_of(const CpuHolder& holder) {
         const std::string& name =
-            holder.threads == 1 && holder.tid != holder.pid && !holder.thread.empty() ? holder.thread : holder.process;
+            holder.threads == 1 && holder.tid != holder.pid && !holder.thread.empty()
+                ? holder.thread
+                : holder.process;
         if (!name.empty()) return name;
         return holder.thread.empty() ? "an unknown process" : holder.thread;
     }
 
     std::string identity(const CpuHolder& holder, const ThreadName& who_waited) const {
         const std::uint32_t priority = holder.real_time_priority();
-        const std::string urgent = priority > 0 ? "real-time priority " + std::to_string(priority) : "";
+        const std::string urgent =
+            priority > 0 ? "real-time priority " + std::to_string(priority) : "";
         if (is_rest_of(who_waited, holder)) return urgent.empty() ? "" : " (" + urgent + ")";
         if (holder.pid != 0 && holder.pid == who_waited.pid)
-            return " (" + std::to_string(holder.tid) + ", of its own process" + (urgent.empty() ? "" : ", " + urgent) +
-                   ")";
-        const std::string more = (urgent.empty() ? "" : ", " + urgent) + other_unit(holder.unit, own_unit_);
+            return " (" + std::to_string(holder.tid) + ", of its own process" +
+                   (urgent.empty() ? "" : ", " + urgent) + ")";
+        const std::string more =
+            (urgent.empty() ? "" : ", " + urgent) + other_unit(holder.unit, own_unit_);
         if (holder.pid == 0) {
             const std::string many = std::to_string(holder.threads) + " threads";
             return holder.threads < 2 ? "" : " (" + many + other_unit(holder.unit, own_unit_) + ")";
@@ -132,7 +145,8 @@ std::string other_unit(const std::string& unit, const std::string& own_unit) {
     return unit.empty() || unit == own_unit ? "" : ", " + short_group_name(unit);
 }
 
-std::string cpu_holder_words(const CpuWaits& cpu, const ThreadName& who_waited, const std::string& own_unit) {
+std::string cpu_holder_words(const CpuWaits& cpu, const ThreadName& who_waited,
+                             const std::string& own_unit) {
     return CpuWords(own_unit).holders(cpu, who_waited);
 }
 

@@ -29,9 +29,13 @@ constexpr std::uint64_t visit_limit = 1'000'000;
 constexpr std::size_t reported_limit = 3;
 constexpr std::size_t waker_limit = 3;
 
-bool is_wait(const IntervalGroup& group) { return group.kind == TimeKind::Blocked || group.spin != SpinKind::None; }
+bool is_wait(const IntervalGroup& group) {
+    return group.kind == TimeKind::Blocked || group.spin != SpinKind::None;
+}
 
-Window span_of(const std::vector<Interval>& intervals) { return {intervals.front().begin_ns, intervals.back().end_ns}; }
+Window span_of(const std::vector<Interval>& intervals) {
+    return {intervals.front().begin_ns, intervals.back().end_ns};
+}
 
 // A wait may be in several intervals: by holder, or because it lasted for several waits of another
 // thread.
@@ -39,8 +43,8 @@ std::uint64_t count_whole(const std::vector<Interval>& intervals) {
     std::uint64_t count = 0;
     const Interval* last = nullptr;
     for (const Interval& one : intervals) {
-        const bool continued =
-            last != nullptr && one.since_ns != 0 && last->since_ns == one.since_ns && last->tid == one.tid;
+        const bool continued = last != nullptr && one.since_ns != 0 &&
+                               last->since_ns == one.since_ns && last->tid == one.tid;
         if (!continued) ++count;
         last = &one;
     }
@@ -57,7 +61,8 @@ WaitEnd end_of_wait(const Recording& recording, const Interval& wait, WaitKind k
 // Finds the causes of one delay.
 class CauseSearch {
   public:
-    CauseSearch(const Recording& recording, const trace::Delay& delay) : recording_(recording), delay_(delay) {}
+    CauseSearch(const Recording& recording, const trace::Delay& delay)
+        : recording_(recording), delay_(delay) {}
 
     DelayCause cause_of(const IntervalGroup& group) {
         DelayCause cause;
@@ -76,7 +81,8 @@ class CauseSearch {
             cause.chain.back().began_after_ns = began_after(*next, waits.intervals);
             cause.chain.back().run = run_of(next->tid, waits.intervals);
             if (waits.spin != SpinKind::None)
-                cause.chain.back().operation = operation_of(recording_, *next, span_of(waits.intervals));
+                cause.chain.back().operation =
+                    operation_of(recording_, *next, span_of(waits.intervals));
             if (groups.empty() || !is_wait(groups.front()) || cause.chain.back().is_late()) break;
             if (groups.front().time_ns * 2 < cause.chain.back().whole_ns) break;
             waits = std::move(groups.front());
@@ -87,7 +93,8 @@ class CauseSearch {
 
     void add_hand_overs(const IntervalGroup& group, DelayCause& cause) const {
         for (const Interval& gap : group.intervals)
-            cause.hand_overs.push_back({name_of(gap.from_tid), name_of(gap.to_tid), gap.begin_ns - delay_.begin_ns,
+            cause.hand_overs.push_back({name_of(gap.from_tid), name_of(gap.to_tid),
+                                        gap.begin_ns - delay_.begin_ns,
                                         gap.end_ns - delay_.begin_ns});
     }
 
@@ -120,7 +127,8 @@ class CauseSearch {
         if (thread == nullptr) return;
         std::vector<Interval> intervals;
         for (const Interval& gap : group.intervals) {
-            for (Interval& interval : intervals_of_thread(recording_, tid, {gap.begin_ns, gap.end_ns}))
+            for (Interval& interval :
+                 intervals_of_thread(recording_, tid, {gap.begin_ns, gap.end_ns}))
                 intervals.push_back(interval);
         }
         const std::vector<IntervalGroup> groups = groups_of(recording_, intervals);
@@ -147,7 +155,8 @@ class CauseSearch {
         doing.count = count_whole(group.intervals);
         doing.spin = group.spin;
         if (group.spin != SpinKind::None) find_spin_holder(group, doing);
-        if (group.kind == TimeKind::OnCpu || group.kind == TimeKind::Blocked) find_place(group, doing);
+        if (group.kind == TimeKind::OnCpu || group.kind == TimeKind::Blocked)
+            find_place(group, doing);
         if (group.kind == TimeKind::Blocked) {
             find_wakers(group, doing);
             find_stopper(group, doing);
@@ -155,27 +164,31 @@ class CauseSearch {
             doing.files = file_waits_of(recording_, group.intervals, group.wait);
             if (group.wait == WaitKind::Disk)
                 doing.written = written_in(recording_, span_of(group.intervals), doing.files.disk);
-            if (group.wait == WaitKind::Sleep || group.wait == WaitKind::Events) find_refusals(group, doing);
+            if (group.wait == WaitKind::Sleep || group.wait == WaitKind::Events)
+                find_refusals(group, doing);
         }
         const bool for_others = group.kind == TimeKind::Runnable && !group.throttled;
         if (!for_others) return doing;
         doing.cpu = cpu_waits_of(recording_, group.intervals);
-        if (!doing.cpu.holders.empty()) find_place_of_holder(group.intervals, doing.cpu.holders.front());
+        if (!doing.cpu.holders.empty())
+            find_place_of_holder(group.intervals, doing.cpu.holders.front());
         return doing;
     }
 
     void find_stopper(const IntervalGroup& group, ThreadDoing& doing) const {
-        if (group.block != BlockReason::StoppedBySignal && group.block != BlockReason::Frozen) return;
-        const auto longest =
-            std::max_element(group.intervals.begin(), group.intervals.end(),
-                             [](const Interval& a, const Interval& b) { return a.length_ns() < b.length_ns(); });
+        if (group.block != BlockReason::StoppedBySignal && group.block != BlockReason::Frozen)
+            return;
+        const auto longest = std::max_element(
+            group.intervals.begin(), group.intervals.end(),
+            [](const Interval& a, const Interval& b) { return a.length_ns() < b.length_ns(); });
         if (const std::uint32_t stopper = stopper_of(recording_, *longest); stopper != 0)
             doing.stopper = name_of(stopper);
     }
 
     [[nodiscard]] Room room_of_most(const IntervalGroup& group) const {
         std::map<Room, std::uint64_t> times;
-        for (const Interval& wait : group.intervals) times[room_of(recording_, wait.stack)] += wait.length_ns();
+        for (const Interval& wait : group.intervals)
+            times[room_of(recording_, wait.stack)] += wait.length_ns();
         for (const auto& [room, time_ns] : times)
             if (is_most(time_ns, group.time_ns)) return room;
         return Room::None;
@@ -188,7 +201,8 @@ class CauseSearch {
         const Window window = span_of(group.intervals);
         std::map<NameId, std::uint32_t> peers;
         for (const FailedConnect& refused : recording_.refused_connects) {
-            const bool meanwhile = refused.at_ns + just_before_ns >= window.begin_ns && refused.at_ns < window.end_ns;
+            const bool meanwhile =
+                refused.at_ns + just_before_ns >= window.begin_ns && refused.at_ns < window.end_ns;
             if (meanwhile && refused.tid == group.intervals.front().tid) ++peers[refused.peer];
         }
         for (const auto& [peer, count] : peers) {
@@ -203,7 +217,8 @@ class CauseSearch {
         std::vector<Interval> intervals;
         for (const Interval& wait : waits) {
             if (visited_ > visit_limit) return;
-            for (Interval& interval : intervals_of_thread(recording_, holder.tid, {wait.begin_ns, wait.end_ns})) {
+            for (Interval& interval :
+                 intervals_of_thread(recording_, holder.tid, {wait.begin_ns, wait.end_ns})) {
                 ++visited_;
                 if (interval.state == ThreadState::Running) intervals.push_back(interval);
             }
@@ -216,7 +231,8 @@ class CauseSearch {
     }
 
     // For the delay's own thread, "other times" are its other runs.
-    [[nodiscard]] std::vector<FunctionKey> usual_callers(const std::vector<Interval>& intervals) const {
+    [[nodiscard]] std::vector<FunctionKey> usual_callers(
+        const std::vector<Interval>& intervals) const {
         if (intervals.empty() || intervals.front().tid == 0) return {};
         Window window = span_of(intervals);
         if (intervals.front().tid == delay_.begin_tid) window = {delay_.begin_ns, end_of(delay_)};
@@ -224,7 +240,8 @@ class CauseSearch {
     }
 
     void find_place(const IntervalGroup& group, ThreadDoing& doing) const {
-        const auto times = StackTimes::of(recording_, group.intervals, split_time(recording_, group.intervals));
+        const auto times =
+            StackTimes::of(recording_, group.intervals, split_time(recording_, group.intervals));
         CallTree tree(recording_);
         tree.add(times);
         doing.focus = find_focus(tree, usual_callers(group.intervals));
@@ -260,8 +277,8 @@ class CauseSearch {
             doing.kernel = most.empty() ? "the kernel" : most + " of the kernel";
     }
 
-    // Without user-space stacks: a kernel function such as futex_do_wait. For disks and kernel locks, it
-    // says more than the reason.
+    // Without user-space stacks: a kernel function such as futex_do_wait. For disks and kernel
+    // locks, it says more than the reason.
     static bool says_what_the_reason_says(const ThreadDoing& doing) {
         if (doing.wait == WaitKind::NoGoroutine) return true;
         const CallPlace& place = doing.focus.place;
@@ -269,22 +286,26 @@ class CauseSearch {
         if (doing.wait == WaitKind::KernelLock)
             return facts_of(reason_of_function(place.function)).kind != WaitKind::Other;
         if (doing.wait != WaitKind::Other) return true;
-        return doing.block == BlockReason::Unknown ? doing.reason.ends_with(" " + place.function)
-                                                   : doing.block == reason_of_function(place.function);
+        return doing.block == BlockReason::Unknown
+                   ? doing.reason.ends_with(" " + place.function)
+                   : doing.block == reason_of_function(place.function);
     }
 
     // Entry points in Linux 6.1, arch/x86/mm/fault.c; functions below them may be inlined.
     [[nodiscard]] bool is_page_fault(std::span<const std::uint32_t> frames) const {
-        constexpr std::array<std::string_view, 3> ways{"exc_page_fault", "asm_exc_page_fault", "do_user_addr_fault"};
+        constexpr std::array<std::string_view, 3> ways{"exc_page_fault", "asm_exc_page_fault",
+                                                       "do_user_addr_fault"};
         return std::any_of(frames.begin(), frames.end(), [&](std::uint32_t place) {
             const Frame& frame = recording_.frames[place];
-            return frame.kernel && std::find(ways.begin(), ways.end(), recording_.name(frame.label)) != ways.end();
+            return frame.kernel &&
+                   std::find(ways.begin(), ways.end(), recording_.name(frame.label)) != ways.end();
         });
     }
 
     void find_spin_holder(const IntervalGroup& group, ThreadDoing& doing) const {
-        doing.yields = static_cast<std::uint64_t>(std::count_if(group.intervals.begin(), group.intervals.end(),
-                                                                [](const Interval& one) { return one.yielded; }));
+        doing.yields = static_cast<std::uint64_t>(
+            std::count_if(group.intervals.begin(), group.intervals.end(),
+                          [](const Interval& one) { return one.yielded; }));
         const std::uint32_t holder = likely_spin_holder(recording_, group.intervals);
         if (holder == 0) return;
         doing.wakers.push_back({name_of(holder), group.time_ns});
@@ -302,7 +323,8 @@ class CauseSearch {
             doing.likely = doing.likely || wait.likely;
             ends[end] += wait.length_ns();
             if (end == WaitEnd::Thread) wakers[wait.waker_tid] += wait.length_ns();
-            if (end == WaitEnd::Thread) interruptions[interruption_of(recording_, wait)] += wait.length_ns();
+            if (end == WaitEnd::Thread)
+                interruptions[interruption_of(recording_, wait)] += wait.length_ns();
             if (end == WaitEnd::Interrupt) interrupts[wait.wake_cause] += wait.length_ns();
         }
         std::uint64_t max_ns = 0;
@@ -316,10 +338,13 @@ class CauseSearch {
             if (time_ns * 2 > ends[WaitEnd::Thread]) doing.interruption = interruption;
         for (const auto& [tid, time_ns] : wakers) doing.wakers.push_back({name_of(tid), time_ns});
         doing.waker_count = static_cast<std::uint32_t>(wakers.size());
-        std::stable_sort(doing.wakers.begin(), doing.wakers.end(),
-                         [](const ThreadTime& a, const ThreadTime& b) { return a.time_ns > b.time_ns; });
+        std::stable_sort(
+            doing.wakers.begin(), doing.wakers.end(),
+            [](const ThreadTime& a, const ThreadTime& b) { return a.time_ns > b.time_ns; });
         if (doing.wakers.empty()) return;
-        const auto is_known = [](const Interval& wait) { return wait.lock != 0 || (wait.outlasting && !wait.likely); };
+        const auto is_known = [](const Interval& wait) {
+            return wait.lock != 0 || (wait.outlasting && !wait.likely);
+        };
         for (const Interval& wait : group.intervals) {
             if (wait.waker_tid != doing.wakers.front().who.tid) continue;
             doing.outlasts = wait.outlasting;
@@ -330,7 +355,8 @@ class CauseSearch {
         }
         const auto is_turn = [](const Interval& wait) { return wait.handed_on; };
         doing.object_known = std::all_of(group.intervals.begin(), group.intervals.end(), is_known);
-        if (std::any_of(group.intervals.begin(), group.intervals.end(), is_turn)) doing.turns = doing.waker_count;
+        if (std::any_of(group.intervals.begin(), group.intervals.end(), is_turn))
+            doing.turns = doing.waker_count;
         const ThreadName& first = doing.wakers.front().who;
         if (doing.turns > 0 && doing.wakers.front().time_ns * 2 >= group.time_ns) {
             doing.alike_ns = doing.wakers.front().time_ns;
@@ -347,28 +373,31 @@ class CauseSearch {
 
     // The thread that most of the waits were for; nullptr if there is none, or if it is already in
     // the chain.
-    [[nodiscard]] const Thread* followed(const ThreadDoing& doing, const std::set<std::uint32_t>& known) const {
+    [[nodiscard]] const Thread* followed(const ThreadDoing& doing,
+                                         const std::set<std::uint32_t>& known) const {
         if (doing.wakers.empty() || known.size() > wait_chain_depth) return nullptr;
         if (doing.interruption != Interruption::None && !doing.outlasts) return nullptr;
         if (doing.wait == WaitKind::NoGoroutine) return nullptr;
         const ThreadTime& most = doing.wakers.front();
-        // If one thread alone ended any of the waits, the others timed out, such as the first part of a
-        // wait for an answer.
+        // If one thread alone ended any of the waits, the others timed out, such as the first part
+        // of a wait for an answer.
         const bool alone = doing.turns > 0 || doing.waker_count == 1;
         const bool had_half = alone && most.time_ns * 2 >= doing.time_ns;
-        if ((!had_half && !is_most(doing.alike_ns, doing.time_ns)) || known.contains(most.who.tid)) return nullptr;
+        if ((!had_half && !is_most(doing.alike_ns, doing.time_ns)) || known.contains(most.who.tid))
+            return nullptr;
         return recording_.find_thread(most.who.tid);
     }
 
     std::vector<Interval> meanwhile(const IntervalGroup& waits, std::uint32_t waker) {
         std::vector<Interval> intervals;
         for (const Interval& wait : waits.intervals) {
-            const bool for_waker =
-                waits.spin != SpinKind::None ||
-                (wait.waker_tid == waker && end_of_wait(recording_, wait, waits.wait) == WaitEnd::Thread);
+            const bool for_waker = waits.spin != SpinKind::None ||
+                                   (wait.waker_tid == waker &&
+                                    end_of_wait(recording_, wait, waits.wait) == WaitEnd::Thread);
             if (!for_waker) continue;
             if (visited_ > visit_limit) break;
-            for (Interval& interval : intervals_of_thread(recording_, waker, {wait.begin_ns, wait.end_ns})) {
+            for (Interval& interval :
+                 intervals_of_thread(recording_, waker, {wait.begin_ns, wait.end_ns})) {
                 intervals.push_back(interval);
                 ++visited_;
             }
@@ -383,7 +412,8 @@ class CauseSearch {
         for (const Interval& wait : waits) whole_ns += wait.length_ns();
         const Run* found = nullptr;
         for (const Run& run : recording_.runs) {
-            const bool same = run.id == delay_.run_id && run.begin_ns == delay_.begin_ns && run.event == delay_.event;
+            const bool same = run.id == delay_.run_id && run.begin_ns == delay_.begin_ns &&
+                              run.event == delay_.event;
             if (run.begin_tid != tid || run.in_go || run.abandoned || same) continue;
             std::uint64_t in_run_ns = 0;
             for (const Interval& wait : waits) {
@@ -391,7 +421,8 @@ class CauseSearch {
                 const std::uint64_t to_ns = std::min(wait.end_ns, run.end_ns);
                 if (from_ns < to_ns) in_run_ns += to_ns - from_ns;
             }
-            if (in_run_ns * 2 >= whole_ns && in_run_ns > 0 && (found == nullptr || run.begin_ns >= found->begin_ns))
+            if (in_run_ns * 2 >= whole_ns && in_run_ns > 0 &&
+                (found == nullptr || run.begin_ns >= found->begin_ns))
                 found = &run;
         }
         return found;
@@ -399,24 +430,27 @@ class CauseSearch {
 
     // Time from the first of the waits that the thread ended to the start of its process; 0 if it
     // already existed.
-    [[nodiscard]] std::uint64_t began_after(const Thread& thread, const std::vector<Interval>& waits) const {
+    [[nodiscard]] std::uint64_t began_after(const Thread& thread,
+                                            const std::vector<Interval>& waits) const {
         const auto process = recording_.processes.find(thread.pid);
         if (process == recording_.processes.end()) return 0;
-        const auto first = std::find_if(waits.begin(), waits.end(),
-                                        [&](const Interval& wait) { return wait.waker_tid == thread.tid; });
+        const auto first = std::find_if(waits.begin(), waits.end(), [&](const Interval& wait) {
+            return wait.waker_tid == thread.tid;
+        });
         const std::uint64_t at_ns = first == waits.end() ? waits.front().begin_ns : first->begin_ns;
         const std::uint64_t started_ns = process->second.started_ns;
         return started_ns > std::max(at_ns, recording_.begin_ns) ? started_ns - at_ns : 0;
     }
 
-    CauseLink link_of(const Thread& thread, std::uint64_t whole_ns, const std::vector<IntervalGroup>& groups) {
+    CauseLink link_of(const Thread& thread, std::uint64_t whole_ns,
+                      const std::vector<IntervalGroup>& groups) {
         CauseLink link;
         link.who = name_of(thread.tid);
         link.whole_ns = whole_ns;
         for (const IntervalGroup& group : groups) {
             const bool is_long = group.time_ns * 6 >= whole_ns;
-            const bool is_work_of_waiter =
-                group.kind == TimeKind::OnCpu && !link.doings.empty() && link.doings.front().kind == TimeKind::Runnable;
+            const bool is_work_of_waiter = group.kind == TimeKind::OnCpu && !link.doings.empty() &&
+                                           link.doings.front().kind == TimeKind::Runnable;
             if (link.doings.size() == 2 || (!is_long && !is_work_of_waiter)) continue;
             ThreadDoing doing = doing_of(group);
             if (is_long || doing.focus.has_place()) link.doings.push_back(std::move(doing));
@@ -425,7 +459,8 @@ class CauseSearch {
         std::uint64_t known_ns = 0;
         for (const ThreadDoing& doing : link.doings) {
             works.add(doing.work, doing.work_ns);
-            if (doing.kind == TimeKind::OnCpu || doing.kind == TimeKind::Blocked) known_ns += doing.time_ns;
+            if (doing.kind == TimeKind::OnCpu || doing.kind == TimeKind::Blocked)
+                known_ns += doing.time_ns;
         }
         const auto [work, work_ns] = works.longest(known_ns);
         if (is_most(work_ns, known_ns)) link.work = work;
@@ -457,10 +492,12 @@ DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& dela
     CauseSearch search(recording, delay);
     const GroupMemory& memory = recording.group_memory;
     if (memory.pid == delay.begin_pid)
-        result.group = {memory, recording.name(memory.path), recording.process_name(memory.filler_pid)};
+        result.group = {memory, recording.name(memory.path),
+                        recording.process_name(memory.filler_pid)};
     if (!delay.in_go) result.who = search.name_of(delay.begin_tid);
     if (delay.in_go)
-        result.who = {delay.begin_pid, 0, delay.process, goroutine_words(delay), recording.unit_of(delay.begin_pid)};
+        result.who = {delay.begin_pid, 0, delay.process, goroutine_words(delay),
+                      recording.unit_of(delay.begin_pid)};
     if (result.who.pid == 0) {
         result.who.pid = delay.begin_pid;
         result.who.unit = recording.unit_of(delay.begin_pid);
@@ -472,8 +509,10 @@ DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& dela
     for (const Interval& interval : intervals) result.wall_ns += interval.length_ns();
     for (const IntervalGroup& group : split_by_place(recording, groups_of(recording, intervals))) {
         result.causes.push_back(search.cause_of(group));
-        const bool handed_over = group.kind == TimeKind::Unknown && group.unknown == UnknownTime::BetweenThreads;
-        const bool in_goroutine = group.kind == TimeKind::Unknown && group.unknown == UnknownTime::InGoroutine;
+        const bool handed_over =
+            group.kind == TimeKind::Unknown && group.unknown == UnknownTime::BetweenThreads;
+        const bool in_goroutine =
+            group.kind == TimeKind::Unknown && group.unknown == UnknownTime::InGoroutine;
         if (in_goroutine) search.add_work_of_process(group, result.causes.back());
         if (handed_over) search.add_hand_overs(group, result.causes.back());
         if (handed_over && !delay.open && delay.end_tid != delay.begin_tid)

@@ -41,23 +41,28 @@ struct ThreadDoing {
     TimeKind kind = TimeKind::Unknown;
     std::uint64_t time_ns = 0;
     std::uint64_t count = 0;  // number of intervals
-    bool outlasts = false;    // Blocked: the first of `wakers` should have ended its last wait, and did not
-    bool timed_out = false;   // Blocked, outlasts: its own timer ended it
+    // Blocked: the first of `wakers` should have ended its last wait, and did not
+    bool outlasts = false;
+    bool timed_out = false;  // Blocked, outlasts: its own timer ended it
     // Blocked: whoever ended most of it did so from outside. If it outlasts, that is `interrupter`,
     // otherwise the first of `wakers`.
     Interruption interruption = Interruption::None;
     ThreadName interrupter;
-    ThreadName stopper;         // Blocked, in a stop or freeze: who began it; tid 0 if unknown
-    bool likely = false;        // Blocked, outlasts: nothing shows that any of `wakers` was waited for
+    ThreadName stopper;  // Blocked, in a stop or freeze: who began it; tid 0 if unknown
+    // Blocked, outlasts: nothing shows that any of `wakers` was waited for
+    bool likely = false;
     bool object_known = false;  // Blocked: the lock is identified, and so is its holder
-    std::uint32_t turns = 0;    // Blocked: number of wakers that held it in turn before the thread got it
-    CallFocus focus;            // the place in its program
+    // Blocked: number of wakers that held it in turn before the thread got it
+    std::uint32_t turns = 0;
+    CallFocus focus;                           // the place in its program
     BlockReason block = BlockReason::Unknown;  // Blocked
     Room room = Room::None;                    // Blocked: what most of the time was for
-    std::string reason;                        // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
-    bool throttled = false;                    // Runnable: by its control group's CPU quota
+    // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why
+    std::string reason;
+    bool throttled = false;                          // Runnable: by its control group's CPU quota
     UnknownTime unknown = UnknownTime::NotRecorded;  // TimeKind::Unknown
-    std::string kernel;  // OnCpu: the kernel function with most of the time; empty if it was in the program
+    // OnCpu: the kernel function with most of the time; empty if it was in the program
+    std::string kernel;
     // OnCpu, Blocked: kernel work on its behalf, if a third of the time or more.
     KernelWork work = KernelWork::None;
     std::uint64_t work_ns = 0;
@@ -65,16 +70,20 @@ struct ThreadDoing {
     std::uint64_t yields = 0;     // yields to another thread, if it spun that way
     // OnCpu, including waits for a CPU: it spun, perhaps waiting for a thread of `wakers`.
     SpinKind spin = SpinKind::None;
-    WaitKind wait = WaitKind::Other;           // Blocked
-    WaitEnd end = WaitEnd::Unknown;            // Blocked: how most of the time ended
-    WakeCause interrupt = WakeCause::Unknown;  // WaitEnd::Interrupt: its cause, for most of the time
-    std::vector<ThreadTime> wakers;            // Blocked: threads that ended the waits, most time first; at most 3
-    std::uint32_t waker_count = 0;             // total number of wakers
-    std::uint64_t alike_ns = 0;  // in waits ended by the first of `wakers` or others with its name and process
-    std::uint32_t alike = 0;     // number of those others
-    FileWaits files;             // Blocked
-    WrittenData written;         // Blocked, for a disk: what the disk wrote meanwhile
-    std::string refused_by;      // Blocked, for events or its own timer: the peer that refused most of its connections
+    WaitKind wait = WaitKind::Other;  // Blocked
+    WaitEnd end = WaitEnd::Unknown;   // Blocked: how most of the time ended
+    // WaitEnd::Interrupt: its cause, for most of the time
+    WakeCause interrupt = WakeCause::Unknown;
+    // Blocked: threads that ended the waits, most time first; at most 3
+    std::vector<ThreadTime> wakers;
+    std::uint32_t waker_count = 0;  // total number of wakers
+    // in waits ended by the first of `wakers` or others with its name and process
+    std::uint64_t alike_ns = 0;
+    std::uint32_t alike = 0;  // number of those others
+    FileWaits files;          // Blocked
+    WrittenData written;      // Blocked, for a disk: what the disk wrote meanwhile
+    // Blocked, for events or its own timer: the peer that refused most of its connections
+    std::string refused_by;
     std::uint32_t refusals = 0;  // number of these refusals
     CpuWaits cpu;                // Runnable
 };
@@ -83,14 +92,18 @@ struct ThreadDoing {
 struct CauseLink {
     ThreadName who;
     std::uint64_t whole_ns = 0;  // how long the previous one waited for it
-    std::uint32_t alike = 0;     // other threads with its name and process that the previous one also waited for
-    bool likely = false;         // nothing shows that it was waited for, or that the previous one was
+    // other threads with its name and process that the previous one also waited for
+    std::uint32_t alike = 0;
+    // nothing shows that it was waited for, or that the previous one was
+    bool likely = false;
     // From the begin of the first such wait to the start of its process; 0 if it existed before, or
     // unknown.
     std::uint64_t began_after_ns = 0;
     KernelWork work = KernelWork::None;  // most of what it did
-    const Run* run = nullptr;  // of its own, that it was in for most of that time; nullptr: none. In the recording
-    std::string operation;     // if the wait was spinning: the outermost function it was in only during that time
+    // of its own, that it was in for most of that time; nullptr: none. In the recording
+    const Run* run = nullptr;
+    // if the wait was spinning: the outermost function it was in only during that time
+    std::string operation;
     // Those that took a sixth of the time or more, longest first; at most 2. If it mostly waited
     // for a CPU, also what it computed, however briefly: that is what kept its waiters waiting.
     std::vector<ThreadDoing> doings;

@@ -25,17 +25,20 @@ std::vector<StageReport> report_stages(const Recording& recording, const trace::
     const std::uint64_t length_ns = end_of(delay) - delay.begin_ns;
     std::vector<trace::StageTime> hits = delay.stages;
     std::stable_sort(hits.begin(), hits.end(),
-                     [](const trace::StageTime& a, const trace::StageTime& b) { return a.offset_ns < b.offset_ns; });
+                     [](const trace::StageTime& a, const trace::StageTime& b) {
+                         return a.offset_ns < b.offset_ns;
+                     });
     hits.insert(hits.begin(), trace::StageTime{"", 0, delay.begin_tid});
     for (std::size_t i = 0; i < hits.size(); ++i) {
         StageReport stage;
         stage.name = hits[i].name;
         stage.offset_ns = std::min(hits[i].offset_ns, length_ns);
         stage.tid = hits[i].tid;
-        const std::uint64_t end_ns = i + 1 < hits.size() ? std::min(hits[i + 1].offset_ns, length_ns) : length_ns;
+        const std::uint64_t end_ns =
+            i + 1 < hits.size() ? std::min(hits[i + 1].offset_ns, length_ns) : length_ns;
         stage.duration_ns = end_ns - stage.offset_ns;
-        stage.split =
-            split_time(recording, clip(intervals, {delay.begin_ns + stage.offset_ns, delay.begin_ns + end_ns}));
+        stage.split = split_time(recording, clip(intervals, {delay.begin_ns + stage.offset_ns,
+                                                             delay.begin_ns + end_ns}));
         stages.push_back(std::move(stage));
     }
     return stages;
@@ -50,7 +53,8 @@ struct WaitGroup {
     std::vector<Interval> waits;
 };
 
-std::vector<WaitGroup> group_waits(const Recording& recording, const std::vector<Interval>& intervals) {
+std::vector<WaitGroup> group_waits(const Recording& recording,
+                                   const std::vector<Interval>& intervals) {
     std::map<std::tuple<std::uint32_t, WakeCause, NameId>, WaitGroup> groups;
     for (const Interval& interval : intervals) {
         if (interval.state != ThreadState::Blocked || !interval.woken) continue;
@@ -66,8 +70,9 @@ std::vector<WaitGroup> group_waits(const Recording& recording, const std::vector
     std::vector<WaitGroup> sorted;
     sorted.reserve(groups.size());
     for (auto& [key, group] : groups) sorted.push_back(std::move(group));
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const WaitGroup& a, const WaitGroup& b) { return a.blocked_ns > b.blocked_ns; });
+    std::stable_sort(sorted.begin(), sorted.end(), [](const WaitGroup& a, const WaitGroup& b) {
+        return a.blocked_ns > b.blocked_ns;
+    });
     return sorted;
 }
 
@@ -77,18 +82,23 @@ bool is_cut(const Recording& recording, const Interval& wait) {
     if (wait.begin_ns <= recording.begin_ns) return true;
     const Thread* thread = recording.find_thread(wait.tid);
     return thread == nullptr ||
-           std::none_of(thread->changes.begin(), thread->changes.end(), [&](const StateChange& change) {
-               return change.at_ns == wait.begin_ns && change.state == ThreadState::Blocked;
-           });
+           std::none_of(
+               thread->changes.begin(), thread->changes.end(), [&](const StateChange& change) {
+                   return change.at_ns == wait.begin_ns && change.state == ThreadState::Blocked;
+               });
 }
 
-WakerReport report_waker(const Recording& recording, const trace::Delay& delay, const WaitGroup& group) {
+WakerReport report_waker(const Recording& recording, const trace::Delay& delay,
+                         const WaitGroup& group) {
     WakerReport waker;
     waker.interrupt = group.tid == 0;
     waker.cause = group.cause;
     waker.device = recording.name(group.device);
-    const auto shorter = [](const Interval& a, const Interval& b) { return a.length_ns() < b.length_ns(); };
-    const auto [shortest, longest] = std::minmax_element(group.waits.begin(), group.waits.end(), shorter);
+    const auto shorter = [](const Interval& a, const Interval& b) {
+        return a.length_ns() < b.length_ns();
+    };
+    const auto [shortest, longest] =
+        std::minmax_element(group.waits.begin(), group.waits.end(), shorter);
     waker.shortest_ns = shortest->length_ns();
     waker.longest_ns = longest->length_ns();
     waker.longest_is_cut = is_cut(recording, *longest);
@@ -104,7 +114,8 @@ WakerReport report_waker(const Recording& recording, const trace::Delay& delay, 
     waker.process = name.process;
     std::vector<Interval> meanwhile;
     for (const Interval& wait : group.waits) {
-        for (const Interval& interval : intervals_of_thread(recording, group.tid, {wait.begin_ns, wait.end_ns})) {
+        for (const Interval& interval :
+             intervals_of_thread(recording, group.tid, {wait.begin_ns, wait.end_ns})) {
             meanwhile.push_back(interval);
         }
     }
@@ -123,12 +134,14 @@ WakerReport report_waker(const Recording& recording, const trace::Delay& delay, 
 ReceiverReport report_receiver(const Recording& recording, const trace::Delay& delay,
                                const std::vector<Interval>& intervals) {
     ReceiverReport receiver;
-    if (delay.open || delay.end_tid == delay.begin_tid || recording.find_thread(delay.end_tid) == nullptr)
+    if (delay.open || delay.end_tid == delay.begin_tid ||
+        recording.find_thread(delay.end_tid) == nullptr)
         return receiver;
     std::vector<Interval> meanwhile;
     for (const Interval& gap : intervals) {
         if (gap.gap != Interval::Gap::BetweenThreads) continue;
-        for (const Interval& interval : intervals_of_thread(recording, delay.end_tid, {gap.begin_ns, gap.end_ns}))
+        for (const Interval& interval :
+             intervals_of_thread(recording, delay.end_tid, {gap.begin_ns, gap.end_ns}))
             meanwhile.push_back(interval);
     }
     receiver.split = split_time(recording, meanwhile);
@@ -157,7 +170,8 @@ DelayReport report_delay(const Recording& recording, const trace::Delay& delay) 
     report.calls = tree.lines(report.split.recorded_ns() / 200, 200);
     report.innermost = tree.innermost(50);
     for (FunctionTime& function : times.functions(recording)) {
-        (function.kernel ? report.kernel_functions : report.functions).push_back(std::move(function));
+        (function.kernel ? report.kernel_functions : report.functions)
+            .push_back(std::move(function));
     }
     keep_first(report.functions, 50);
     keep_first(report.kernel_functions, 50);
@@ -166,7 +180,8 @@ DelayReport report_delay(const Recording& recording, const trace::Delay& delay) 
     report.receiver = report_receiver(recording, delay, intervals);
     std::vector<WaitGroup> groups = group_waits(recording, by_holder(recording, intervals));
     keep_first(groups, 10);
-    for (const WaitGroup& group : groups) report.wakers.push_back(report_waker(recording, delay, group));
+    for (const WaitGroup& group : groups)
+        report.wakers.push_back(report_waker(recording, delay, group));
     return report;
 }
 
@@ -178,8 +193,8 @@ MachineReport report_machine(const Recording& recording) {
     for (const Thread& thread : recording.threads) {
         std::uint64_t cpu_ns = 0;
         if (recording.has_scheduling) {
-            for (const Interval& interval :
-                 intervals_of_thread(recording, thread.tid, {recording.begin_ns, recording.end_ns})) {
+            for (const Interval& interval : intervals_of_thread(
+                     recording, thread.tid, {recording.begin_ns, recording.end_ns})) {
                 if (interval.state == ThreadState::Running) cpu_ns += interval.length_ns();
             }
         } else {
@@ -193,8 +208,9 @@ MachineReport report_machine(const Recording& recording) {
     }
     const std::uint64_t whole_ns = machine.length_ns * machine.cpu_count;
     machine.busy_ns = std::min(machine.busy_ns, whole_ns);
-    std::stable_sort(machine.processes.begin(), machine.processes.end(),
-                     [](const ProcessTime& a, const ProcessTime& b) { return a.cpu_ns > b.cpu_ns; });
+    std::stable_sort(
+        machine.processes.begin(), machine.processes.end(),
+        [](const ProcessTime& a, const ProcessTime& b) { return a.cpu_ns > b.cpu_ns; });
     keep_first(machine.processes, 20);
     return machine;
 }
@@ -216,13 +232,15 @@ void add_stacks(const trace::StackQuality& stacks, QualityReport& quality) {
     quality.stacks_complete = ratio(stacks.user_stacks_complete, stacks.user_stacks);
     quality.on_cpu_complete = complete_of(stacks.on_cpu);
     quality.off_cpu_complete = complete_of(stacks.off_cpu);
-    quality.by_frame_pointers = ratio(stacks.on_cpu.by_frame_pointers, stacks.user_stacks_complete) +
-                                ratio(stacks.off_cpu.by_frame_pointers, stacks.user_stacks_complete);
+    quality.by_frame_pointers =
+        ratio(stacks.on_cpu.by_frame_pointers, stacks.user_stacks_complete) +
+        ratio(stacks.off_cpu.by_frame_pointers, stacks.user_stacks_complete);
     quality.late = ratio(stacks.on_cpu.late + stacks.off_cpu.late, stacks.user_stacks_complete);
     quality.delayed_complete = complete_of(stacks.delayed);
     quality.delayed_stacks = stacks.delayed.stacks;
     for (const trace::StackStop& stop : stacks.stops)
-        quality.stops.push_back({stop.module, stop.reason, ratio(stop.count(), stacks.user_stacks)});
+        quality.stops.push_back(
+            {stop.module, stop.reason, ratio(stop.count(), stacks.user_stacks)});
     keep_first(quality.stops, 20);
     quality.other_stops = ratio(stacks.other_stops.count(), stacks.user_stacks);
     quality.frames_named = ratio(stacks.frames_named, stacks.frames);
@@ -233,19 +251,20 @@ void add_stacks(const trace::StackQuality& stacks, QualityReport& quality) {
 }  // namespace
 
 std::string stop_reason_in_words(const std::string& reason) {
-    static const std::map<std::string, std::string> words{{"unknown", "reason not known"},
-                                                          {"too-deep", "too deep"},
-                                                          {"bad-address", "unreadable memory"},
-                                                          {"no-process", "new process"},
-                                                          {"no-mapping", "no mapping"},
-                                                          {"no-table", "no unwind table yet"},
-                                                          {"out-of-budget", "no memory for its unwind table"},
-                                                          {"gap", "no unwind information"},
-                                                          {"unsupported", "unsupported unwind information"},
-                                                          {"no-progress", "damaged frames"},
-                                                          {"32-bit", "32-bit code"},
-                                                          {"copy-ended", "longer than its copy"},
-                                                          {"lost", "stack lost"}};
+    static const std::map<std::string, std::string> words{
+        {"unknown", "reason not known"},
+        {"too-deep", "too deep"},
+        {"bad-address", "unreadable memory"},
+        {"no-process", "new process"},
+        {"no-mapping", "no mapping"},
+        {"no-table", "no unwind table yet"},
+        {"out-of-budget", "no memory for its unwind table"},
+        {"gap", "no unwind information"},
+        {"unsupported", "unsupported unwind information"},
+        {"no-progress", "damaged frames"},
+        {"32-bit", "32-bit code"},
+        {"copy-ended", "longer than its copy"},
+        {"lost", "stack lost"}};
     const auto found = words.find(reason);
     return found != words.end() ? found->second : reason;
 }
@@ -274,8 +293,9 @@ QualityReport report_quality(const Recording& recording) {
     add_loss("files of run-time code", counts.code_files_lost);
     add_loss("unreadable records", recording.unreadable);
     add_stacks(stacks, quality);
-    quality.own_cost = ratio(static_cast<double>(counts.bpf_run_time_ns) + static_cast<double>(counts.daemon_cpu_ns),
-                             static_cast<double>(recording.end_ns - recording.begin_ns) * recording.cpu_count);
+    quality.own_cost = ratio(
+        static_cast<double>(counts.bpf_run_time_ns) + static_cast<double>(counts.daemon_cpu_ns),
+        static_cast<double>(recording.end_ns - recording.begin_ns) * recording.cpu_count);
     return quality;
 }
 

@@ -28,9 +28,11 @@ struct StageReport {
 // A thread or interrupt that ended waits of the delay, and what the thread did in the meantime. For
 // a lock, the holder.
 struct WakerReport {
-    bool interrupt = false;  // not a thread; then only times, count, reason, cause and device are set
+    // not a thread; then only times, count, reason, cause and device are set
+    bool interrupt = false;
     WakeCause cause = WakeCause::Unknown;
-    std::string device;             // name of the network device, disk or interrupt; empty if none or unknown
+    // name of the network device, disk or interrupt; empty if none or unknown
+    std::string device;
     std::uint64_t shortest_ns = 0;  // of these waits
     std::uint64_t longest_ns = 0;
     bool longest_is_cut = false;  // it began before the recording or the delay, so it was longer
@@ -59,7 +61,8 @@ struct DelayReport {
     TimeSplit split;
     DelayCauses causes;
     std::uint64_t samples = 0;
-    std::vector<StageReport> stages;             // add up to the delay; empty if the event has no stages
+    // add up to the delay; empty if the event has no stages
+    std::vector<StageReport> stages;
     std::vector<CallLine> calls;                 // program's calls as a tree; at most 200 lines
     std::vector<CallLine> innermost;             // where the time ended up; at most 50
     std::vector<FunctionTime> functions;         // in programs and libraries; at most 50
@@ -75,7 +78,9 @@ struct DelayReport {
     }
     // Share (0 to 1) of a time in the recorded part of the delay; 0 if nothing was recorded.
     [[nodiscard]] double share(std::uint64_t time_ns) const {
-        return split.recorded_ns() > 0 ? static_cast<double>(time_ns) / static_cast<double>(split.recorded_ns()) : 0;
+        return split.recorded_ns() > 0
+                   ? static_cast<double>(time_ns) / static_cast<double>(split.recorded_ns())
+                   : 0;
     }
 };
 
@@ -125,10 +130,12 @@ struct QualityReport {
     // Shares (0 to 1) of user stacks known to reach the thread's first frame. Each use of a stack
     // counts.
     double stacks_complete = 0;
-    std::optional<double> on_cpu_complete;   // for samples; nullopt if there were none or it is unknown
+    // for samples; nullopt if there were none or it is unknown
+    std::optional<double> on_cpu_complete;
     std::optional<double> off_cpu_complete;  // for waits
     double by_frame_pointers = 0;            // of the complete ones, needed frame pointers
-    double late = 0;                         // of the complete ones, walked by the merge, from copies of their memory
+    // of the complete ones, walked by the merge, from copies of their memory
+    double late = 0;
     std::optional<double> delayed_complete;  // for processes with delays; nullopt if unknown
     std::uint64_t delayed_stacks = 0;        // total for delayed_complete
     std::vector<StopReport> stops;           // most frequent first; at most 20

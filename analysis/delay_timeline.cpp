@@ -22,7 +22,8 @@ TimeKind kind_of(ThreadState state) {
 
 class TimelineMaker {
   public:
-    TimelineMaker(const Recording& recording, DelayTimeline& timeline) : recording_(recording), timeline_(timeline) {}
+    TimelineMaker(const Recording& recording, DelayTimeline& timeline)
+        : recording_(recording), timeline_(timeline) {}
 
     void add(const Interval& interval) {
         TimelineInterval shown;
@@ -63,7 +64,8 @@ class TimelineMaker {
     std::unordered_map<StackId, std::string> reasons_;
 };
 
-std::vector<TimelineInterval> join_short(const std::vector<TimelineInterval>& intervals, std::uint64_t min_ns) {
+std::vector<TimelineInterval> join_short(const std::vector<TimelineInterval>& intervals,
+                                         std::uint64_t min_ns) {
     std::vector<TimelineInterval> joined;
     bool last_is_short = false;
     for (const TimelineInterval& interval : intervals) {
@@ -94,14 +96,16 @@ void limit_intervals(DelayTimeline& timeline, std::size_t limit) {
 void limit_samples(DelayTimeline& timeline, std::size_t limit) {
     const std::size_t count = timeline.samples.size();
     if (count <= limit) return;
-    for (std::size_t i = 0; i < limit; ++i) timeline.samples[i] = timeline.samples[i * count / limit];
+    for (std::size_t i = 0; i < limit; ++i)
+        timeline.samples[i] = timeline.samples[i * count / limit];
     timeline.samples.resize(limit);
     timeline.dropped += count - limit;
 }
 
 }  // namespace
 
-DelayTimeline timeline_of_delay(const Recording& recording, const trace::Delay& delay, std::size_t limit) {
+DelayTimeline timeline_of_delay(const Recording& recording, const trace::Delay& delay,
+                                std::size_t limit) {
     DelayTimeline timeline;
     timeline.begin_ns = delay.begin_ns;
     timeline.end_ns = end_of(delay);

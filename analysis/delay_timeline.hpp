@@ -20,11 +20,13 @@ struct TimelineInterval {
     std::uint64_t from_ns = 0;  // since the delay's begin
     std::uint64_t to_ns = 0;
     TimeKind kind = TimeKind::Unknown;
-    std::string reason;                  // for blocked and unknown time
-    std::uint32_t tid = 0;               // 0 if unknown
-    std::optional<std::uint32_t> cpu;    // of its first sample; nullopt if there is none
-    std::optional<TimelineWaker> waker;  // ended the wait; nullopt if an interrupt did, or if unknown
-    StackId stack = 0;                   // of a wait, in Recording::stacks, outermost first; 0 if there is none
+    std::string reason;                // for blocked and unknown time
+    std::uint32_t tid = 0;             // 0 if unknown
+    std::optional<std::uint32_t> cpu;  // of its first sample; nullopt if there is none
+    // ended the wait; nullopt if an interrupt did, or if unknown
+    std::optional<TimelineWaker> waker;
+    // of a wait, in Recording::stacks, outermost first; 0 if there is none
+    StackId stack = 0;
 };
 
 struct TimelineSample {
@@ -35,9 +37,10 @@ struct TimelineSample {
 struct DelayTimeline {
     std::uint64_t begin_ns = 0;  // CLOCK_BOOTTIME
     std::uint64_t end_ns = 0;
-    std::vector<TimelineInterval> intervals;  // in time order, without gaps or overlaps, from begin to end
-    std::vector<TimelineSample> samples;      // in time order
-    std::uint64_t dropped = 0;                // intervals merged into others, and samples left out
+    // in time order, without gaps or overlaps, from begin to end
+    std::vector<TimelineInterval> intervals;
+    std::vector<TimelineSample> samples;  // in time order
+    std::uint64_t dropped = 0;            // intervals merged into others, and samples left out
 };
 
 inline constexpr std::size_t timeline_limit = 20'000;

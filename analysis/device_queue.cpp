@@ -7,10 +7,11 @@ namespace lagtrap::analysis {
 
 namespace {
 
-constexpr auto queued = std::to_array<std::string_view>(
-    {"tracepoint block:block_bio_queue", "tracepoint block:block_getrq", "tracepoint block:block_rq_insert"});
-constexpr auto completed =
-    std::to_array<std::string_view>({"tracepoint block:block_rq_complete", "tracepoint block:block_bio_complete"});
+constexpr auto queued = std::to_array<std::string_view>({"tracepoint block:block_bio_queue",
+                                                         "tracepoint block:block_getrq",
+                                                         "tracepoint block:block_rq_insert"});
+constexpr auto completed = std::to_array<std::string_view>(
+    {"tracepoint block:block_rq_complete", "tracepoint block:block_bio_complete"});
 constexpr std::string_view issued = "tracepoint block:block_rq_issue";
 
 template <typename Markers>

@@ -8,6 +8,7 @@ namespace lagtrap::analysis {
 // Where a disk request is between two markers, each as in the system file ("tracepoint
 // block:block_rq_issue"). Returns a reason such as "in the device's queue", or an empty text for
 // other markers.
-[[nodiscard]] std::string_view queue_between(std::string_view from_marker, std::string_view to_marker);
+[[nodiscard]] std::string_view queue_between(std::string_view from_marker,
+                                             std::string_view to_marker);
 
 }  // namespace lagtrap::analysis

@@ -39,13 +39,15 @@ class FlameMaker {
             std::uint32_t node = 0;
             for (std::size_t i = 0; i < links; ++i) {
                 const ProfileLink& link = entry.links[i];
-                for (const std::uint32_t frame : profile.stack_of(link.node)) node = call(node, profile, frame);
+                for (const std::uint32_t frame : profile.stack_of(link.node))
+                    node = call(node, profile, frame);
                 if (const std::string state = state_of(profile, link); !state.empty()) {
                     node = child_of(node, name_of(state, ""), FlameKind::State);
                 }
                 if (i + 1 < links) {
                     const std::string& thread = profile.texts[entry.links[i + 1].thread];
-                    const std::string waits = "waits for " + (thread.empty() ? "another thread" : thread);
+                    const std::string waits =
+                        "waits for " + (thread.empty() ? "another thread" : thread);
                     node = child_of(node, name_of(waits, ""), FlameKind::State);
                 }
             }
@@ -108,22 +110,24 @@ class FlameMaker {
 
     std::uint32_t call(std::uint32_t node, const RunProfile& profile, std::uint32_t frame) {
         const ProfileFrame& known = profile.frames[frame];
-        if (names_of_frames_[frame] == UINT32_MAX) names_of_frames_[frame] = name_of(known.function, known.module);
+        if (names_of_frames_[frame] == UINT32_MAX)
+            names_of_frames_[frame] = name_of(known.function, known.module);
         FlameKind kind = known.kernel ? FlameKind::Kernel : FlameKind::User;
         if (known.module == run_time_module) kind = FlameKind::RunTimeCode;
         return child_of(node, names_of_frames_[frame], kind);
     }
 
     std::uint32_t name_of(const std::string& function, const std::string& module) {
-        const auto [known, added] =
-            names_.try_emplace(function + '\0' + module, static_cast<std::uint32_t>(flame_.names.size()));
+        const auto [known, added] = names_.try_emplace(
+            function + '\0' + module, static_cast<std::uint32_t>(flame_.names.size()));
         if (added) flame_.names.push_back({function, module});
         return known->second;
     }
 
     std::uint32_t child_of(std::uint32_t node, std::uint32_t name, FlameKind kind) {
-        const auto [known, added] = children_.try_emplace(static_cast<std::uint64_t>(node) << 32 | name,
-                                                          static_cast<std::uint32_t>(flame_.nodes.size()));
+        const auto [known, added] =
+            children_.try_emplace(static_cast<std::uint64_t>(node) << 32 | name,
+                                  static_cast<std::uint32_t>(flame_.nodes.size()));
         if (added) flame_.nodes.push_back({static_cast<std::int32_t>(node), name, 0, 0, kind});
         return known->second;
     }
@@ -138,13 +142,13 @@ class FlameMaker {
 
 }  // namespace
 
-Flame flame_of(const RunProfile& profile, std::span<const RunProfile> baseline, FlameTime time, FlameView view,
-               std::size_t node_limit) {
+Flame flame_of(const RunProfile& profile, std::span<const RunProfile> baseline, FlameTime time,
+               FlameView view, std::size_t node_limit) {
     return flame_of_means(std::span(&profile, 1), baseline, time, view, node_limit);
 }
 
-Flame flame_of_means(std::span<const RunProfile> profiles, std::span<const RunProfile> baseline, FlameTime time,
-                     FlameView view, std::size_t node_limit) {
+Flame flame_of_means(std::span<const RunProfile> profiles, std::span<const RunProfile> baseline,
+                     FlameTime time, FlameView view, std::size_t node_limit) {
     FlameMaker maker(time, view);
     for (const RunProfile& profile : profiles) maker.add(profile, &FlameNode::value_ns);
     for (const RunProfile& normal : baseline) maker.add(normal, &FlameNode::baseline_ns);

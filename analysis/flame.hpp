@@ -14,7 +14,8 @@ enum class FlameKind : std::uint8_t {
     User = 0,
     Kernel = 1,
     RunTimeCode = 2,  // JIT code
-    State = 3,        // not a function: "blocked: disk", "waits for a CPU", "unknown", "waits for THREAD"
+    // not a function: "blocked: disk", "waits for a CPU", "unknown", "waits for THREAD"
+    State = 3,
 };
 
 struct FlameNode {
@@ -36,7 +37,8 @@ struct Flame {
     std::uint64_t baseline_runs = 0;  // 0 if there is no baseline
     std::vector<FlameNode> nodes;     // at least the root
     std::vector<FlameName> names;
-    std::uint64_t dropped = 0;  // nodes left out because they are small; their time is in their parents
+    // nodes left out because they are small; their time is in their parents
+    std::uint64_t dropped = 0;
 };
 
 enum class FlameTime : std::uint8_t { All, OnCpu, OffCpu };  // OffCpu is runnable and blocked time
@@ -50,12 +52,14 @@ inline constexpr std::size_t flame_node_limit = 50'000;
 
 // OnCpu and OffCpu select by what the run's own thread did. Beyond `node_limit` nodes (at least 1),
 // the smallest are dropped.
-[[nodiscard]] Flame flame_of(const RunProfile& profile, std::span<const RunProfile> baseline, FlameTime time,
-                             FlameView view = FlameView::WaitChain, std::size_t node_limit = flame_node_limit);
+[[nodiscard]] Flame flame_of(const RunProfile& profile, std::span<const RunProfile> baseline,
+                             FlameTime time, FlameView view = FlameView::WaitChain,
+                             std::size_t node_limit = flame_node_limit);
 
 // Compares the mean of some profiles with the mean of others.
-[[nodiscard]] Flame flame_of_means(std::span<const RunProfile> profiles, std::span<const RunProfile> baseline,
-                                   FlameTime time, FlameView view = FlameView::WaitChain,
+[[nodiscard]] Flame flame_of_means(std::span<const RunProfile> profiles,
+                                   std::span<const RunProfile> baseline, FlameTime time,
+                                   FlameView view = FlameView::WaitChain,
                                    std::size_t node_limit = flame_node_limit);
 
 }  // namespace lagtrap::analysis

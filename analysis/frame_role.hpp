@@ -11,9 +11,11 @@ namespace lagtrap::analysis {
 
 enum class FrameRole : std::uint8_t {
     Kernel,
-    Start,        // only starts threads or programs ("_start", "clone3")
-    Plumbing,     // C and C++ libraries, dynamic linker, language runtime: called, but never of interest
-    Interpreter,  // the loop that runs a script, and calls to and from it ("_PyEval_EvalFrameDefault")
+    Start,  // only starts threads or programs ("_start", "clone3")
+    // C and C++ libraries, dynamic linker, language runtime: called, but never of interest
+    Plumbing,
+    // the loop that runs a script, and calls to and from it ("_PyEval_EvalFrameDefault")
+    Interpreter,
     RunTimeCode,  // JIT code: functions of a script
     Code,         // the program, its libraries, and third-party libraries it uses
 };
@@ -24,7 +26,8 @@ enum class FrameRole : std::uint8_t {
 // "libpython3.11.so.1.0"), which is plumbing wherever the script's own functions are known.
 [[nodiscard]] bool is_language_runtime(std::string_view path);
 
-// "libz" for "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13", "node" for "/usr/bin/node"; empty for an empty path.
+// "libz" for "/usr/lib/x86_64-linux-gnu/libz.so.1.2.13", "node" for "/usr/bin/node"; empty for an
+// empty path.
 [[nodiscard]] std::string_view module_name(std::string_view path);
 
 // True for helpers that wait for their callers: "WaitEventSetWait", "g_cond_wait".

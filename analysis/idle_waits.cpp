@@ -19,12 +19,15 @@ constexpr std::size_t deep = 4;  // functions of the program; idle workers have 
 
 // Run tasks or wait for them, however deep.
 constexpr auto dispatchers = std::to_array<std::string_view>(
-    {"tokio::", "rayon_core::", "crossbeam", "futures_", "async_std::", "<tokio::", "boost::asio::", "folly::", "tbb::",
-     "tpool::", "g_thread_",    "g_main_",   "uv_",      "uv__",        "QThread",  "QEventLoop",    "java.",   "java/",
-     "Ljava/",  "jdk.",         "jdk/",      "Ljdk/",    "sun.",        "sun/",     "Interpreter"});
+    {"tokio::",    "rayon_core::",  "crossbeam", "futures_", "async_std::",
+     "<tokio::",   "boost::asio::", "folly::",   "tbb::",    "tpool::",
+     "g_thread_",  "g_main_",       "uv_",       "uv__",     "QThread",
+     "QEventLoop", "java.",         "java/",     "Ljava/",   "jdk.",
+     "jdk/",       "Ljdk/",         "sun.",      "sun/",     "Interpreter"});
 
 bool is_of_program(const Recording& recording, const Frame& frame) {
-    if (!frame.named || frame.kernel || is_language_runtime(recording.name(frame.module))) return false;
+    if (!frame.named || frame.kernel || is_language_runtime(recording.name(frame.module)))
+        return false;
     const std::string_view function = recording.name(frame.label);
     return std::none_of(dispatchers.begin(), dispatchers.end(),
                         [&](std::string_view prefix) { return function.starts_with(prefix); });
@@ -39,8 +42,9 @@ bool waits_for_many(const Recording& recording, StackId stack) {
     return std::none_of(frames.begin(), frames.end(), [&](std::uint32_t place) {
         const Frame& frame = recording.frames[place];
         const std::string_view function = recording.name(frame.label);
-        return frame.kernel && (function == "do_sys_poll" || function == "do_poll" || function == "core_sys_select" ||
-                                function == "do_select" || function.starts_with("poll_schedule_timeout"));
+        return frame.kernel && (function == "do_sys_poll" || function == "do_poll" ||
+                                function == "core_sys_select" || function == "do_select" ||
+                                function.starts_with("poll_schedule_timeout"));
     });
 }
 
@@ -51,12 +55,16 @@ bool waits_for_others(const Recording& recording, StackId stack) {
         const Frame& frame = recording.frames[place];
         if (frame.kernel || !frame.named) return false;
         const std::string_view name = recording.name(frame.label);
-        const auto contains = [&](std::string_view text) { return name.find(text) != std::string_view::npos; };
+        const auto contains = [&](std::string_view text) {
+            return name.find(text) != std::string_view::npos;
+        };
         const bool of_result = (contains("future") && (contains("::get") || contains("::wait"))) ||
                                contains("CompletableFuture.get") || contains("FutureTask.get");
-        const bool of_group = contains("pthread_barrier_wait") || contains("std::barrier") || contains("std::latch");
+        const bool of_group =
+            contains("pthread_barrier_wait") || contains("std::barrier") || contains("std::latch");
         const bool of_channel =
-            (contains("mpsc") || contains("mpmc") || contains("crossbeam_channel")) && (contains("::send"));
+            (contains("mpsc") || contains("mpmc") || contains("crossbeam_channel")) &&
+            (contains("::send"));
         return of_result || of_group || of_channel;
     });
 }
@@ -83,14 +91,16 @@ std::vector<std::string> words_in(std::string_view function) {
 }
 
 template <std::size_t Count>
-bool has_one_of(const std::vector<std::string>& words, const std::array<std::string_view, Count>& wanted) {
+bool has_one_of(const std::vector<std::string>& words,
+                const std::array<std::string_view, Count>& wanted) {
     return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
         return std::find(wanted.begin(), wanted.end(), word) != wanted.end();
     });
 }
 
-constexpr auto of_workers = std::to_array<std::string_view>(
-    {"job", "jobs", "task", "tasks", "work", "message", "messages", "event", "events", "next", "new"});
+constexpr auto of_workers =
+    std::to_array<std::string_view>({"job", "jobs", "task", "tasks", "work", "message", "messages",
+                                     "event", "events", "next", "new"});
 
 // Such as "take_job" or "Queue::pop".
 bool fetches_work(std::string_view function) {
@@ -104,20 +114,23 @@ bool fetches_work(std::string_view function) {
 bool acquires(std::string_view function) {
     static constexpr auto to_acquire =
         std::to_array<std::string_view>({"acquire", "borrow", "checkout", "lease", "reserve"});
-    static constexpr auto to_get = std::to_array<std::string_view>({"get", "take", "fetch", "obtain"});
+    static constexpr auto to_get =
+        std::to_array<std::string_view>({"get", "take", "fetch", "obtain"});
     static constexpr auto resources =
         std::to_array<std::string_view>({"connection", "conn", "connections", "permit", "slot"});
     const std::vector<std::string> words = words_in(function);
     if (has_one_of(words, of_workers)) return false;
     for (std::size_t i = 1; i < words.size(); ++i)
         if (words[i - 1] == "check" && words[i] == "out") return true;
-    return has_one_of(words, to_acquire) || (has_one_of(words, to_get) && has_one_of(words, resources));
+    return has_one_of(words, to_acquire) ||
+           (has_one_of(words, to_get) && has_one_of(words, resources));
 }
 
 bool is_acquiring(const Recording& recording, const WaitPlace& place) {
     constexpr std::size_t innermost = 2;
     if (place.path.size() < 2) return false;
-    const auto from = place.path.end() - static_cast<std::ptrdiff_t>(std::min(innermost, place.path.size() - 1));
+    const auto from =
+        place.path.end() - static_cast<std::ptrdiff_t>(std::min(innermost, place.path.size() - 1));
     return std::any_of(from, place.path.end(),
                        [&](const FunctionKey& key) { return acquires(recording.name(key.first)); });
 }
@@ -127,7 +140,8 @@ bool is_behind_loop(const Recording& recording, const WaitPlace& place, const Wa
     const auto [end, other_end] =
         std::mismatch(place.path.begin(), place.path.end(), other.path.begin(), other.path.end());
     const auto inner = place.path.end() - end, inner_of_other = other.path.end() - other_end;
-    if (end == place.path.begin() || inner < 2 || inner_of_other < 1 || inner_of_other >= inner) return false;
+    if (end == place.path.begin() || inner < 2 || inner_of_other < 1 || inner_of_other >= inner)
+        return false;
     return !fetches_work(recording.name(end->first));
 }
 
@@ -139,20 +153,24 @@ WaitPlace wait_place_of(const Recording& recording, std::span<const Interval> in
         if (interval.state == ThreadState::Blocked && interval.stack != 0)
             times[interval.stack] += interval.length_ns();
     if (times.empty()) return {};
-    const StackId stack = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
-                              return a.second < b.second;
-                          })->first;
+    const StackId stack =
+        std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
+            return a.second < b.second;
+        })->first;
     WaitPlace place;
     for (const std::uint32_t step : program_path(recording, stack).steps)
-        if (is_of_program(recording, recording.frames[step])) place.path.push_back(key_of(recording.frames[step]));
+        if (is_of_program(recording, recording.frames[step]))
+            place.path.push_back(key_of(recording.frames[step]));
     place.of_many = waits_for_many(recording, stack);
     place.for_others = waits_for_others(recording, stack);
     return place;
 }
 
-InWork is_in_work(const Recording& recording, const WaitPlace& place, std::span<const WaitPlace> others) {
-    const bool behind_loop = std::any_of(
-        others.begin(), others.end(), [&](const WaitPlace& other) { return is_behind_loop(recording, place, other); });
+InWork is_in_work(const Recording& recording, const WaitPlace& place,
+                  std::span<const WaitPlace> others) {
+    const bool behind_loop = std::any_of(others.begin(), others.end(), [&](const WaitPlace& other) {
+        return is_behind_loop(recording, place, other);
+    });
     if (behind_loop || place.for_others) return InWork::Likely;
     if (place.of_many) return InWork::No;
     if (is_acquiring(recording, place)) return InWork::Likely;

@@ -15,14 +15,17 @@ namespace lagtrap::analysis {
 
 // The place of a thread's longest waits of one kind.
 struct WaitPlace {
-    std::vector<FunctionKey>
-        path;                 // functions of the program, outermost first; without those of runtimes and dispatchers
-    bool of_many = false;     // it waits for whichever of many files has an event, as event loops do
-    bool for_others = false;  // it waits for what it has asked others for: a result, room in a channel
+    std::vector<FunctionKey> path;  // functions of the program, outermost first; without those of
+                                    // runtimes and dispatchers
+    // it waits for whichever of many files has an event, as event loops do
+    bool of_many = false;
+    // it waits for what it has asked others for: a result, room in a channel
+    bool for_others = false;
     friend bool operator==(const WaitPlace&, const WaitPlace&) = default;
 };
 
-[[nodiscard]] WaitPlace wait_place_of(const Recording& recording, std::span<const Interval> intervals);
+[[nodiscard]] WaitPlace wait_place_of(const Recording& recording,
+                                      std::span<const Interval> intervals);
 
 // How likely a thread that waits there is in the middle of work. `others` are the places where the
 // threads of its process wait.
@@ -31,6 +34,7 @@ enum class InWork : std::uint8_t {
     Perhaps,  // deep in the program
     Likely,   // it acquires something, or others wait for work in the function that has called it
 };
-[[nodiscard]] InWork is_in_work(const Recording& recording, const WaitPlace& place, std::span<const WaitPlace> others);
+[[nodiscard]] InWork is_in_work(const Recording& recording, const WaitPlace& place,
+                                std::span<const WaitPlace> others);
 
 }  // namespace lagtrap::analysis

@@ -30,13 +30,25 @@ void Interning::add(protozero::data_view interned_data, RawTrace& trace) {
     while (reader.next() && !trace.too_large()) {
         ++trace.records;
         switch (reader.tag_and_type()) {
-            case fields::interned::event_categories: add_name(reader.get_view(), categories_, trace); break;
-            case fields::interned::event_names: add_name(reader.get_view(), event_names_, trace); break;
-            case fields::interned::annotation_names: add_name(reader.get_view(), annotation_names_, trace); break;
-            case fields::interned::annotation_strings: add_name(reader.get_view(), annotation_strings_, trace); break;
-            case fields::interned::function_names: add_name(reader.get_view(), functions_, trace); break;
+            case fields::interned::event_categories:
+                add_name(reader.get_view(), categories_, trace);
+                break;
+            case fields::interned::event_names:
+                add_name(reader.get_view(), event_names_, trace);
+                break;
+            case fields::interned::annotation_names:
+                add_name(reader.get_view(), annotation_names_, trace);
+                break;
+            case fields::interned::annotation_strings:
+                add_name(reader.get_view(), annotation_strings_, trace);
+                break;
+            case fields::interned::function_names:
+                add_name(reader.get_view(), functions_, trace);
+                break;
             case fields::interned::mapping_paths: add_name(reader.get_view(), paths_, trace); break;
-            case fields::interned::source_paths: add_name(reader.get_view(), sources_, trace); break;
+            case fields::interned::source_paths:
+                add_name(reader.get_view(), sources_, trace);
+                break;
             case fields::interned::build_ids: add_build_id(reader.get_view(), trace); break;
             case fields::interned::mappings: mappings.push_back(reader.get_view()); break;
             case fields::interned::frames: frames.push_back(reader.get_view()); break;

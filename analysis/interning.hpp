@@ -14,7 +14,9 @@
 
 namespace lagtrap::analysis {
 
-[[nodiscard]] inline std::string_view view_of(protozero::data_view data) { return {data.data(), data.size()}; }
+[[nodiscard]] inline std::string_view view_of(protozero::data_view data) {
+    return {data.data(), data.size()};
+}
 
 class Interning {
   public:
@@ -25,9 +27,15 @@ class Interning {
 
     // nullopt if the sequence has not defined this number.
     [[nodiscard]] std::optional<StackId> stack(std::uint64_t id) const { return find(stacks_, id); }
-    [[nodiscard]] std::optional<NameId> category(std::uint64_t id) const { return find(categories_, id); }
-    [[nodiscard]] std::optional<NameId> event_name(std::uint64_t id) const { return find(event_names_, id); }
-    [[nodiscard]] std::optional<NameId> annotation_name(std::uint64_t id) const { return find(annotation_names_, id); }
+    [[nodiscard]] std::optional<NameId> category(std::uint64_t id) const {
+        return find(categories_, id);
+    }
+    [[nodiscard]] std::optional<NameId> event_name(std::uint64_t id) const {
+        return find(event_names_, id);
+    }
+    [[nodiscard]] std::optional<NameId> annotation_name(std::uint64_t id) const {
+        return find(annotation_names_, id);
+    }
     [[nodiscard]] std::optional<NameId> annotation_string(std::uint64_t id) const {
         return find(annotation_strings_, id);
     }

@@ -11,14 +11,15 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// Whether the program called the kernel at the same place. Kernel functions may differ: the stack of
-// a wait that began before the recording lacks some.
+// Whether the program called the kernel at the same place. Kernel functions may differ: the stack
+// of a wait that began before the recording lacks some.
 bool is_same_call(const Recording& recording, StackId a, StackId b) {
     if (a == b) return true;
     const auto of_program = [&](StackId stack) {
         const auto frames = recording.stacks[stack];
-        const auto kernel =
-            std::find_if(frames.begin(), frames.end(), [&](auto place) { return recording.frames[place].kernel; });
+        const auto kernel = std::find_if(frames.begin(), frames.end(), [&](auto place) {
+            return recording.frames[place].kernel;
+        });
         return frames.first(static_cast<std::size_t>(kernel - frames.begin()));
     };
     const auto first = of_program(a), second = of_program(b);
@@ -51,7 +52,8 @@ Interruption interruption_of(const Recording& recording, const Interval& wait) {
         case BlockReason::Frozen: return Interruption::Thawed;
         default: break;
     }
-    if (wait.wake_cause != WakeCause::Signal || may_be_for_signal(recording, wait)) return Interruption::None;
+    if (wait.wake_cause != WakeCause::Signal || may_be_for_signal(recording, wait))
+        return Interruption::None;
     return Interruption::Signal;
 }
 
@@ -60,8 +62,9 @@ std::uint32_t stopper_of(const Recording& recording, const Interval& pause) {
     constexpr std::uint64_t soon_ns = 20'000'000;
     const Thread* const thread = recording.find_thread(pause.tid);
     if (thread == nullptr) return 0;
-    auto change = std::lower_bound(thread->changes.begin(), thread->changes.end(), pause.since_ns,
-                                   [](const StateChange& one, std::uint64_t at_ns) { return one.at_ns < at_ns; });
+    auto change = std::lower_bound(
+        thread->changes.begin(), thread->changes.end(), pause.since_ns,
+        [](const StateChange& one, std::uint64_t at_ns) { return one.at_ns < at_ns; });
     while (change != thread->changes.begin() && (change - 1)->state != ThreadState::Blocked) {
         --change;
         if (change->at_ns + soon_ns < pause.since_ns) return 0;
@@ -83,9 +86,11 @@ void join_repeated_waits(const Recording& recording, std::vector<Interval>& inte
             continue;
         }
         const auto [next, paused_ns] = std::exchange(later[wait->tid], Later{&*wait, 0});
-        const bool in_vain = wait->wake_cause == WakeCause::Timeout || wait->wake_cause == WakeCause::Timer ||
-                             paused_ns > 0 || interruption_of(recording, *wait) == Interruption::Signal;
-        if (next == nullptr || !in_vain || !is_same_call(recording, next->stack, wait->stack)) continue;
+        const bool in_vain = wait->wake_cause == WakeCause::Timeout ||
+                             wait->wake_cause == WakeCause::Timer || paused_ns > 0 ||
+                             interruption_of(recording, *wait) == Interruption::Signal;
+        if (next == nullptr || !in_vain || !is_same_call(recording, next->stack, wait->stack))
+            continue;
         if (next->begin_ns > wait->end_ns + paused_ns + max_gap_ns || !next->woken ||
             ended_by_nobody(recording, *next))
             continue;

@@ -20,8 +20,8 @@ enum class Interruption : std::uint8_t {
 
 [[nodiscard]] Interruption interruption_of(const Recording& recording, const Interval& wait);
 
-// The thread that stopped or froze another one, whose stop is `pause`; 0 if that one did not wait then, or
-// if unknown.
+// The thread that stopped or froze another one, whose stop is `pause`; 0 if that one did not wait
+// then, or if unknown.
 [[nodiscard]] std::uint32_t stopper_of(const Recording& recording, const Interval& pause);
 
 // A wait that a signal, a stop or a freeze interrupted, and that the thread then restarted at the

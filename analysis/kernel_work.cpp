@@ -55,7 +55,9 @@ constexpr auto kernel_tasks = std::to_array<KernelTask>({
 });
 
 // Functions of kernel modules are written "function [module]", compilers' copies "function.isra.0".
-std::string_view plain_name(std::string_view function) { return function.substr(0, function.find_first_of(" .")); }
+std::string_view plain_name(std::string_view function) {
+    return function.substr(0, function.find_first_of(" ."));
+}
 
 }  // namespace
 
@@ -66,7 +68,9 @@ KernelWork kernel_work_of(const Recording& recording, StackId stack) {
         if (!frame.kernel) continue;
         const std::string_view function = plain_name(recording.name(frame.label));
         best = std::min(best, std::find_if(kernel_tasks.begin(), kernel_tasks.end(),
-                                           [&](const KernelTask& entry) { return entry.function == function; }));
+                                           [&](const KernelTask& entry) {
+                                               return entry.function == function;
+                                           }));
     }
     return best != kernel_tasks.end() ? best->work : KernelWork::None;
 }
@@ -76,10 +80,13 @@ bool is_of_program(KernelWork work) { return work >= KernelWork::CopyOnWrite; }
 std::string_view to_text(KernelWork work) {
     switch (work) {
         case KernelWork::CoreDump: return "writing its core dump";
-        case KernelWork::GroupReclaim: return "freeing memory of its control group, which was at its memory limit";
-        case KernelWork::MachineReclaim: return "freeing memory, because the machine was low on memory";
+        case KernelWork::GroupReclaim:
+            return "freeing memory of its control group, which was at its memory limit";
+        case KernelWork::MachineReclaim:
+            return "freeing memory, because the machine was low on memory";
         case KernelWork::Compaction: return "moving memory to make room for large pages";
-        case KernelWork::MemoryStatistics: return "reading a process's memory statistics (such as /proc/PID/smaps)";
+        case KernelWork::MemoryStatistics:
+            return "reading a process's memory statistics (such as /proc/PID/smaps)";
         case KernelWork::Fork: return "copying the memory map for a fork";
         case KernelWork::ProcessEnd: return "freeing all of its memory";
         case KernelWork::CopyOnWrite: return "copying pages that it had shared (copy on write)";
@@ -96,7 +103,8 @@ std::string_view to_text(KernelWork work) {
 std::pair<KernelWork, std::uint64_t> KernelWorkTimes::longest(std::uint64_t whole_ns) const {
     std::pair<KernelWork, std::uint64_t> found{KernelWork::None, 0};
     for (const auto& [work, time_ns] : times_)
-        if (work != KernelWork::None && time_ns > found.second && time_ns >= whole_ns / 3) found = {work, time_ns};
+        if (work != KernelWork::None && time_ns > found.second && time_ns >= whole_ns / 3)
+            found = {work, time_ns};
     return found;
 }
 

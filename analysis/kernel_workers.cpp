@@ -14,7 +14,8 @@ bool is_worker(const Recording& recording, const Thread& thread) {
 
 std::uint64_t busy_ns(const Recording& recording, const Thread& worker, const Interval& wait) {
     std::uint64_t sum_ns = 0;
-    for (const Interval& interval : intervals_of_thread(recording, worker.tid, {wait.begin_ns, wait.end_ns}))
+    for (const Interval& interval :
+         intervals_of_thread(recording, worker.tid, {wait.begin_ns, wait.end_ns}))
         if (interval.state == ThreadState::Running || interval.state == ThreadState::Runnable)
             sum_ns += interval.length_ns();
     return sum_ns;
@@ -22,8 +23,9 @@ std::uint64_t busy_ns(const Recording& recording, const Thread& worker, const In
 
 // The end of the worker's last wait within `wait`; nullptr if there is none.
 const StateChange* last_work_given(const Thread& worker, const Interval& wait) {
-    const auto after = std::partition_point(worker.changes.begin(), worker.changes.end(),
-                                            [&](const StateChange& one) { return one.at_ns <= wait.end_ns; });
+    const auto after =
+        std::partition_point(worker.changes.begin(), worker.changes.end(),
+                             [&](const StateChange& one) { return one.at_ns <= wait.end_ns; });
     for (auto change = after; change != worker.changes.begin();) {
         --change;
         if (change->at_ns <= wait.begin_ns) return nullptr;
@@ -44,7 +46,9 @@ bool is_kernel_thread(const Recording& recording, std::uint32_t tid) {
 
 void blame_givers_of_work(const Recording& recording, std::vector<Interval>& intervals) {
     for (Interval& wait : intervals) {
-        if (wait.state != ThreadState::Blocked || !wait.woken || wait.by_interrupt || wait.waker_tid == 0) continue;
+        if (wait.state != ThreadState::Blocked || !wait.woken || wait.by_interrupt ||
+            wait.waker_tid == 0)
+            continue;
         const Thread* const worker = recording.find_thread(wait.waker_tid);
         if (worker == nullptr || !is_worker(recording, *worker)) continue;
         const StateChange* const given = last_work_given(*worker, wait);

@@ -15,7 +15,8 @@ bool is_before(const LockTurn& turn, std::uint64_t at_ns) { return turn.at_ns < 
 
 class Pieces {
   public:
-    Pieces(const Interval& wait, std::vector<Interval>& out) : wait_(wait), out_(out), from_ns_(wait.begin_ns) {}
+    Pieces(const Interval& wait, std::vector<Interval>& out)
+        : wait_(wait), out_(out), from_ns_(wait.begin_ns) {}
 
     // `holder` had it since the end of the previous piece. If it `released` it, it is known to have
     // had it, even if whoever should have ended the wait is only likely.
@@ -52,7 +53,8 @@ class Pieces {
 // the lock since the previous release, and counts even if it never waited for the lock.
 void add_releases(std::span<const LockTurn> turns, const Interval& wait, Pieces pieces) {
     auto turn = std::lower_bound(turns.begin(), turns.end(), wait.begin_ns + 1, is_before);
-    for (; turn != turns.end() && turn->at_ns < wait.end_ns; ++turn) pieces.add(turn->at_ns, turn->from_tid, true);
+    for (; turn != turns.end() && turn->at_ns < wait.end_ns; ++turn)
+        pieces.add(turn->at_ns, turn->from_tid, true);
     const bool is_released = turn != turns.end();
     pieces.add(wait.end_ns, is_released ? turn->from_tid : wait.waker_tid, is_released);
 }
@@ -102,10 +104,13 @@ class JavaMonitors {
     [[nodiscard]] const StateChange* end_of_last_wait(std::uint32_t tid, std::uint64_t before_ns) {
         const Thread* const thread = recording_.find_thread(tid);
         if (thread == nullptr) return nullptr;
-        auto change = std::lower_bound(thread->changes.begin(), thread->changes.end(), before_ns,
-                                       [](const StateChange& one, std::uint64_t at_ns) { return one.at_ns < at_ns; });
-        while (change != thread->changes.begin() && (change - 1)->state != ThreadState::Blocked) --change;
-        if (change == thread->changes.begin() || change == thread->changes.end() || change->at_ns >= before_ns)
+        auto change = std::lower_bound(
+            thread->changes.begin(), thread->changes.end(), before_ns,
+            [](const StateChange& one, std::uint64_t at_ns) { return one.at_ns < at_ns; });
+        while (change != thread->changes.begin() && (change - 1)->state != ThreadState::Blocked)
+            --change;
+        if (change == thread->changes.begin() || change == thread->changes.end() ||
+            change->at_ns >= before_ns)
             return nullptr;
         const bool by_thread = change->woken && !change->by_interrupt && change->waker_tid != 0;
         return by_thread && is_wait((change - 1)->stack) ? &*change : nullptr;
@@ -123,7 +128,8 @@ void add_hand_overs(std::span<const LockTurn> turns, const Interval& wait, Piece
     std::uint32_t holder = wait.waker_tid;
     auto turn = std::lower_bound(turns.begin(), turns.end(), wait.end_ns, is_before);
     // The interval may be the first part of a wait that continues.
-    const auto end = std::find_if(turn, turns.end(), [&](const LockTurn& later) { return later.to_tid == wait.tid; });
+    const auto end = std::find_if(turn, turns.end(),
+                                  [&](const LockTurn& later) { return later.to_tid == wait.tid; });
     if (end != turns.end() && end->from_tid == wait.waker_tid) turn = end;
     while (turn != turns.begin() && (turn - 1)->at_ns > wait.begin_ns) {
         --turn;
@@ -154,7 +160,8 @@ void number_memory_maps(Recording& recording) {
     std::map<std::uint32_t, std::uint32_t> locks;  // by process
     for (Thread& thread : recording.threads) {
         for (StateChange& change : thread.changes) {
-            if (change.state != ThreadState::Blocked || change.lock != 0 || change.stack == 0) continue;
+            if (change.state != ThreadState::Blocked || change.lock != 0 || change.stack == 0)
+                continue;
             if (++judged > judged_changes_limit) return;
             const auto [place, is_new] = known.try_emplace(change.stack, false);
             if (is_new) place->second = is_for_own_memory_map(recording, change.stack);
@@ -176,7 +183,8 @@ void find_lock_turns(Recording& recording) {
             const StateChange& end = thread.changes[i];
             const bool by_thread = end.woken && !end.by_interrupt && end.waker_tid != 0;
             if (wait.state != ThreadState::Blocked || wait.lock == 0 || !by_thread) continue;
-            if (wait.lock >= recording.lock_turns.size()) recording.lock_turns.resize(wait.lock + 1);
+            if (wait.lock >= recording.lock_turns.size())
+                recording.lock_turns.resize(wait.lock + 1);
             recording.lock_turns[wait.lock].push_back({end.at_ns, end.waker_tid, thread.tid});
         }
     }
@@ -190,23 +198,28 @@ void find_lock_turns(Recording& recording) {
               });
 }
 
-std::vector<Interval> by_holder(const Recording& recording, const std::vector<Interval>& intervals) {
+std::vector<Interval> by_holder(const Recording& recording,
+                                const std::vector<Interval>& intervals) {
     std::vector<Interval> pieces;
     pieces.reserve(intervals.size());
     JavaMonitors monitors(recording);
     for (const Interval& wait : intervals) {
-        const bool by_signal = wait.wake_cause == WakeCause::Signal || wait.wake_cause == WakeCause::Killed;
-        const bool by_thread = wait.woken && !wait.by_interrupt && wait.waker_tid != 0 && !by_signal;
+        const bool by_signal =
+            wait.wake_cause == WakeCause::Signal || wait.wake_cause == WakeCause::Killed;
+        const bool by_thread =
+            wait.woken && !wait.by_interrupt && wait.waker_tid != 0 && !by_signal;
         if (wait.state == ThreadState::Blocked && by_thread && monitors.is_wait(wait.stack)) {
             monitors.add_holders(wait, Pieces(wait, pieces));
             continue;
         }
-        if (wait.state != ThreadState::Blocked || !by_thread || wait.lock >= recording.lock_turns.size()) {
+        if (wait.state != ThreadState::Blocked || !by_thread ||
+            wait.lock >= recording.lock_turns.size()) {
             pieces.push_back(wait);
             continue;
         }
         const std::vector<LockTurn>& turns = recording.lock_turns[wait.lock];
-        const auto first = std::lower_bound(turns.begin(), turns.end(), wait.begin_ns + 1, is_before);
+        const auto first =
+            std::lower_bound(turns.begin(), turns.end(), wait.begin_ns + 1, is_before);
         if (first == turns.end() || first->at_ns >= wait.end_ns) {
             pieces.push_back(wait);
         } else if (const WaitKind kind = wait_kind_of(recording, wait.stack);

@@ -15,6 +15,7 @@ void find_lock_turns(Recording& recording);
 // Splits each wait for something that changed hands during the wait, into one piece per thread that
 // held it in turn. That thread counts as the piece's waker. All pieces but the last are
 // Interval::handed_on.
-[[nodiscard]] std::vector<Interval> by_holder(const Recording& recording, const std::vector<Interval>& intervals);
+[[nodiscard]] std::vector<Interval> by_holder(const Recording& recording,
+                                              const std::vector<Interval>& intervals);
 
 }  // namespace lagtrap::analysis

@@ -26,7 +26,8 @@ NameId function_of(const Recording& recording, StackId stack) {
     return 0;
 }
 
-EarlierProcess described(const Recording& recording, const std::string& name, const Use& use, double of_all) {
+EarlierProcess described(const Recording& recording, const std::string& name, const Use& use,
+                         double of_all) {
     EarlierProcess process;
     process.name = name;
     process.processes = use.pids.size();
@@ -36,15 +37,17 @@ EarlierProcess described(const Recording& recording, const std::string& name, co
                     [&](const std::uint32_t pid) { return recording.unit_of(pid) == unit; }))
         process.unit = unit;
     process.share = static_cast<double>(use.samples) / of_all;
-    const auto most = std::max_element(use.functions.begin(), use.functions.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(use.functions.begin(), use.functions.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most == use.functions.end() || most->first == 0) return process;
     process.function = recording.name(most->first);
     process.function_share = static_cast<double>(most->second) / static_cast<double>(use.samples);
     return process;
 }
 
-std::vector<EarlierDiskWaits> disk_waits(const Recording& recording, std::uint64_t from_ns, std::uint64_t to_ns) {
+std::vector<EarlierDiskWaits> disk_waits(const Recording& recording, std::uint64_t from_ns,
+                                         std::uint64_t to_ns) {
     std::map<std::uint32_t, EarlierDiskWaits> by_process;
     for (const EarlierWait& wait : recording.earlier_waits) {
         if (wait.in_run || wait.end_ns <= from_ns || wait.begin_ns >= to_ns) continue;
@@ -88,10 +91,11 @@ std::optional<MachineBefore> machine_before(const Recording& recording, const tr
         ++use.samples;
         ++use.functions[function_of(recording, sample.stack)];
     }
-    const double of_all =
-        static_cast<double>(before.length_ns) / static_cast<double>(interval_ns) * recording.cpu_count;
+    const double of_all = static_cast<double>(before.length_ns) / static_cast<double>(interval_ns) *
+                          recording.cpu_count;
     before.busy_share = std::min(1.0, static_cast<double>(before.samples) / of_all);
-    for (const auto& [name, use] : uses) before.processes.push_back(described(recording, name, use, of_all));
+    for (const auto& [name, use] : uses)
+        before.processes.push_back(described(recording, name, use, of_all));
     std::stable_sort(before.processes.begin(), before.processes.end(),
                      [](const auto& a, const auto& b) { return a.share > b.share; });
     if (before.processes.size() > max_shown) before.processes.resize(max_shown);

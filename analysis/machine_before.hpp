@@ -40,6 +40,7 @@ struct MachineBefore {
 };
 
 // nullopt if there is no history or the delay began before it.
-[[nodiscard]] std::optional<MachineBefore> machine_before(const Recording& recording, const trace::Delay& delay);
+[[nodiscard]] std::optional<MachineBefore> machine_before(const Recording& recording,
+                                                          const trace::Delay& delay);
 
 }  // namespace lagtrap::analysis

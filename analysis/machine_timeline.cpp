@@ -14,7 +14,8 @@ namespace {
 MachineState state_of(const Interval& interval) {
     switch (interval.state) {
         case ThreadState::Running: return MachineState::OnCpu;
-        case ThreadState::Runnable: return interval.throttled ? MachineState::Throttled : MachineState::Runnable;
+        case ThreadState::Runnable:
+            return interval.throttled ? MachineState::Throttled : MachineState::Runnable;
         default: return MachineState::Blocked;
     }
 }
@@ -22,10 +23,12 @@ MachineState state_of(const Interval& interval) {
 // The states of one thread; those shorter than `finest_ns` are merged with their short neighbours.
 class ThreadCells {
   public:
-    ThreadCells(std::vector<MachineCell>& cells, std::uint64_t finest_ns) : cells_(cells), finest_ns_(finest_ns) {}
+    ThreadCells(std::vector<MachineCell>& cells, std::uint64_t finest_ns)
+        : cells_(cells), finest_ns_(finest_ns) {}
 
     void add(const Interval& interval) {
-        const bool known = interval.gap == Interval::Gap::None && interval.state != ThreadState::NotRecorded;
+        const bool known =
+            interval.gap == Interval::Gap::None && interval.state != ThreadState::NotRecorded;
         if (interval.length_ns() >= finest_ns_) {
             flush();
             if (known) cells_.push_back(cell_of(interval));
@@ -67,7 +70,8 @@ class ThreadCells {
 // As ThreadCells, for a CPU: the threads that had it.
 class CpuCells {
   public:
-    CpuCells(std::vector<CpuCell>& cells, std::uint64_t finest_ns) : cells_(cells), finest_ns_(finest_ns) {}
+    CpuCells(std::vector<CpuCell>& cells, std::uint64_t finest_ns)
+        : cells_(cells), finest_ns_(finest_ns) {}
 
     void add(std::uint64_t from_ns, std::uint64_t to_ns, std::uint32_t tid, bool known) {
         const std::uint64_t length_ns = to_ns - from_ns;
@@ -116,7 +120,8 @@ class MachineMaker {
         if (out_.to_ns == out_.from_ns) return std::move(out_);
         choose_threads();
         const std::uint64_t length_ns = out_.to_ns - out_.from_ns;
-        out_.finest_ns = std::max<std::uint64_t>(1, length_ns / std::max<std::uint32_t>(1, window.columns));
+        out_.finest_ns =
+            std::max<std::uint64_t>(1, length_ns / std::max<std::uint32_t>(1, window.columns));
         // Once finest_ns exceeds the window, no row has two cells, so stop.
         while (!fill() && out_.finest_ns <= length_ns) out_.finest_ns *= 2;
         add_samples();
@@ -129,11 +134,13 @@ class MachineMaker {
         out_.begin_ns = delay_.begin_ns;
         // Clips to the recording, so that sums cannot overflow.
         const auto at = [&](std::int64_t after_ns) {
-            const auto size_ns = static_cast<std::uint64_t>(after_ns < 0 ? -(after_ns + 1) : after_ns);
-            const std::uint64_t moment_ns = after_ns < 0
-                                                ? delay_.begin_ns - std::min(delay_.begin_ns, size_ns + 1)
-                                                : delay_.begin_ns + std::min(UINT64_MAX - delay_.begin_ns, size_ns);
-            return std::clamp(moment_ns, recording_.begin_ns, std::max(recording_.begin_ns, recording_.end_ns));
+            const auto size_ns =
+                static_cast<std::uint64_t>(after_ns < 0 ? -(after_ns + 1) : after_ns);
+            const std::uint64_t moment_ns =
+                after_ns < 0 ? delay_.begin_ns - std::min(delay_.begin_ns, size_ns + 1)
+                             : delay_.begin_ns + std::min(UINT64_MAX - delay_.begin_ns, size_ns);
+            return std::clamp(moment_ns, recording_.begin_ns,
+                              std::max(recording_.begin_ns, recording_.end_ns));
         };
         out_.from_ns = at(window.from_ns);
         out_.to_ns = std::max(out_.from_ns, at(window.to_ns));
@@ -151,7 +158,8 @@ class MachineMaker {
             for (const Interval& interval : intervals_of(thread)) {
                 if (interval.gap != Interval::Gap::None) continue;
                 if (interval.state == ThreadState::Running) row.on_cpu_ns += interval.length_ns();
-                if (interval.state == ThreadState::Runnable) row.runnable_ns += interval.length_ns();
+                if (interval.state == ThreadState::Runnable)
+                    row.runnable_ns += interval.length_ns();
                 if (interval.state == ThreadState::Blocked) row.blocked_ns += interval.length_ns();
             }
             if (row.of_delay || row.on_cpu_ns + row.runnable_ns > 0)
@@ -162,10 +170,11 @@ class MachineMaker {
         const auto rank = [&](const MachineThread& row) {
             return row.of_delay ? 0 : row.thread->pid == delay_.begin_pid ? 1 : 2;
         };
-        std::stable_sort(out_.threads.begin(), out_.threads.end(), [&](const MachineThread& a, const MachineThread& b) {
-            if (rank(a) != rank(b)) return rank(a) < rank(b);
-            return a.on_cpu_ns + a.runnable_ns > b.on_cpu_ns + b.runnable_ns;
-        });
+        std::stable_sort(out_.threads.begin(), out_.threads.end(),
+                         [&](const MachineThread& a, const MachineThread& b) {
+                             if (rank(a) != rank(b)) return rank(a) < rank(b);
+                             return a.on_cpu_ns + a.runnable_ns > b.on_cpu_ns + b.runnable_ns;
+                         });
         if (out_.threads.size() <= limits_.threads) return;
         out_.threads_left_out = out_.threads.size() - limits_.threads;
         out_.threads.resize(limits_.threads);
@@ -182,8 +191,8 @@ class MachineMaker {
             ThreadCells states(row.cells, out_.finest_ns);
             for (const Interval& interval : intervals_of(*row.thread)) {
                 states.add(interval);
-                if (interval.state == ThreadState::Blocked && interval.woken && interval.end_ns < out_.to_ns &&
-                    interval.length_ns() >= out_.finest_ns)
+                if (interval.state == ThreadState::Blocked && interval.woken &&
+                    interval.end_ns < out_.to_ns && interval.length_ns() >= out_.finest_ns)
                     add_wake(interval);
             }
             states.flush();
@@ -200,7 +209,8 @@ class MachineMaker {
             const auto& tenures = recording_.cpus[cpu];
             for (std::size_t i = 0; i < tenures.size(); ++i) {
                 const std::uint64_t from_ns = std::max(tenures[i].at_ns, out_.from_ns);
-                const std::uint64_t until_ns = i + 1 < tenures.size() ? tenures[i + 1].at_ns : recording_.end_ns;
+                const std::uint64_t until_ns =
+                    i + 1 < tenures.size() ? tenures[i + 1].at_ns : recording_.end_ns;
                 const std::uint64_t to_ns = std::min(until_ns, out_.to_ns);
                 if (to_ns <= from_ns) continue;
                 row.add(from_ns, to_ns, tenures[i].tid, tenures[i].known);
@@ -216,8 +226,8 @@ class MachineMaker {
             return;
         }
         const bool by_thread = !ended_by_nobody(recording_, wait) && wait.waker_tid != wait.tid;
-        out_.wakes.push_back(
-            {wait.end_ns, wait.tid, by_thread ? wait.waker_tid : 0, wait.wake_cause, wait.wake_device});
+        out_.wakes.push_back({wait.end_ns, wait.tid, by_thread ? wait.waker_tid : 0,
+                              wait.wake_cause, wait.wake_device});
     }
 
     void add_samples() {
@@ -240,8 +250,9 @@ class MachineMaker {
         for (const Run& run : recording_.runs)
             if (run.end_ns >= out_.from_ns && run.begin_ns <= out_.to_ns && run.id != delay_.run_id)
                 out_.runs.push_back(&run);
-        std::stable_sort(out_.runs.begin(), out_.runs.end(),
-                         [](const Run* a, const Run* b) { return a->end_ns - a->begin_ns > b->end_ns - b->begin_ns; });
+        std::stable_sort(out_.runs.begin(), out_.runs.end(), [](const Run* a, const Run* b) {
+            return a->end_ns - a->begin_ns > b->end_ns - b->begin_ns;
+        });
         if (out_.runs.size() > limits_.runs) {
             out_.runs_left_out = out_.runs.size() - limits_.runs;
             out_.runs.resize(limits_.runs);
@@ -257,8 +268,8 @@ class MachineMaker {
 
 }  // namespace
 
-MachineTimeline machine_timeline(const Recording& recording, const trace::Delay& delay, MachineWindow window,
-                                 const MachineLimits& limits) {
+MachineTimeline machine_timeline(const Recording& recording, const trace::Delay& delay,
+                                 MachineWindow window, const MachineLimits& limits) {
     return MachineMaker(recording, delay, limits).make(window);
 }
 

@@ -81,7 +81,8 @@ struct MachineLimits {
 };
 
 // The result points into the recording.
-[[nodiscard]] MachineTimeline machine_timeline(const Recording& recording, const trace::Delay& delay,
-                                               MachineWindow window, const MachineLimits& limits = {});
+[[nodiscard]] MachineTimeline machine_timeline(const Recording& recording,
+                                               const trace::Delay& delay, MachineWindow window,
+                                               const MachineLimits& limits = {});
 
 }  // namespace lagtrap::analysis

@@ -26,8 +26,12 @@ LaterSymbol read_line(protozero::data_view message, RawTrace& trace) {
     protozero::pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::module_symbols::of_line::function: symbol.function = name_of(reader.get_view(), trace); break;
-            case fields::module_symbols::of_line::source: symbol.source = name_of(reader.get_view(), trace); break;
+            case fields::module_symbols::of_line::function:
+                symbol.function = name_of(reader.get_view(), trace);
+                break;
+            case fields::module_symbols::of_line::source:
+                symbol.source = name_of(reader.get_view(), trace);
+                break;
             case fields::module_symbols::of_line::line: symbol.line = reader.get_uint32(); break;
             default: reader.skip();
         }
@@ -41,7 +45,9 @@ void add_place(protozero::data_view message, ModulePlace place, RawTrace& trace)
     protozero::pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case fields::module_symbols::of_address::address: place.offset = reader.get_uint64(); break;
+            case fields::module_symbols::of_address::address:
+                place.offset = reader.get_uint64();
+                break;
             case fields::module_symbols::of_address::lines: {
                 const auto line = reader.get_view();
                 if (symbols.size() == functions_of_place_limit) {
@@ -70,15 +76,17 @@ class Replacements {
   public:
     explicit Replacements(RawTrace& trace) : trace_(trace), ranges_(trace.frames.size()) {
         for (std::uint32_t id = 0; id < ranges_.size(); ++id) {
-            const auto symbols = trace.later_symbols.find(
-                ModulePlace{trace.frames[id].module, trace.frames[id].build_id, trace.frames[id].offset});
-            if (trace.frames[id].source == 0 && symbols != trace.later_symbols.end()) replace(id, symbols->second);
+            const auto symbols = trace.later_symbols.find(ModulePlace{
+                trace.frames[id].module, trace.frames[id].build_id, trace.frames[id].offset});
+            if (trace.frames[id].source == 0 && symbols != trace.later_symbols.end())
+                replace(id, symbols->second);
         }
     }
 
     void append(std::uint32_t id, std::vector<std::uint32_t>& frames) const {
         frames.push_back(id);
-        for (std::uint32_t more = 0; more < ranges_[id].count; ++more) frames.push_back(ranges_[id].first + more);
+        for (std::uint32_t more = 0; more < ranges_[id].count; ++more)
+            frames.push_back(ranges_[id].first + more);
     }
 
   private:
@@ -141,7 +149,9 @@ void add_module_symbols(protozero::data_view message, RawTrace& trace) {
     protozero::pbf_reader reader(message);
     while (reader.next() && !trace.too_large()) {
         switch (reader.tag_and_type()) {
-            case fields::module_symbols::path: place.module = name_of(reader.get_view(), trace); break;
+            case fields::module_symbols::path:
+                place.module = name_of(reader.get_view(), trace);
+                break;
             case fields::module_symbols::build_id:
                 place.build_id = trace.intern(build_id_text(view_of(reader.get_view())));
                 break;

@@ -34,18 +34,22 @@ bool was_abandoned(const Recording& recording, const trace::Delay& delay) {
 std::string open_delay_note(const Recording& recording, const trace::Delay& delay) {
     const trace::SystemFile& system = recording.system;
     if (!delay.open) return {};
-    if (was_abandoned(recording, delay) || (delay.first && system.end == trace::RecordingEnd::RunGone))
+    if (was_abandoned(recording, delay) ||
+        (delay.first && system.end == trace::RecordingEnd::RunGone))
         return "none: the run's thread or process ended, or an exception left it";
     if (!delay.first) return {};
     const std::string stopped =
-        fmt::format("the run had not ended when the recording stopped after {}", format_duration_ns(system.length_ns));
-    if (system.end == trace::RecordingEnd::Size) return stopped + ", at its size limit (capture-size-limit)";
-    if (system.end != trace::RecordingEnd::Limit && system.end != trace::RecordingEnd::Length) return {};
+        fmt::format("the run had not ended when the recording stopped after {}",
+                    format_duration_ns(system.length_ns));
+    if (system.end == trace::RecordingEnd::Size)
+        return stopped + ", at its size limit (capture-size-limit)";
+    if (system.end != trace::RecordingEnd::Limit && system.end != trace::RecordingEnd::Length)
+        return {};
     const std::uint64_t limit_ns = std::min(system.trace_length_limit_ns, max_trace_ns);
     const std::uint64_t advised_ns = std::min(limit_ns * advised_factor, max_trace_ns);
     if (system.trace_length_ns == 0 || advised_ns <= limit_ns) return stopped;
-    return fmt::format("{}; trace-length=\"{}..{}\" may show its end", stopped, setting_of(system.trace_length_ns),
-                       setting_of(advised_ns));
+    return fmt::format("{}; trace-length=\"{}..{}\" may show its end", stopped,
+                       setting_of(system.trace_length_ns), setting_of(advised_ns));
 }
 
 }  // namespace lagtrap::analysis

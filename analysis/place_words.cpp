@@ -25,7 +25,8 @@ std::string function_words(const CallPlace& place) {
 std::string library_words(const CallFocus& focus) {
     const std::string name(module_name(focus.place.module));
     const bool compiles_at_run_time =
-        name.starts_with("libLLVM") && module_name(focus.caller_module).find("jit") != std::string_view::npos;
+        name.starts_with("libLLVM") &&
+        module_name(focus.caller_module).find("jit") != std::string_view::npos;
     return compiles_at_run_time ? "LLVM's JIT compiler (" + name + ")" : name;
 }
 
@@ -40,9 +41,10 @@ std::string called_by(const CallFocus& focus) {
 std::string parts_words(const CallFocus& focus, std::uint64_t whole_ns) {
     std::string text;
     for (const CallLine& part : focus.parts) {
-        const bool of_place =
-            focus.library && part.place.module == focus.place.module && !part.place.function.starts_with('[');
-        const std::string function = of_place ? short_function_name(part.place.function) : function_words(part.place);
+        const bool of_place = focus.library && part.place.module == focus.place.module &&
+                              !part.place.function.starts_with('[');
+        const std::string function =
+            of_place ? short_function_name(part.place.function) : function_words(part.place);
         text += (text.empty() ? "" : ", ") + percent(part.total_ns(), whole_ns) + " in " + function;
     }
     return text;
@@ -53,7 +55,8 @@ std::string spread_words(const CallFocus& focus, std::uint64_t whole_ns) {
     if (focus.parts.empty()) return " (no call stack shows where)";
     const CallLine& first = focus.parts.front();
     if (first.total_ns() * 2 >= whole_ns)
-        return " mostly in " + function_words(first.place) + " (" + percent(first.total_ns(), whole_ns) + ")";
+        return " mostly in " + function_words(first.place) + " (" +
+               percent(first.total_ns(), whole_ns) + ")";
     return (first.total_ns() * 6 < whole_ns ? " in many functions: " : " in several functions: ") +
            parts_words(focus, whole_ns);
 }
@@ -87,7 +90,8 @@ std::string place_of_work(const ThreadDoing& doing) {
     const std::string function = place_words(focus);
     if (!doing.kernel.empty()) {
         if (focus.place.function + " of the kernel" == doing.kernel) return " in " + doing.kernel;
-        const std::string called = focus.place.called.empty() ? "" : short_function_name(focus.place.called) + " in ";
+        const std::string called =
+            focus.place.called.empty() ? "" : short_function_name(focus.place.called) + " in ";
         return " in " + doing.kernel + ", called by " + called + function;
     }
     if (!focus.place.called.empty()) {

@@ -12,7 +12,8 @@ namespace {
 
 class PathMaker {
   public:
-    PathMaker(const Recording& recording, StackId stack) : recording_(recording), frames_(recording.stacks[stack]) {
+    PathMaker(const Recording& recording, StackId stack)
+        : recording_(recording), frames_(recording.stacks[stack]) {
         knows_script_ = std::any_of(frames_.begin(), frames_.end(), [&](std::uint32_t place) {
             return recording_.frames[place].named && role(place) == FrameRole::RunTimeCode;
         });
@@ -29,7 +30,8 @@ class PathMaker {
         const Frame& frame = recording_.frames[place];
         const FrameRole role = role_of(recording_, frame);
         const bool own = role == FrameRole::Code || role == FrameRole::Interpreter;
-        if (knows_script_ && own && is_language_runtime(recording_.name(frame.module))) return FrameRole::Plumbing;
+        if (knows_script_ && own && is_language_runtime(recording_.name(frame.module)))
+            return FrameRole::Plumbing;
         return role;
     }
 
@@ -37,14 +39,16 @@ class PathMaker {
         switch (role(place)) {
             case FrameRole::Start: break;
             case FrameRole::Kernel:
-                if (!is_kernel_plumbing(recording_.name(recording_.frames[place].label))) path_.kernel = place;
+                if (!is_kernel_plumbing(recording_.name(recording_.frames[place].label)))
+                    path_.kernel = place;
                 break;
             case FrameRole::Plumbing: {
                 const std::string& name = recording_.name(recording_.frames[place].label);
                 if (name.ends_with("@plt")) break;
                 // The first with a name, otherwise the first.
                 const bool better = path_.called && !recording_.frames[*path_.called].named;
-                if (!path_.called || (better && recording_.frames[place].named)) path_.called = place;
+                if (!path_.called || (better && recording_.frames[place].named))
+                    path_.called = place;
                 break;
             }
             case FrameRole::Interpreter:
@@ -71,10 +75,11 @@ class PathMaker {
     // Folds recursion, whatever is in between, back to the function's first occurrence.
     void add(std::uint32_t place) {
         const Frame& frame = recording_.frames[place];
-        const auto known = std::find_if(path_.steps.begin(), path_.steps.end(), [&](std::uint32_t step) {
-            const Frame& other = recording_.frames[step];
-            return other.label == frame.label && other.module == frame.module;
-        });
+        const auto known =
+            std::find_if(path_.steps.begin(), path_.steps.end(), [&](std::uint32_t step) {
+                const Frame& other = recording_.frames[step];
+                return other.label == frame.label && other.module == frame.module;
+            });
         path_.steps.erase(known, path_.steps.end());
         path_.steps.push_back(place);
     }
@@ -83,7 +88,9 @@ class PathMaker {
     void fold_wait_wrappers() {
         if (!path_.kernel) return;
         std::size_t kept = path_.steps.size();
-        while (kept > 0 && is_wait_wrapper(recording_.name(recording_.frames[path_.steps[kept - 1]].label))) --kept;
+        while (kept > 0 &&
+               is_wait_wrapper(recording_.name(recording_.frames[path_.steps[kept - 1]].label)))
+            --kept;
         if (kept == path_.steps.size()) return;
         if (kept == 0) kept = 1;
         nameless_.reset();
@@ -97,12 +104,14 @@ class PathMaker {
         if (!interpreter_) fold_wait_wrappers();
         if (nameless_) {
             path_.nameless = true;
-            const bool known = !path_.steps.empty() &&
-                               recording_.frames[path_.steps.back()].module == recording_.frames[*nameless_].module;
+            const bool known =
+                !path_.steps.empty() && recording_.frames[path_.steps.back()].module ==
+                                            recording_.frames[*nameless_].module;
             if (!known) path_.steps.push_back(*nameless_);
         }
         // A stack of plumbing only, or a kernel thread: better than nothing.
-        if (path_.steps.empty() && path_.called) path_.steps.push_back(*std::exchange(path_.called, std::nullopt));
+        if (path_.steps.empty() && path_.called)
+            path_.steps.push_back(*std::exchange(path_.called, std::nullopt));
         if (path_.steps.empty() && path_.kernel) path_.steps.push_back(*path_.kernel);
     }
 
@@ -110,12 +119,15 @@ class PathMaker {
     std::span<const std::uint32_t> frames_;
     bool knows_script_ = false;
     ProgramPath path_;
-    std::optional<std::uint32_t> interpreter_;  // the last one, unless a program function is inside it
-    std::optional<std::uint32_t> nameless_;     // outermost of those after the last step
+    // the last one, unless a program function is inside it
+    std::optional<std::uint32_t> interpreter_;
+    std::optional<std::uint32_t> nameless_;  // outermost of those after the last step
 };
 
 }  // namespace
 
-ProgramPath program_path(const Recording& recording, StackId stack) { return PathMaker(recording, stack).make(); }
+ProgramPath program_path(const Recording& recording, StackId stack) {
+    return PathMaker(recording, stack).make();
+}
 
 }  // namespace lagtrap::analysis

@@ -14,8 +14,8 @@ struct ProgramPath {
     // Plumbing, unnamed places and recursion are folded. An unnamed place stays a step if no
     // function of its file is known around it, or as the last.
     std::vector<std::uint32_t> steps;
-    // What the last step called: plumbing ("pthread_mutex_lock" of libc), or a helper that waits for
-    // its callers (is_wait_wrapper).
+    // What the last step called: plumbing ("pthread_mutex_lock" of libc), or a helper that waits
+    // for its callers (is_wait_wrapper).
     std::optional<std::uint32_t> called;
     // The time was in unnamed code, or in what that called.
     bool nameless = false;

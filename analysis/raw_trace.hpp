@@ -31,13 +31,15 @@ struct RawSwitch {
     std::uint64_t at_ns = 0;
     std::uint32_t prev_tid = 0;
     std::uint32_t next_tid = 0;
-    std::uint32_t throttling = 0;     // of the next thread: index into RawTrace::throttlings, plus 1; 0 if none
+    // of the next thread: index into RawTrace::throttlings, plus 1; 0 if none
+    std::uint32_t throttling = 0;
     std::int16_t prev_priority = -1;  // the kernel's, 0 to 139; -1 if unknown
     std::int16_t next_priority = -1;
     SwitchOut out = SwitchOut::Runnable;
     bool prev_throttled = false;
     bool prev_yielded = false;  // in sched_yield
-    bool concluded = false;     // from what the next thread did; how the previous one stopped is unknown
+    // from what the next thread did; how the previous one stopped is unknown
+    bool concluded = false;
 };
 
 struct RawWaking {
@@ -61,7 +63,8 @@ struct RawSample {
     std::uint32_t tid = 0;
     StackId stack = 0;
     std::uint32_t cpu = 0;
-    std::uint32_t lock = 0;        // of an off-CPU stack: what the thread waits for, numbered from 1; 0 if unknown
+    // of an off-CPU stack: what the thread waits for, numbered from 1; 0 if unknown
+    std::uint32_t lock = 0;
     std::uint32_t lock_owner = 0;  // what the program's memory says; 0 if unknown
 };
 
@@ -76,7 +79,8 @@ struct ModulePlace {
     NameId module = 0;
     NameId build_id = 0;
     std::uint64_t offset = 0;
-    auto operator<=>(const ModulePlace&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
+    auto operator<=>(const ModulePlace&) const =
+        default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
 // A name for a place that was found after the recording.
@@ -90,7 +94,8 @@ struct RawTrace {
     // Moved into the recording unchanged.
     std::vector<std::string> names{""};
     std::vector<Frame> frames;
-    std::vector<std::uint32_t> stack_ends{0};  // stack N is stack_frames[stack_ends[N - 1], stack_ends[N])
+    // stack N is stack_frames[stack_ends[N - 1], stack_ends[N])
+    std::vector<std::uint32_t> stack_ends{0};
     std::vector<std::uint32_t> stack_frames;
     std::unordered_map<std::uint32_t, Process> processes;
     std::vector<Run> runs;
@@ -120,9 +125,12 @@ struct RawTrace {
     [[nodiscard]] NameId intern(std::string_view text);
     // Numbers the objects that threads wait for, from 1.
     [[nodiscard]] std::uint32_t lock_of(std::uint64_t object) {
-        return locks_.try_emplace(object, static_cast<std::uint32_t>(locks_.size() + 1)).first->second;
+        return locks_.try_emplace(object, static_cast<std::uint32_t>(locks_.size() + 1))
+            .first->second;
     }
-    [[nodiscard]] bool too_large() const { return records > record_limit || name_bytes > name_bytes_limit; }
+    [[nodiscard]] bool too_large() const {
+        return records > record_limit || name_bytes > name_bytes_limit;
+    }
 
   private:
     std::unordered_map<std::string, NameId> name_ids_;

@@ -22,8 +22,10 @@ constexpr std::uint64_t max_recording_ns = 24ULL * 3600 * 1'000'000'000;
 // times.
 Status set_bounds(const RawTrace& raw, Recording& recording) {
     const trace::SystemFile& system = recording.system;
-    if (system.length_ns > max_recording_ns || system.started_boottime_ns > UINT64_MAX - max_recording_ns) {
-        return make_error(ErrorKind::Invalid, "the system file says that the recording took longer than 24 hours");
+    if (system.length_ns > max_recording_ns ||
+        system.started_boottime_ns > UINT64_MAX - max_recording_ns) {
+        return make_error(ErrorKind::Invalid,
+                          "the system file says that the recording took longer than 24 hours");
     }
     if (system.length_ns > 0) {
         recording.begin_ns = system.started_boottime_ns;
@@ -60,8 +62,9 @@ void take_stacks(RawTrace& raw, Recording& recording) {
     recording.stack_frames = std::move(raw.stack_frames);
     recording.stacks.resize(raw.stack_ends.size());
     for (std::size_t i = 1; i < raw.stack_ends.size(); ++i) {
-        recording.stacks[i] = std::span<const std::uint32_t>(recording.stack_frames)
-                                  .subspan(raw.stack_ends[i - 1], raw.stack_ends[i] - raw.stack_ends[i - 1]);
+        recording.stacks[i] =
+            std::span<const std::uint32_t>(recording.stack_frames)
+                .subspan(raw.stack_ends[i - 1], raw.stack_ends[i] - raw.stack_ends[i - 1]);
     }
 }
 
@@ -75,7 +78,8 @@ void name_processes(RawTrace& raw) {
         if (main_thread != raw.threads.end() && main_thread->second.name != 0) {
             process.name = main_thread->second.name;
         } else if (process.name == 0) {
-            const std::string program = process.command_line.substr(0, process.command_line.find(' '));
+            const std::string program =
+                process.command_line.substr(0, process.command_line.find(' '));
             process.name = raw.intern(std::string_view(program).substr(program.rfind('/') + 1));
         }
     }
@@ -83,9 +87,10 @@ void name_processes(RawTrace& raw) {
 
 // The system file is untrusted text too; it must not control a terminal.
 void make_printable(trace::SystemFile& system) {
-    for (std::string* text : {&system.session_id, &system.lagtrap_version, &system.host, &system.os_name,
-                              &system.kernel_release, &system.architecture, &system.cpu_model, &system.stack_method,
-                              &system.trigger_reason, &system.trigger_event}) {
+    for (std::string* text :
+         {&system.session_id, &system.lagtrap_version, &system.host, &system.os_name,
+          &system.kernel_release, &system.architecture, &system.cpu_model, &system.stack_method,
+          &system.trigger_reason, &system.trigger_event}) {
         *text = printable(*text);
     }
     for (trace::StackStop& stop : system.stacks.stops) {
@@ -95,7 +100,8 @@ void make_printable(trace::SystemFile& system) {
     for (trace::Delay& delay : system.delays) {
         for (std::string* text :
              {&delay.event, &delay.process, &delay.thread, &delay.program, &delay.program_build_id,
-              &delay.program_version, &delay.control_group, &delay.unit, &delay.user, &delay.no_trace}) {
+              &delay.program_version, &delay.control_group, &delay.unit, &delay.user,
+              &delay.no_trace}) {
             *text = printable(*text);
         }
         // For older bundles.
@@ -107,8 +113,9 @@ void make_printable(trace::SystemFile& system) {
 void take_earlier(RawTrace& raw, Recording& recording) {
     recording.earlier_samples = std::move(raw.earlier_samples);
     recording.earlier_waits = std::move(raw.earlier_waits);
-    std::stable_sort(recording.earlier_samples.begin(), recording.earlier_samples.end(),
-                     [](const EarlierSample& a, const EarlierSample& b) { return a.at_ns < b.at_ns; });
+    std::stable_sort(
+        recording.earlier_samples.begin(), recording.earlier_samples.end(),
+        [](const EarlierSample& a, const EarlierSample& b) { return a.at_ns < b.at_ns; });
     std::stable_sort(recording.earlier_waits.begin(), recording.earlier_waits.end(),
                      [](const EarlierWait& a, const EarlierWait& b) {
                          return std::tie(a.tid, a.begin_ns) < std::tie(b.tid, b.begin_ns);
@@ -122,13 +129,15 @@ bool is_trace_file(const std::filesystem::path& path) {
 }  // namespace
 
 const Thread* Recording::find_thread(std::uint32_t tid) const {
-    const auto place = std::lower_bound(threads.begin(), threads.end(), tid,
-                                        [](const Thread& thread, std::uint32_t id) { return thread.tid < id; });
+    const auto place =
+        std::lower_bound(threads.begin(), threads.end(), tid,
+                         [](const Thread& thread, std::uint32_t id) { return thread.tid < id; });
     return place != threads.end() && place->tid == tid ? &*place : nullptr;
 }
 
 const Run* Recording::find_run(std::uint64_t id) const {
-    const auto place = std::find_if(runs.begin(), runs.end(), [id](const Run& run) { return run.id == id; });
+    const auto place =
+        std::find_if(runs.begin(), runs.end(), [id](const Run& run) { return run.id == id; });
     return place != runs.end() ? &*place : nullptr;
 }
 
@@ -143,7 +152,8 @@ const RunCalls* Recording::calls_of(const trace::Delay& delay) const {
         const std::uint64_t common_from_ns = std::max(one.begin_ns, delay.begin_ns);
         const std::uint64_t common_to_ns = std::min(call_end_ns, delay_end_ns);
         if (common_to_ns <= common_from_ns) continue;
-        if ((common_to_ns - common_from_ns) * 2 > std::max(call_end_ns, delay_end_ns) - first_ns) return &one;
+        if ((common_to_ns - common_from_ns) * 2 > std::max(call_end_ns, delay_end_ns) - first_ns)
+            return &one;
     }
     return nullptr;
 }
@@ -193,7 +203,8 @@ Result<RecordingFiles> read_recording_files(const std::filesystem::path& path) {
         const bool is_folder = std::filesystem::is_directory(path);
         const auto folder = is_folder ? path : path.parent_path();
         TRY_ASSIGN(files.system_xml, read_file(folder / "system.xml", system_file_limit_bytes));
-        TRY_ASSIGN(files.trace, read_file(is_folder ? folder / "trace.pftrace" : path, trace_limit_bytes));
+        TRY_ASSIGN(files.trace,
+                   read_file(is_folder ? folder / "trace.pftrace" : path, trace_limit_bytes));
         return files;
     }
     TRY_ASSIGN(auto content, trace::read_bundle(path, trace_limit_bytes));

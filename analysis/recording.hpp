@@ -21,7 +21,8 @@ namespace lagtrap::analysis {
 using NameId = std::uint32_t;   // index into Recording::names; 0 is the empty name
 using StackId = std::uint32_t;  // index into Recording::stacks; 0 is the empty stack
 
-inline constexpr std::string_view kernel_path = "[kernel.kallsyms]";  // module of the kernel's frames
+// module of the kernel's frames
+inline constexpr std::string_view kernel_path = "[kernel.kallsyms]";
 
 // A function at a place in a program; functions inlined there have their own frames. `label` is its
 // name or, if that is unknown, "[FILE]" from its module.
@@ -86,8 +87,9 @@ struct WaitedFile {
     NameId path = 0;                // 0 if unknown
     NameId disk = 0;                // name; 0 if the file system is not on a disk
     std::uint32_t queue_depth = 0;  // requests in the disk's queue when the wait began
-    std::uint32_t holder_pid = 0;   // Lock, Refused: a process with a conflicting lock; 0 if unknown
-    std::uint64_t socket = 0;       // number of the connection; 0 if not a socket, or unknown
+    // Lock, Refused: a process with a conflicting lock; 0 if unknown
+    std::uint32_t holder_pid = 0;
+    std::uint64_t socket = 0;  // number of the connection; 0 if not a socket, or unknown
     WaitFileKind kind = WaitFileKind::Unknown;
 };
 
@@ -95,17 +97,22 @@ struct WaitedFile {
 struct StateChange {
     std::uint64_t at_ns = 0;
     std::uint32_t waker_tid = 0;  // Runnable and woken: the waker; 0 if an idle CPU or unknown
-    StackId stack = 0;            // Blocked: where it stopped; yielded: the same, but not every time
-    std::uint32_t file = 0;       // Blocked: index into Recording::waited_files, plus 1; 0 if none or unknown
-    std::uint32_t lock = 0;       // Blocked: index into Recording::lock_turns of what it waits for; 0 if unknown
-    std::uint16_t cpu = 0;        // Running
-    NameId wake_device = 0;       // woken: name of the network device, disk or interrupt; 0 if none or unknown
+    // Blocked: where it stopped; yielded: the same, but not every time
+    StackId stack = 0;
+    // Blocked: index into Recording::waited_files, plus 1; 0 if none or unknown
+    std::uint32_t file = 0;
+    // Blocked: index into Recording::lock_turns of what it waits for; 0 if unknown
+    std::uint32_t lock = 0;
+    std::uint16_t cpu = 0;  // Running
+    // woken: name of the network device, disk or interrupt; 0 if none or unknown
+    NameId wake_device = 0;
     ThreadState state = ThreadState::NotRecorded;
     WakeCause wake_cause = WakeCause::Unknown;
-    bool woken = false;         // Runnable: woken after blocking; otherwise preempted
-    bool by_interrupt = false;  // an interrupt (timer, device) was the waker, not the thread it interrupted
-    bool throttled = false;     // Runnable: held back by its control group's CPU quota
-    bool yielded = false;       // Runnable: it called sched_yield
+    bool woken = false;  // Runnable: woken after blocking; otherwise preempted
+    // an interrupt (timer, device) was the waker, not the thread it interrupted
+    bool by_interrupt = false;
+    bool throttled = false;  // Runnable: held back by its control group's CPU quota
+    bool yielded = false;    // Runnable: it called sched_yield
 };
 
 inline constexpr std::uint16_t no_priority = 0xffff;
@@ -158,7 +165,8 @@ struct Process {
     std::uint64_t started_ns = 0;      // 0 if unknown
     NameId name = 0;                   // of its main thread, or its program's file name
     std::string command_line;          // arguments separated by spaces
-    NameId unit = 0;                   // systemd unit or container: "nginx.service", "container web"; 0 if unknown
+    // systemd unit or container: "nginx.service", "container web"; 0 if unknown
+    NameId unit = 0;
 };
 
 struct RecordedStage {
@@ -181,7 +189,8 @@ struct Run {
     std::uint64_t goroutine = 0;
     std::uint32_t depth = 0;
     std::uint32_t begin_pid = 0, begin_tid = 0, end_pid = 0, end_tid = 0;
-    bool delay = false, open = false, abandoned = false, reported_at_deadline = false, first = false;
+    bool delay = false, open = false, abandoned = false, reported_at_deadline = false,
+         first = false;
     std::vector<RecordedStage> stages;  // by begin
 };
 
@@ -227,7 +236,8 @@ struct GroupMemory {
     std::uint64_t file_bytes = 0;
     std::uint64_t anonymous_bytes = 0;
     std::uint64_t shared_bytes = 0;
-    std::uint32_t filler_pid = 0;    // uses most of the larger part (files or anonymous); 0 if unknown
+    // uses most of the larger part (files or anonymous); 0 if unknown
+    std::uint32_t filler_pid = 0;
     std::uint64_t filler_bytes = 0;  // read and written by it, or in its memory
 };
 
@@ -265,7 +275,8 @@ struct Recording {
     std::uint64_t end_ns = 0;
     std::uint32_t cpu_count = 1;
     bool has_scheduling = false;
-    std::uint64_t unreadable = 0;  // packets and references of the trace that were inconsistent and left out
+    // packets and references of the trace that were inconsistent and left out
+    std::uint64_t unreadable = 0;
 
     std::uint64_t switch_gaps = 0;  // where a CPU's switches do not match: at least one is missing
 

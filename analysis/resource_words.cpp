@@ -9,9 +9,9 @@ namespace lagtrap::analysis {
 namespace {
 
 std::string others_of_that_name(std::uint32_t others) {
-    return others == 0
-               ? ""
-               : " and " + std::to_string(others) + (others == 1 ? " other of that name" : " others of that name");
+    return others == 0 ? ""
+                       : " and " + std::to_string(others) +
+                             (others == 1 ? " other of that name" : " others of that name");
 }
 
 // "on a pipe", "to write to the full pipe /run/log", "to connect to the local socket /run/app".
@@ -23,20 +23,26 @@ std::string thing_words(Room room, const std::string& what, const std::string& p
     return path.empty() ? action + "a " + name : action + "the " + name + " " + path;
 }
 
-std::string queue_words(Room room) { return room == Room::Connection ? ", whose accept queue was full," : ""; }
+std::string queue_words(Room room) {
+    return room == Room::Connection ? ", whose accept queue was full," : "";
+}
 
 }  // namespace
 
 std::string words_of_room(Room room, WaitKind kind) {
     switch (kind) {
         case WaitKind::Pipe: return thing_words(room, "pipe", "");
-        case WaitKind::LocalSocket: return thing_words(room, "local socket", "") + queue_words(room);
-        default: return "to send to a network connection, whose other end had not read what was sent before,";
+        case WaitKind::LocalSocket:
+            return thing_words(room, "local socket", "") + queue_words(room);
+        default:
+            return "to send to a network connection, whose other end had not read what was sent "
+                   "before,";
     }
 }
 
 std::string process_words(const std::string& name, std::uint32_t pid) {
-    return name.empty() ? "process " + std::to_string(pid) : name + " (" + std::to_string(pid) + ")";
+    return name.empty() ? "process " + std::to_string(pid)
+                        : name + " (" + std::to_string(pid) + ")";
 }
 
 std::string owner_words(const FileWaits& socket) {
@@ -49,24 +55,29 @@ bool is_of_full_listener(const FileWaits& socket) {
 }
 
 std::string peer_words(const FileWaits& socket, bool named, Room room) {
-    const std::string others = socket.files == 2  ? " and another"
-                               : socket.files > 2 ? " and " + std::to_string(socket.files - 1) + " others"
-                                                  : "";
+    const std::string others = socket.files == 2 ? " and another"
+                               : socket.files > 2
+                                   ? " and " + std::to_string(socket.files - 1) + " others"
+                                   : "";
     const std::string at = (named ? owner_words(socket) + " at " : "") + socket.path + others;
     const bool unanswered = socket.syn_repeated && !is_of_full_listener(socket);
     switch (socket.kind) {
         case WaitFileKind::Connecting:
-            return "to connect to " + at + (unanswered ? ", which did not answer, so the SYN was sent again," : "");
+            return "to connect to " + at +
+                   (unanswered ? ", which did not answer, so the SYN was sent again," : "");
         case WaitFileKind::DatagramPeer:
-            return (room == Room::Data ? "for room in a send buffer, to send to " : "for an answer from ") + at;
+            return (room == Room::Data ? "for room in a send buffer, to send to "
+                                       : "for an answer from ") +
+                   at;
         case WaitFileKind::Pipe:
-            return thing_words(room, "pipe", socket.path) + (named ? " shared with " + owner_words(socket) : "") +
-                   others;
+            return thing_words(room, "pipe", socket.path) +
+                   (named ? " shared with " + owner_words(socket) : "") + others;
         case WaitFileKind::LocalPeer:
-            return thing_words(room, "local socket", socket.path) + (named ? " of " + owner_words(socket) : "") +
-                   others + queue_words(room);
+            return thing_words(room, "local socket", socket.path) +
+                   (named ? " of " + owner_words(socket) : "") + others + queue_words(room);
         default:
-            if (room == Room::Data) return "to send to " + at + ", which had not read what was sent before,";
+            if (room == Room::Data)
+                return "to send to " + at + ", which had not read what was sent before,";
             return (named ? "for an answer from " : "on a connection to ") + at;
     }
 }
@@ -81,17 +92,19 @@ std::string limit_words(const MemoryOfGroup& group, std::uint32_t pid) {
     const GroupMemory& memory = group.memory;
     if (memory.pid == 0 || memory.pid != pid || memory.limit_bytes == 0) return "";
     const std::string limit = format_byte_size(memory.limit_bytes);
-    const std::uint64_t max_bytes = std::max({memory.file_bytes, memory.anonymous_bytes, memory.shared_bytes});
+    const std::uint64_t max_bytes =
+        std::max({memory.file_bytes, memory.anonymous_bytes, memory.shared_bytes});
     const std::string most = " (" + format_byte_size(max_bytes) + ")";
     if (max_bytes * 2 < memory.used_bytes) return limit;
-    if (max_bytes == memory.shared_bytes) return limit + ", most of it used by shared memory and tmpfs" + most;
+    if (max_bytes == memory.shared_bytes)
+        return limit + ", most of it used by shared memory and tmpfs" + most;
     const bool of_files = max_bytes == memory.file_bytes;
-    const std::string text =
-        limit + ", most of it used by " + (of_files ? "cached files" : "its processes' memory") + most;
+    const std::string text = limit + ", most of it used by " +
+                             (of_files ? "cached files" : "its processes' memory") + most;
     if (memory.filler_pid == 0) return text;
     return text + "; " + process_words(group.filler, memory.filler_pid) +
-           (of_files ? " has read and written the most (" : " has the most (") + format_byte_size(memory.filler_bytes) +
-           ")";
+           (of_files ? " has read and written the most (" : " has the most (") +
+           format_byte_size(memory.filler_bytes) + ")";
 }
 
 std::string written_clause(const WrittenData& written, std::uint32_t pid) {
@@ -105,7 +118,8 @@ std::string written_clause(const WrittenData& written, std::uint32_t pid) {
     if (written.writer_pid == pid) return text + ", which it has open for writing itself";
     const std::string writer = process_words(written.writer, written.writer_pid);
     if (written.writer_ended)
-        return text + "; " + writer + ", which has ended, had written " + format_byte_size(written.writer_bytes);
+        return text + "; " + writer + ", which has ended, had written " +
+               format_byte_size(written.writer_bytes);
     return text + ", which " + writer + others_of_that_name(written.writers) +
            (written.writers == 0 ? " has" : " have") + " open for writing";
 }

@@ -12,7 +12,8 @@ namespace lagtrap::analysis {
 // "python3 (123)", or "process 123" if the name is unknown.
 [[nodiscard]] std::string process_words(const std::string& name, std::uint32_t pid);
 
-// The processes at the other end of a socket: "python3 (123)", "nginx (100) and 3 others of that name".
+// The processes at the other end of a socket: "python3 (123)", "nginx (100) and 3 others of that
+// name".
 [[nodiscard]] std::string owner_words(const FileWaits& socket);
 
 // True if a connection was not answered because the listener's accept queue was full.

@@ -15,7 +15,9 @@ constexpr std::size_t slice_depth_limit = 4096;
 constexpr std::size_t stages_limit = 1024;
 constexpr std::size_t text_limit = 4096;
 
-std::string text_of(protozero::data_view view) { return printable({view.data(), std::min(view.size(), text_limit)}); }
+std::string text_of(protozero::data_view view) {
+    return printable({view.data(), std::min(view.size(), text_limit)});
+}
 
 std::uint32_t to_u32(std::uint64_t value) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, UINT32_MAX));
@@ -31,7 +33,8 @@ struct RunDecoder::Event {
     std::map<std::string, std::uint64_t> numbers;  // annotations
     std::map<std::string, std::string> texts;
 
-    void take_annotation(protozero::data_view message, const Interning& interning, const RawTrace& trace);
+    void take_annotation(protozero::data_view message, const Interning& interning,
+                         const RawTrace& trace);
 
     [[nodiscard]] std::uint64_t number(const std::string& key) const {
         const auto found = numbers.find(key);
@@ -79,8 +82,8 @@ void RunDecoder::Event::take_annotation(protozero::data_view message, const Inte
     }
 }
 
-void RunDecoder::take_event(protozero::data_view message, std::uint64_t at_ns, std::uint32_t sequence,
-                            const Interning& interning, RawTrace& trace) {
+void RunDecoder::take_event(protozero::data_view message, std::uint64_t at_ns,
+                            std::uint32_t sequence, const Interning& interning, RawTrace& trace) {
     Event event;
     protozero::pbf_reader reader(message);
     while (reader.next()) {
@@ -95,7 +98,9 @@ void RunDecoder::take_event(protozero::data_view message, std::uint64_t at_ns, s
             case fields::track_event::name_id:
                 event.name = trace.names[interning.event_name(reader.get_uint64()).value_or(0)];
                 break;
-            case fields::track_event::annotation: event.take_annotation(reader.get_view(), interning, trace); break;
+            case fields::track_event::annotation:
+                event.take_annotation(reader.get_view(), interning, trace);
+                break;
             default: reader.skip();
         }
     }
@@ -105,7 +110,8 @@ void RunDecoder::take_event(protozero::data_view message, std::uint64_t at_ns, s
     if (event.type == fields::track_event::type_end) end_slice(at_ns, open, trace);
 }
 
-void RunDecoder::begin_slice(const Event& event, std::uint64_t at_ns, std::vector<OpenSlice>& open, RawTrace& trace) {
+void RunDecoder::begin_slice(const Event& event, std::uint64_t at_ns, std::vector<OpenSlice>& open,
+                             RawTrace& trace) {
     OpenSlice slice;
     if (event.category == "lagtrap.run" || event.category == "lagtrap.delay") {
         Run run;
@@ -138,7 +144,8 @@ void RunDecoder::begin_slice(const Event& event, std::uint64_t at_ns, std::vecto
         if (place != run_places_.end() && runs_[place->second].stages.size() < stages_limit) {
             Run& run = runs_[place->second];
             slice = {OpenSlice::Kind::Stage, place->second, run.stages.size()};
-            run.stages.push_back({event.name, at_ns, std::max(at_ns, run.end_ns), to_u32(event.number("stage_tid"))});
+            run.stages.push_back({event.name, at_ns, std::max(at_ns, run.end_ns),
+                                  to_u32(event.number("stage_tid"))});
         } else {
             ++trace.unreadable;
         }

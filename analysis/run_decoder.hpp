@@ -36,14 +36,17 @@ class RunDecoder {
     };
     struct Event;
 
-    void begin_slice(const Event& event, std::uint64_t at_ns, std::vector<OpenSlice>& open, RawTrace& trace);
-    [[nodiscard]] OpenSlice begin_call(const Event& event, std::uint64_t at_ns, const std::vector<OpenSlice>& open);
+    void begin_slice(const Event& event, std::uint64_t at_ns, std::vector<OpenSlice>& open,
+                     RawTrace& trace);
+    [[nodiscard]] OpenSlice begin_call(const Event& event, std::uint64_t at_ns,
+                                       const std::vector<OpenSlice>& open);
     void end_slice(std::uint64_t at_ns, std::vector<OpenSlice>& open, RawTrace& trace);
 
     CallDecoder calls_;
     std::vector<Run> runs_;
-    std::unordered_map<std::uint64_t, std::size_t> run_places_;                       // by id
-    std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<OpenSlice>> open_;  // by sequence and track
+    std::unordered_map<std::uint64_t, std::size_t> run_places_;  // by id
+    // by sequence and track
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<OpenSlice>> open_;
 };
 
 }  // namespace lagtrap::analysis

@@ -17,7 +17,8 @@ namespace {
 // path and text once.
 class ProfileMaker {
   public:
-    ProfileMaker(const Recording& recording, RunProfile& profile) : recording_(recording), profile_(profile) {
+    ProfileMaker(const Recording& recording, RunProfile& profile)
+        : recording_(recording), profile_(profile) {
         texts_.emplace(std::string(), 0);
     }
 
@@ -31,9 +32,11 @@ class ProfileMaker {
             append(key, link_of(time.kind, time.tid, time.stack, time.unknown_because));
             merged[key] += time.time_ns;
         }
-        for (const auto& [key, time_ns] : merged) profile_.entries.push_back(entry_of(key, time_ns));
-        std::stable_sort(profile_.entries.begin(), profile_.entries.end(),
-                         [](const ProfileEntry& a, const ProfileEntry& b) { return a.time_ns > b.time_ns; });
+        for (const auto& [key, time_ns] : merged)
+            profile_.entries.push_back(entry_of(key, time_ns));
+        std::stable_sort(
+            profile_.entries.begin(), profile_.entries.end(),
+            [](const ProfileEntry& a, const ProfileEntry& b) { return a.time_ns > b.time_ns; });
         profile_.waits_cut = walk.waits_cut();
     }
 
@@ -47,14 +50,16 @@ class ProfileMaker {
         ProfileEntry entry;
         entry.time_ns = time_ns;
         for (std::size_t i = 0; i + 1 < key.size(); i += 2) {
-            entry.links.push_back({static_cast<TimeKind>(key[i] >> 32), static_cast<std::uint32_t>(key[i]),
+            entry.links.push_back({static_cast<TimeKind>(key[i] >> 32),
+                                   static_cast<std::uint32_t>(key[i]),
                                    static_cast<std::uint32_t>(key[i + 1] >> 32),
                                    static_cast<std::uint32_t>(key[i + 1])});
         }
         return entry;
     }
 
-    ProfileLink link_of(TimeKind kind, std::uint32_t tid, StackId stack, std::string_view unknown_because) {
+    ProfileLink link_of(TimeKind kind, std::uint32_t tid, StackId stack,
+                        std::string_view unknown_because) {
         ProfileLink link;
         link.kind = kind;
         link.node = node_of(stack);
@@ -69,7 +74,8 @@ class ProfileMaker {
     }
 
     std::uint32_t text_of(const std::string& text) {
-        const auto [known, added] = texts_.try_emplace(text, static_cast<std::uint32_t>(profile_.texts.size()));
+        const auto [known, added] =
+            texts_.try_emplace(text, static_cast<std::uint32_t>(profile_.texts.size()));
         if (added) profile_.texts.push_back(text);
         return known->second;
     }
@@ -86,9 +92,11 @@ class ProfileMaker {
 
     std::uint32_t frame_of(const Frame& frame) {
         const auto key = std::make_tuple(frame.label, frame.module, frame.kernel);
-        const auto [known, added] = frames_.try_emplace(key, static_cast<std::uint32_t>(profile_.frames.size()));
+        const auto [known, added] =
+            frames_.try_emplace(key, static_cast<std::uint32_t>(profile_.frames.size()));
         if (added) {
-            profile_.frames.push_back({recording_.name(frame.label), recording_.name(frame.module), frame.kernel});
+            profile_.frames.push_back(
+                {recording_.name(frame.label), recording_.name(frame.module), frame.kernel});
         }
         return known->second;
     }
@@ -99,8 +107,8 @@ class ProfileMaker {
         std::uint32_t node = 0;
         for (const std::uint32_t place : recording_.stacks[stack]) {
             const std::uint32_t frame = frame_of(recording_.frames[place]);
-            const auto [child, is_new] =
-                nodes_.try_emplace({node, frame}, static_cast<std::uint32_t>(profile_.nodes.size()));
+            const auto [child, is_new] = nodes_.try_emplace(
+                {node, frame}, static_cast<std::uint32_t>(profile_.nodes.size()));
             if (is_new) profile_.nodes.push_back({node, frame});
             node = child->second;
         }
@@ -164,7 +172,8 @@ std::vector<std::uint32_t> RunProfile::stack_of(std::uint32_t node) const {
 RunProfile profile_of_delay(const Recording& recording, const trace::Delay& delay) {
     RunProfile profile;
     profile.event = delay.event;
-    profile.process = delay.process.empty() ? recording.process_name(delay.begin_pid) : delay.process;
+    profile.process =
+        delay.process.empty() ? recording.process_name(delay.begin_pid) : delay.process;
     profile.run_id = delay.run_id;
     profile.begin_ns = delay.begin_ns;
     profile.duration_ns = end_of(delay) - delay.begin_ns;
@@ -178,8 +187,8 @@ RunProfile profile_of_delay(const Recording& recording, const trace::Delay& dela
     return profile;
 }
 
-std::vector<RunProfile> profiles_of_normal_runs(const Recording& recording, std::string_view event, std::size_t limit,
-                                                std::uint64_t* left_out) {
+std::vector<RunProfile> profiles_of_normal_runs(const Recording& recording, std::string_view event,
+                                                std::size_t limit, std::uint64_t* left_out) {
     std::vector<const Run*> runs;
     for (const Run& run : recording.runs) {
         const bool whole = !run.open && !run.abandoned && run.end_ns >= run.begin_ns;

@@ -68,7 +68,8 @@ struct RunProfile {
     std::vector<ProfileNode> nodes{{}};             // without duplicate paths
     std::vector<std::string> texts{std::string()};  // text 0 is empty
     std::vector<ProfileEntry> entries;              // add up to duration_ns exactly; longest first
-    std::uint64_t waits_cut = 0;  // waits whose further chain was left out, to limit the profile's size
+    // waits whose further chain was left out, to limit the profile's size
+    std::uint64_t waits_cut = 0;
 
     // Frames of a stack, outermost first; indexes into `frames`.
     [[nodiscard]] std::vector<std::uint32_t> stack_of(std::uint32_t node) const;
@@ -84,8 +85,10 @@ struct RunProfile {
 // Profiles runs of the event that were not delays and lie entirely within the recording. Returns at
 // most `limit`, spread evenly over the recording; sets `left_out`, if given, to the number of
 // others.
-[[nodiscard]] std::vector<RunProfile> profiles_of_normal_runs(const Recording& recording, std::string_view event,
-                                                              std::size_t limit, std::uint64_t* left_out = nullptr);
+[[nodiscard]] std::vector<RunProfile> profiles_of_normal_runs(const Recording& recording,
+                                                              std::string_view event,
+                                                              std::size_t limit,
+                                                              std::uint64_t* left_out = nullptr);
 
 inline constexpr std::size_t run_profile_limit_bytes = 1 << 20;            // compressed
 inline constexpr std::size_t run_profile_unpacked_limit_bytes = 16 << 20;  // the message itself

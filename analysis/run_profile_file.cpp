@@ -77,12 +77,14 @@ std::string message_of(const RunProfile& profile) {
     }
     writer.add_packed_uint32(parents_field, parents.begin(), parents.end());
     writer.add_packed_uint32(node_frames_field, frames.begin(), frames.end());
-    for (std::size_t i = 1; i < profile.texts.size(); ++i) writer.add_string(text_field, short_text(profile.texts[i]));
+    for (std::size_t i = 1; i < profile.texts.size(); ++i)
+        writer.add_string(text_field, short_text(profile.texts[i]));
     std::vector<std::uint64_t> entries;
     for (const ProfileEntry& entry : profile.entries) {
         entries.insert(entries.end(), {entry.time_ns, entry.links.size()});
         for (const ProfileLink& link : entry.links) {
-            entries.insert(entries.end(), {static_cast<std::uint64_t>(link.kind), link.reason, link.thread, link.node});
+            entries.insert(entries.end(), {static_cast<std::uint64_t>(link.kind), link.reason,
+                                           link.thread, link.node});
         }
     }
     writer.add_packed_uint64(entries_field, entries.begin(), entries.end());
@@ -97,7 +99,8 @@ class Shortener {
         result_.frames.clear();
         result_.nodes.assign(1, {});
         result_.entries.clear();
-        std::unordered_map<std::uint64_t, std::size_t> rests;  // by kind and reason: index of the entry
+        // by kind and reason: index of the entry
+        std::unordered_map<std::uint64_t, std::size_t> rests;
         for (std::size_t i = 0; i < from.entries.size(); ++i) {
             ProfileEntry entry = from.entries[i];
             if (i < kept) {
@@ -108,7 +111,8 @@ class Shortener {
             if (entry.links.size() > 1) ++result_.waits_cut;
             entry.links.resize(1);
             entry.links[0].node = 0;
-            const auto key = static_cast<std::uint64_t>(entry.links[0].kind) << 32 | entry.links[0].reason;
+            const auto key =
+                static_cast<std::uint64_t>(entry.links[0].kind) << 32 | entry.links[0].reason;
             const auto [place, added] = rests.try_emplace(key, result_.entries.size());
             if (added) {
                 result_.entries.push_back(std::move(entry));
@@ -116,19 +120,22 @@ class Shortener {
                 result_.entries[place->second].time_ns += entry.time_ns;
             }
         }
-        std::stable_sort(result_.entries.begin(), result_.entries.end(),
-                         [](const ProfileEntry& a, const ProfileEntry& b) { return a.time_ns > b.time_ns; });
+        std::stable_sort(
+            result_.entries.begin(), result_.entries.end(),
+            [](const ProfileEntry& a, const ProfileEntry& b) { return a.time_ns > b.time_ns; });
     }
     RunProfile take() { return std::move(result_); }
 
   private:
     std::uint32_t node_of(std::uint32_t node) {
         std::vector<std::uint32_t> missing;
-        for (; node != 0 && !nodes_.contains(node); node = from_.nodes[node].parent) missing.push_back(node);
+        for (; node != 0 && !nodes_.contains(node); node = from_.nodes[node].parent)
+            missing.push_back(node);
         std::uint32_t at = node == 0 ? 0 : nodes_[node];
         for (auto place = missing.rbegin(); place != missing.rend(); ++place) {
             const std::uint32_t frame = from_.nodes[*place].frame;
-            const auto [known, added] = frames_.try_emplace(frame, static_cast<std::uint32_t>(result_.frames.size()));
+            const auto [known, added] =
+                frames_.try_emplace(frame, static_cast<std::uint32_t>(result_.frames.size()));
             if (added) result_.frames.push_back(from_.frames[frame]);
             result_.nodes.push_back({at, known->second});
             at = static_cast<std::uint32_t>(result_.nodes.size() - 1);
@@ -143,32 +150,39 @@ class Shortener {
     std::unordered_map<std::uint32_t, std::uint32_t> frames_;
 };
 
-Error invalid(const std::string& what) { return make_error(ErrorKind::Invalid, "the profile of a run " + what); }
+Error invalid(const std::string& what) {
+    return make_error(ErrorKind::Invalid, "the profile of a run " + what);
+}
 
 Result<std::string> unpack(std::string_view bytes) {
     if (bytes.size() > run_profile_limit_bytes) {
-        return make_error(ErrorKind::TooLarge, "the profile of a run has " + std::to_string(bytes.size()) +
-                                                   " bytes; at most " + std::to_string(run_profile_limit_bytes) +
-                                                   " are allowed");
+        return make_error(ErrorKind::TooLarge,
+                          "the profile of a run has " + std::to_string(bytes.size()) +
+                              " bytes; at most " + std::to_string(run_profile_limit_bytes) +
+                              " are allowed");
     }
     if (bytes.empty()) return invalid("is empty");
     if (bytes.front() != version) {
-        return make_error(ErrorKind::Unsupported, "the profile of a run has version " +
-                                                      std::to_string(static_cast<unsigned char>(bytes.front())) +
-                                                      "; this program reads version 1");
+        return make_error(ErrorKind::Unsupported,
+                          "the profile of a run has version " +
+                              std::to_string(static_cast<unsigned char>(bytes.front())) +
+                              "; this program reads version 1");
     }
     bytes.remove_prefix(1);
     const auto size = ZSTD_getFrameContentSize(bytes.data(), bytes.size());
     if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN)
         return invalid("is not a zstd frame with a known size");
     if (size > run_profile_unpacked_limit_bytes) {
-        return make_error(ErrorKind::TooLarge, "the profile of a run unpacks to " + std::to_string(size) +
-                                                   " bytes; at most " +
-                                                   std::to_string(run_profile_unpacked_limit_bytes) + " are allowed");
+        return make_error(ErrorKind::TooLarge,
+                          "the profile of a run unpacks to " + std::to_string(size) +
+                              " bytes; at most " +
+                              std::to_string(run_profile_unpacked_limit_bytes) + " are allowed");
     }
     std::string message(size, '\0');
-    const std::size_t got = ZSTD_decompress(message.data(), message.size(), bytes.data(), bytes.size());
-    if (ZSTD_isError(got) != 0) return invalid(std::string("is damaged: ") + ZSTD_getErrorName(got));
+    const std::size_t got =
+        ZSTD_decompress(message.data(), message.size(), bytes.data(), bytes.size());
+    if (ZSTD_isError(got) != 0)
+        return invalid(std::string("is damaged: ") + ZSTD_getErrorName(got));
     if (got != size) return invalid("is damaged: it unpacks to less than its header states");
     return message;
 }
@@ -208,15 +222,23 @@ class Reader {
             case fields::varint(run_id_field): profile_.run_id = reader.get_uint64(); break;
             case fields::varint(begin_field): profile_.begin_ns = reader.get_uint64(); break;
             case fields::varint(duration_field): profile_.duration_ns = reader.get_uint64(); break;
-            case fields::varint(threshold_field): profile_.threshold_ns = reader.get_uint64(); break;
+            case fields::varint(threshold_field):
+                profile_.threshold_ns = reader.get_uint64();
+                break;
             case fields::varint(delay_field): profile_.delay = reader.get_uint32() != 0; break;
             case fields::varint(pid_field): profile_.pid = reader.get_uint32(); break;
             case fields::varint(tid_field): profile_.tid = reader.get_uint32(); break;
             case fields::bytes(frame_field): take_frame(reader.get_view()); break;
-            case fields::bytes(parents_field): take_numbers(reader.get_packed_uint32(), parents_); break;
-            case fields::bytes(node_frames_field): take_numbers(reader.get_packed_uint32(), node_frames_); break;
+            case fields::bytes(parents_field):
+                take_numbers(reader.get_packed_uint32(), parents_);
+                break;
+            case fields::bytes(node_frames_field):
+                take_numbers(reader.get_packed_uint32(), node_frames_);
+                break;
             case fields::bytes(text_field): profile_.texts.push_back(text(reader)); break;
-            case fields::bytes(entries_field): take_numbers(reader.get_packed_uint64(), numbers_); break;
+            case fields::bytes(entries_field):
+                take_numbers(reader.get_packed_uint64(), numbers_);
+                break;
             case fields::varint(waits_cut_field): profile_.waits_cut = reader.get_uint64(); break;
             default: reader.skip();
         }
@@ -246,8 +268,10 @@ class Reader {
         profile_.nodes.reserve(parents_.size() + 1);
         for (std::uint32_t i = 0; i < parents_.size(); ++i) {
             const std::uint32_t distance = parents_[i];
-            if (distance == 0 || distance > i + 1) return invalid("has a call that precedes its caller");
-            if (node_frames_[i] >= profile_.frames.size()) return invalid("has a call of an unknown function");
+            if (distance == 0 || distance > i + 1)
+                return invalid("has a call that precedes its caller");
+            if (node_frames_[i] >= profile_.frames.size())
+                return invalid("has a call of an unknown function");
             profile_.nodes.push_back({i + 1 - distance, node_frames_[i]});
         }
         return success();
@@ -257,7 +281,8 @@ class Reader {
         std::uint64_t left_ns = profile_.duration_ns;
         std::size_t at = 0;
         while (at < numbers_.size()) {
-            if (profile_.entries.size() >= entry_limit) return invalid("has more than 16384 entries");
+            if (profile_.entries.size() >= entry_limit)
+                return invalid("has more than 16384 entries");
             if (numbers_.size() - at < 2) return invalid("ends within an entry");
             ProfileEntry entry;
             entry.time_ns = numbers_[at];
@@ -283,7 +308,8 @@ class Reader {
             numbers_[at + 3] >= profile_.nodes.size()) {
             return invalid("refers to missing data");
         }
-        entry.links.push_back({static_cast<TimeKind>(kind), static_cast<std::uint32_t>(numbers_[at + 1]),
+        entry.links.push_back({static_cast<TimeKind>(kind),
+                               static_cast<std::uint32_t>(numbers_[at + 1]),
                                static_cast<std::uint32_t>(numbers_[at + 2]),
                                static_cast<std::uint32_t>(numbers_[at + 3])});
         return success();
@@ -310,9 +336,10 @@ std::optional<std::string> message_within_limits(const RunProfile& profile) {
 
 Result<std::string> pack(const std::string& message) {
     std::string bytes(1 + ZSTD_compressBound(message.size()), version);
-    const std::size_t size =
-        ZSTD_compress(bytes.data() + 1, bytes.size() - 1, message.data(), message.size(), compression_level);
-    if (ZSTD_isError(size) != 0) return invalid(std::string("cannot be packed: ") + ZSTD_getErrorName(size));
+    const std::size_t size = ZSTD_compress(bytes.data() + 1, bytes.size() - 1, message.data(),
+                                           message.size(), compression_level);
+    if (ZSTD_isError(size) != 0)
+        return invalid(std::string("cannot be packed: ") + ZSTD_getErrorName(size));
     bytes.resize(1 + size);
     return bytes;
 }
@@ -326,12 +353,14 @@ Result<std::string> write_run_profile(const RunProfile& profile) {
     if (kept > entry_limit) kept = entry_limit - room_for_rest;
     for (;; kept /= 2) {
         const bool whole = kept == profile.entries.size();
-        const auto message = message_within_limits(whole ? profile : Shortener(profile, kept).take());
+        const auto message =
+            message_within_limits(whole ? profile : Shortener(profile, kept).take());
         if (message) {
             auto bytes = pack(*message);
             if (!bytes || bytes->size() <= run_profile_limit_bytes) return bytes;
         }
-        if (kept == 0) return make_error(ErrorKind::TooLarge, "the profile of a run has too many names");
+        if (kept == 0)
+            return make_error(ErrorKind::TooLarge, "the profile of a run has too many names");
     }
 }
 

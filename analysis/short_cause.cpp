@@ -10,7 +10,9 @@
 namespace lagtrap::analysis {
 namespace {
 
-std::string place_of(const CallFocus& focus) { return focus.has_place() ? " in " + place_words(focus) : ""; }
+std::string place_of(const CallFocus& focus) {
+    return focus.has_place() ? " in " + place_words(focus) : "";
+}
 
 // Kernel workers are named after their CPU and pool.
 std::string without_instance(const std::string& name) {
@@ -26,19 +28,25 @@ std::string name_of(const ThreadName& who, const ThreadName& delayed) {
 }
 
 std::string computing_words(const ThreadDoing& doing) {
-    if (doing.spin != SpinKind::None) return "spun" + place_of(doing.focus) + ", " + std::string(to_text(doing.spin));
-    if (doing.work != KernelWork::None && !is_of_program(doing.work) && is_most(doing.work_ns, doing.time_ns))
+    if (doing.spin != SpinKind::None)
+        return "spun" + place_of(doing.focus) + ", " + std::string(to_text(doing.spin));
+    if (doing.work != KernelWork::None && !is_of_program(doing.work) &&
+        is_most(doing.work_ns, doing.time_ns))
         return "was in the kernel, " + std::string(to_text(doing.work));
-    if (!doing.focus.has_place()) return doing.kernel.empty() ? "computed" : "computed in the kernel";
+    if (!doing.focus.has_place())
+        return doing.kernel.empty() ? "computed" : "computed in the kernel";
     return "computed" + place_of(doing.focus);
 }
 
 std::string cpu_words(const ThreadDoing& doing, const ThreadName& who) {
-    if (doing.throttled) return "waited for a CPU, because its control group had used up its CPU quota";
-    if (doing.cpu.holders.empty() || doing.cpu.idle_ns * 2 > doing.cpu.time_ns) return "waited for a CPU";
+    if (doing.throttled)
+        return "waited for a CPU, because its control group had used up its CPU quota";
+    if (doing.cpu.holders.empty() || doing.cpu.idle_ns * 2 > doing.cpu.time_ns)
+        return "waited for a CPU";
     const CpuHolder& holder = doing.cpu.holders.front();
     if (holder.pid == who.pid) return "waited for a CPU that its own process used";
-    return "waited for a CPU" + (holder.process.empty() ? "" : " that " + without_instance(holder.process) + " used");
+    return "waited for a CPU" +
+           (holder.process.empty() ? "" : " that " + without_instance(holder.process) + " used");
 }
 
 // Names the place only if no thread that was waited for says more.
@@ -46,7 +54,8 @@ std::string blocked_words(const ThreadDoing& doing, bool followed) {
     if (doing.wait == WaitKind::Sleep) return "slept" + place_of(doing.focus);
     if (doing.wait == WaitKind::Stopped) return "was " + doing.reason;
     const std::string text = "waited " + words_of_wait(doing.wait, doing.reason);
-    if (has_other_end(doing.files.kind) && !doing.files.owner.empty()) return text + " to " + doing.files.owner;
+    if (has_other_end(doing.files.kind) && !doing.files.owner.empty())
+        return text + " to " + doing.files.owner;
     return followed ? text : text + place_of(doing.focus);
 }
 
@@ -73,11 +82,13 @@ std::string doing_words(const ThreadDoing& doing, const ThreadName& who, bool fo
 }
 
 // The only busy thread of a process may have had nothing to do with the wait, so no cause names it.
-bool is_followed(const DelayCause& cause) { return !cause.chain.empty() && !cause.chain.front().likely; }
+bool is_followed(const DelayCause& cause) {
+    return !cause.chain.empty() && !cause.chain.front().likely;
+}
 
 const CauseLink& last_known(const DelayCause& cause) {
-    const auto likely =
-        std::find_if(cause.chain.begin(), cause.chain.end(), [](const auto& link) { return link.likely; });
+    const auto likely = std::find_if(cause.chain.begin(), cause.chain.end(),
+                                     [](const auto& link) { return link.likely; });
     return *(likely - 1);
 }
 
@@ -86,7 +97,8 @@ std::string chain_words(const DelayCause& cause, const ThreadName& delayed) {
     if (!is_followed(cause) || cause.doing.kind != TimeKind::Blocked) return "";
     const CauseLink& first = cause.chain.front();
     const CauseLink& last = last_known(cause);
-    const bool is_named = has_other_end(cause.doing.files.kind) && cause.doing.files.owner == first.who.process;
+    const bool is_named =
+        has_other_end(cause.doing.files.kind) && cause.doing.files.owner == first.who.process;
     std::string text;
     if (is_held(cause.doing.wait)) {
         text = " held by " + name_of(first.who, delayed);
@@ -103,7 +115,8 @@ std::string chain_words(const DelayCause& cause, const ThreadName& delayed) {
 std::string short_cause(const DelayCauses& causes) {
     if (causes.causes.empty()) return "Unknown";
     const DelayCause& cause = causes.causes.front();
-    std::string text = doing_words(cause.doing, causes.who, is_followed(cause)) + chain_words(cause, causes.who);
+    std::string text =
+        doing_words(cause.doing, causes.who, is_followed(cause)) + chain_words(cause, causes.who);
     text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
     return text;
 }

@@ -17,7 +17,8 @@ struct ThreadSighting {
 };
 
 // In time order.
-[[nodiscard]] std::vector<ThreadSighting> sightings_of(const Recording& recording, const Thread& thread, Window window);
+[[nodiscard]] std::vector<ThreadSighting> sightings_of(const Recording& recording,
+                                                       const Thread& thread, Window window);
 
 [[nodiscard]] inline FunctionKey key_of(const Frame& frame) { return {frame.label, frame.module}; }
 
@@ -28,10 +29,12 @@ struct ThreadSighting {
 
 // Functions the thread is in whenever it is seen outside the window, such as its main loop. Empty
 // if it was not seen then.
-[[nodiscard]] std::vector<FunctionKey> callers_outside(const Recording& recording, std::uint32_t tid, Window window);
+[[nodiscard]] std::vector<FunctionKey> callers_outside(const Recording& recording,
+                                                       std::uint32_t tid, Window window);
 
 // Outermost function the thread was in throughout the window and not otherwise. Empty if that has
 // no name, or if the thread was not seen outside the window.
-[[nodiscard]] std::string operation_of(const Recording& recording, const Thread& thread, Window window);
+[[nodiscard]] std::string operation_of(const Recording& recording, const Thread& thread,
+                                       Window window);
 
 }  // namespace lagtrap::analysis

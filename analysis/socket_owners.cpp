@@ -19,12 +19,14 @@ bool is_accepting(const Recording& recording, StackId stack) {
 
 // True if the thread waits for connections at any time of the recording.
 bool accepts(const Recording& recording, const Thread& thread, std::map<StackId, bool>& known) {
-    return std::any_of(thread.changes.begin(), thread.changes.end(), [&](const StateChange& change) {
-        if (change.state != ThreadState::Blocked || change.stack == 0) return false;
-        const auto [place, added] = known.try_emplace(change.stack);
-        if (added) place->second = is_accepting(recording, change.stack);
-        return place->second;
-    });
+    return std::any_of(thread.changes.begin(), thread.changes.end(),
+                       [&](const StateChange& change) {
+                           if (change.state != ThreadState::Blocked || change.stack == 0)
+                               return false;
+                           const auto [place, added] = known.try_emplace(change.stack);
+                           if (added) place->second = is_accepting(recording, change.stack);
+                           return place->second;
+                       });
 }
 
 std::uint64_t busy_ns(const Recording& recording, std::uint32_t tid, Window window) {
@@ -36,11 +38,13 @@ std::uint64_t busy_ns(const Recording& recording, std::uint32_t tid, Window wind
 }
 
 // 0 if unknown.
-std::uint32_t thread_that_should_accept(const Recording& recording, const SocketOwners& owners, Window window) {
+std::uint32_t thread_that_should_accept(const Recording& recording, const SocketOwners& owners,
+                                        Window window) {
     std::vector<const Thread*> threads, accepting;
     std::map<StackId, bool> known;
     for (const Thread& thread : recording.threads) {
-        if (std::find(owners.pids.begin(), owners.pids.end(), thread.pid) == owners.pids.end()) continue;
+        if (std::find(owners.pids.begin(), owners.pids.end(), thread.pid) == owners.pids.end())
+            continue;
         if (threads.size() == candidates_limit) break;
         threads.push_back(&thread);
         if (accepts(recording, thread, known)) accepting.push_back(&thread);
@@ -60,12 +64,14 @@ std::uint32_t thread_that_should_accept(const Recording& recording, const Socket
 
 SocketOwners owners_of(const Recording& recording, const WaitedFile& socket) {
     SocketOwners owners;
-    const bool for_listener = socket.kind == WaitFileKind::Connecting || socket.kind == WaitFileKind::DatagramPeer;
+    const bool for_listener =
+        socket.kind == WaitFileKind::Connecting || socket.kind == WaitFileKind::DatagramPeer;
     for (const SocketOwner& owner : recording.socket_owners) {
         const bool listens = owner.kind != WaitFileKind::Owner;
         if (listens != for_listener) continue;
         // A listener was recorded only once, for one of the sockets that wait for it.
-        const bool same = owner.socket == socket.socket || (listens && owner.peer != 0 && owner.peer == socket.path);
+        const bool same = owner.socket == socket.socket ||
+                          (listens && owner.peer != 0 && owner.peer == socket.path);
         if (socket.socket == 0 || !same) continue;
         owners.pids.push_back(owner.pid);
         owners.full = owners.full || owner.kind == WaitFileKind::FullListener;
@@ -86,12 +92,14 @@ SocketOwners other_end_of(const Recording& recording, const Interval& wait) {
 bool is_syn_repeated_in(const Recording& recording, const Interval& wait) {
     if (wait.file == 0) return false;
     const WaitedFile& waited = recording.waited_files[wait.file - 1];
-    return std::any_of(recording.repeated_syns.begin(), recording.repeated_syns.end(), [&](const FailedConnect& syn) {
-        // In older recordings, sockets have no number, only a peer.
-        const bool same = syn.socket != 0 && waited.socket != 0 ? syn.socket == waited.socket
-                                                                : syn.peer != 0 && syn.peer == waited.path;
-        return same && syn.at_ns >= wait.begin_ns && syn.at_ns < wait.end_ns;
-    });
+    return std::any_of(recording.repeated_syns.begin(), recording.repeated_syns.end(),
+                       [&](const FailedConnect& syn) {
+                           // In older recordings, sockets have no number, only a peer.
+                           const bool same = syn.socket != 0 && waited.socket != 0
+                                                 ? syn.socket == waited.socket
+                                                 : syn.peer != 0 && syn.peer == waited.path;
+                           return same && syn.at_ns >= wait.begin_ns && syn.at_ns < wait.end_ns;
+                       });
 }
 
 void blame_full_listeners(const Recording& recording, std::vector<Interval>& intervals) {
@@ -99,10 +107,12 @@ void blame_full_listeners(const Recording& recording, std::vector<Interval>& int
     for (Interval& wait : intervals) {
         if (wait.state != ThreadState::Blocked || wait.file == 0) continue;
         const WaitedFile& waited = recording.waited_files[wait.file - 1];
-        if (waited.kind != WaitFileKind::Connecting || !is_syn_repeated_in(recording, wait)) continue;
+        if (waited.kind != WaitFileKind::Connecting || !is_syn_repeated_in(recording, wait))
+            continue;
         const SocketOwners owners = owners_of(recording, waited);
         if (!owners.full) continue;
-        const std::uint32_t tid = thread_that_should_accept(recording, owners, {wait.begin_ns, wait.end_ns});
+        const std::uint32_t tid =
+            thread_that_should_accept(recording, owners, {wait.begin_ns, wait.end_ns});
         if (tid == 0 || tid == wait.tid) continue;
         wait.waker_tid = tid;
         wait.woken = true;

@@ -57,7 +57,8 @@ template <std::size_t Count>
 SpinKind spin_of_function(std::string_view function, const std::array<SpinFunction, Count>& table) {
     for (const SpinFunction& entry : table) {
         const bool open = entry.pattern.ends_with('*');
-        const std::string_view text = open ? entry.pattern.substr(0, entry.pattern.size() - 1) : entry.pattern;
+        const std::string_view text =
+            open ? entry.pattern.substr(0, entry.pattern.size() - 1) : entry.pattern;
         if (open ? function.starts_with(text) : function == text) return entry.kind;
     }
     return SpinKind::None;
@@ -79,14 +80,17 @@ class SpinMarker {
         seen_.clear();
         const Thread* thread = recording_.find_thread(stretch.front().tid);
         if (thread != nullptr) {
-            for_samples(*thread, {stretch.front().begin_ns, stretch.back().end_ns}, [&](const Sample& sample) {
-                seen_.push_back({sample.at_ns, sample.stack, kind_of(sample.stack)});
-            });
+            for_samples(*thread, {stretch.front().begin_ns, stretch.back().end_ns},
+                        [&](const Sample& sample) {
+                            seen_.push_back({sample.at_ns, sample.stack, kind_of(sample.stack)});
+                        });
         }
         for (const Interval& interval : stretch)
-            if (interval.yielded) seen_.push_back({interval.begin_ns, interval.stack, SpinKind::Yield});
-        std::stable_sort(seen_.begin(), seen_.end(),
-                         [](const SpinSighting& a, const SpinSighting& b) { return a.at_ns < b.at_ns; });
+            if (interval.yielded)
+                seen_.push_back({interval.begin_ns, interval.stack, SpinKind::Yield});
+        std::stable_sort(
+            seen_.begin(), seen_.end(),
+            [](const SpinSighting& a, const SpinSighting& b) { return a.at_ns < b.at_ns; });
         join_the_loop();
         drop_short_ones();
         for (const Interval& interval : stretch) cut(interval, marked);
@@ -105,7 +109,8 @@ class SpinMarker {
             const ProgramPath loop = program_path(recording_, spin);
             const ProgramPath path = program_path(recording_, stack);
             return !loop.steps.empty() && !path.called && !path.steps.empty() &&
-                   key_of(recording_.frames[path.steps.back()]) == key_of(recording_.frames[loop.steps.back()]);
+                   key_of(recording_.frames[path.steps.back()]) ==
+                       key_of(recording_.frames[loop.steps.back()]);
         };
         std::map<std::pair<StackId, StackId>, bool> known;
         const auto joins = [&](const SpinSighting& one, const SpinSighting& spin) {
@@ -115,15 +120,17 @@ class SpinMarker {
             return answer->second;
         };
         for (std::size_t i = 1; i < seen_.size(); ++i)
-            if (seen_[i].spin == SpinKind::None && joins(seen_[i], seen_[i - 1])) seen_[i].spin = seen_[i - 1].spin;
+            if (seen_[i].spin == SpinKind::None && joins(seen_[i], seen_[i - 1]))
+                seen_[i].spin = seen_[i - 1].spin;
         for (std::size_t i = seen_.size(); i-- > 1;)
-            if (seen_[i - 1].spin == SpinKind::None && joins(seen_[i - 1], seen_[i])) seen_[i - 1].spin = seen_[i].spin;
+            if (seen_[i - 1].spin == SpinKind::None && joins(seen_[i - 1], seen_[i]))
+                seen_[i - 1].spin = seen_[i].spin;
     }
 
     void drop_short_ones() {
         for (auto from = seen_.begin(); from != seen_.end();) {
-            const auto to =
-                std::find_if(from, seen_.end(), [&](const SpinSighting& one) { return one.spin != from->spin; });
+            const auto to = std::find_if(
+                from, seen_.end(), [&](const SpinSighting& one) { return one.spin != from->spin; });
             if (static_cast<std::size_t>(to - from) < min_samples)
                 for (auto one = from; one != to; ++one) one->spin = SpinKind::None;
             from = to;
@@ -132,8 +139,9 @@ class SpinMarker {
 
     // The boundary between two sightings is the midpoint.
     void cut(Interval interval, std::vector<Interval>& marked) const {
-        auto next = std::lower_bound(seen_.begin(), seen_.end(), interval.begin_ns,
-                                     [](const SpinSighting& one, std::uint64_t at) { return one.at_ns < at; });
+        auto next = std::lower_bound(
+            seen_.begin(), seen_.end(), interval.begin_ns,
+            [](const SpinSighting& one, std::uint64_t at) { return one.at_ns < at; });
         if (next != seen_.begin()) --next;
         const std::uint64_t end_ns = interval.end_ns;
         for (; next != seen_.end() && interval.begin_ns < end_ns; ++next) {
@@ -159,14 +167,16 @@ class SpinMarker {
 };
 
 bool may_spin(const Interval& interval) {
-    const bool on_queue = interval.state == ThreadState::Running || interval.state == ThreadState::Runnable;
+    const bool on_queue =
+        interval.state == ThreadState::Running || interval.state == ThreadState::Runnable;
     return on_queue && !interval.counted && !interval.throttled && interval.tid != 0;
 }
 
 // What one thread did while another one spun.
 class HolderWitness {
   public:
-    HolderWitness(const Recording& recording, const Thread& thread) : recording_(recording), thread_(thread) {}
+    HolderWitness(const Recording& recording, const Thread& thread)
+        : recording_(recording), thread_(thread) {}
 
     // When it last ran in the window; nullopt if it did not.
     [[nodiscard]] std::optional<std::uint64_t> ran_until(Window window) const {
@@ -182,8 +192,9 @@ class HolderWitness {
         const auto later = sightings({window.end_ns, window.end_ns + max_look_ns});
         if (common.empty() || later.empty()) return false;
         const auto steps = program_path(recording_, later.front().stack).steps;
-        return std::none_of(steps.begin(), steps.end(),
-                            [&](std::uint32_t step) { return key_of(recording_.frames[step]) == common.back(); });
+        return std::none_of(steps.begin(), steps.end(), [&](std::uint32_t step) {
+            return key_of(recording_.frames[step]) == common.back();
+        });
     }
 
     [[nodiscard]] bool spun_in(Window window) const {
@@ -249,7 +260,8 @@ SpinKind spin_of_stack(const Recording& recording, StackId stack) {
         if (!frame.named) continue;
         const std::string_view function = recording.name(frame.label);
         if (frame.kernel) {
-            if (const SpinKind kind = spin_of_function(function, kernel_functions); kind != SpinKind::None)
+            if (const SpinKind kind = spin_of_function(function, kernel_functions);
+                kind != SpinKind::None)
                 in_kernel = kind;
         } else if (!function.ends_with("@plt")) {
             in_program = spin_of_function(plain_function(function), user_functions);
@@ -280,7 +292,8 @@ void mark_spinning(const Recording& recording, std::vector<Interval>& intervals)
             from = to;
             continue;
         }
-        while (to < intervals.size() && may_spin(intervals[to]) && intervals[to].tid == intervals[from].tid &&
+        while (to < intervals.size() && may_spin(intervals[to]) &&
+               intervals[to].tid == intervals[from].tid &&
                intervals[to].begin_ns == intervals[to - 1].end_ns)
             ++to;
         marker.mark({intervals.begin() + static_cast<std::ptrdiff_t>(from),
@@ -295,14 +308,16 @@ std::uint32_t likely_spin_holder(const Recording& recording, const std::vector<I
     std::map<std::uint32_t, std::uint64_t> holders;
     std::uint64_t whole_ns = 0;
     std::vector<Interval> stretches = joined(spins);
-    std::stable_sort(stretches.begin(), stretches.end(),
-                     [](const Interval& a, const Interval& b) { return a.length_ns() > b.length_ns(); });
+    std::stable_sort(stretches.begin(), stretches.end(), [](const Interval& a, const Interval& b) {
+        return a.length_ns() > b.length_ns();
+    });
     if (stretches.size() > spins_looked_at) stretches.resize(spins_looked_at);
     for (const Interval& spin : stretches) {
         whole_ns += spin.length_ns();
         const Thread* thread = recording.find_thread(spin.tid);
         if (thread == nullptr || spin.spin == SpinKind::KernelLock) continue;
-        holders[holder_of_spin(recording, *thread, {spin.begin_ns, spin.end_ns})] += spin.length_ns();
+        holders[holder_of_spin(recording, *thread, {spin.begin_ns, spin.end_ns})] +=
+            spin.length_ns();
     }
     for (const auto& [tid, time_ns] : holders)
         if (is_most(time_ns, whole_ns)) return tid;

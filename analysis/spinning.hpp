@@ -24,6 +24,7 @@ void mark_spinning(const Recording& recording, std::vector<Interval>& intervals)
 // Finds the probable holder of what the spinning intervals `spins` waited for: the thread of the
 // same process that ran last before the spinning ended, and then left the function it had been in
 // throughout. 0 if there is no clear candidate.
-[[nodiscard]] std::uint32_t likely_spin_holder(const Recording& recording, const std::vector<Interval>& spins);
+[[nodiscard]] std::uint32_t likely_spin_holder(const Recording& recording,
+                                               const std::vector<Interval>& spins);
 
 }  // namespace lagtrap::analysis

@@ -17,7 +17,8 @@ class Distribution {
     Distribution(std::uint64_t whole, std::uint64_t counts) : whole_(whole), counts_(counts) {}
     std::uint64_t share(std::uint64_t count) {
         seen_ += count;
-        const auto until = static_cast<std::uint64_t>(static_cast<unsigned __int128>(whole_) * seen_ / counts_);
+        const auto until =
+            static_cast<std::uint64_t>(static_cast<unsigned __int128>(whole_) * seen_ / counts_);
         return until - std::exchange(given_, until);
     }
 
@@ -33,7 +34,8 @@ struct FunctionSum {
     double depth_weight = 0;
     std::map<std::string, std::uint64_t> reasons;
     std::map<std::pair<NameId, std::uint32_t>, std::uint64_t> lines;  // source file and line
-    StackId counted_for = 0;                                          // so that recursion counts once per stack
+    // so that recursion counts once per stack
+    StackId counted_for = 0;
 };
 
 // Where a thread was seen, and its running time until then.
@@ -55,8 +57,9 @@ struct Path {
 
     [[nodiscard]] StackId nearest(std::uint64_t at_ns) const {
         if (sightings.empty()) return 0;
-        auto next = std::lower_bound(sightings.begin(), sightings.end(), at_ns,
-                                     [](const Sighting& sighting, std::uint64_t at) { return sighting.ran_ns < at; });
+        auto next = std::lower_bound(
+            sightings.begin(), sightings.end(), at_ns,
+            [](const Sighting& sighting, std::uint64_t at) { return sighting.ran_ns < at; });
         if (next == sightings.end()) return sightings.back().stack;
         if (next == sightings.begin() || next->ran_ns == at_ns) return next->stack;
         const auto last = next - 1;
@@ -85,18 +88,20 @@ void finish(const Recording& recording, FunctionSum& sum) {
 
 void sort_functions(std::vector<FunctionTime>& functions, std::uint64_t whole_ns) {
     const std::uint64_t step = std::max<std::uint64_t>(whole_ns / 50, 1);
-    std::sort(functions.begin(), functions.end(), [step](const FunctionTime& a, const FunctionTime& b) {
-        const std::uint64_t rank_a = a.total_ns() / step;
-        const std::uint64_t rank_b = b.total_ns() / step;
-        if (rank_a != rank_b) return rank_a > rank_b;
-        if (a.depth != b.depth) return a.depth > b.depth;
-        return a.name < b.name;
-    });
+    std::sort(functions.begin(), functions.end(),
+              [step](const FunctionTime& a, const FunctionTime& b) {
+                  const std::uint64_t rank_a = a.total_ns() / step;
+                  const std::uint64_t rank_b = b.total_ns() / step;
+                  if (rank_a != rank_b) return rank_a > rank_b;
+                  if (a.depth != b.depth) return a.depth > b.depth;
+                  return a.name < b.name;
+              });
 }
 
 }  // namespace
 
-StackTimes StackTimes::of(const Recording& recording, const std::vector<Interval>& intervals, const TimeSplit& split) {
+StackTimes StackTimes::of(const Recording& recording, const std::vector<Interval>& intervals,
+                          const TimeSplit& split) {
     StackTimes times;
     std::map<StackId, std::uint64_t> counts;
     const std::uint64_t on_cpu_ns = split.on_cpu_ns - split.counted.on_cpu_ns;
@@ -117,7 +122,8 @@ StackTimes StackTimes::of(const Recording& recording, const std::vector<Interval
         return times;
     }
     Distribution distribution(on_cpu_ns, times.samples_);
-    for (const auto& [stack, count] : counts) times.times_[stack].on_cpu_ns += distribution.share(count);
+    for (const auto& [stack, count] : counts)
+        times.times_[stack].on_cpu_ns += distribution.share(count);
     return times;
 }
 
@@ -126,19 +132,23 @@ void StackTimes::add_waiting(const Recording& recording, const std::vector<Inter
     for (const Interval& interval : intervals) {
         if (interval.counted) continue;
         Path& path = paths[interval.tid];
-        const bool seen = interval.state == ThreadState::Blocked || (interval.yielded && interval.stack != 0);
+        const bool seen =
+            interval.state == ThreadState::Blocked || (interval.yielded && interval.stack != 0);
         if (seen) path.sightings.push_back({path.ran_ns, interval.stack});
-        if (interval.state == ThreadState::Runnable) path.waits.push_back({path.ran_ns, interval.length_ns()});
+        if (interval.state == ThreadState::Runnable)
+            path.waits.push_back({path.ran_ns, interval.length_ns()});
         if (interval.state != ThreadState::Running) continue;
         if (const Thread* thread = recording.find_thread(interval.tid); thread != nullptr) {
             for_samples(*thread, {interval.begin_ns, interval.end_ns}, [&](const Sample& sample) {
-                path.sightings.push_back({path.ran_ns + (sample.at_ns - interval.begin_ns), sample.stack});
+                path.sightings.push_back(
+                    {path.ran_ns + (sample.at_ns - interval.begin_ns), sample.stack});
             });
         }
         path.ran_ns += interval.length_ns();
     }
     for (const auto& [tid, path] : paths) {
-        for (const Wait& wait : path.waits) times_[path.nearest(wait.ran_ns)].waiting_ns += wait.length_ns;
+        for (const Wait& wait : path.waits)
+            times_[path.nearest(wait.ran_ns)].waiting_ns += wait.length_ns;
     }
 }
 
@@ -148,7 +158,8 @@ std::vector<FunctionTime> StackTimes::functions(const Recording& recording) cons
     for (const auto& [stack, time] : times_) {
         whole_ns += time.total_ns();
         const auto frames = recording.stacks[stack];
-        const std::string reason = time.blocked_ns > 0 ? reason_of_stack(recording, stack) : std::string();
+        const std::string reason =
+            time.blocked_ns > 0 ? reason_of_stack(recording, stack) : std::string();
         for (std::size_t depth = 0; depth < frames.size(); ++depth) {
             const Frame& frame = recording.frames[frames[depth]];
             FunctionSum& sum = sums[frame.label];
@@ -168,7 +179,8 @@ std::vector<FunctionTime> StackTimes::functions(const Recording& recording) cons
     std::vector<FunctionTime> functions;
     for (auto& [label, sum] : sums) {
         sum.time.name = recording.name(label);
-        const bool plumbing = sum.time.kernel ? is_kernel_plumbing(sum.time.name) : is_thread_start(sum.time.name);
+        const bool plumbing =
+            sum.time.kernel ? is_kernel_plumbing(sum.time.name) : is_thread_start(sum.time.name);
         if (plumbing || sum.time.total_ns() == 0) continue;
         finish(recording, sum);
         functions.push_back(std::move(sum.time));
@@ -199,8 +211,9 @@ std::vector<StackTime> StackTimes::stacks(const Recording& recording) const {
     std::vector<StackTime> stacks;
     stacks.reserve(merged.size());
     for (auto& [labels, sum] : merged) stacks.push_back(std::move(sum));
-    std::stable_sort(stacks.begin(), stacks.end(),
-                     [](const StackTime& a, const StackTime& b) { return a.total_ns() > b.total_ns(); });
+    std::stable_sort(stacks.begin(), stacks.end(), [](const StackTime& a, const StackTime& b) {
+        return a.total_ns() > b.total_ns();
+    });
     return stacks;
 }
 

@@ -15,7 +15,8 @@ namespace lagtrap::analysis {
 struct FunctionTime {
     std::string name;  // or "[FILE]" for all unnamed places of a file
     std::string module;
-    std::string source;      // path of the source file where most of the time went; empty if unknown
+    // path of the source file where most of the time went; empty if unknown
+    std::string source;
     std::uint32_t line = 0;  // in the source file, of its own code or the call in it; 0 if unknown
     bool kernel = false;
     std::uint64_t on_cpu_ns = 0;
@@ -53,7 +54,8 @@ class StackTimes {
     // is distributed evenly over the threads' samples in the intervals. Waiting for a CPU counts at
     // the stack where the thread was last or next seen or where it yielded, whichever is closer in
     // running time, because it does not move while it waits.
-    static StackTimes of(const Recording& recording, const std::vector<Interval>& intervals, const TimeSplit& split);
+    static StackTimes of(const Recording& recording, const std::vector<Interval>& intervals,
+                         const TimeSplit& split);
 
     [[nodiscard]] std::uint64_t samples() const { return samples_; }
     [[nodiscard]] const std::unordered_map<StackId, Times>& by_stack() const { return times_; }

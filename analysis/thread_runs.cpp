@@ -19,7 +19,8 @@ constexpr std::size_t stacks_limit = 3;
 // A name server was asked, or a connection is being made: nobody waits for work like that.
 bool waits_for_answer(const ThreadDoing& doing) {
     const FileWaits& peer = doing.files;
-    const bool is_asked = peer.kind == WaitFileKind::DatagramPeer || peer.kind == WaitFileKind::Connecting;
+    const bool is_asked =
+        peer.kind == WaitFileKind::DatagramPeer || peer.kind == WaitFileKind::Connecting;
     return is_asked && peer.time_ns * 2 >= peer.asked_ns;
 }
 
@@ -59,7 +60,8 @@ double weight_of(const DelayCauses& causes) {
 
 // Java's main program starts the thread that runs main() and waits for its end.
 bool is_java_launcher(const ThreadDoing& doing) {
-    return doing.wait == WaitKind::ThreadEnd && doing.focus.place.function == "CallJavaMainInNewThread";
+    return doing.wait == WaitKind::ThreadEnd &&
+           doing.focus.place.function == "CallJavaMainInNewThread";
 }
 
 bool waits_for_work(const DelayCauses& causes) {
@@ -73,8 +75,8 @@ bool waits_for_work(const DelayCauses& causes) {
 
 // Threads that agree in this are shown as one.
 using Kinds = std::set<std::pair<TimeKind, WaitKind>>;
-using Likeness =
-    std::tuple<bool, TimeKind, WaitKind, SpinKind, std::string, std::string, std::string, std::uint32_t, Kinds>;
+using Likeness = std::tuple<bool, TimeKind, WaitKind, SpinKind, std::string, std::string,
+                            std::string, std::uint32_t, Kinds>;
 
 // What takes a sixth of the time of a busy thread or more. Which thread waits for a CPU is chance.
 Kinds kinds_of(const ThreadRun& run) {
@@ -161,7 +163,8 @@ bool may_be_in_work(const ThreadRun& run) {
 }
 
 // `places` belong to the runs.
-void find_waits_in_work(const Recording& recording, std::vector<ThreadRun>& runs, std::span<const WaitPlace> places) {
+void find_waits_in_work(const Recording& recording, std::vector<ThreadRun>& runs,
+                        std::span<const WaitPlace> places) {
     std::vector<WaitPlace> idle;
     for (std::size_t i = 0; i < runs.size(); ++i)
         if (runs[i].waits_for_work && std::find(idle.begin(), idle.end(), places[i]) == idle.end())
@@ -177,10 +180,14 @@ void find_waits_in_work(const Recording& recording, std::vector<ThreadRun>& runs
 // the process.
 double rank_of(const ThreadRun& run) {
     constexpr double favour_of_main = 0.15, part_of_service = 0.4;
-    if (run.of_runtime) return (run.waits_for_work ? -10 : 0) + weight_of(run.causes) * part_of_service;
+    if (run.of_runtime)
+        return (run.waits_for_work ? -10 : 0) + weight_of(run.causes) * part_of_service;
     const bool main = run.delay.begin_tid == run.delay.begin_pid;
-    const double of_work = run.in_work == InWork::Likely ? 0.9 : run.in_work == InWork::Perhaps ? 0.5 : 0;
-    return (run.waits_for_work ? -10 : 0) + std::max(weight_of(run.causes), of_work) + (main ? favour_of_main : 0);
+    const double of_work = run.in_work == InWork::Likely    ? 0.9
+                           : run.in_work == InWork::Perhaps ? 0.5
+                                                            : 0;
+    return (run.waits_for_work ? -10 : 0) + std::max(weight_of(run.causes), of_work) +
+           (main ? favour_of_main : 0);
 }
 
 // Short-lived threads count by the time that all with the same causes have lived.
@@ -199,12 +206,13 @@ std::vector<ThreadRun> joined(std::vector<ThreadRun> runs, std::uint64_t length_
     }
     std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t i = 0; i < kept.size(); ++i) {
-        const double share =
-            static_cast<double>(lived_ns[i]) / static_cast<double>(std::max<std::uint64_t>(length_ns, 1));
+        const double share = static_cast<double>(lived_ns[i]) /
+                             static_cast<double>(std::max<std::uint64_t>(length_ns, 1));
         const double rank = rank_of(kept[i]);
         order.emplace_back(rank > 0 ? rank * std::min(share, 1.0) : rank, i);
     }
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<ThreadRun> sorted;
     for (const auto& [rank, i] : order) sorted.push_back(std::move(kept[i]));
     return sorted;
@@ -222,9 +230,9 @@ trace::Delay run_of_thread(const Recording& recording, const Thread& thread) {
     delay.unit = recording.unit_of(thread.pid);
     std::uint64_t begin_ns = recording.begin_ns, end_ns = recording.end_ns;
     if (!thread.alive_at_start) {
-        const auto first = std::find_if(thread.changes.begin(), thread.changes.end(), [](const StateChange& change) {
-            return change.state != ThreadState::NotRecorded;
-        });
+        const auto first = std::find_if(
+            thread.changes.begin(), thread.changes.end(),
+            [](const StateChange& change) { return change.state != ThreadState::NotRecorded; });
         begin_ns = first != thread.changes.end() ? first->at_ns : end_ns;
     }
     if (!thread.changes.empty() && thread.changes.back().state == ThreadState::Exited)
@@ -247,13 +255,15 @@ ProcessRuns runs_of_processes(const Recording& recording, const std::set<std::ui
         if (delay.duration_ns == 0) continue;
         ++process.threads;
         if (runs.size() < thread_runs_limit)
-            runs.push_back(look_at(recording, std::move(delay), in_java.contains(thread.pid), places.emplace_back()));
+            runs.push_back(look_at(recording, std::move(delay), in_java.contains(thread.pid),
+                                   places.emplace_back()));
         else
             ++process.left_out;
     }
     find_waits_in_work(recording, runs, places);
-    std::stable_sort(runs.begin(), runs.end(),
-                     [](const ThreadRun& a, const ThreadRun& b) { return rank_of(a) > rank_of(b); });
+    std::stable_sort(runs.begin(), runs.end(), [](const ThreadRun& a, const ThreadRun& b) {
+        return rank_of(a) > rank_of(b);
+    });
     process.runs = joined(std::move(runs), recording.end_ns - recording.begin_ns);
     return process;
 }

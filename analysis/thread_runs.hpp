@@ -16,11 +16,13 @@
 namespace lagtrap::analysis {
 
 struct ThreadRun {
-    trace::Delay delay;  // the thread's lifetime within the recording; open if it outlived the recording
+    // the thread's lifetime within the recording; open if it outlived the recording
+    trace::Delay delay;
     TimeSplit split;
     DelayCauses causes;
-    std::vector<StackTime> stacks;   // longest first; at most 3
-    bool waits_for_work = false;     // nearly always blocked for events, a signal or a timer: probably by design
+    std::vector<StackTime> stacks;  // longest first; at most 3
+    // nearly always blocked for events, a signal or a timer: probably by design
+    bool waits_for_work = false;
     bool of_runtime = false;         // a service of Java, such as a garbage collector
     InWork in_work = InWork::No;     // if it waits like that, but probably in the middle of work
     std::vector<ThreadName> others;  // threads of the process with the same causes
@@ -39,6 +41,7 @@ inline constexpr std::size_t thread_runs_limit = 1000;
 
 // The threads of all `pids`. Those with the same causes become one run with `others`. Empty if none
 // of the processes is in the recording.
-[[nodiscard]] ProcessRuns runs_of_processes(const Recording& recording, const std::set<std::uint32_t>& pids);
+[[nodiscard]] ProcessRuns runs_of_processes(const Recording& recording,
+                                            const std::set<std::uint32_t>& pids);
 
 }  // namespace lagtrap::analysis

@@ -11,7 +11,8 @@ namespace lagtrap::analysis {
 
 namespace {
 
-Interval gap_of(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns, Interval::Gap gap) {
+Interval gap_of(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns,
+                Interval::Gap gap) {
     Interval interval;
     interval.tid = tid;
     interval.begin_ns = begin_ns;
@@ -25,9 +26,11 @@ void append(std::vector<Interval>& intervals, const Interval& interval) {
 }
 
 // The change in effect at `at_ns`: the last one at or before it.
-std::vector<StateChange>::const_iterator change_at(const std::vector<StateChange>& changes, std::uint64_t at_ns) {
-    auto after = std::upper_bound(changes.begin(), changes.end(), at_ns,
-                                  [](std::uint64_t at, const StateChange& change) { return at < change.at_ns; });
+std::vector<StateChange>::const_iterator change_at(const std::vector<StateChange>& changes,
+                                                   std::uint64_t at_ns) {
+    auto after = std::upper_bound(
+        changes.begin(), changes.end(), at_ns,
+        [](std::uint64_t at, const StateChange& change) { return at < change.at_ns; });
     return after == changes.begin() ? after : after - 1;
 }
 
@@ -50,7 +53,8 @@ void append_recorded(const Recording& recording, const Thread& thread, Window wi
         interval.file = change->file;
         interval.lock = change->lock;
         interval.cpu = change->cpu;
-        const bool unknown = change->state == ThreadState::NotRecorded || change->state == ThreadState::Exited;
+        const bool unknown =
+            change->state == ThreadState::NotRecorded || change->state == ThreadState::Exited;
         interval.gap = unknown ? Interval::Gap::Lost : Interval::Gap::None;
         if (change->state == ThreadState::Blocked && next != changes.end() && next->woken) {
             interval.woken = true;
@@ -67,7 +71,8 @@ void append_recorded(const Recording& recording, const Thread& thread, Window wi
 std::uint64_t last_waking(const Thread* thread, std::uint32_t waker, Window window) {
     if (thread == nullptr) return 0;
     std::uint64_t found = 0;
-    for (auto change = change_at(thread->changes, window.begin_ns); change != thread->changes.end(); ++change) {
+    for (auto change = change_at(thread->changes, window.begin_ns); change != thread->changes.end();
+         ++change) {
         if (change->at_ns >= window.end_ns) break;
         const bool by_waker = change->woken && !change->by_interrupt && change->waker_tid == waker;
         if (by_waker && change->at_ns >= window.begin_ns) found = change->at_ns;
@@ -86,8 +91,9 @@ std::vector<Hit> hits_of(const Recording& recording, const trace::Delay& delay) 
     const auto known = recording.system.markers.find(delay.event);
     const auto& markers = known != recording.system.markers.end() ? known->second : none;
     const auto marker_of = [&](const std::string& stage) -> std::string_view {
-        const auto found = std::find_if(markers.begin(), markers.end(),
-                                        [&](const trace::EventMarker& marker) { return marker.stage == stage; });
+        const auto found =
+            std::find_if(markers.begin(), markers.end(),
+                         [&](const trace::EventMarker& marker) { return marker.stage == stage; });
         return found != markers.end() ? std::string_view(found->text) : std::string_view();
     };
     const std::uint64_t end_ns = end_of(delay);
@@ -97,7 +103,8 @@ std::vector<Hit> hits_of(const Recording& recording, const trace::Delay& delay) 
         hits.push_back({delay.begin_ns + offset_ns, stage.tid != 0 ? stage.tid : hits.back().tid,
                         stage.name.empty() ? std::string_view() : marker_of(stage.name)});
     }
-    std::stable_sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.at_ns < b.at_ns; });
+    std::stable_sort(hits.begin(), hits.end(),
+                     [](const Hit& a, const Hit& b) { return a.at_ns < b.at_ns; });
     hits.push_back({end_ns, delay.end_tid != 0 && !delay.open ? delay.end_tid : hits.back().tid,
                     markers.empty() ? std::string_view() : markers.back().text});
     return hits;
@@ -105,7 +112,8 @@ std::vector<Hit> hits_of(const Recording& recording, const trace::Delay& delay) 
 
 // Splits a period on no thread into its recorded part, which is like `within`, and the parts
 // outside the recording.
-void append_threadless(const Recording& recording, Interval within, Window window, std::vector<Interval>& intervals) {
+void append_threadless(const Recording& recording, Interval within, Window window,
+                       std::vector<Interval>& intervals) {
     within.begin_ns = std::clamp(recording.begin_ns, window.begin_ns, window.end_ns);
     within.end_ns = std::clamp(recording.end_ns, within.begin_ns, window.end_ns);
     append(intervals, gap_of(0, window.begin_ns, within.begin_ns, Interval::Gap::Outside));
@@ -136,7 +144,8 @@ std::string_view to_text(const Interval& interval) {
     }
 }
 
-std::vector<Interval> intervals_of_thread(const Recording& recording, std::uint32_t tid, Window window) {
+std::vector<Interval> intervals_of_thread(const Recording& recording, std::uint32_t tid,
+                                          Window window) {
     std::vector<Interval> intervals;
     const std::uint64_t begin_ns = std::clamp(recording.begin_ns, window.begin_ns, window.end_ns);
     const std::uint64_t end_ns = std::clamp(recording.end_ns, begin_ns, window.end_ns);
@@ -159,8 +168,8 @@ std::vector<Interval> intervals_of_delay(const Recording& recording, const trace
         }
     };
     if (delay.in_go) {
-        append_threadless(recording, gap_of(0, 0, 0, Interval::Gap::InGoroutine), {delay.begin_ns, end_of(delay)},
-                          intervals);
+        append_threadless(recording, gap_of(0, 0, 0, Interval::Gap::InGoroutine),
+                          {delay.begin_ns, end_of(delay)}, intervals);
         return intervals;
     }
     const std::vector<Hit> hits = hits_of(recording, delay);
@@ -175,7 +184,8 @@ std::vector<Interval> intervals_of_delay(const Recording& recording, const trace
             add(from.tid, from.at_ns, to.at_ns);
             continue;
         }
-        const std::uint64_t handed_ns = last_waking(recording.find_thread(to.tid), from.tid, {from.at_ns, to.at_ns});
+        const std::uint64_t handed_ns =
+            last_waking(recording.find_thread(to.tid), from.tid, {from.at_ns, to.at_ns});
         if (handed_ns != 0) {
             add(from.tid, from.at_ns, handed_ns);
             add(to.tid, handed_ns, to.at_ns);
@@ -222,25 +232,29 @@ TimeSplit split_time(const Recording& recording, const std::vector<Interval>& in
             case ThreadState::Blocked: {
                 split.blocked_ns += length_ns;
                 if (interval.counted) split.counted.blocked_ns += length_ns;
-                BlockedTime& blocked =
-                    interval.queue.empty() ? by_stack[interval.stack] : by_reason[std::string(interval.queue)];
+                BlockedTime& blocked = interval.queue.empty()
+                                           ? by_stack[interval.stack]
+                                           : by_reason[std::string(interval.queue)];
                 blocked.total_ns += length_ns;
                 if (!interval.handed_on) ++blocked.count;
                 break;
             }
             case ThreadState::NotRecorded:
             case ThreadState::Exited: {
-                const Thread* thread =
-                    interval.gap == Interval::Gap::Lost ? recording.find_thread(interval.tid) : nullptr;
+                const Thread* thread = interval.gap == Interval::Gap::Lost
+                                           ? recording.find_thread(interval.tid)
+                                           : nullptr;
                 if (thread != nullptr) {
-                    for_samples(*thread, {interval.begin_ns, interval.end_ns},
-                                [&](const Sample&) { estimate_ns += recording.sample_interval_ns(); });
+                    for_samples(*thread, {interval.begin_ns, interval.end_ns}, [&](const Sample&) {
+                        estimate_ns += recording.sample_interval_ns();
+                    });
                     estimate_ns = std::min(estimate_ns, length_ns);
                 }
                 split.on_cpu_ns += estimate_ns;
                 split.not_recorded_ns += length_ns - estimate_ns;
                 if (interval.gap == Interval::Gap::Outside) split.outside_ns += length_ns;
-                if (interval.gap == Interval::Gap::BetweenThreads) split.between_threads_ns += length_ns;
+                if (interval.gap == Interval::Gap::BetweenThreads)
+                    split.between_threads_ns += length_ns;
                 if (interval.gap == Interval::Gap::InGoroutine) split.in_goroutine_ns += length_ns;
             }
         }
@@ -254,8 +268,9 @@ TimeSplit split_time(const Recording& recording, const std::vector<Interval>& in
         sum.reason = reason;
         split.blocked.push_back(sum);
     }
-    std::stable_sort(split.blocked.begin(), split.blocked.end(),
-                     [](const BlockedTime& a, const BlockedTime& b) { return a.total_ns > b.total_ns; });
+    std::stable_sort(
+        split.blocked.begin(), split.blocked.end(),
+        [](const BlockedTime& a, const BlockedTime& b) { return a.total_ns > b.total_ns; });
     return split;
 }
 

@@ -54,28 +54,37 @@ struct Interval {
     std::uint32_t tid = 0;       // 0 if the thread is unknown
     // Gap::BetweenThreads: the threads that hit the markers before and after it; otherwise not set.
     std::uint32_t from_tid = 0, to_tid = 0;
-    std::uint32_t waker_tid = 0;  // Blocked: thread that ended it; 0 if unknown, or if the recording ended first
-    StackId stack = 0;            // Blocked: where it stopped; yielded: the same, but not every time
-    std::uint32_t file = 0;       // Blocked: as in StateChange
-    std::uint32_t lock = 0;       // Blocked: as in StateChange
-    NameId wake_device = 0;       // Blocked: name of the device that ended it; 0 if none or unknown
-    std::string_view queue;       // Blocked, without a stack: where the run is, or what its thread waits for
+    // Blocked: thread that ended it; 0 if unknown, or if the recording ended first
+    std::uint32_t waker_tid = 0;
+    // Blocked: where it stopped; yielded: the same, but not every time
+    StackId stack = 0;
+    std::uint32_t file = 0;  // Blocked: as in StateChange
+    std::uint32_t lock = 0;  // Blocked: as in StateChange
+    NameId wake_device = 0;  // Blocked: name of the device that ended it; 0 if none or unknown
+    // Blocked, without a stack: where the run is, or what its thread waits for
+    std::string_view queue;
     ThreadState state = ThreadState::NotRecorded;
     Gap gap = Gap::None;
     WakeCause wake_cause = WakeCause::Unknown;  // Blocked: what ended it
     bool woken = false;                         // Blocked: its end was recorded
     bool by_interrupt = false;                  // Blocked: an interrupt ended it
-    bool handed_on = false;                     // Blocked: the same wait continues in the next interval (by_holder)
-    bool outlasting = false;                    // Blocked: `waker_tid` should have ended it, and did not
-    bool timed_out = false;                     // Blocked, outlasting: the thread's own timer ended it
-    bool likely = false;                        // Blocked, outlasting: it only likely should have
-    std::uint32_t signaller_tid = 0;            // Blocked, outlasting: ended it with a signal; 0: nobody
-    bool killed = false;                        // Blocked, outlasting: that signal ended the thread
-    bool throttled = false;                     // Runnable: held back by its control group's CPU quota
-    bool yielded = false;                       // Runnable: it called sched_yield
-    bool counted = false;                       // before the recording: from the kernel's counters, without a stack
-    std::uint16_t cpu = 0;                      // Running
-    SpinKind spin = SpinKind::None;             // Running, Runnable: set by mark_spinning()
+    // Blocked: the same wait continues in the next interval (by_holder)
+    bool handed_on = false;
+    // Blocked: `waker_tid` should have ended it, and did not
+    bool outlasting = false;
+    // Blocked, outlasting: the thread's own timer ended it
+    bool timed_out = false;
+    bool likely = false;  // Blocked, outlasting: it only likely should have
+    // Blocked, outlasting: ended it with a signal; 0: nobody
+    std::uint32_t signaller_tid = 0;
+    bool killed = false;  // Blocked, outlasting: that signal ended the thread
+    // Runnable: held back by its control group's CPU quota
+    bool throttled = false;
+    bool yielded = false;  // Runnable: it called sched_yield
+    // before the recording: from the kernel's counters, without a stack
+    bool counted = false;
+    std::uint16_t cpu = 0;           // Running
+    SpinKind spin = SpinKind::None;  // Running, Runnable: set by mark_spinning()
 
     [[nodiscard]] std::uint64_t length_ns() const { return end_ns - begin_ns; }
 };
@@ -84,7 +93,8 @@ struct Interval {
 [[nodiscard]] std::string_view to_text(const Interval& interval);
 
 // States of a thread in the window, in time order, without gaps or overlaps.
-[[nodiscard]] std::vector<Interval> intervals_of_thread(const Recording& recording, std::uint32_t tid, Window window);
+[[nodiscard]] std::vector<Interval> intervals_of_thread(const Recording& recording,
+                                                        std::uint32_t tid, Window window);
 
 // Begin plus duration, saturating if a hostile duration would overflow.
 [[nodiscard]] std::uint64_t end_of(const trace::Delay& delay);
@@ -96,7 +106,8 @@ struct Interval {
 // Gap::BetweenThreads. Between two markers of a disk request the run is in a queue, whichever
 // threads hit the markers. The recorded part of a goroutine's run is Gap::InGoroutine, because
 // goroutines can change threads at any time, and a thread runs others in between.
-[[nodiscard]] std::vector<Interval> intervals_of_delay(const Recording& recording, const trace::Delay& delay);
+[[nodiscard]] std::vector<Interval> intervals_of_delay(const Recording& recording,
+                                                       const trace::Delay& delay);
 
 struct BlockedTime {
     std::string reason;
@@ -119,7 +130,9 @@ struct TimeSplit {
     // have no stacks.
     struct Counted {
         std::uint64_t on_cpu_ns = 0, runnable_ns = 0, blocked_ns = 0;
-        [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + runnable_ns + blocked_ns; }
+        [[nodiscard]] std::uint64_t total_ns() const {
+            return on_cpu_ns + runnable_ns + blocked_ns;
+        }
     };
     Counted counted;
     // Scheduling was not recorded: on_cpu_ns is samples times their interval, the rest is not
@@ -128,10 +141,13 @@ struct TimeSplit {
     std::vector<BlockedTime> blocked;  // adds up to blocked_ns; longest first
 
     // Time with known places; shares of functions refer to this.
-    [[nodiscard]] std::uint64_t recorded_ns() const { return wall_ns - not_recorded_ns - counted.total_ns(); }
+    [[nodiscard]] std::uint64_t recorded_ns() const {
+        return wall_ns - not_recorded_ns - counted.total_ns();
+    }
 };
 
-[[nodiscard]] TimeSplit split_time(const Recording& recording, const std::vector<Interval>& intervals);
+[[nodiscard]] TimeSplit split_time(const Recording& recording,
+                                   const std::vector<Interval>& intervals);
 
 // The parts of `intervals` within the window.
 [[nodiscard]] std::vector<Interval> clip(const std::vector<Interval>& intervals, Window window);
@@ -139,8 +155,9 @@ struct TimeSplit {
 // Calls `visit(const Sample&)` for each of the thread's samples in [begin, end).
 template <typename Visit>
 void for_samples(const Thread& thread, Window window, Visit visit) {
-    auto place = std::lower_bound(thread.samples.begin(), thread.samples.end(), window.begin_ns,
-                                  [](const Sample& sample, std::uint64_t at_ns) { return sample.at_ns < at_ns; });
+    auto place = std::lower_bound(
+        thread.samples.begin(), thread.samples.end(), window.begin_ns,
+        [](const Sample& sample, std::uint64_t at_ns) { return sample.at_ns < at_ns; });
     for (; place != thread.samples.end() && place->at_ns < window.end_ns; ++place) visit(*place);
 }
 

@@ -46,7 +46,8 @@ void wake(StateChange& change, const ThreadEvent& waking) {
 
 // Marks the part of a wait for a CPU, ending at `until_ns`, in which the thread's control group was
 // throttled.
-void mark_throttled(std::vector<StateChange>& changes, const RawThrottling& throttling, std::uint64_t until_ns) {
+void mark_throttled(std::vector<StateChange>& changes, const RawThrottling& throttling,
+                    std::uint64_t until_ns) {
     StateChange& waited = changes.back();
     if (waited.state != ThreadState::Runnable) return;
     const std::uint64_t from_ns = std::max(throttling.from_ns, waited.at_ns);
@@ -135,7 +136,8 @@ void TimelineBuilder::add_known_threads() {
 }
 
 void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>& switches) {
-    const auto add = [&](std::uint32_t tid, std::uint64_t at_ns, EventKind kind, const RawSwitch* change) {
+    const auto add = [&](std::uint32_t tid, std::uint64_t at_ns, EventKind kind,
+                         const RawSwitch* change) {
         ThreadEvent event{at_ns, 0, kind};
         event.cpu = static_cast<std::uint16_t>(cpu);
         if (change != nullptr && kind == EventKind::SwitchOut) {
@@ -185,8 +187,10 @@ void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>
         if (change.next_tid != 0) add(change.next_tid, change.at_ns, EventKind::SwitchIn, &change);
         // A thread whose priority changed while it ran has the new one without a switch.
         if (tenures.back().known)
-            tenures.back().priority = std::min(tenures.back().priority, tenure_priority(change.prev_priority));
-        tenures.push_back({change.at_ns, change.next_tid, tenure_priority(change.next_priority), true});
+            tenures.back().priority =
+                std::min(tenures.back().priority, tenure_priority(change.prev_priority));
+        tenures.push_back(
+            {change.at_ns, change.next_tid, tenure_priority(change.next_priority), true});
         current = change.next_tid;
         last_ns = change.at_ns;
     }
@@ -204,8 +208,9 @@ void TimelineBuilder::add_wakings() {
     for (const RawWaking& waking : raw_.wakings) {
         if (waking.wakee_tid == 0) continue;
         input(waking.wakee_tid)
-            .events.push_back({waking.at_ns, waking.waker_tid, EventKind::Waking, SwitchOut::Runnable,
-                               waking.by_interrupt, waking.cause, waking.device});
+            .events.push_back({waking.at_ns, waking.waker_tid, EventKind::Waking,
+                               SwitchOut::Runnable, waking.by_interrupt, waking.cause,
+                               waking.device});
     }
     std::vector<RawWaking>().swap(raw_.wakings);
 }
@@ -213,7 +218,8 @@ void TimelineBuilder::add_wakings() {
 void TimelineBuilder::add_wait_files() {
     for (const RawWaitFile& wait : raw_.wait_files) {
         recording_.waited_files.push_back(wait.file);
-        input(wait.tid).files.push_back({wait.at_ns, static_cast<std::uint32_t>(recording_.waited_files.size())});
+        input(wait.tid).files.push_back(
+            {wait.at_ns, static_cast<std::uint32_t>(recording_.waited_files.size())});
     }
     std::vector<RawWaitFile>().swap(raw_.wait_files);
     recording_.repeated_syns = std::move(raw_.repeated_syns);
@@ -232,7 +238,8 @@ void TimelineBuilder::add_samples() {
     }
     for (const RawSample& sample : raw_.off_cpu) {
         if (sample.tid == 0) continue;
-        inputs_[place_of(sample.tid, sample.pid)].off_cpu.push_back({sample.at_ns, sample.stack, sample.lock});
+        inputs_[place_of(sample.tid, sample.pid)].off_cpu.push_back(
+            {sample.at_ns, sample.stack, sample.lock});
         if (sample.lock != 0 && sample.lock_owner != 0)
             recording_.lock_sightings.push_back({sample.at_ns, sample.lock, sample.lock_owner});
     }
@@ -267,13 +274,15 @@ void TimelineBuilder::wait_for_file(StateChange& state, std::uint32_t place) con
 StateChange TimelineBuilder::initial_state(const Thread& thread, const ThreadInput& input) const {
     StateChange state;
     state.at_ns = recording_.begin_ns;
-    if (!input.off_cpu.empty() && (input.events.empty() || input.off_cpu.front().at_ns < input.events.front().at_ns)) {
+    if (!input.off_cpu.empty() &&
+        (input.events.empty() || input.off_cpu.front().at_ns < input.events.front().at_ns)) {
         state.state = ThreadState::Blocked;
         state.stack = input.off_cpu.front().stack;
         state.lock = input.off_cpu.front().lock;
     } else if (!input.events.empty() && input.events.front().kind == EventKind::Waking) {
         state.state = ThreadState::Blocked;
-    } else if (!input.events.empty() && input.events.front().kind == EventKind::SwitchIn && thread.alive_at_start) {
+    } else if (!input.events.empty() && input.events.front().kind == EventKind::SwitchIn &&
+               thread.alive_at_start) {
         state.state = ThreadState::Runnable;
     }
     const bool slept = state.state == ThreadState::Blocked && !input.files.empty();
@@ -297,7 +306,8 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
         switch (event.kind) {
             case EventKind::SwitchIn:
                 if (state == ThreadState::Running) changes.back().state = ThreadState::NotRecorded;
-                if (event.throttling != 0) mark_throttled(changes, raw_.throttlings[event.throttling - 1], next.at_ns);
+                if (event.throttling != 0)
+                    mark_throttled(changes, raw_.throttlings[event.throttling - 1], next.at_ns);
                 next.cpu = event.cpu;
                 next.state = ThreadState::Running;
                 early = nullptr;
@@ -319,17 +329,22 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
                 next.state = event.out == SwitchOut::Blocked  ? ThreadState::Blocked
                              : event.out == SwitchOut::Exited ? ThreadState::Exited
                                                               : ThreadState::Runnable;
-                while (stack_place < input.off_cpu.size() && input.off_cpu[stack_place].at_ns < event.at_ns) {
+                while (stack_place < input.off_cpu.size() &&
+                       input.off_cpu[stack_place].at_ns < event.at_ns) {
                     ++stack_place;
                 }
-                if (stack_place < input.off_cpu.size() && input.off_cpu[stack_place].at_ns == event.at_ns) {
+                if (stack_place < input.off_cpu.size() &&
+                    input.off_cpu[stack_place].at_ns == event.at_ns) {
                     next.stack = input.off_cpu[stack_place].stack;
                     next.lock = input.off_cpu[stack_place].lock;
                 }
-                while (file_place < input.files.size() && input.files[file_place].at_ns < event.at_ns) ++file_place;
+                while (file_place < input.files.size() &&
+                       input.files[file_place].at_ns < event.at_ns)
+                    ++file_place;
                 if (file_place < input.files.size() && input.files[file_place].at_ns == event.at_ns)
                     wait_for_file(next, input.files[file_place].place);
-                const bool runs_next = i + 1 < events.size() && events[i + 1].kind == EventKind::SwitchIn;
+                const bool runs_next =
+                    i + 1 < events.size() && events[i + 1].kind == EventKind::SwitchIn;
                 next.throttled = next.state == ThreadState::Runnable && event.throttled;
                 next.yielded = next.state == ThreadState::Runnable && event.yielded;
                 if (next.state == ThreadState::Blocked && early != nullptr && runs_next &&
@@ -342,8 +357,9 @@ void TimelineBuilder::make_changes(Thread& thread, ThreadInput& input) const {
             }
         }
     }
-    const auto later = std::find_if(changes.begin(), changes.end(),
-                                    [&](const StateChange& change) { return change.at_ns > changes.front().at_ns; });
+    const auto later = std::find_if(changes.begin(), changes.end(), [&](const StateChange& change) {
+        return change.at_ns > changes.front().at_ns;
+    });
     changes.erase(changes.begin(), later - 1);
 }
 
@@ -373,6 +389,8 @@ void TimelineBuilder::build() {
 
 }  // namespace
 
-void build_timelines(RawTrace& raw, Recording& recording) { TimelineBuilder(raw, recording).build(); }
+void build_timelines(RawTrace& raw, Recording& recording) {
+    TimelineBuilder(raw, recording).build();
+}
 
 }  // namespace lagtrap::analysis

@@ -55,7 +55,8 @@ class TraceDecoder {
     void take_defaults(data_view message, Sequence& sequence) const;
     void take_ftrace(data_view message, const Packet& packet);
     void take_ftrace_event(data_view message, std::uint32_t cpu, const Packet& packet);
-    void take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu, const Packet& packet);
+    void take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu,
+                     const Packet& packet);
     void take_switch_facts(data_view message, RawSwitch& event);
     void take_waking(data_view message, RawWaking event, const Packet& packet);
     void take_wake_cause(data_view message, RawWaking& event);
@@ -69,7 +70,8 @@ class TraceDecoder {
     void take_process(data_view message);
     void take_thread(data_view message, std::uint64_t at_ns);
     void take_track(data_view message, std::uint64_t at_ns);
-    void name_thread(std::uint64_t tid, std::uint64_t pid, std::string_view name, std::uint64_t at_ns);
+    void name_thread(std::uint64_t tid, std::uint64_t pid, std::string_view name,
+                     std::uint64_t at_ns);
 
     RawTrace trace_;
     std::unordered_map<std::uint32_t, Sequence> sequences_;
@@ -91,10 +93,13 @@ void TraceDecoder::take_packet(const Packet& packet) {
             case fields::packet::ftrace_events: take_ftrace(message, packet); break;
             case fields::packet::process_tree: take_process_tree(message, packet.at_ns); break;
             case fields::packet::lagtrap_wait_file: take_wait_file(message, packet.at_ns); break;
-            case fields::packet::lagtrap_written: take_written(message, packet.at_ns, trace_); break;
+            case fields::packet::lagtrap_written:
+                take_written(message, packet.at_ns, trace_);
+                break;
             case fields::packet::lagtrap_group_memory: take_group_memory(message, trace_); break;
             case fields::packet::track_event:
-                runs_.take_event(message, packet.at_ns, packet.sequence, sequence.interning, trace_);
+                runs_.take_event(message, packet.at_ns, packet.sequence, sequence.interning,
+                                 trace_);
                 break;
             case fields::packet::track_descriptor: take_track(message, packet.at_ns); break;
             case fields::packet::module_symbols: add_module_symbols(message, trace_); break;
@@ -110,7 +115,8 @@ void TraceDecoder::take_defaults(data_view message, Sequence& sequence) const {
         while (perf.next(1, protozero::pbf_wire_type::length_delimited)) {
             pbf_reader timebase(perf.get_view());
             while (timebase.next()) {
-                if (timebase.tag_and_type() == fields::timebase::tracepoint) sequence.off_cpu = true;
+                if (timebase.tag_and_type() == fields::timebase::tracepoint)
+                    sequence.off_cpu = true;
                 if (timebase.tag_and_type() == fields::timebase::name)
                     sequence.history = timebase.get_view() == data_view("history");
                 else
@@ -189,7 +195,8 @@ void TraceDecoder::take_switch_facts(data_view message, RawSwitch& event) {
     event.throttling = static_cast<std::uint32_t>(trace_.throttlings.size());
 }
 
-void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu, const Packet& packet) {
+void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu,
+                               const Packet& packet) {
     RawSwitch event;
     std::uint64_t state = 0;
     event.at_ns = at_ns;
@@ -199,8 +206,12 @@ void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint
             case fields::sched_switch::prev_tid: event.prev_tid = reader.get_uint32(); break;
             case fields::sched_switch::prev_state: state = reader.get_uint64(); break;
             case fields::sched_switch::next_tid: event.next_tid = reader.get_uint32(); break;
-            case fields::sched_switch::prev_priority: event.prev_priority = priority_of(reader.get_int64()); break;
-            case fields::sched_switch::next_priority: event.next_priority = priority_of(reader.get_int64()); break;
+            case fields::sched_switch::prev_priority:
+                event.prev_priority = priority_of(reader.get_int64());
+                break;
+            case fields::sched_switch::next_priority:
+                event.next_priority = priority_of(reader.get_int64());
+                break;
             default: reader.skip();
         }
     }
@@ -250,7 +261,8 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
     }
     if (wait.file.kind >= WaitFileKind::Owner && wait.file.kind <= WaitFileKind::FullListener) {
         if (wait.file.holder_pid != 0 && wait.file.holder_pid < tid_limit)
-            trace_.socket_owners.push_back({wait.file.socket, wait.file.path, wait.file.holder_pid, wait.file.kind});
+            trace_.socket_owners.push_back(
+                {wait.file.socket, wait.file.path, wait.file.holder_pid, wait.file.kind});
         return;
     }
     if (wait.tid != 0 && wait.tid < tid_limit) trace_.wait_files.push_back(wait);
@@ -262,7 +274,9 @@ void TraceDecoder::take_wake_cause(data_view message, RawWaking& event) {
     while (reader.next()) {
         switch (reader.tag_and_type()) {
             case fields::lagtrap_waking::cause: cause = reader.get_uint64(); break;
-            case fields::lagtrap_waking::device: event.device = intern_text(reader.get_view(), device_bytes); break;
+            case fields::lagtrap_waking::device:
+                event.device = intern_text(reader.get_view(), device_bytes);
+                break;
             default: reader.skip();
         }
     }
@@ -318,7 +332,8 @@ void TraceDecoder::take_earlier(const RawSample& sample, data_view wait) {
         }
     }
     if (of_waker) {
-        if (trace_.earlier_waits.empty() || trace_.earlier_waits.back().waker_tid != sample.tid) return;
+        if (trace_.earlier_waits.empty() || trace_.earlier_waits.back().waker_tid != sample.tid)
+            return;
         trace_.earlier_waits.back().waker_stack = sample.stack;
     } else if (earlier.begin_ns <= earlier.end_ns && earlier.waker_tid < tid_limit) {
         trace_.earlier_waits.push_back(earlier);
@@ -385,14 +400,19 @@ void TraceDecoder::take_process(data_view message) {
     while (reader.next()) {
         switch (reader.tag_and_type()) {
             case fields::process_tree::of_process::pid: process.pid = reader.get_uint32(); break;
-            case fields::process_tree::of_process::parent_pid: process.parent_pid = reader.get_uint32(); break;
+            case fields::process_tree::of_process::parent_pid:
+                process.parent_pid = reader.get_uint32();
+                break;
             case fields::process_tree::of_process::uid: process.uid = reader.get_uint32(); break;
-            case fields::process_tree::of_process::started: process.started_ns = reader.get_uint64(); break;
+            case fields::process_tree::of_process::started:
+                process.started_ns = reader.get_uint64();
+                break;
             case fields::process_tree::of_process::command_line: {
                 const auto part = reader.get_view();
                 if (process.command_line.size() >= command_line_limit) break;
                 if (!process.command_line.empty()) process.command_line += ' ';
-                process.command_line += printable({part.data(), std::min(part.size(), command_line_limit)});
+                process.command_line +=
+                    printable({part.data(), std::min(part.size(), command_line_limit)});
                 break;
             }
             default: reader.skip();
@@ -434,7 +454,8 @@ void TraceDecoder::take_track(data_view message, std::uint64_t at_ns) {
     pbf_reader reader(message);
     while (reader.next()) {
         const std::uint32_t field = reader.tag_and_type();
-        if (field != fields::track_descriptor::thread && field != fields::track_descriptor::process) {
+        if (field != fields::track_descriptor::thread &&
+            field != fields::track_descriptor::process) {
             reader.skip();
             continue;
         }
@@ -453,7 +474,8 @@ void TraceDecoder::take_track(data_view message, std::uint64_t at_ns) {
                                          : fields::track_descriptor::of_process::name)) {
                 const auto view = part.get_view();
                 name = {view.data(), view.size()};
-            } else if (!is_thread && label.empty() && tag == fields::track_descriptor::of_process::label) {
+            } else if (!is_thread && label.empty() &&
+                       tag == fields::track_descriptor::of_process::label) {
                 const auto view = part.get_view();
                 label = {view.data(), view.size()};
             } else {
@@ -475,7 +497,8 @@ void TraceDecoder::take_track(data_view message, std::uint64_t at_ns) {
     }
 }
 
-void TraceDecoder::name_thread(std::uint64_t tid, std::uint64_t pid, std::string_view name, std::uint64_t at_ns) {
+void TraceDecoder::name_thread(std::uint64_t tid, std::uint64_t pid, std::string_view name,
+                               std::uint64_t at_ns) {
     if (tid >= tid_limit || pid >= tid_limit) {
         ++trace_.unreadable;
         return;
@@ -501,13 +524,14 @@ Result<RawTrace> TraceDecoder::decode(std::string_view trace) {
             if (trace_.too_large()) break;
         }
     } catch (const protozero::exception& problem) {
-        return make_error(ErrorKind::Invalid,
-                          "the trace is damaged in packet " + std::to_string(packets) + ": " + problem.what());
+        return make_error(ErrorKind::Invalid, "the trace is damaged in packet " +
+                                                  std::to_string(packets) + ": " + problem.what());
     }
     if (!trace_.too_large()) apply_module_symbols(trace_);
     if (trace_.too_large()) {
-        return make_error(ErrorKind::TooLarge,
-                          "the trace has more than 128 M records or 1 GiB of names, the most that can be read");
+        return make_error(
+            ErrorKind::TooLarge,
+            "the trace has more than 128 M records or 1 GiB of names, the most that can be read");
     }
     runs_.finish(trace_);
     return std::move(trace_);
@@ -517,7 +541,8 @@ Result<RawTrace> TraceDecoder::decode(std::string_view trace) {
 
 NameId RawTrace::intern(std::string_view text) {
     if (text.empty()) return 0;
-    const auto [place, added] = name_ids_.try_emplace(std::string(text), static_cast<NameId>(names.size()));
+    const auto [place, added] =
+        name_ids_.try_emplace(std::string(text), static_cast<NameId>(names.size()));
     if (added) {
         names.emplace_back(text);
         name_bytes += 2 * text.size();

@@ -68,7 +68,8 @@ constexpr std::uint32_t build_ids = bytes(perfetto::interned_data::build_ids);
 constexpr std::uint32_t mapping_paths = bytes(perfetto::interned_data::mapping_paths);
 constexpr std::uint32_t source_paths = bytes(perfetto::interned_data::source_paths);
 constexpr std::uint32_t mappings = bytes(perfetto::interned_data::mappings);
-constexpr std::uint32_t annotation_strings = bytes(perfetto::interned_data::debug_annotation_string_values);
+constexpr std::uint32_t annotation_strings =
+    bytes(perfetto::interned_data::debug_annotation_string_values);
 }  // namespace interned
 
 namespace interned_string {  // also EventCategory, EventName and DebugAnnotationName
@@ -128,11 +129,13 @@ constexpr std::uint32_t event = bytes(perfetto::ftrace_event_bundle::event);
 
 namespace ftrace_event {
 constexpr std::uint32_t timestamp = varint(perfetto::ftrace_event::timestamp);
-constexpr std::uint32_t tid = varint(perfetto::ftrace_event::pid);  // Perfetto calls it pid: the thread on the CPU
+// Perfetto calls it pid: the thread on the CPU
+constexpr std::uint32_t tid = varint(perfetto::ftrace_event::pid);
 constexpr std::uint32_t sched_switch = bytes(perfetto::ftrace_event::sched_switch);
 constexpr std::uint32_t common_flags = varint(perfetto::ftrace_event::common_flags);
 constexpr std::uint32_t sched_waking = bytes(perfetto::ftrace_event::sched_waking);
-constexpr std::uint64_t in_interrupt = perfetto::ftrace_event::flag_hardirq | perfetto::ftrace_event::flag_softirq;
+constexpr std::uint64_t in_interrupt =
+    perfetto::ftrace_event::flag_hardirq | perfetto::ftrace_event::flag_softirq;
 }  // namespace ftrace_event
 
 namespace sched_switch {

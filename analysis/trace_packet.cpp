@@ -31,7 +31,9 @@ Packet split_packet(protozero::data_view message) {
             case fields::packet::defaults: packet.defaults = reader.get_view(); break;
             case fields::packet::lagtrap_switch: packet.switching = reader.get_view(); break;
             case fields::packet::lagtrap_waking: packet.waking = reader.get_view(); break;
-            case fields::packet::lagtrap_history_wait: packet.earlier_wait = reader.get_view(); break;
+            case fields::packet::lagtrap_history_wait:
+                packet.earlier_wait = reader.get_view();
+                break;
             case fields::packet::lagtrap_wait: packet.wait = reader.get_view(); break;
             case fields::packet::ftrace_events:
             case fields::packet::lagtrap_wait_file:

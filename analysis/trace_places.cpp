@@ -22,7 +22,8 @@ std::uint64_t last_time_of(std::string_view trace) {
             continue;
         }
         protozero::pbf_reader packet(packets.get_view());
-        while (packet.next(8, protozero::pbf_wire_type::varint)) last_ns = std::max(last_ns, packet.get_uint64());
+        while (packet.next(8, protozero::pbf_wire_type::varint))
+            last_ns = std::max(last_ns, packet.get_uint64());
     }
     return last_ns;
 }
@@ -95,7 +96,8 @@ Result<TracePlaces> read_places(std::string_view trace) {
     std::vector<Group*> sorted;
     sorted.reserve(groups.size());
     for (auto& [key, group] : groups) sorted.push_back(&group);
-    std::stable_sort(sorted.begin(), sorted.end(), [](const Group* a, const Group* b) { return a->uses > b->uses; });
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const Group* a, const Group* b) { return a->uses > b->uses; });
     for (Group* group : sorted) result.modules.push_back(std::move(group->module));
     return result;
 }

@@ -33,8 +33,9 @@ bool ended_by_nobody(const Recording& recording, const Interval& wait) {
 
 StackId ChainWalk::Sum::nearest(std::uint64_t at_ns) const {
     if (sightings.empty()) return 0;
-    const auto next = std::lower_bound(sightings.begin(), sightings.end(), at_ns,
-                                       [](const Sighting& seen, std::uint64_t at) { return seen.ran_ns < at; });
+    const auto next =
+        std::lower_bound(sightings.begin(), sightings.end(), at_ns,
+                         [](const Sighting& seen, std::uint64_t at) { return seen.ran_ns < at; });
     if (next == sightings.end()) return sightings.back().stack;
     if (next == sightings.begin() || next->ran_ns == at_ns) return next->stack;
     const auto last = next - 1;
@@ -52,7 +53,9 @@ void ChainWalk::walk(std::uint32_t position, const std::vector<Interval>& interv
         Sum& sum = sums_[{position, interval.tid}];
         switch (interval.state) {
             case ThreadState::Running: add_running(interval, sum); break;
-            case ThreadState::Runnable: sum.cpu_waits.push_back({sum.ran_ns, interval.length_ns()}); break;
+            case ThreadState::Runnable:
+                sum.cpu_waits.push_back({sum.ran_ns, interval.length_ns()});
+                break;
             case ThreadState::Blocked:
                 sum.sightings.push_back({sum.ran_ns, interval.stack});
                 add_blocked(position, interval);
@@ -68,7 +71,8 @@ void ChainWalk::add_running(const Interval& interval, Sum& sum) {
     if (const Thread* thread = recording_.find_thread(interval.tid); thread != nullptr) {
         for_samples(*thread, {interval.begin_ns, interval.end_ns}, [&](const Sample& sample) {
             ++sum.samples[sample.stack];
-            sum.sightings.push_back({sum.ran_ns + (sample.at_ns - interval.begin_ns), sample.stack});
+            sum.sightings.push_back(
+                {sum.ran_ns + (sample.at_ns - interval.begin_ns), sample.stack});
         });
     }
     sum.ran_ns += interval.length_ns();
@@ -76,7 +80,8 @@ void ChainWalk::add_running(const Interval& interval, Sum& sum) {
 
 void ChainWalk::add_unknown(const Interval& interval, Sum& sum) {
     std::uint64_t on_cpu_ns = 0;
-    const Thread* thread = interval.gap == Interval::Gap::Lost ? recording_.find_thread(interval.tid) : nullptr;
+    const Thread* thread =
+        interval.gap == Interval::Gap::Lost ? recording_.find_thread(interval.tid) : nullptr;
     if (thread != nullptr) {
         for_samples(*thread, {interval.begin_ns, interval.end_ns}, [&](const Sample& sample) {
             ++sum.samples[sample.stack];
@@ -85,7 +90,8 @@ void ChainWalk::add_unknown(const Interval& interval, Sum& sum) {
         on_cpu_ns = std::min(on_cpu_ns, interval.length_ns());
     }
     sum.on_cpu_ns += on_cpu_ns;
-    if (on_cpu_ns < interval.length_ns()) sum.unknown_ns[to_text(interval)] += interval.length_ns() - on_cpu_ns;
+    if (on_cpu_ns < interval.length_ns())
+        sum.unknown_ns[to_text(interval)] += interval.length_ns() - on_cpu_ns;
 }
 
 bool ChainWalk::is_followed(std::uint32_t position, const Interval& wait) const {
@@ -114,17 +120,19 @@ void ChainWalk::add_blocked(std::uint32_t position, const Interval& interval) {
 }
 
 std::uint32_t ChainWalk::next_position(std::uint32_t position, const Interval& wait) {
-    const auto [known, added] =
-        known_positions_.try_emplace({position, wait.tid, wait.stack}, static_cast<std::uint32_t>(positions_.size()));
-    if (added) positions_.push_back({position, positions_[position].depth + 1, {wait.tid, wait.stack}});
+    const auto [known, added] = known_positions_.try_emplace(
+        {position, wait.tid, wait.stack}, static_cast<std::uint32_t>(positions_.size()));
+    if (added)
+        positions_.push_back({position, positions_[position].depth + 1, {wait.tid, wait.stack}});
     return known->second;
 }
 
 std::vector<ChainTime> ChainWalk::times() const {
     std::vector<ChainTime> times;
     for (const auto& [place, sum] : sums_) {
-        const auto add = [&, position = place.first, tid = place.second](std::uint64_t time_ns, TimeKind kind,
-                                                                         StackId stack, std::string_view why = {}) {
+        const auto add = [&, position = place.first, tid = place.second](
+                             std::uint64_t time_ns, TimeKind kind, StackId stack,
+                             std::string_view why = {}) {
             if (time_ns > 0) times.push_back({time_ns, position, tid, kind, stack, why});
         };
         std::uint64_t samples = 0;
@@ -136,15 +144,17 @@ std::vector<ChainTime> ChainWalk::times() const {
             seen += count;
             // A stack is in the map because it was sampled, so this is never 0; clang's analyzer
             // cannot know that.
-            const auto until_ns = static_cast<std::uint64_t>(static_cast<unsigned __int128>(sum.on_cpu_ns) * seen /
-                                                             std::max<std::uint64_t>(samples, 1));
+            const auto until_ns =
+                static_cast<std::uint64_t>(static_cast<unsigned __int128>(sum.on_cpu_ns) * seen /
+                                           std::max<std::uint64_t>(samples, 1));
             add(until_ns - std::exchange(given_ns, until_ns), TimeKind::OnCpu, stack);
         }
         if (samples == 0) add(sum.on_cpu_ns, TimeKind::OnCpu, 0);
         for (const auto& [stack, time_ns] : sum.blocked_ns) add(time_ns, TimeKind::Blocked, stack);
         for (const auto& [why, time_ns] : sum.unknown_ns) add(time_ns, TimeKind::Unknown, 0, why);
         std::map<StackId, std::uint64_t> runnable_ns;
-        for (const CpuWait& wait : sum.cpu_waits) runnable_ns[sum.nearest(wait.ran_ns)] += wait.length_ns;
+        for (const CpuWait& wait : sum.cpu_waits)
+            runnable_ns[sum.nearest(wait.ran_ns)] += wait.length_ns;
         for (const auto& [stack, time_ns] : runnable_ns) add(time_ns, TimeKind::Runnable, stack);
     }
     return times;
@@ -152,7 +162,8 @@ std::vector<ChainTime> ChainWalk::times() const {
 
 std::vector<ChainWalk::Wait> ChainWalk::waits_before(std::uint32_t position) const {
     std::vector<Wait> waits;
-    for (std::uint32_t at = position; at != 0; at = positions_[at].parent) waits.push_back(positions_[at].wait);
+    for (std::uint32_t at = position; at != 0; at = positions_[at].parent)
+        waits.push_back(positions_[at].wait);
     std::reverse(waits.begin(), waits.end());
     return waits;
 }

@@ -32,7 +32,9 @@ struct ChainTime {
 
 class ChainWalk {
   public:
-    explicit ChainWalk(const Recording& recording) : recording_(recording) { positions_.emplace_back(); }
+    explicit ChainWalk(const Recording& recording) : recording_(recording) {
+        positions_.emplace_back();
+    }
 
     // Adds the intervals of the run's own threads. Call only once.
     void walk(const std::vector<Interval>& intervals);

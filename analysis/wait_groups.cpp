@@ -19,7 +19,8 @@ UnknownTime unknown_because(const Recording& recording, const Interval& interval
     if (interval.state == ThreadState::Exited) return UnknownTime::ThreadEnded;
     switch (interval.gap) {
         case Interval::Gap::Outside:
-            return interval.begin_ns < recording.begin_ns ? UnknownTime::BeforeRecording : UnknownTime::AfterRecording;
+            return interval.begin_ns < recording.begin_ns ? UnknownTime::BeforeRecording
+                                                          : UnknownTime::AfterRecording;
         case Interval::Gap::BetweenThreads: return UnknownTime::BetweenThreads;
         case Interval::Gap::InGoroutine: return UnknownTime::InGoroutine;
         default: return UnknownTime::NotRecorded;
@@ -48,8 +49,9 @@ class Grouping {
             forget_needless_guesses(group.intervals);
             list.push_back(std::move(group));
         }
-        std::stable_sort(list.begin(), list.end(),
-                         [](const IntervalGroup& a, const IntervalGroup& b) { return a.time_ns > b.time_ns; });
+        std::stable_sort(
+            list.begin(), list.end(),
+            [](const IntervalGroup& a, const IntervalGroup& b) { return a.time_ns > b.time_ns; });
         return list;
     }
 
@@ -60,19 +62,24 @@ class Grouping {
         BlockReason block = BlockReason::Unknown;
         UnknownTime unknown = UnknownTime::NotRecorded;
     };
-    // The text counts only where no reason is known: the function, or the class of a wait before the
-    // recording.
-    using Key = std::tuple<TimeKind, UnknownTime, bool, SpinKind, WaitKind, BlockReason, std::string>;
+    // The text counts only where no reason is known: the function, or the class of a wait before
+    // the recording.
+    using Key =
+        std::tuple<TimeKind, UnknownTime, bool, SpinKind, WaitKind, BlockReason, std::string>;
 
     void take(const Interval& interval) {
         if (interval.spin != SpinKind::None) {
-            add(TimeKind::OnCpu, {std::string(to_text(interval.spin))}, interval, interval.length_ns());
+            add(TimeKind::OnCpu, {std::string(to_text(interval.spin))}, interval,
+                interval.length_ns());
             return;
         }
         switch (interval.state) {
-            case ThreadState::Running: add(TimeKind::OnCpu, {}, interval, interval.length_ns()); break;
+            case ThreadState::Running:
+                add(TimeKind::OnCpu, {}, interval, interval.length_ns());
+                break;
             case ThreadState::Runnable:
-                add(TimeKind::Runnable, {interval.throttled ? "CPU quota" : ""}, interval, interval.length_ns());
+                add(TimeKind::Runnable, {interval.throttled ? "CPU quota" : ""}, interval,
+                    interval.length_ns());
                 break;
             case ThreadState::Blocked:
                 add(TimeKind::Blocked, reason_of(interval), interval, interval.length_ns());
@@ -88,7 +95,8 @@ class Grouping {
         if (on_cpu_ns > 0) add(TimeKind::OnCpu, {}, interval, on_cpu_ns);
         if (on_cpu_ns == interval.length_ns()) return;
         const UnknownTime unknown = unknown_because(recording_, interval);
-        add(TimeKind::Unknown, {to_text(unknown, interval), WaitKind::Other, BlockReason::Unknown, unknown}, interval,
+        add(TimeKind::Unknown,
+            {to_text(unknown, interval), WaitKind::Other, BlockReason::Unknown, unknown}, interval,
             interval.length_ns() - on_cpu_ns);
     }
 
@@ -114,8 +122,8 @@ class Grouping {
     void add(TimeKind kind, const Reason& reason, const Interval& interval, std::uint64_t time_ns) {
         const bool throttled = kind == TimeKind::Runnable && interval.throttled;
         const bool by_text = kind == TimeKind::Blocked && reason.block == BlockReason::Unknown;
-        IntervalGroup& group = groups_[{kind, reason.unknown, throttled, interval.spin, reason.wait, reason.block,
-                                        by_text ? reason.text : std::string()}];
+        IntervalGroup& group = groups_[{kind, reason.unknown, throttled, interval.spin, reason.wait,
+                                        reason.block, by_text ? reason.text : std::string()}];
         group.kind = kind;
         group.unknown = reason.unknown;
         group.throttled = throttled;
@@ -168,9 +176,10 @@ class PlaceSplitter {
         const auto count = std::count_if(times.begin(), times.end(), is_large);
         const bool has_unknown = times.contains(std::nullopt);
         if (count < 2 || count > 3 || has_unknown) return out.push_back(std::move(group));
-        const auto longest = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
-                                 return a.second < b.second;
-                             })->first;
+        const auto longest =
+            std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
+                return a.second < b.second;
+            })->first;
         std::map<std::optional<FunctionKey>, IntervalGroup> parts;
         for (const Interval& wait : group.intervals) {
             const auto place = place_of(wait);
@@ -208,12 +217,14 @@ std::vector<IntervalGroup> groups_of(const Recording& recording, std::vector<Int
     return Grouping(recording, std::move(intervals)).sorted();
 }
 
-std::vector<IntervalGroup> split_by_place(const Recording& recording, std::vector<IntervalGroup> groups) {
+std::vector<IntervalGroup> split_by_place(const Recording& recording,
+                                          std::vector<IntervalGroup> groups) {
     std::vector<IntervalGroup> split;
     PlaceSplitter splitter(recording);
     for (IntervalGroup& group : groups) splitter.split(std::move(group), split);
-    std::stable_sort(split.begin(), split.end(),
-                     [](const IntervalGroup& a, const IntervalGroup& b) { return a.time_ns > b.time_ns; });
+    std::stable_sort(
+        split.begin(), split.end(),
+        [](const IntervalGroup& a, const IntervalGroup& b) { return a.time_ns > b.time_ns; });
     return split;
 }
 

@@ -26,10 +26,12 @@ struct IntervalGroup {
 };
 
 // Longest first.
-[[nodiscard]] std::vector<IntervalGroup> groups_of(const Recording& recording, std::vector<Interval> intervals);
+[[nodiscard]] std::vector<IntervalGroup> groups_of(const Recording& recording,
+                                                   std::vector<Interval> intervals);
 
 // Waits at two or three places of a program that each take a sixth of their group's time become
 // groups of their own, because each has a holder of its own. The rest stays with the longest.
-[[nodiscard]] std::vector<IntervalGroup> split_by_place(const Recording& recording, std::vector<IntervalGroup> groups);
+[[nodiscard]] std::vector<IntervalGroup> split_by_place(const Recording& recording,
+                                                        std::vector<IntervalGroup> groups);
 
 }  // namespace lagtrap::analysis

@@ -13,75 +13,79 @@ namespace lagtrap::analysis {
 namespace {
 
 struct Entry {
-    std::string_view pattern;  // for functions that a program calls; if it ends in '*', matches as a prefix
+    // for functions that a program calls; if it ends in '*', matches as a prefix
+    std::string_view pattern;
     WaitKind kind;
 };
 
 // Names as returned by plain_function().
-constexpr auto futex_callers = std::to_array<Entry>({{"pthread_mutex_*", WaitKind::Lock},
-                                                     {"pthread_rwlock_*", WaitKind::ReadWriteLock},
-                                                     {"lll_lock_wait*", WaitKind::Lock},
-                                                     {"lll_mutex_lock*", WaitKind::Lock},
-                                                     {"mtx_lock", WaitKind::Lock},
-                                                     {"mtx_timedlock", WaitKind::Lock},
-                                                     {"std::mutex::lock*", WaitKind::Lock},
-                                                     {"runtime.lock*", WaitKind::Lock},
-                                                     {"pthread_cond_*", WaitKind::Signal},
-                                                     {"cnd_*wait", WaitKind::Signal},
-                                                     {"pthread_barrier_wait", WaitKind::Signal},
-                                                     {"std::condition_variable*", WaitKind::Signal},
-                                                     {"pthread_join", WaitKind::ThreadEnd},
-                                                     {"pthread_timedjoin*", WaitKind::ThreadEnd},
-                                                     {"pthread_clockjoin*", WaitKind::ThreadEnd},
-                                                     {"thrd_join", WaitKind::ThreadEnd},
-                                                     {"std::thread::join*", WaitKind::ThreadEnd},
-                                                     {"sem_*wait*", WaitKind::Semaphore},
-                                                     {"new_sem_wait*", WaitKind::Semaphore},
-                                                     {"std::counting_semaphore*", WaitKind::Semaphore},
-                                                     {"std::barrier*", WaitKind::Signal},
-                                                     {"std::latch*", WaitKind::Signal},
-                                                     {"std::*future*::*", WaitKind::Signal},
-                                                     // Rust
-                                                     {"*std::sy*Mutex*::*lock*", WaitKind::Lock},
-                                                     {"*std::sy*RwLock*::*", WaitKind::ReadWriteLock},
-                                                     {"*std::sy*Condvar*::*wait*", WaitKind::Signal},
-                                                     {"*std::sync::mpsc*", WaitKind::Signal},
-                                                     {"*std::thread::*park*", WaitKind::Signal},
-                                                     {"parking_lot::raw_mutex*", WaitKind::Lock},
-                                                     {"parking_lot::raw_rwlock*", WaitKind::ReadWriteLock},
-                                                     {"parking_lot::condvar*", WaitKind::Signal}});
+constexpr auto futex_callers =
+    std::to_array<Entry>({{"pthread_mutex_*", WaitKind::Lock},
+                          {"pthread_rwlock_*", WaitKind::ReadWriteLock},
+                          {"lll_lock_wait*", WaitKind::Lock},
+                          {"lll_mutex_lock*", WaitKind::Lock},
+                          {"mtx_lock", WaitKind::Lock},
+                          {"mtx_timedlock", WaitKind::Lock},
+                          {"std::mutex::lock*", WaitKind::Lock},
+                          {"runtime.lock*", WaitKind::Lock},
+                          {"pthread_cond_*", WaitKind::Signal},
+                          {"cnd_*wait", WaitKind::Signal},
+                          {"pthread_barrier_wait", WaitKind::Signal},
+                          {"std::condition_variable*", WaitKind::Signal},
+                          {"pthread_join", WaitKind::ThreadEnd},
+                          {"pthread_timedjoin*", WaitKind::ThreadEnd},
+                          {"pthread_clockjoin*", WaitKind::ThreadEnd},
+                          {"thrd_join", WaitKind::ThreadEnd},
+                          {"std::thread::join*", WaitKind::ThreadEnd},
+                          {"sem_*wait*", WaitKind::Semaphore},
+                          {"new_sem_wait*", WaitKind::Semaphore},
+                          {"std::counting_semaphore*", WaitKind::Semaphore},
+                          {"std::barrier*", WaitKind::Signal},
+                          {"std::latch*", WaitKind::Signal},
+                          {"std::*future*::*", WaitKind::Signal},
+                          // Rust
+                          {"*std::sy*Mutex*::*lock*", WaitKind::Lock},
+                          {"*std::sy*RwLock*::*", WaitKind::ReadWriteLock},
+                          {"*std::sy*Condvar*::*wait*", WaitKind::Signal},
+                          {"*std::sync::mpsc*", WaitKind::Signal},
+                          {"*std::thread::*park*", WaitKind::Signal},
+                          {"parking_lot::raw_mutex*", WaitKind::Lock},
+                          {"parking_lot::raw_rwlock*", WaitKind::ReadWriteLock},
+                          {"parking_lot::condvar*", WaitKind::Signal}});
 
 // Functions of runtimes that say more than what they call. Python 3.9 to 3.14 (thread_pthread.h,
 // lock.c), OpenJDK 11 to 25 (objectMonitor.cpp, os_posix.cpp), Ruby 2.7 to 3.3 (thread_sync.c).
-constexpr auto runtime_functions = std::to_array<Entry>({{"rb_mutex_lock*", WaitKind::Lock},
-                                                         {"rb_mutex_synchronize", WaitKind::Lock},
-                                                         {"PyThread_acquire_lock*", WaitKind::PythonLock},
-                                                         {"PyMutex_Lock*", WaitKind::PythonLock},
-                                                         {"ObjectMonitor::enter*", WaitKind::Lock},
-                                                         {"ObjectMonitor::Enter*", WaitKind::Lock},
-                                                         {"ObjectMonitor::wait*", WaitKind::Signal},
-                                                         {"*GangTaskDispatcher::*wait*", WaitKind::Signal},
-                                                         {"WorkerTaskDispatcher::worker_run_task*", WaitKind::Signal},
-                                                         {"ObjectMonitor::ReenterI*", WaitKind::Lock},
-                                                         {"JavaThread::sleep*", WaitKind::Sleep},
-                                                         {"os::sleep*", WaitKind::Sleep}});
+constexpr auto runtime_functions =
+    std::to_array<Entry>({{"rb_mutex_lock*", WaitKind::Lock},
+                          {"rb_mutex_synchronize", WaitKind::Lock},
+                          {"PyThread_acquire_lock*", WaitKind::PythonLock},
+                          {"PyMutex_Lock*", WaitKind::PythonLock},
+                          {"ObjectMonitor::enter*", WaitKind::Lock},
+                          {"ObjectMonitor::Enter*", WaitKind::Lock},
+                          {"ObjectMonitor::wait*", WaitKind::Signal},
+                          {"*GangTaskDispatcher::*wait*", WaitKind::Signal},
+                          {"WorkerTaskDispatcher::worker_run_task*", WaitKind::Signal},
+                          {"ObjectMonitor::ReenterI*", WaitKind::Lock},
+                          {"JavaThread::sleep*", WaitKind::Sleep},
+                          {"os::sleep*", WaitKind::Sleep}});
 
-// Functions of databases and of Go, whatever they wait with. PostgreSQL 11 to 18, MariaDB 10.5 to 11.8, SQLite
-// 3, which retries until it gets a lock.
-constexpr auto server_functions = std::to_array<Entry>({{"ProcSleep", WaitKind::DatabaseLock},
-                                                        {"MDL_wait::timed_wait*", WaitKind::DatabaseLock},
-                                                        {"lock_wait(que_thr_t*", WaitKind::RowLock},
-                                                        {"lock_wait_suspend_thread*", WaitKind::RowLock},
-                                                        {"sqlite3InvokeBusyHandler", WaitKind::DatabaseLock},
-                                                        {"sqliteDefaultBusyCallback", WaitKind::DatabaseLock},
-                                                        {"LWLockAcquire*", WaitKind::ReadWriteLock},
-                                                        {"secure_read", WaitKind::Client},
-                                                        {"vio_io_wait", WaitKind::Client},
-                                                        // Go 1.12 to 1.25 (runtime/proc.go)
-                                                        {"runtime.findRunnable*", WaitKind::NoGoroutine},
-                                                        {"runtime.findrunnable*", WaitKind::NoGoroutine},
-                                                        {"runtime.stopm*", WaitKind::NoGoroutine},
-                                                        {"runtime.sysmon*", WaitKind::NoGoroutine}});
+// Functions of databases and of Go, whatever they wait with. PostgreSQL 11 to 18, MariaDB 10.5
+// to 11.8, SQLite 3, which retries until it gets a lock.
+constexpr auto server_functions =
+    std::to_array<Entry>({{"ProcSleep", WaitKind::DatabaseLock},
+                          {"MDL_wait::timed_wait*", WaitKind::DatabaseLock},
+                          {"lock_wait(que_thr_t*", WaitKind::RowLock},
+                          {"lock_wait_suspend_thread*", WaitKind::RowLock},
+                          {"sqlite3InvokeBusyHandler", WaitKind::DatabaseLock},
+                          {"sqliteDefaultBusyCallback", WaitKind::DatabaseLock},
+                          {"LWLockAcquire*", WaitKind::ReadWriteLock},
+                          {"secure_read", WaitKind::Client},
+                          {"vio_io_wait", WaitKind::Client},
+                          // Go 1.12 to 1.25 (runtime/proc.go)
+                          {"runtime.findRunnable*", WaitKind::NoGoroutine},
+                          {"runtime.findrunnable*", WaitKind::NoGoroutine},
+                          {"runtime.stopm*", WaitKind::NoGoroutine},
+                          {"runtime.sysmon*", WaitKind::NoGoroutine}});
 
 // '*' matches anything, anywhere.
 bool matches(std::string_view text, std::string_view pattern) {
@@ -98,19 +102,21 @@ bool matches(std::string_view text, std::string_view pattern) {
 
 template <std::size_t Count>
 const Entry* find(std::string_view text, const std::array<Entry, Count>& table) {
-    const auto place =
-        std::find_if(table.begin(), table.end(), [&](const Entry& entry) { return matches(text, entry.pattern); });
+    const auto place = std::find_if(table.begin(), table.end(), [&](const Entry& entry) {
+        return matches(text, entry.pattern);
+    });
     return place != table.end() ? &*place : nullptr;
 }
 
 // Functions that take an interpreter's lock and wait for nothing else; the functions in which they
 // wait for it are unnamed. Python 3.9 to 3.13 (ceval_gil.h), Ruby 2.7 to 3.3 (thread_pthread.c).
 constexpr auto interpreter_lock_functions = std::to_array<std::string_view>(
-    {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "PyEval_AcquireLock", "PyGILState_Ensure",
-     "_PyThreadState_Attach", "PyThreadState_Attach", "eval_frame_handle_pending", "_Py_HandlePending",
-     "_PyEval_EvalFrameDefault", "gvl_acquire", "gvl_acquire_common", "thread_sched_to_running",
-     "thread_sched_to_running_common", "thread_sched_wait_running_turn", "rb_threadptr_execute_interrupts",
-     "rb_thread_schedule", "rb_nogvl"});
+    {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread", "PyEval_AcquireLock",
+     "PyGILState_Ensure", "_PyThreadState_Attach", "PyThreadState_Attach",
+     "eval_frame_handle_pending", "_Py_HandlePending", "_PyEval_EvalFrameDefault", "gvl_acquire",
+     "gvl_acquire_common", "thread_sched_to_running", "thread_sched_to_running_common",
+     "thread_sched_wait_running_turn", "rb_threadptr_execute_interrupts", "rb_thread_schedule",
+     "rb_nogvl"});
 
 bool is_interpreter_lock(const Recording& recording, StackId stack) {
     const auto frames = recording.stacks[stack];
@@ -127,8 +133,8 @@ bool is_interpreter_lock(const Recording& recording, StackId stack) {
     return false;
 }
 
-// One of Ruby's waiting threads watches for signals, and sleeps or waits for a Mutex in ppoll(). The
-// functions that do so have no names (native_ppoll_sleep in thread_pthread.c, Ruby 2.7 to 3.2).
+// One of Ruby's waiting threads watches for signals, and sleeps or waits for a Mutex in ppoll().
+// The functions that do so have no names (native_ppoll_sleep in thread_pthread.c, Ruby 2.7 to 3.2).
 std::optional<WaitKind> wait_of_ruby(const Recording& recording, StackId stack) {
     const Frame* caller = nullptr;  // Ruby's innermost function with a name
     bool nameless = false, polls = false;
@@ -143,8 +149,10 @@ std::optional<WaitKind> wait_of_ruby(const Recording& recording, StackId stack) 
     }
     if (caller == nullptr || !nameless || !polls) return std::nullopt;
     const std::string_view function = recording.name(caller->label);
-    if (function.starts_with("rb_mutex_lock") || function == "rb_mutex_synchronize") return WaitKind::Lock;
-    const bool by_script = role_of(recording, *caller) == FrameRole::Interpreter && function != "rb_ensure";
+    if (function.starts_with("rb_mutex_lock") || function == "rb_mutex_synchronize")
+        return WaitKind::Lock;
+    const bool by_script =
+        role_of(recording, *caller) == FrameRole::Interpreter && function != "rb_ensure";
     return by_script ? std::optional(WaitKind::Sleep) : std::nullopt;
 }
 
@@ -156,8 +164,9 @@ bool may_be_of_server(WaitKind kind) {
 // In Debian's MariaDB, the functions of InnoDB have no names. Below the handler's, only lock_wait()
 // (storage/innobase/lock/lock0lock.cc) waits with a timeout: for a row lock.
 bool is_row_lock(std::span<const std::string_view> functions) {
-    const auto handler = std::find_if(functions.rbegin(), functions.rend(),
-                                      [](std::string_view function) { return function.starts_with("handler::ha_"); });
+    const auto handler = std::find_if(
+        functions.rbegin(), functions.rend(),
+        [](std::string_view function) { return function.starts_with("handler::ha_"); });
     if (handler == functions.rend()) return false;
     bool has_timeout = false;
     for (auto called = handler.base(); called != functions.end(); ++called) {
@@ -172,7 +181,8 @@ bool is_row_lock(std::span<const std::string_view> functions) {
 std::optional<WaitKind> server_wait_of(std::span<const std::string_view> functions) {
     if (is_row_lock(functions)) return WaitKind::RowLock;
     for (const std::string_view function : functions)
-        if (const Entry* wait = find(plain_function(function), server_functions); wait != nullptr) return wait->kind;
+        if (const Entry* wait = find(plain_function(function), server_functions); wait != nullptr)
+            return wait->kind;
     return std::nullopt;
 }
 
@@ -181,8 +191,10 @@ WaitKind futex_wait_of(std::span<const std::string_view> functions) {
     WaitKind found = WaitKind::Futex, of_runtime = WaitKind::Futex;
     for (const std::string_view name : functions) {
         const std::string_view function = plain_function(name);
-        if (const Entry* caller = find(function, futex_callers); caller != nullptr) found = caller->kind;
-        if (const Entry* caller = find(function, runtime_functions); caller != nullptr) of_runtime = caller->kind;
+        if (const Entry* caller = find(function, futex_callers); caller != nullptr)
+            found = caller->kind;
+        if (const Entry* caller = find(function, runtime_functions); caller != nullptr)
+            of_runtime = caller->kind;
     }
     return of_runtime != WaitKind::Futex ? of_runtime : found;
 }
@@ -202,12 +214,14 @@ std::string words_of_reason(std::string_view reason) {
     if (reason.starts_with("blocked in ")) return std::string(reason);
     switch (find_block_reason(reason)) {
         case BlockReason::Frozen: return "while it was frozen";
-        case BlockReason::UserPageFault: return "for a page of memory that another program provides (userfaultfd)";
+        case BlockReason::UserPageFault:
+            return "for a page of memory that another program provides (userfaultfd)";
         case BlockReason::FileSystemServer: return "for a file system's server process (FUSE)";
         case BlockReason::NetworkFileSystem: return "for a network file system";
         case BlockReason::MessageQueue: return "on a message queue";
         case BlockReason::Terminal: return "on a terminal";
-        case BlockReason::FileCheck: return "for a program that checks files before they are opened (fanotify)";
+        case BlockReason::FileCheck:
+            return "for a program that checks files before they are opened (fanotify)";
         case BlockReason::AutomaticMount: return "for an automatic mount (autofs)";
         case BlockReason::CpuChange: return "to be moved to another CPU";
         case BlockReason::KernelHelper: return "for a program that the kernel had started";
@@ -248,8 +262,10 @@ WaitKind wait_kind_of(const Recording& recording, StackId stack) {
         // Code of the language that such a function has called waits for something else.
         if (role_of(recording, frame) == FrameRole::Interpreter) of_runtime = kind;
         const std::string_view function = plain_function(recording.name(frame.label));
-        if (const Entry* caller = find(function, futex_callers); caller != nullptr) found = caller->kind;
-        if (const Entry* caller = find(function, runtime_functions); caller != nullptr) of_runtime = caller->kind;
+        if (const Entry* caller = find(function, futex_callers); caller != nullptr)
+            found = caller->kind;
+        if (const Entry* caller = find(function, runtime_functions); caller != nullptr)
+            of_runtime = caller->kind;
     }
     if (of_runtime != kind) return of_runtime;
     return found == kind && is_lock_with_owner(recording, stack) ? WaitKind::Lock : found;
@@ -275,7 +291,8 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::KernelLock: return "for a lock in the kernel";
         case WaitKind::MemoryMap: return "for the process's memory map (mmap_lock)";
         case WaitKind::FrozenFiles: return "to write to a frozen file system";
-        case WaitKind::FrozenMapping: return "in a page fault, to write to a mapped file of a frozen file system";
+        case WaitKind::FrozenMapping:
+            return "in a page fault, to write to a mapped file of a frozen file system";
         case WaitKind::FileLock: return "for a file lock";
         case WaitKind::DatabaseLock: return "for a lock of the database";
         case WaitKind::RowLock: return "for a row lock of the database";
@@ -301,8 +318,9 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
 }
 
 bool is_held(WaitKind kind) {
-    return kind == WaitKind::Lock || kind == WaitKind::FileLock || kind == WaitKind::InterpreterLock ||
-           kind == WaitKind::DatabaseLock || kind == WaitKind::RowLock || kind == WaitKind::MemoryMap;
+    return kind == WaitKind::Lock || kind == WaitKind::FileLock ||
+           kind == WaitKind::InterpreterLock || kind == WaitKind::DatabaseLock ||
+           kind == WaitKind::RowLock || kind == WaitKind::MemoryMap;
 }
 
 std::string_view words_of_waker(WaitKind kind) {

@@ -12,8 +12,9 @@ namespace lagtrap::analysis {
 enum class WaitKind : std::uint8_t {
     Lock,           // mutex or other lock that a thread holds
     ReadWriteLock,  // that several threads may hold
-    PythonLock,     // of the threading module, also in conditions and queues: whoever releases it need not hold it
-    Signal,         // condition variable, barrier: until another thread signals it
+    // of the threading module, also in conditions and queues: whoever releases it need not hold it
+    PythonLock,
+    Signal,  // condition variable, barrier: until another thread signals it
     Semaphore,
     ThreadEnd,        // pthread_join
     Futex,            // a futex about which nothing more is known
@@ -44,9 +45,10 @@ enum class WaitKind : std::uint8_t {
     Other,
 };
 
-// Kind of a wait whose reason is `reason`, from the program's functions on its stack, outermost first.
-// Unlike wait_kind_of() of a recording, never InterpreterLock.
-[[nodiscard]] WaitKind wait_kind_of(std::string_view reason, std::span<const std::string_view> functions);
+// Kind of a wait whose reason is `reason`, from the program's functions on its stack, outermost
+// first. Unlike wait_kind_of() of a recording, never InterpreterLock.
+[[nodiscard]] WaitKind wait_kind_of(std::string_view reason,
+                                    std::span<const std::string_view> functions);
 
 // "for a lock", "for events", "on a pipe", ..., to follow "waited". For Other, "in" and the reason;
 // empty for Sleep.

@@ -13,7 +13,8 @@ namespace {
 
 std::string lengths(const WakerReport& waker) {
     const std::string shortest = format_duration_ns(waker.shortest_ns);
-    const std::string longest = (waker.longest_is_cut ? "at least " : "") + format_duration_ns(waker.longest_ns);
+    const std::string longest =
+        (waker.longest_is_cut ? "at least " : "") + format_duration_ns(waker.longest_ns);
     return waker.count == 1 || shortest == longest ? longest : shortest + " to " + longest;
 }
 
@@ -23,7 +24,8 @@ std::string subject(const WakerReport& waker) {
         case WakeCause::Timer: return "a timer";
         case WakeCause::Packet:
             if (device == "lo") return "a packet of this machine (lo)";
-            return device.empty() ? "a packet from the network" : "a packet from the network (" + device + ")";
+            return device.empty() ? "a packet from the network"
+                                  : "a packet from the network (" + device + ")";
         case WakeCause::Disk: return device.empty() ? "a disk" : "the disk " + device;
         case WakeCause::Device: return device.empty() ? "a device" : "the device " + device;
         case WakeCause::Interrupt: return "an interrupt";
@@ -35,8 +37,9 @@ std::string subject(const WakerReport& waker) {
 }  // namespace
 
 std::string_view name_of(WakeCause cause) {
-    constexpr std::array<std::string_view, 11> names{"unknown", "thread",    "timeout",     "timer",  "packet", "disk",
-                                                     "device",  "interrupt", "delayed-ack", "signal", "killed"};
+    constexpr std::array<std::string_view, 11> names{
+        "unknown", "thread",    "timeout",     "timer",  "packet", "disk",
+        "device",  "interrupt", "delayed-ack", "signal", "killed"};
     const auto place = static_cast<std::size_t>(cause);
     return place < names.size() ? names[place] : names[0];
 }

@@ -19,19 +19,24 @@ struct OneFile {
     [[nodiscard]] std::uint64_t in_window() const { return bytes - std::min(bytes, before_bytes); }
 };
 
-std::map<std::uint64_t, OneFile> files_by(const Recording& recording, Window window, std::string_view disk) {
+std::map<std::uint64_t, OneFile> files_by(const Recording& recording, Window window,
+                                          std::string_view disk) {
     std::map<std::uint64_t, OneFile> files;
     // Disks composed of others (device mapper, RAID) have no requests of their own.
-    const bool has_requests = std::any_of(recording.written_files.begin(), recording.written_files.end(),
-                                          [&](const WrittenFile& one) { return recording.name(one.disk) == disk; });
+    const bool has_requests =
+        std::any_of(recording.written_files.begin(), recording.written_files.end(),
+                    [&](const WrittenFile& one) { return recording.name(one.disk) == disk; });
     if (!has_requests) disk = {};
     for (const WrittenFile& written : recording.written_files) {
-        if (written.at_ns >= window.end_ns || (!disk.empty() && recording.name(written.disk) != disk)) continue;
+        if (written.at_ns >= window.end_ns ||
+            (!disk.empty() && recording.name(written.disk) != disk))
+            continue;
         OneFile& file = files[written.file];
         file.path = written.path;
         file.disk = written.disk;
         file.bytes = std::max(file.bytes, written.bytes);
-        if (written.at_ns <= window.begin_ns) file.before_bytes = std::max(file.before_bytes, written.bytes);
+        if (written.at_ns <= window.begin_ns)
+            file.before_bytes = std::max(file.before_bytes, written.bytes);
     }
     return files;
 }
@@ -40,7 +45,8 @@ void find_open_writer(const Recording& recording, std::uint64_t file, WrittenDat
     for (const FileWriter& writer : recording.file_writers) {
         if (writer.file == 0 || writer.file != file) continue;
         const std::string& name = recording.process_name(writer.pid);
-        if (data.writer_pid != 0 && writer.pid != data.writer_pid && name == data.writer) ++data.writers;
+        if (data.writer_pid != 0 && writer.pid != data.writer_pid && name == data.writer)
+            ++data.writers;
         if (data.writer_pid != 0) continue;
         data.writer_pid = writer.pid;
         data.writer = name;
@@ -50,8 +56,10 @@ void find_open_writer(const Recording& recording, std::uint64_t file, WrittenDat
 // An ended process that may have written most of the file shortly before.
 void find_ended_writer(const Recording& recording, Window window, WrittenData& data) {
     for (const FileWriter& writer : recording.file_writers) {
-        const bool late = writer.ended_ns > window.end_ns || writer.ended_ns + written_late_ns < window.begin_ns;
-        if (writer.file != 0 || late || writer.bytes * 2 < data.path_bytes || writer.bytes <= data.writer_bytes)
+        const bool late =
+            writer.ended_ns > window.end_ns || writer.ended_ns + written_late_ns < window.begin_ns;
+        if (writer.file != 0 || late || writer.bytes * 2 < data.path_bytes ||
+            writer.bytes <= data.writer_bytes)
             continue;
         data.writer_pid = writer.pid;
         data.writer = recording.name(writer.name);

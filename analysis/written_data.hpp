@@ -16,7 +16,8 @@ struct WrittenData {
     std::string disk;
     std::string path;  // of the file with most bytes, within its file system; empty if unknown
     std::uint64_t path_bytes = 0;
-    std::uint32_t writer_pid = 0;    // has that file open for writing, or wrote that much and has ended; 0 if unknown
+    // has that file open for writing, or wrote that much and has ended; 0 if unknown
+    std::uint32_t writer_pid = 0;
     std::string writer;              // name of that process
     std::uint64_t writer_bytes = 0;  // if it has ended: all that it wrote
     std::uint32_t writers = 0;       // other processes with that name that have the file open
@@ -24,6 +25,7 @@ struct WrittenData {
 };
 
 // `disk` is the disk that was waited for; if empty, all disks count.
-[[nodiscard]] WrittenData written_in(const Recording& recording, Window window, std::string_view disk);
+[[nodiscard]] WrittenData written_in(const Recording& recording, Window window,
+                                     std::string_view disk);
 
 }  // namespace lagtrap::analysis

@@ -30,8 +30,12 @@ void take_written(protozero::data_view message, std::uint64_t at_ns, RawTrace& t
         switch (reader.tag_and_type()) {
             case field::file: written.file = reader.get_uint64(); break;
             case field::bytes: written.bytes = reader.get_uint64(); break;
-            case field::path: written.path = interned(trace, reader.get_view(), max_path_bytes); break;
-            case field::name: written.disk = interned(trace, reader.get_view(), max_name_bytes); break;
+            case field::path:
+                written.path = interned(trace, reader.get_view(), max_path_bytes);
+                break;
+            case field::name:
+                written.disk = interned(trace, reader.get_view(), max_name_bytes);
+                break;
             case field::pid: pid = reader.get_uint32(); break;
             case field::ended: ended_ns = reader.get_uint64(); break;
             default: reader.skip();
@@ -54,7 +58,9 @@ void take_group_memory(protozero::data_view message, RawTrace& trace) {
     while (reader.next()) {
         switch (reader.tag_and_type()) {
             case field::pid: memory.pid = reader.get_uint32(); break;
-            case field::path: memory.path = interned(trace, reader.get_view(), max_path_bytes); break;
+            case field::path:
+                memory.path = interned(trace, reader.get_view(), max_path_bytes);
+                break;
             case field::limit_bytes: memory.limit_bytes = reader.get_uint64(); break;
             case field::used_bytes: memory.used_bytes = reader.get_uint64(); break;
             case field::file_bytes: memory.file_bytes = reader.get_uint64(); break;

@@ -62,9 +62,10 @@ bool rate(const std::string& what, Simulation simulation, std::uint64_t seeds) {
                         titles_of(report).c_str());
         }
     }
-    std::printf("%-44s %s in %llu of %llu, %.0f %% of the extra time unexplained, %.0f ms each\n", what.c_str(),
-                planted ? "planted first" : "silent", static_cast<unsigned long long>(right),
-                static_cast<unsigned long long>(seeds), 100 * share / static_cast<double>(seeds),
+    std::printf("%-44s %s in %llu of %llu, %.0f %% of the extra time unexplained, %.0f ms each\n",
+                what.c_str(), planted ? "planted first" : "silent",
+                static_cast<unsigned long long>(right), static_cast<unsigned long long>(seeds),
+                100 * share / static_cast<double>(seeds),
                 1000 * seconds / static_cast<double>(seeds));
     std::fflush(stdout);
     return static_cast<double>(right) >= 0.99 * static_cast<double>(seeds);
@@ -97,7 +98,8 @@ void measure(std::uint32_t runs_of_host) {
     begin = now();
     const CauseReport report = finder.find();
     std::printf(
-        "%zu profiles of 1000 hosts, %.0f bytes each: read %.2f s, added %.2f s, causes %.2f s (%zu); %zu MiB kept\n",
+        "%zu profiles of 1000 hosts, %.0f bytes each: read %.2f s, added %.2f s, causes %.2f s "
+        "(%zu); %zu MiB kept\n",
         runs.size(), static_cast<double>(bytes) / static_cast<double>(runs.size()), reading, adding,
         seconds_since(begin), report.causes.size(), kept >> 20);
 }
@@ -120,12 +122,14 @@ int main(int argc, char** argv) {
         simulation.plant = plant;
         right &= rate(name, simulation, seeds);
         simulation.affected = 0.15;
-        if (plant != Plant::Mixed) right &= rate(name + ", in 15 % of delayed runs", simulation, seeds);
+        if (plant != Plant::Mixed)
+            right &= rate(name + ", in 15 % of delayed runs", simulation, seeds);
         simulation.affected = 1;
         right &= rate(name + ", in all delayed runs", simulation, seeds);
         simulation.affected = 0.5;
         simulation.loud_host_runs = 5000;
-        if (plant != Plant::Mixed) right &= rate(name + ", one host sends most, for itself", simulation, seeds);
+        if (plant != Plant::Mixed)
+            right &= rate(name + ", one host sends most, for itself", simulation, seeds);
         simulation.loud_host_runs = 0;
         simulation.hosts = 20;
         simulation.delayed_of_host = simulation.normal_of_host = 5;
@@ -137,10 +141,11 @@ int main(int argc, char** argv) {
         simulation.affected = 1;
         right &= rate(name + ", one host", simulation, seeds);
     }
-    for (const auto& [name, plant] : {std::pair<std::string, Plant>("no difference", Plant::Nothing),
-                                      {"more of everything", Plant::Scale},
-                                      {"scattered", Plant::Scattered},
-                                      {"the slowest of runs alike", Plant::Slowest}}) {
+    for (const auto& [name, plant] :
+         {std::pair<std::string, Plant>("no difference", Plant::Nothing),
+          {"more of everything", Plant::Scale},
+          {"scattered", Plant::Scattered},
+          {"the slowest of runs alike", Plant::Slowest}}) {
         Simulation simulation;
         simulation.plant = plant;
         right &= rate(name, simulation, seeds);

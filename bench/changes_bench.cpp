@@ -1,7 +1,7 @@
 // How often a regression on a part of the hosts is found, dated and explained correctly:
 // `changes_bench [SEEDS [AGE_DAYS]]` (default 100, and all ages). Exits with 1 if one on ten of 21
-// hosts is not in 95 of 100 seeds, or if there is a verdict without a regression in more than one of
-// 100. A regression on six hosts is rated, too; it drowns more often.
+// hosts is not in 95 of 100 seeds, or if there is a verdict without a regression in more than one
+// of 100. A regression on six hosts is rated, too; it drowns more often.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -28,8 +28,9 @@ void ask(const ChangeSimulation& simulation, Rates* rates, bool verbose) {
         rates[i].right += mistakes.empty() ? 1 : 0;
         if (!mistakes.empty() && verbose)
             std::printf("  seed %llu, %.0f days old, %.1f days of history, last %llu days: %s\n",
-                        static_cast<unsigned long long>(simulation.seed), simulation.age_days, simulation.history_days,
-                        static_cast<unsigned long long>(spans_days[i]), mistakes.c_str());
+                        static_cast<unsigned long long>(simulation.seed), simulation.age_days,
+                        simulation.history_days, static_cast<unsigned long long>(spans_days[i]),
+                        mistakes.c_str());
     }
 }
 
@@ -37,7 +38,8 @@ bool report(const std::string& what, const Rates* rates, double wanted) {
     bool good = true;
     for (int i = 0; i < 3; ++i) {
         std::printf("%s, last %llu days: right in %llu of %llu\n", what.c_str(),
-                    static_cast<unsigned long long>(spans_days[i]), static_cast<unsigned long long>(rates[i].right),
+                    static_cast<unsigned long long>(spans_days[i]),
+                    static_cast<unsigned long long>(rates[i].right),
                     static_cast<unsigned long long>(rates[i].asked));
         good &= static_cast<double>(rates[i].right) >= wanted * static_cast<double>(rates[i].asked);
     }
@@ -63,8 +65,8 @@ int main(int argc, char** argv) {
                 simulation.hosts = hosts;
                 ask(simulation, rates, true);
             }
-            good &= report("new cause on " + hosts + "*, " + std::to_string(age_days) + " days old", rates,
-                           hosts == "fra-" ? 0.95 : 0);
+            good &= report("new cause on " + hosts + "*, " + std::to_string(age_days) + " days old",
+                           rates, hosts == "fra-" ? 0.95 : 0);
         }
     }
     Rates rates[3];

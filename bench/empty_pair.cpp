@@ -18,8 +18,8 @@
 namespace {
 
 // Offsets of the probes by name, and of their semaphores.
-bool find_markers(const char* binary, const std::vector<std::string>& names, std::vector<unsigned long>& places,
-                  std::vector<unsigned long>& semaphores) {
+bool find_markers(const char* binary, const std::vector<std::string>& names,
+                  std::vector<unsigned long>& places, std::vector<unsigned long>& semaphores) {
     const auto file = lagtrap::binaries::ProgramFile::open(binary);
     const auto probes = file ? file->usdt_probes() : file.error();
     if (!probes) {
@@ -29,12 +29,14 @@ bool find_markers(const char* binary, const std::vector<std::string>& names, std
     for (const auto& probe : *probes) {
         if (std::find(names.begin(), names.end(), probe.name) == names.end()) continue;
         places.push_back(file->file_offset_of(probe.address).value_or(0));
-        semaphores.push_back(probe.semaphore == 0 ? 0 : file->file_offset_of(probe.semaphore).value_or(0));
+        semaphores.push_back(
+            probe.semaphore == 0 ? 0 : file->file_offset_of(probe.semaphore).value_or(0));
     }
     return true;
 }
 
-bpf_link* link_function(const bpf_program* program, const char* binary, const char* function, bool at_return) {
+bpf_link* link_function(const bpf_program* program, const char* binary, const char* function,
+                        bool at_return) {
     LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .retprobe = at_return);
     return bpf_program__attach_uprobe_multi(program, -1, binary, function, &options);
 }
@@ -44,7 +46,8 @@ bpf_link* link_function(const bpf_program* program, const char* binary, const ch
 int main(int argc, char** argv) {
     const std::string kind = argc > 2 ? argv[2] : "";
     if (argc != (kind == "call" ? 4 : 5)) {
-        std::fputs("usage: empty_pair BINARY nothing|clock BEGIN END, or BINARY call FUNCTION\n", stderr);
+        std::fputs("usage: empty_pair BINARY nothing|clock BEGIN END, or BINARY call FUNCTION\n",
+                   stderr);
         return 2;
     }
     std::vector<unsigned long> places, semaphores;
@@ -59,11 +62,11 @@ int main(int argc, char** argv) {
             attached = attached && link != nullptr;
         }
     } else if (attached) {
-        LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = places.data(), .ref_ctr_offsets = semaphores.data(),
-                    .cnt = places.size());
+        LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = places.data(),
+                    .ref_ctr_offsets = semaphores.data(), .cnt = places.size());
         links[0] = bpf_program__attach_uprobe_multi(
-            kind == "nothing" ? programs->progs.do_nothing : programs->progs.read_clock_and_thread, -1, argv[1],
-            nullptr, &options);
+            kind == "nothing" ? programs->progs.do_nothing : programs->progs.read_clock_and_thread,
+            -1, argv[1], nullptr, &options);
         attached = links[0] != nullptr;
     }
     if (!attached) {

@@ -26,7 +26,9 @@ constexpr unsigned hosts = 1000, events = 10, builds = 5, users = 50;
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 template <typename T>
 T must(Result<T> result) {
@@ -43,8 +45,8 @@ trace::RunBatch make_batch(std::uint64_t number, std::uint64_t begin_ns, std::ui
     trace::RunBatch batch;
     batch.host = "host" + std::to_string(number % hosts);
     for (std::uint64_t i = 0; i < 8; ++i)
-        batch.stacks.push_back(
-            {{"libdemo.so", "ab12", 64 * i, "load_data", "load.c", 7}, {"demo", "cd34", 8, "main", "", 0}});
+        batch.stacks.push_back({{"libdemo.so", "ab12", 64 * i, "load_data", "load.c", 7},
+                                {"demo", "cd34", 8, "main", "", 0}});
     batch.runs.resize(runs_a_batch);
     for (std::size_t i = 0; i < runs_a_batch; ++i) {
         trace::RecordedRun& run = batch.runs[i];
@@ -62,14 +64,16 @@ trace::RunBatch make_batch(std::uint64_t number, std::uint64_t begin_ns, std::ui
         run.start = random() % 10 == 0 ? trace::StartKind::Cold : trace::StartKind::Warm;
         run.begin_stack = 1 + static_cast<std::uint32_t>(random() % 8);
         for (std::uint64_t stage = 0; stage < 4; ++stage)
-            run.stages.push_back({"stage " + std::to_string(stage), run.duration_ns * (stage + 1) / 5, run.pid,
+            run.stages.push_back({"stage " + std::to_string(stage),
+                                  run.duration_ns * (stage + 1) / 5, run.pid,
                                   1 + static_cast<std::uint32_t>(random() % 8)});
     }
     return batch;
 }
 
 void add(Store& store, std::uint64_t number, const trace::RunBatch& batch) {
-    const Receipt receipt{sha256_of("batch " + std::to_string(number)), 500'000, first_ns + days * day_ns, "bench"};
+    const Receipt receipt{sha256_of("batch " + std::to_string(number)), 500'000,
+                          first_ns + days * day_ns, "bench"};
     must(store.batches().add_batch(receipt, batch));
 }
 
@@ -77,19 +81,22 @@ int write(const std::string& where, std::uint64_t runs, unsigned threads) {
     const auto store = must(open_store(where));
     const std::uint64_t batches = std::max<std::uint64_t>(runs / runs_a_batch, threads);
     std::vector<trace::RunBatch> made;
-    for (std::uint64_t i = 0; i < batches; ++i) made.push_back(make_batch(i, first_ns + i * 60'000 * ms, 60'000 * ms));
+    for (std::uint64_t i = 0; i < batches; ++i)
+        made.push_back(make_batch(i, first_ns + i * 60'000 * ms, 60'000 * ms));
     if (const auto ready = store->upkeep().maintain(first_ns); !ready) return 1;
     std::atomic<std::uint64_t> next{0};
     const auto begin = Clock::now();
     std::vector<std::thread> writers;
     for (unsigned i = 0; i < threads; ++i)
         writers.emplace_back([&] {
-            for (std::uint64_t number = next++; number < batches; number = next++) add(*store, number, made[number]);
+            for (std::uint64_t number = next++; number < batches; number = next++)
+                add(*store, number, made[number]);
         });
     for (std::thread& writer : writers) writer.join();
     const double seconds = seconds_since(begin);
     const double stored = static_cast<double>(batches * runs_a_batch);
-    std::printf("{\"runs\": %.0f, \"seconds\": %.3f, \"runs_per_second\": %.0f}\n", stored, seconds, stored / seconds);
+    std::printf("{\"runs\": %.0f, \"seconds\": %.3f, \"runs_per_second\": %.0f}\n", stored, seconds,
+                stored / seconds);
     return 0;
 }
 
@@ -128,22 +135,28 @@ int page(const std::string& where, std::uint64_t runs) {
     const auto newest = must(store->everything().runs().list(filter, RunOrder::Newest, 1000, {}));
     const double first_answer_ms = seconds_since(first) * 1000;
     if (summary.counts.records == 0 || newest.runs.size() != 1000) return 1;
-    std::printf("{\"runs\": %llu, \"first_answer_ms\": %.1f,", static_cast<unsigned long long>(runs), first_answer_ms);
+    std::printf("{\"runs\": %llu, \"first_answer_ms\": %.1f,",
+                static_cast<unsigned long long>(runs), first_answer_ms);
     const auto measure = [&](const char* name, auto ask, bool last = false) {
         std::fprintf(stderr, "%s:\n", name);
         std::printf(" \"%s_ms\": %.1f%s", name, milliseconds(ask), last ? "}\n" : ",");
     };
     measure("summary", [&] { must(store->everything().summaries().summary(filter)); });
-    measure("newest", [&] { must(store->everything().runs().list(filter, RunOrder::Newest, 1000, {})); });
-    measure("slowest", [&] { must(store->everything().runs().list(filter, RunOrder::Slowest, 1000, {})); });
+    measure("newest",
+            [&] { must(store->everything().runs().list(filter, RunOrder::Newest, 1000, {})); });
+    measure("slowest",
+            [&] { must(store->everything().runs().list(filter, RunOrder::Slowest, 1000, {})); });
     measure("range_summary", [&] { must(store->everything().summaries().summary(range)); });
-    measure("range_slowest", [&] { must(store->everything().runs().list(range, RunOrder::Slowest, 1000, {})); });
+    measure("range_slowest",
+            [&] { must(store->everything().runs().list(range, RunOrder::Slowest, 1000, {})); });
     measure("host_summary", [&] { must(store->everything().summaries().summary(host)); });
-    measure("host_newest", [&] { must(store->everything().runs().list(host, RunOrder::Newest, 1000, {})); });
+    measure("host_newest",
+            [&] { must(store->everything().runs().list(host, RunOrder::Newest, 1000, {})); });
     measure("events", [&] { must(store->everything().events().list({}, "", 1000, {})); });
     measure("choices", [&] { must(store->everything().choices().of_event("event 3")); });
     measure(
-        "stage_stacks", [&] { must(store->everything().runs().stage_stacks(filter, "stage 2", 20'000)); }, true);
+        "stage_stacks",
+        [&] { must(store->everything().runs().stage_stacks(filter, "stage 2", 20'000)); }, true);
     return 0;
 }
 
@@ -155,7 +168,9 @@ int main(int argc, char** argv) {
     if (what == "write" && argc == 5)
         return lagtrap::server::write(argv[2], std::strtoull(argv[3], nullptr, 10),
                                       static_cast<unsigned>(std::strtoul(argv[4], nullptr, 10)));
-    if (what == "page" && argc == 4) return lagtrap::server::page(argv[2], std::strtoull(argv[3], nullptr, 10));
-    std::fprintf(stderr, "usage: store_bench write STORE RUNS THREADS | store_bench page STORE RUNS\n");
+    if (what == "page" && argc == 4)
+        return lagtrap::server::page(argv[2], std::strtoull(argv[3], nullptr, 10));
+    std::fprintf(stderr,
+                 "usage: store_bench write STORE RUNS THREADS | store_bench page STORE RUNS\n");
     return 2;
 }

@@ -25,8 +25,9 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define ENOUGH_TRIES 4
 
-const volatile __u64 min_ns = 0;      /* shorter trees are not reported */
-const volatile __u32 goid_offset = 0; /* for a Go program: offset of a goroutine's number in its structure */
+const volatile __u64 min_ns = 0; /* shorter trees are not reported */
+const volatile __u32 goid_offset =
+    0; /* for a Go program: offset of a goroutine's number in its structure */
 
 /* Number of open trees; user space decrements it for trees that it ends itself. At 0, a hit of a
  * function that is not a target skips looking up its thread. A thread always counts its own
@@ -153,7 +154,8 @@ static __always_inline void change_state(struct thread* thread, __u32 state, __u
 static __always_inline void come_to_cpu_late(struct thread* thread, __u64 ran_ns) {
     __u64 now_ns = bpf_ktime_get_ns();
     __u64 length_ns = now_ns - thread->since_ns, on_cpu_ns = ran_ns - thread->ran_ns;
-    change_state(thread, LAGTRAP_THREAD_ON_CPU, now_ns - (on_cpu_ns < length_ns ? on_cpu_ns : length_ns));
+    change_state(thread, LAGTRAP_THREAD_ON_CPU,
+                 now_ns - (on_cpu_ns < length_ns ? on_cpu_ns : length_ns));
 }
 
 static __always_inline struct thread* timed_thread(struct task_struct* task) {
@@ -163,13 +165,15 @@ static __always_inline struct thread* timed_thread(struct task_struct* task) {
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(count_switch, bool preempt, struct task_struct* prev, struct task_struct* next, unsigned int prev_state) {
+int BPF_PROG(count_switch, bool preempt, struct task_struct* prev, struct task_struct* next,
+             unsigned int prev_state) {
     struct thread* before = timed_thread(prev);
     if (before) {
         __u64 ran_ns = prev->se.sum_exec_runtime;
         if (before->state != LAGTRAP_THREAD_ON_CPU) come_to_cpu_late(before, ran_ns);
         before->ran_ns = ran_ns;
-        change_state(before, preempt || prev_state == 0 ? LAGTRAP_THREAD_RUNNABLE : LAGTRAP_THREAD_BLOCKED,
+        change_state(before,
+                     preempt || prev_state == 0 ? LAGTRAP_THREAD_RUNNABLE : LAGTRAP_THREAD_BLOCKED,
                      bpf_ktime_get_ns());
     }
     struct thread* after = timed_thread(next);
@@ -188,7 +192,8 @@ int BPF_PROG(count_waking, struct task_struct* wakee) {
 static __always_inline bool claim(__u32 number) {
     struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
     return tree && tree->state == LAGTRAP_TREE_FREE &&
-           __sync_val_compare_and_swap(&tree->state, LAGTRAP_TREE_FREE, LAGTRAP_TREE_OPEN) == LAGTRAP_TREE_FREE;
+           __sync_val_compare_and_swap(&tree->state, LAGTRAP_TREE_FREE, LAGTRAP_TREE_OPEN) ==
+               LAGTRAP_TREE_FREE;
 }
 
 /* Claims a tree for a call that begins now; LAGTRAP_CALL_TREES if none is free. */
@@ -219,11 +224,13 @@ static __always_inline void begin_tree(struct thread* thread, __u32 tid) {
     thread->on_cpu_ns = thread->runnable_ns = 0;
     thread->since_ns = bpf_ktime_get_ns();
     __sync_fetch_and_add(&open_trees, 1);
-    *(volatile __u32*)&thread->tree_and_1 = number + 1; /* from now on, the scheduler's programs count */
+    *(volatile __u32*)&thread->tree_and_1 =
+        number + 1; /* from now on, the scheduler's programs count */
 }
 
 /* Passes the tree to user space, or frees it. */
-static __noinline void end_tree(struct thread* thread, struct lagtrap_call_tree* tree, __u64 now_ns) {
+static __noinline void end_tree(struct thread* thread, struct lagtrap_call_tree* tree,
+                                __u64 now_ns) {
     if (!thread || !tree) return;
     __u32 number = thread->tree_and_1 - 1;
     struct lagtrap_call_node* root = number < LAGTRAP_CALL_TREES ? node_of(number, 0) : NULL;
@@ -268,9 +275,11 @@ struct caller_walk {
 
 /* Finds the open call that ends here. */
 static long find_ended(__u32 index, struct walk* walk) {
-    struct lagtrap_call_node* node = walk->tree < LAGTRAP_CALL_TREES ? node_of(walk->tree, walk->number) : NULL;
+    struct lagtrap_call_node* node =
+        walk->tree < LAGTRAP_CALL_TREES ? node_of(walk->tree, walk->number) : NULL;
     if (!node) return 1;
-    walk->found = node->stack_pointer == walk->stack_pointer && (walk->shared || node->function == walk->function);
+    walk->found = node->stack_pointer == walk->stack_pointer &&
+                  (walk->shared || node->function == walk->function);
     if (walk->found) return 1;
     walk->number = node->parent;
     return 0;
@@ -282,7 +291,8 @@ static long find_ended(__u32 index, struct walk* walk) {
  * begins may be seen twice. If no call is on the same stack, the caller is the innermost call.
  * `found`: the call is already known. */
 static long find_caller(__u32 index, struct caller_walk* walk) {
-    struct lagtrap_call_node* node = walk->tree < LAGTRAP_CALL_TREES ? node_of(walk->tree, walk->number) : NULL;
+    struct lagtrap_call_node* node =
+        walk->tree < LAGTRAP_CALL_TREES ? node_of(walk->tree, walk->number) : NULL;
     if (!node) return 1;
     if (is_in(&walk->stack, node->stack_pointer)) {
         if (node->stack_pointer > walk->stack_pointer) {
@@ -301,8 +311,9 @@ static long find_caller(__u32 index, struct caller_walk* walk) {
     return 0;
 }
 
-static __always_inline void add_node(struct thread* thread, __u32 number, struct lagtrap_call_tree* tree,
-                                     __u32 function, __u64 stack_pointer, __u64 cost_ns) {
+static __always_inline void add_node(struct thread* thread, __u32 number,
+                                     struct lagtrap_call_tree* tree, __u32 function,
+                                     __u64 stack_pointer, __u64 cost_ns) {
     __u32 own = tree->nodes;
     struct lagtrap_call_node* node = node_of(number, own);
     if (!node) {
@@ -329,11 +340,14 @@ static __always_inline void add_node(struct thread* thread, __u32 number, struct
     node->begin_ns = now_ns;
 }
 
-static __always_inline bool is_of_no_tree(bool is_target) { return !is_target && !*(volatile __u32*)&open_trees; }
+static __always_inline bool is_of_no_tree(bool is_target) {
+    return !is_target && !*(volatile __u32*)&open_trees;
+}
 
 /* Begins a call of a target, or below others of its tree. */
-static __always_inline void begin_call(struct thread* thread, __u32 tid, __u32 function, bool is_target,
-                                       __u64 stack_pointer, bool of_goroutine, __u64 cost_ns) {
+static __always_inline void begin_call(struct thread* thread, __u32 tid, __u32 function,
+                                       bool is_target, __u64 stack_pointer, bool of_goroutine,
+                                       __u64 cost_ns) {
     if (!thread->tree_and_1) {
         if (!is_target) return;
         begin_tree(thread, tid);
@@ -344,13 +358,14 @@ static __always_inline void begin_call(struct thread* thread, __u32 tid, __u32 f
     struct lagtrap_call_node* innermost = node_of(number, tree->innermost);
     if (innermost && !is_near_below(stack_pointer, innermost->stack_pointer)) {
         struct lagtrap_call_totals* all = all_totals();
-        struct caller_walk walk = {.stack_pointer = stack_pointer,
-                                   .stack = {.begin = 0, .end = ~0ULL},
-                                   .tree = number,
-                                   .number = tree->innermost,
-                                   .caller = tree->innermost,
-                                   .function = function,
-                                   .relinking = all && bpf_ktime_get_ns() < all->relinking_until_ns};
+        struct caller_walk walk = {
+            .stack_pointer = stack_pointer,
+            .stack = {.begin = 0, .end = ~0ULL},
+            .tree = number,
+            .number = tree->innermost,
+            .caller = tree->innermost,
+            .function = function,
+            .relinking = all && bpf_ktime_get_ns() < all->relinking_until_ns};
         if (!of_goroutine) stack_range_of(stack_pointer, &walk.stack);
         bpf_loop(LAGTRAP_CALL_NODES, find_caller, &walk, 0);
         if (walk.found) return;
@@ -378,8 +393,10 @@ int on_call(struct pt_regs* ctx) {
     count->hits++;
     bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
     if (count->taken_out || is_of_no_tree(is_target)) return 0;
-    struct thread* thread = bpf_task_storage_get(&threads, task, NULL, is_target ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-    if (thread) begin_call(thread, task->pid, function, is_target, PT_REGS_SP(ctx), false, count->cost_ns);
+    struct thread* thread =
+        bpf_task_storage_get(&threads, task, NULL, is_target ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+    if (thread)
+        begin_call(thread, task->pid, function, is_target, PT_REGS_SP(ctx), false, count->cost_ns);
     return 0;
 }
 
@@ -388,7 +405,8 @@ static __always_inline bool find_numbered(struct pt_regs* ctx, struct goroutine*
     return find_goroutine(ctx, goid_offset, found) && !(found->key & LAGTRAP_KEY_NO_GOROUTINE);
 }
 
-static __always_inline void note_goroutine(struct thread* thread, const struct goroutine* goroutine) {
+static __always_inline void note_goroutine(struct thread* thread,
+                                           const struct goroutine* goroutine) {
     __u32 number = thread->tree_and_1 - 1;
     struct lagtrap_call_tree* tree = bpf_map_lookup_elem(&trees, &number);
     if (!tree) return;
@@ -428,7 +446,8 @@ int on_go_call(struct pt_regs* ctx) {
     return 0;
 }
 
-static __always_inline void end_call(struct thread* thread, __u32 function, __u64 stack_pointer, bool shared) {
+static __always_inline void end_call(struct thread* thread, __u32 function, __u64 stack_pointer,
+                                     bool shared) {
     __u64 now_ns = 0;
     struct sums sums = {};
     thread_sums(thread, &now_ns, &sums);
@@ -504,7 +523,8 @@ static __always_inline void note_target(__u64 target, __u32 function) {
     bpf_map_update_elem(&seen_targets, &target, &first, BPF_NOEXIST);
 }
 
-static __always_inline void look_at_call(struct pt_regs* ctx, struct thread* thread, __u64 cost_ns) {
+static __always_inline void look_at_call(struct pt_regs* ctx, struct thread* thread,
+                                         __u64 cost_ns) {
     __u32 site_id = bpf_get_attach_cookie(ctx);
     struct lagtrap_indirect_site* site = bpf_map_lookup_elem(&indirect_sites, &site_id);
     if (!site) return;
@@ -515,7 +535,8 @@ static __always_inline void look_at_call(struct pt_regs* ctx, struct thread* thr
     if (innermost) innermost->left_out_cost_ns += cost_ns;
 }
 
-SEC("uprobe") /* calls through pointers, watched for a while; their targets are watched from then on */
+SEC("uprobe") /* calls through pointers, watched for a while; their targets are watched from then on
+               */
 int on_indirect_call(struct pt_regs* ctx) {
     struct task_struct* task = bpf_get_current_task_btf();
     if (!is_target(task)) return 0;

@@ -25,10 +25,12 @@
 #define LAGTRAP_COOKIE_CALL_TARGET (1ULL << 32) /* of an entry: calls of it begin a tree */
 
 enum lagtrap_call_end {
-    LAGTRAP_CALL_OPEN = 0,     /* ended with its caller, not at an exit of its own: exception, longjmp, stack switch */
+    LAGTRAP_CALL_OPEN =
+        0, /* ended with its caller, not at an exit of its own: exception, longjmp, stack switch */
     LAGTRAP_CALL_RETURNED = 1, /* at an exit instruction or a return probe */
     LAGTRAP_CALL_TAIL = 2,     /* another function began in its place */
-    LAGTRAP_CALL_THREAD_END = 3, /* outermost call only: its thread ended or called exec, or its goroutine ended */
+    LAGTRAP_CALL_THREAD_END =
+        3, /* outermost call only: its thread ended or called exec, or its goroutine ended */
 };
 
 struct lagtrap_call_node {
@@ -66,7 +68,8 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_call_tree) == 56, "layout of trees")
 struct lagtrap_call_count {
     __u64 hits;      /* of its entry, in and outside trees */
     __u64 cost_ns;   /* cost of the probes of one call; set by user space */
-    __u64 taken_out; /* set by user space: its probes are being detached, exits perhaps before entries */
+    __u64 taken_out; /* set by user space: its probes are being detached, exits perhaps before
+                        entries */
 };
 
 /* Call sites whose targets are known only at run time. */

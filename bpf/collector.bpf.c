@@ -19,7 +19,8 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end" /* these are the record's frames[] */
+#pragma clang diagnostic ignored \
+    "-Wgnu-variable-sized-type-not-at-end" /* these are the record's frames[] */
 struct stack_scratch {
     struct lagtrap_stack record;
     __u64 frames[LAGTRAP_MAX_FRAMES];
@@ -100,7 +101,8 @@ static __always_inline struct lagtrap_capture_counters* my_counters(void) {
     return bpf_map_lookup_elem(&capture_counters, &zero);
 }
 
-static __always_inline void fill_header(struct lagtrap_record* header, __u16 type, __u32 size, __u64 now_ns) {
+static __always_inline void fill_header(struct lagtrap_record* header, __u16 type, __u32 size,
+                                        __u64 now_ns) {
     header->size_bytes = size;
     header->type = type;
     header->cpu = bpf_get_smp_processor_id();
@@ -109,8 +111,8 @@ static __always_inline void fill_header(struct lagtrap_record* header, __u16 typ
 
 /* Writes the stack in `stack` unless this capture already has it. Returns its id, or 0 if it is
  * empty or was lost. Global, so that the verifier checks it once rather than on every path. */
-__noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_and_end, __u32 frame_count,
-                            __u64 now_ns) {
+__noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_and_end,
+                            __u32 frame_count, __u64 now_ns) {
     if (!stack || frame_count == 0 || frame_count > LAGTRAP_MAX_FRAMES) return 0;
     __u64 id = lagtrap_stack_id((__u64)pid << 1 | (kind_and_end & 1), stack->frames, frame_count);
     __u32 capture = recording.capture;
@@ -118,7 +120,8 @@ __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_a
     if (seen_in && *seen_in == capture) return id;
 
     __u64 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
-    barrier_var(size); /* otherwise the compiler drops this check, without which 6.1 and 6.12 refuse on_thread */
+    barrier_var(size); /* otherwise the compiler drops this check, without which 6.1 and 6.12 refuse
+                          on_thread */
     if (size > __builtin_offsetof(struct stack_scratch, walk)) return 0;
     fill_header(&stack->record.header, LAGTRAP_RECORD_STACK, size, now_ns);
     stack->record.stack_id = id;
@@ -136,15 +139,18 @@ __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_a
     return id;
 }
 
-static __always_inline __u64 note_kernel_stack(void* ctx, struct stack_scratch* stack, __u64 now_ns) {
+static __always_inline __u64 note_kernel_stack(void* ctx, struct stack_scratch* stack,
+                                               __u64 now_ns) {
     long bytes = bpf_get_stack(ctx, stack->frames, sizeof(stack->frames), 0);
-    return bytes > 0 ? note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), now_ns) : 0;
+    return bytes > 0 ? note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), now_ns)
+                     : 0;
 }
 
 static __always_inline __u64 note_user_stack(struct stack_scratch* stack, __u32 pid, __u64 now_ns,
                                              bool sampled_in_kernel, enum scratch_user user) {
     walk_current_user_stack(&stack->walk, stack->frames, sampled_in_kernel);
-    __u64 id = note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1, stack->walk.frame_count, now_ns);
+    __u64 id = note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
+                          stack->walk.frame_count, now_ns);
     return complete_current_stack(&stack->walk, id, user, now_ns);
 }
 
@@ -152,8 +158,9 @@ static __always_inline __u64 note_user_stack(struct stack_scratch* stack, __u32 
 __noinline int note_wait_file(const struct wait_question* question) {
     if (!question) return 0;
     __u32 zero = 0;
-    struct path_scratch* out = question->by_iterator ? bpf_map_lookup_elem(&iterator_path_scratch, &zero)
-                                                     : bpf_map_lookup_elem(&path_scratch, &zero);
+    struct path_scratch* out = question->by_iterator
+                                   ? bpf_map_lookup_elem(&iterator_path_scratch, &zero)
+                                   : bpf_map_lookup_elem(&path_scratch, &zero);
     if (!out) return 0;
     struct lagtrap_wait_file* record = &out->record;
     __builtin_memset(record, 0, sizeof(*record));
@@ -171,7 +178,9 @@ __noinline int note_wait_file(const struct wait_question* question) {
         record->kind = LAGTRAP_FILE_PIPE;
         record->file = ((__u64)inode << 1 ^ is_reading(question->call)) * 0x9e3779b97f4a7c15ULL | 1;
     } else {
-        record->file = ((__u64)BPF_CORE_READ(file, f_path.dentry) ^ (__u64)inode << 1) * 0x9e3779b97f4a7c15ULL | 1;
+        record->file = ((__u64)BPF_CORE_READ(file, f_path.dentry) ^ (__u64)inode << 1) *
+                           0x9e3779b97f4a7c15ULL |
+                       1;
         read_disk(inode, record);
     }
     __u32 capture = recording.capture;
@@ -198,8 +207,11 @@ __noinline int note_wait_file(const struct wait_question* question) {
 /* Records the outcome of a connection attempt; `pid_tid` as from bpf_get_current_pid_tgid(), 0
  * if the thread is unknown. */
 static __always_inline int note_connecting(const struct sock* trusted, __u8 kind, __u64 pid_tid) {
-    const struct sock* sk = BPF_CORE_READ(trusted, sk_socket, sk); /* the same one, as a number: see address_of() */
-    if (!sk || BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_SYN_WAS_SENT || !has_internet_peer(sk)) return 0;
+    const struct sock* sk =
+        BPF_CORE_READ(trusted, sk_socket, sk); /* the same one, as a number: see address_of() */
+    if (!sk || BPF_CORE_READ(sk, __sk_common.skc_state) != TCP_SYN_WAS_SENT ||
+        !has_internet_peer(sk))
+        return 0;
     struct {
         struct lagtrap_wait_file record;
         struct lagtrap_peer peer;
@@ -240,24 +252,28 @@ static __always_inline void report_owner(struct lagtrap_wait_file* record) {
 /* Who closes its end has it no more when the recording ends. */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(on_socket_state, const struct sock* sk, int old_state, int new_state) {
-    if (!recording.on || ends_wanted_in != recording.capture || !is_closed_by_its_program(new_state)) return 0;
+    if (!recording.on || ends_wanted_in != recording.capture ||
+        !is_closed_by_its_program(new_state))
+        return 0;
     bool listened = old_state == TCP_LISTENS;
     struct wanted_end* wanted = listened ? wanted_listener(sk) : wanted_connection(sk);
     if (!wanted) return 0;
     __u8 kind = listened ? listener_kind(sk) : LAGTRAP_FILE_OWNER;
-    struct lagtrap_wait_file record = owner_record(kind, wanted->socket, bpf_get_current_pid_tgid() >> 32);
+    struct lagtrap_wait_file record =
+        owner_record(kind, wanted->socket, bpf_get_current_pid_tgid() >> 32);
     report_owner(&record);
     return 0;
 }
 
 /* A file of which a disk has written a part more. */
-static __always_inline void report_written(struct written_scratch* out, struct inode* inode, struct written_file* file,
-                                           struct request* request) {
+static __always_inline void report_written(struct written_scratch* out, struct inode* inode,
+                                           struct written_file* file, struct request* request) {
     __builtin_memset(&out->record, 0, sizeof(out->record));
     out->record.file = written_number((__u64)inode);
     out->record.bytes = file->bytes;
     struct gendisk* disk = FOR_POINTERS(request)->q->disk;
-    if (disk) bpf_probe_read_kernel_str(out->record.name, sizeof(out->record.name), disk->disk_name);
+    if (disk)
+        bpf_probe_read_kernel_str(out->record.name, sizeof(out->record.name), disk->disk_name);
     __u64 size = sizeof(out->record);
     if (file->reported_bytes == 0) out->record.path_bytes = read_path_of_inode(inode, out->path);
     size += out->record.path_bytes;
@@ -269,7 +285,8 @@ static __always_inline void report_written(struct written_scratch* out, struct i
     files_written_in = recording.capture;
 }
 
-/* Counted when it is done: a sync hands all its requests over at once, before anybody finds that it is slow. */
+/* Counted when it is done: a sync hands all its requests over at once, before anybody finds that it
+ * is slow. */
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_write_done, struct request* request, int error, unsigned int bytes) {
     if (!recording.on || !writes(request)) return 0;
@@ -293,7 +310,8 @@ static long report_ended_writer(__u32 place, __u32* until) {
     return 0;
 }
 
-/* Every open file of the machine, once, when a recording ends in which somebody waited for a socket, or a file was written. */
+/* Every open file of the machine, once, when a recording ends in which somebody waited for a
+ * socket, or a file was written. */
 SEC("iter/task_file")
 int on_open_file(struct bpf_iter__task_file* ctx) {
     struct task_struct* task = ctx->task;
@@ -336,10 +354,11 @@ int on_sample(struct bpf_perf_event_data* ctx) {
     sample.kernel_stack_id = note_kernel_stack(ctx, stack, sample.header.at_ns);
     sample.in_kernel = (ctx->regs.cs & 3) == 0;
     if (!kernel_thread)
-        sample.user_stack_id =
-            note_user_stack(stack, sample.pid, sample.header.at_ns, sample.in_kernel, SCRATCH_SAMPLE);
+        sample.user_stack_id = note_user_stack(stack, sample.pid, sample.header.at_ns,
+                                               sample.in_kernel, SCRATCH_SAMPLE);
     counters->samples++;
-    if (bpf_ringbuf_output(&records, &sample, sizeof(sample), BPF_RB_NO_WAKEUP)) counters->samples_lost++;
+    if (bpf_ringbuf_output(&records, &sample, sizeof(sample), BPF_RB_NO_WAKEUP))
+        counters->samples_lost++;
     return 0;
 }
 
@@ -350,8 +369,12 @@ enum { POLICY_NORMAL = 0, POLICY_BATCH = 3, POLICY_IDLE = 5 }; /* the fair class
 static __noinline int conclude_switch(struct task_struct* prev, __u64 now_ns) {
     __u32 zero = 0;
     struct last_switch* last = bpf_map_lookup_elem(&last_switches, &zero);
-    if (!last || last->capture != recording.capture || last->next_tid == prev->pid || prev->pid == 0) return 0;
-    if (prev->policy != POLICY_NORMAL && prev->policy != POLICY_BATCH && prev->policy != POLICY_IDLE) return 0;
+    if (!last || last->capture != recording.capture || last->next_tid == prev->pid ||
+        prev->pid == 0)
+        return 0;
+    if (prev->policy != POLICY_NORMAL && prev->policy != POLICY_BATCH &&
+        prev->policy != POLICY_IDLE)
+        return 0;
     __u64 ran_ns = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
     struct lagtrap_switch record = {};
     fill_header(&record.header, LAGTRAP_RECORD_SWITCH, LAGTRAP_SWITCH_LEAST_BYTES,
@@ -398,11 +421,15 @@ static __always_inline bool is_stack_of_yield_due(__u64 now_ns) {
 }
 
 /* Not inline, because on_switch() has no room on its stack. */
-static __noinline __u32 current_lock_owner(struct task_struct* task) { return lock_owner(task, false); }
+static __noinline __u32 current_lock_owner(struct task_struct* task) {
+    return lock_owner(task, false);
+}
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_struct* next, unsigned int prev_state) {
-    if (!recording.on) return recording.history && !preempt && prev_state != 0 ? note_wait_begin(ctx, prev) : 0;
+int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_struct* next,
+             unsigned int prev_state) {
+    if (!recording.on)
+        return recording.history && !preempt && prev_state != 0 ? note_wait_begin(ctx, prev) : 0;
     struct lagtrap_capture_counters* counters = my_counters();
     __u32 kind = SCRATCH_SWITCH;
     struct stack_scratch* stack = bpf_map_lookup_elem(&scratch, &kind);
@@ -454,7 +481,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
     }
     record.header.size_bytes = size;
     if (wants_user_stack)
-        record.user_stack_id = note_user_stack(stack, record.prev_pid, record.header.at_ns, false, SCRATCH_SWITCH);
+        record.user_stack_id =
+            note_user_stack(stack, record.prev_pid, record.header.at_ns, false, SCRATCH_SWITCH);
     counters->switches++;
     if (bpf_ringbuf_output(&records, &record, size, BPF_RB_NO_WAKEUP)) counters->switches_lost++;
     return 0;
@@ -477,7 +505,8 @@ int BPF_PROG(on_waking, struct task_struct* wakee) {
     __u32 size = find_cause(&record, wakee);
     record.header.size_bytes = size;
     __sync_fetch_and_add(&counters->wakings, 1);
-    if (bpf_ringbuf_output(&records, &record, size, BPF_RB_NO_WAKEUP)) __sync_fetch_and_add(&counters->wakings_lost, 1);
+    if (bpf_ringbuf_output(&records, &record, size, BPF_RB_NO_WAKEUP))
+        __sync_fetch_and_add(&counters->wakings_lost, 1);
     return 0;
 }
 
@@ -527,18 +556,19 @@ int on_thread(struct bpf_iter__task* ctx) {
     if (record->state != 0) {
         long bytes = bpf_get_task_stack(task, stack->frames, sizeof(stack->frames), 0);
         if (bytes > 0)
-            record->kernel_stack_id =
-                note_stack(stack, 0, LAGTRAP_STACK_KERNEL, bytes / sizeof(__u64), record->header.at_ns);
+            record->kernel_stack_id = note_stack(stack, 0, LAGTRAP_STACK_KERNEL,
+                                                 bytes / sizeof(__u64), record->header.at_ns);
         if (!record->is_kernel_thread) {
             struct wait_question question = {.now_ns = record->header.at_ns, .by_iterator = 1};
             if (ask_about(task, record->state, &question)) note_wait_file(&question);
             record->wait_object = wait_object(task);
             if (record->wait_object) record->lock_owner = lock_owner(task, true);
             walk_sleeping_user_stack(&stack->walk, task, stack->frames);
-            record->user_stack_id = note_stack(stack, record->pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
-                                               stack->walk.frame_count, record->header.at_ns);
             record->user_stack_id =
-                complete_sleeping_stack(&stack->walk, record->user_stack_id, task, record->header.at_ns);
+                note_stack(stack, record->pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
+                           stack->walk.frame_count, record->header.at_ns);
+            record->user_stack_id = complete_sleeping_stack(&stack->walk, record->user_stack_id,
+                                                            task, record->header.at_ns);
         }
     }
     if (bpf_ringbuf_output(&records, record, sizeof(*record), BPF_RB_NO_WAKEUP))

@@ -8,14 +8,15 @@
 
 #include "bpf/records.h"
 
-#define LAGTRAP_SEEN_STACKS 131072 /* distinct stacks remembered per capture; a forgotten one is written again */
+#define LAGTRAP_SEEN_STACKS \
+    131072 /* distinct stacks remembered per capture; a forgotten one is written again */
 
 /* One page mapped by both sides. */
 struct lagtrap_recording {
     __u32 on;
     __u32 without_user_stacks_of_switches; /* 1: omit user stacks of threads that block */
-    __u32 capture;                         /* number of the capture, from 1; stacks are written once per capture */
-    __u32 history;             /* 1: while not recording, write the history of the last seconds to the ring */
+    __u32 capture; /* number of the capture, from 1; stacks are written once per capture */
+    __u32 history; /* 1: while not recording, write the history of the last seconds to the ring */
     __u32 history_interval_ns; /* minimum time between two samples of a CPU */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_recording) == 20, "layout of the recording switch");

@@ -55,7 +55,8 @@ static __always_inline __u32 exit_of(__u64 cookie) {
 static __always_inline bool leaves_function(struct pt_regs* ctx, __u64 cookie) {
     __u32 exit = exit_of(cookie);
     if (exit == LAGTRAP_EXIT_ALWAYS || exit == LAGTRAP_EXIT_RETURNED) return true;
-    if (exit == LAGTRAP_EXIT_BY_TARGET) return target_is_outside(ctx, cookie >> LAGTRAP_COOKIE_EXIT_SITE_SHIFT);
+    if (exit == LAGTRAP_EXIT_BY_TARGET)
+        return target_is_outside(ctx, cookie >> LAGTRAP_COOKIE_EXIT_SITE_SHIFT);
     if (exit == LAGTRAP_EXIT_RCX_ZERO) return ctx->rcx == 0;
     if (exit == LAGTRAP_EXIT_ECX_ZERO) return (__u32)ctx->rcx == 0;
     return condition_holds(ctx->eflags, exit - 1);

@@ -80,7 +80,9 @@ static __always_inline struct traced_frame* frame_at(struct traced_thread* threa
     return &thread->frames[bounded];
 }
 
-static __always_inline __u64 less(__u64 whole, __u64 part) { return whole > part ? whole - part : 0; }
+static __always_inline __u64 less(__u64 whole, __u64 part) {
+    return whole > part ? whole - part : 0;
+}
 
 /* For calls that a runtime reports: they have a stack of their own, so the last to begin is the
  * innermost. */
@@ -98,7 +100,9 @@ struct {
     __type(value, struct runtime_thread);
 } runtime_threads SEC(".maps");
 
-static __always_inline void leaves_cpu(struct traced_thread* thread) { thread->left_cpu_ns = bpf_ktime_get_ns(); }
+static __always_inline void leaves_cpu(struct traced_thread* thread) {
+    thread->left_cpu_ns = bpf_ktime_get_ns();
+}
 
 static __always_inline void gets_cpu(struct traced_thread* thread) {
     if (!thread->left_cpu_ns) return;
@@ -123,8 +127,8 @@ int BPF_PROG(count_off_cpu, bool preempt, struct task_struct* prev, struct task_
     return 0;
 }
 
-static __always_inline void keep_path(struct traced_thread* thread, struct lagtrap_traced_function* function,
-                                      __u32 depth) {
+static __always_inline void keep_path(struct traced_thread* thread,
+                                      struct lagtrap_traced_function* function, __u32 depth) {
     __u32 length = 0;
     for (__u32 i = 0; i < LAGTRAP_LONGEST_PATH; i++) {
         struct traced_frame* caller = frame_at(thread, depth - 1 - i);
@@ -135,8 +139,8 @@ static __always_inline void keep_path(struct traced_thread* thread, struct lagtr
     function->path_length = length;
 }
 
-static __always_inline void send(struct traced_frame* frame, struct lagtrap_traced_totals* all, __u64 now_ns,
-                                 __u64 probes_ns, __u64 off_cpu_ns, __u32 end) {
+static __always_inline void send(struct traced_frame* frame, struct lagtrap_traced_totals* all,
+                                 __u64 now_ns, __u64 probes_ns, __u64 off_cpu_ns, __u32 end) {
     struct lagtrap_traced_call* call = bpf_ringbuf_reserve(&traced_calls, sizeof(*call), 0);
     if (!call) {
         __sync_fetch_and_add(&all->not_sent, 1);
@@ -156,7 +160,8 @@ static __always_inline void send(struct traced_frame* frame, struct lagtrap_trac
 }
 
 /* Ends the innermost open call; `depth` is its index, from 1. */
-static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64 now_ns, __u32 end) {
+static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64 now_ns,
+                                __u32 end) {
     __u32 place = depth - 1;
     struct traced_frame* frame = thread ? frame_at(thread, place) : NULL;
     if (!frame) return;
@@ -176,7 +181,8 @@ static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64
     __u64 probes_ns = frame->probes_ns + function->inside_ns;
     __u64 net_ns = less(whole_ns, probes_ns);
     __sync_fetch_and_add(&function->calls, 1);
-    __sync_fetch_and_add(&function->own_ns, less(whole_ns, frame->children_ns + function->inside_ns));
+    __sync_fetch_and_add(&function->own_ns,
+                         less(whole_ns, frame->children_ns + function->inside_ns));
     if (end != LAGTRAP_TRACED_RETURNED) __sync_fetch_and_add(&function->left, 1);
     if (net_ns > function->longest_ns) {
         function->longest_ns = net_ns;
@@ -187,7 +193,8 @@ static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64
         caller->probes_ns += probes_ns + function->around_ns;
     }
     /* If some begins are not reported, this end may belong to a call inside this one. */
-    if (net_ns >= all->min_ns && !function->unbegun) send(frame, all, now_ns, probes_ns, thread->off_cpu_ns, end);
+    if (net_ns >= all->min_ns && !function->unbegun)
+        send(frame, all, now_ns, probes_ns, thread->off_cpu_ns, end);
 }
 
 static __always_inline void end_left_call(struct traced_thread* thread, __u32 depth, __u64 now_ns) {
@@ -219,8 +226,8 @@ static long find_caller(__u32 index, struct frame_caller_walk* walk) {
             walk->caller = walk->place;
             return 1;
         }
-        walk->found =
-            frame->stack_pointer == walk->stack_pointer && frame->function == walk->function && walk->relinking;
+        walk->found = frame->stack_pointer == walk->stack_pointer &&
+                      frame->function == walk->function && walk->relinking;
         if (walk->found) return 1;
         walk->caller = walk->place - 1;
     }
@@ -237,7 +244,8 @@ int on_traced_call(struct pt_regs* ctx) {
     if (!function) return 0;
     function->hits++;
     if (function->taken_out) return 0;
-    struct traced_thread* thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    struct traced_thread* thread =
+        bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!thread) return 0;
     __u64 stack_pointer = PT_REGS_SP(ctx);
     struct traced_frame* innermost = frame_at(thread, thread->depth - 1);
@@ -279,7 +287,8 @@ static __always_inline int on_left(__u32 number, __u64 stack_pointer, bool share
     if (!is_target(task)) return 0;
     struct traced_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     if (!thread) return 0;
-    __u32 depth = find_end_of_call(thread, LAGTRAP_TRACED_DEPTH, stack_pointer, number, shared, now_ns);
+    __u32 depth =
+        find_end_of_call(thread, LAGTRAP_TRACED_DEPTH, stack_pointer, number, shared, now_ns);
     if (!depth) return 0;
     end_call(thread, depth, now_ns, LAGTRAP_TRACED_RETURNED);
     return 0;

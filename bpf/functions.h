@@ -18,7 +18,8 @@
 
 enum lagtrap_traced_end {
     LAGTRAP_TRACED_RETURNED = 0,
-    LAGTRAP_TRACED_LEFT = 1, /* not at an exit of its own: found when something began that it cannot have called */
+    LAGTRAP_TRACED_LEFT =
+        1, /* not at an exit of its own: found when something began that it cannot have called */
 };
 
 /* Sent for a call that took at least the minimum. */
@@ -45,14 +46,16 @@ struct lagtrap_traced_function {
     __u64 own_ns;     /* of all calls, without calls below them and without probes */
     __u64 longest_ns; /* without probes */
     __u32 path_length;
-    __u32 path[LAGTRAP_LONGEST_PATH]; /* of the longest call, its caller first; written without synchronisation */
-    __u32 taken_out;                  /* set by user space: exits of open calls are no longer seen */
-    __u64 unbegun;                    /* calls that ended and whose begin the runtime did not report */
+    __u32 path[LAGTRAP_LONGEST_PATH]; /* of the longest call, its caller first; written without
+                                         synchronisation */
+    __u32 taken_out; /* set by user space: exits of open calls are no longer seen */
+    __u64 unbegun;   /* calls that ended and whose begin the runtime did not report */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_traced_function) == 120, "layout of functions");
 
 struct lagtrap_traced_totals {
-    __u64 min_ns;             /* shorter calls are not sent; set by user space, which raises it if too many are */
+    __u64
+        min_ns; /* shorter calls are not sent; set by user space, which raises it if too many are */
     __u64 relinking_until_ns; /* until then, begins may be seen twice; set by user space */
     __u64 sent;
     __u64 not_sent; /* ring full */
@@ -61,16 +64,18 @@ struct lagtrap_traced_totals {
     __u64 runtime_hits;
     __u64 runtime_ns;      /* run time of the programs there */
     __u64 runtime_unnamed; /* hits of functions over the limit, or with unreadable names */
-    __u32 runtime_epoch; /* set by user space, also in the cookies of its probes; calls of another epoch ended unseen */
-    __u32 next_number;   /* for a runtime's next new function; user space sets the first */
+    __u32 runtime_epoch;   /* set by user space, also in the cookies of its probes; calls of another
+                              epoch ended unseen */
+    __u32 next_number;     /* for a runtime's next new function; user space sets the first */
 };
 
 /* Functions that a language runtime reports by its own USDT probes. They are identified by name
  * and numbered as they appear, after the functions in machine code. */
 #define LAGTRAP_RUNTIME_SITES 32
 #define LAGTRAP_RUNTIME_FUNCTIONS 4096
-#define LAGTRAP_RUNTIME_SCOPE 256 /* bytes of a class or file, including the final 0; a power of two */
-#define LAGTRAP_RUNTIME_NAME 128  /* likewise, of a function */
+#define LAGTRAP_RUNTIME_SCOPE \
+    256 /* bytes of a class or file, including the final 0; a power of two */
+#define LAGTRAP_RUNTIME_NAME 128 /* likewise, of a function */
 
 enum lagtrap_runtime_flag {
     LAGTRAP_RUNTIME_IN_C = 1,    /* functions of the language that are machine code */

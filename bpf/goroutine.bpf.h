@@ -14,8 +14,8 @@
 #include "bpf/usdt_argument.bpf.h"
 
 struct goroutine {
-    __u64 address;     /* of its structure */
-    __u64 key;         /* its number, never reused; a different value on a thread's own stack (number 0) */
+    __u64 address; /* of its structure */
+    __u64 key; /* its number, never reused; a different value on a thread's own stack (number 0) */
     __u64 stack_place; /* like a stack pointer, but unchanged when the stack moves */
 };
 
@@ -42,7 +42,8 @@ static __always_inline bool runs_on(__u64 goroutine, __u64 stack_pointer, struct
 }
 
 /* False if no goroutine is found, as on a C stack. */
-static __noinline bool find_goroutine(struct pt_regs* ctx, __u32 number_offset, struct goroutine* found) {
+static __noinline bool find_goroutine(struct pt_regs* ctx, __u32 number_offset,
+                                      struct goroutine* found) {
     __u64 stack_pointer = PT_REGS_SP(ctx);
     __u64 address = register_value(ctx, REGISTER_R14);
     struct go_stack stack = {};
@@ -50,11 +51,14 @@ static __noinline bool find_goroutine(struct pt_regs* ctx, __u32 number_offset, 
     if (!runs_on(address, stack_pointer, &stack)) {
         struct task_struct___base* task = (struct task_struct___base*)bpf_get_current_task();
         __u64 base = BPF_CORE_READ(task, thread.fsbase);
-        if (bpf_probe_read_user(&address, sizeof(address), (const void*)(base + GO_THREAD_VARIABLE))) return false;
+        if (bpf_probe_read_user(&address, sizeof(address),
+                                (const void*)(base + GO_THREAD_VARIABLE)))
+            return false;
         if (!runs_on(address, stack_pointer, &stack)) return false;
     }
     __u64 number = 0;
-    if (bpf_probe_read_user(&number, sizeof(number), (const void*)(address + number_offset))) return false;
+    if (bpf_probe_read_user(&number, sizeof(number), (const void*)(address + number_offset)))
+        return false;
     found->address = address;
     found->key = number ? number : address | LAGTRAP_KEY_NO_GOROUTINE;
     found->stack_place = LAGTRAP_GO_STACK_TOP - (stack.high - stack_pointer);
@@ -63,8 +67,8 @@ static __noinline bool find_goroutine(struct pt_regs* ctx, __u32 number_offset, 
 
 /* Integer and pointer parameters, in the order of Go's registers. */
 static __always_inline __u64 go_parameter(struct pt_regs* ctx, __u16 index) {
-    const __u64 registers =
-        0xba9867130ULL; /* rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11: four bits each, from the lowest */
+    const __u64 registers = 0xba9867130ULL; /* rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11: four bits
+                                               each, from the lowest */
     if (index >= GO_ARGUMENT_REGISTERS) return 0;
     return register_value(ctx, registers >> (4 * index) & 0xf);
 }

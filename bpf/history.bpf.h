@@ -75,7 +75,8 @@ static __always_inline bool may_walk(__u64 now_ns) {
     struct history_cpu* cpu = bpf_map_lookup_elem(&history_cpus, &zero);
     if (!cpu || cpu->walks_paid_ns > now_ns) return false;
     __u64 earliest_ns = now_ns - HISTORY_WALK_BURST_NS;
-    cpu->walks_paid_ns = (cpu->walks_paid_ns > earliest_ns ? cpu->walks_paid_ns : earliest_ns) + HISTORY_WALK_NS;
+    cpu->walks_paid_ns =
+        (cpu->walks_paid_ns > earliest_ns ? cpu->walks_paid_ns : earliest_ns) + HISTORY_WALK_NS;
     return true;
 }
 
@@ -104,9 +105,11 @@ static __always_inline void report_history(const void* record, __u64 size, __u64
 
 /* Does not copy stacks that cannot be walked at once: without a recording, no merge would use
  * the copies. */
-static __always_inline __u64 note_history_stack(struct stack_scratch* stack, __u32 pid, __u64 now_ns) {
+static __always_inline __u64 note_history_stack(struct stack_scratch* stack, __u32 pid,
+                                                __u64 now_ns) {
     walk_current_user_stack(&stack->walk, stack->frames, false);
-    return note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1, stack->walk.frame_count, now_ns);
+    return note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
+                      stack->walk.frame_count, now_ns);
 }
 
 static __always_inline int note_wait_begin(void* ctx, struct task_struct* task) {
@@ -123,7 +126,8 @@ static __always_inline int note_wait_begin(void* ctx, struct task_struct* task) 
     struct wait_begun wait = {.begin_ns = now_ns};
     if (may_walk(now_ns)) {
         wait.kernel_stack_id = note_kernel_stack(ctx, stack, now_ns);
-        if (!(task->flags & TASK_IS_KERNEL_THREAD)) wait.user_stack_id = note_history_stack(stack, task->tgid, now_ns);
+        if (!(task->flags & TASK_IS_KERNEL_THREAD))
+            wait.user_stack_id = note_history_stack(stack, task->tgid, now_ns);
     }
     bpf_map_update_elem(&waits_begun, &tid, &wait, BPF_ANY);
     return 0;
@@ -160,7 +164,8 @@ static __always_inline int note_wait_end(void* ctx, struct task_struct* wakee) {
         BPF_CORE_READ_STR_INTO(&record.waker, waker, comm);
         struct stack_scratch* stack = bpf_map_lookup_elem(&scratch, &kind);
         bool has_memory = !(waker->flags & TASK_IS_KERNEL_THREAD);
-        if (in_run && stack && has_memory && now_ns - begin_ns >= HISTORY_LONG_WAIT_NS && may_walk(now_ns))
+        if (in_run && stack && has_memory && now_ns - begin_ns >= HISTORY_LONG_WAIT_NS &&
+            may_walk(now_ns))
             record.waker_user_stack_id = note_history_stack(stack, record.waker_pid, now_ns);
     }
     report_history(&record, sizeof(record), now_ns);
@@ -182,7 +187,8 @@ int on_tick(void* ctx) {
     fill_header(&record.header, LAGTRAP_RECORD_HISTORY_SAMPLE, sizeof(record), now_ns);
     BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
     BPF_CORE_READ_STR_INTO(&record.process, task, group_leader, comm);
-    if (!(task->flags & TASK_IS_KERNEL_THREAD)) record.user_stack_id = note_history_stack(stack, record.pid, now_ns);
+    if (!(task->flags & TASK_IS_KERNEL_THREAD))
+        record.user_stack_id = note_history_stack(stack, record.pid, now_ns);
     report_history(&record, sizeof(record), now_ns);
     return 0;
 }

@@ -14,21 +14,26 @@ const volatile __s64 preempt_count_after_run_queue = 0;
 /* Set if the count is elsewhere: in a softirq, its softirq bit was clear. */
 volatile bool preempt_count_is_wrong = false;
 
-#define SOFTIRQ_RUNS 0x100 /* SOFTIRQ_OFFSET; higher bits of the byte: a thread disabled softirqs */
+#define SOFTIRQ_RUNS                                                             \
+    0x100 /* SOFTIRQ_OFFSET; higher bits of the byte: a thread disabled softirqs \
+           */
 #define SOFTIRQ_COUNT 0xff00
 #define HARDIRQ_COUNT 0xff0000 /* including the NMI bits */
 
 /* The preempt count as in include/linux/preempt.h; negative if it is unavailable. */
 static __always_inline int preempt_count_now(void) {
     struct task_struct* task = bpf_get_current_task_btf();
-    if (preempt_count_after_run_queue == 0 || preempt_count_is_wrong || !bpf_core_field_exists(task->se.cfs_rq))
+    if (preempt_count_after_run_queue == 0 || preempt_count_is_wrong ||
+        !bpf_core_field_exists(task->se.cfs_rq))
         return -1;
     int count = 0;
     /* The running thread is in this CPU's run queue. */
     const char* run_queue = (const char*)FOR_POINTERS(task)->se.cfs_rq->rq;
-    if (bpf_probe_read_kernel(&count, sizeof(count), run_queue + preempt_count_after_run_queue)) return -1;
+    if (bpf_probe_read_kernel(&count, sizeof(count), run_queue + preempt_count_after_run_queue))
+        return -1;
     count &= 0x7fffffff; /* the highest bit requests preemption */
-    if (bpf_core_field_exists(task->softirq_disable_cnt)) count |= task->softirq_disable_cnt & SOFTIRQ_COUNT;
+    if (bpf_core_field_exists(task->softirq_disable_cnt))
+        count |= task->softirq_disable_cnt & SOFTIRQ_COUNT;
     return count;
 }
 

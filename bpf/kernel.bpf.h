@@ -20,7 +20,8 @@
  * pointer, the verifier searches all kernel types, up to four times on every path, for one whose
  * name marks the new pointer as trusted (kernel/bpf/btf.c, btf_nested_type_is_trusted()). That
  * takes milliseconds per pointer. Helpers need the trusted pointer itself. */
-#define FOR_POINTERS(pointer) ((typeof(pointer))without_trust(pointer, bpf_core_type_id_kernel(typeof(*(pointer)))))
+#define FOR_POINTERS(pointer) \
+    ((typeof(pointer))without_trust(pointer, bpf_core_type_id_kernel(typeof(*(pointer)))))
 static __always_inline void* without_trust(void* pointer, __u32 type) {
     /* Kernel commit a35b9af4ec2c (6.2); no call at run time. */
     return bpf_rdonly_cast ? bpf_rdonly_cast(pointer, type) : pointer;

@@ -66,12 +66,13 @@ Asked ask_tracing() {
         {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};
     LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_RAW_TP,
                 .attach_btf_id = static_cast<__u32>(type));
-    return from_fd(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "asked", "GPL", program.data(), program.size(), &options));
+    return from_fd(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "asked", "GPL", program.data(),
+                                   program.size(), &options));
 }
 
 Asked ask_ring() {
-    return from_fd(
-        ::bpf_map_create(BPF_MAP_TYPE_RINGBUF, "asked", 0, 0, static_cast<__u32>(::sysconf(_SC_PAGESIZE)), nullptr));
+    return from_fd(::bpf_map_create(BPF_MAP_TYPE_RINGBUF, "asked", 0, 0,
+                                    static_cast<__u32>(::sysconf(_SC_PAGESIZE)), nullptr));
 }
 
 Asked open_event(perf_event_attr& attributes, pid_t pid, int cpu) {
@@ -90,7 +91,8 @@ Asked ask_sampler() {
 Asked ask_uprobe_event() {
     const auto text = read_file("/sys/bus/event_source/devices/uprobe/type", 64);
     perf_event_attr attributes{};
-    if (!text || std::from_chars(text->data(), text->data() + text->size(), attributes.type).ec != std::errc{})
+    if (!text || std::from_chars(text->data(), text->data() + text->size(), attributes.type).ec !=
+                     std::errc{})
         return {false, ENOENT};
     // Offset 0 is the file's header, which is never executed.
     attributes.config1 = reinterpret_cast<std::uintptr_t>("/proc/self/exe");
@@ -102,8 +104,8 @@ Asked ask_uprobe_multi() {
     const std::array<bpf_insn, 2> program{
         {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};
     LIBBPF_OPTS(bpf_prog_load_opts, load_options, .expected_attach_type = uprobe_multi_attach);
-    const UniqueFd loaded(
-        ::bpf_prog_load(BPF_PROG_TYPE_KPROBE, "asked", "GPL", program.data(), program.size(), &load_options));
+    const UniqueFd loaded(::bpf_prog_load(BPF_PROG_TYPE_KPROBE, "asked", "GPL", program.data(),
+                                          program.size(), &load_options));
     if (!loaded.valid()) return {false, errno};
     const unsigned long offset = 0;
     LIBBPF_OPTS(bpf_link_create_opts, options);
@@ -116,7 +118,8 @@ Asked ask_uprobe_multi() {
 
 // Without a visible mount, as the daemon accesses tracefs.
 Asked ask_tracefs() {
-    const UniqueFd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", 1U /* FSOPEN_CLOEXEC */)));
+    const UniqueFd context(
+        static_cast<int>(::syscall(SYS_fsopen, "tracefs", 1U /* FSOPEN_CLOEXEC */)));
     return {context.valid(), context.valid() ? 0 : errno};
 }
 
@@ -135,22 +138,28 @@ bool has_uprobe_multi() { return ask_uprobe_multi().has; }
 
 std::vector<Feature> ask_kernel() {
     ::libbpf_set_print(nullptr);
-    const auto cookie = [] { return load(BPF_PROG_TYPE_KPROBE, {call(BPF_FUNC_get_attach_cookie)}); };
+    const auto cookie = [] {
+        return load(BPF_PROG_TYPE_KPROBE, {call(BPF_FUNC_get_attach_cookie)});
+    };
     // bpf_loop() requires a function to call; an unknown helper is reported before its absence.
     const auto loop = [] {
-        return Asked{::libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, nullptr) == 1, EINVAL};
+        return Asked{::libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_loop, nullptr) == 1,
+                     EINVAL};
     };
     std::vector<Feature> features;
     features.push_back(feature_of("btf", ask_btf));
     features.push_back(feature_of("kprobe-programs", [] { return load(BPF_PROG_TYPE_KPROBE); }));
-    features.push_back(feature_of("tracepoint-programs", [] { return load(BPF_PROG_TYPE_TRACEPOINT); }));
-    features.push_back(feature_of("perf-event-programs", [] { return load(BPF_PROG_TYPE_PERF_EVENT); }));
+    features.push_back(
+        feature_of("tracepoint-programs", [] { return load(BPF_PROG_TYPE_TRACEPOINT); }));
+    features.push_back(
+        feature_of("perf-event-programs", [] { return load(BPF_PROG_TYPE_PERF_EVENT); }));
     features.push_back(feature_of("tracing-programs", ask_tracing));
     features.push_back(feature_of("ring-buffer", ask_ring));
     features.push_back(feature_of("cookies", cookie));
     features.push_back(feature_of("loops", loop));
     // If no program can be loaded, the result for loops means nothing.
-    if (features[1].answer != Answer::Has) features.back() = {"loops", features[1].answer, features[1].reason};
+    if (features[1].answer != Answer::Has)
+        features.back() = {"loops", features[1].answer, features[1].reason};
     features.push_back(feature_of("uprobe-events", ask_uprobe_event));
     features.push_back(feature_of("sampler", ask_sampler));
     features.push_back(feature_of("uprobe-multi", ask_uprobe_multi));

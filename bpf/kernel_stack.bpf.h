@@ -28,7 +28,8 @@ static long find_fault(__u32 step, struct stack_scan* scan) {
     struct vm_fault* fault = (struct vm_fault*)scan->place;
     scan->place += sizeof(__u64);
     struct vm_area_struct* area = BPF_CORE_READ(fault, vma);
-    if ((__u64)area < LEAST_KERNEL_ADDRESS || (__u64)BPF_CORE_READ(area, vm_mm) != scan->mm) return 0;
+    if ((__u64)area < LEAST_KERNEL_ADDRESS || (__u64)BPF_CORE_READ(area, vm_mm) != scan->mm)
+        return 0;
     __u64 address = BPF_CORE_READ(fault, address);
     if (address < BPF_CORE_READ(area, vm_start) || address >= BPF_CORE_READ(area, vm_end)) return 0;
     scan->found = (__u64)BPF_CORE_READ(area, vm_file);

@@ -41,23 +41,28 @@ int on_exec(void* ctx) {
     return 0;
 }
 
-static __always_inline bool in_scope(const struct lagtrap_event_config* config, __u32 event, const struct hit* hit) {
+static __always_inline bool in_scope(const struct lagtrap_event_config* config, __u32 event,
+                                     const struct hit* hit) {
     if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && hit->pid != config->scope_pid) return false;
-    if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) && (__u32)bpf_get_current_uid_gid() != config->scope_uid)
+    if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) &&
+        (__u32)bpf_get_current_uid_gid() != config->scope_uid)
         return false;
     if ((config->flags & LAGTRAP_EVENT_SCOPE_PROGRAM) &&
         !runs_program((struct task_struct*)bpf_get_current_task(), config))
         return false;
-    return !(config->flags & LAGTRAP_EVENT_SCOPE_GROUP) || in_scoped_group(bpf_get_current_cgroup_id(), event);
+    return !(config->flags & LAGTRAP_EVENT_SCOPE_GROUP) ||
+           in_scoped_group(bpf_get_current_cgroup_id(), event);
 }
 
-static __always_inline int pair_hit(const struct lagtrap_marker_config* marker, struct lagtrap_event_config* config,
+static __always_inline int pair_hit(const struct lagtrap_marker_config* marker,
+                                    struct lagtrap_event_config* config,
                                     struct lagtrap_event_counters* counters, struct hit* hit) {
     __u32 event = marker->event;
     if (marker->role == LAGTRAP_ROLE_BEGIN) {
         /* Ignore a begin time in the future, or an hour or more ago. */
         __u64 claimed_ns = hit->begin_ns;
-        bool credible = claimed_ns != 0 && claimed_ns <= hit->now_ns && hit->now_ns - claimed_ns < 3600000000000ULL;
+        bool credible = claimed_ns != 0 && claimed_ns <= hit->now_ns &&
+                        hit->now_ns - claimed_ns < 3600000000000ULL;
         hit->begin_ns = credible ? claimed_ns : hit->now_ns;
         hit->party = current_party();
         note_seen(counters, hit->party);
@@ -80,7 +85,8 @@ static __always_inline __u32 place_of(const struct lagtrap_marker_config* marker
 /* Upper limit for the time of a stack walk; a preempted walk counts as this long. */
 #define LAGTRAP_LONG_WALK_NS 50000
 
-static __always_inline __u64 walk_for(struct lagtrap_event_counters* counters, __u32 event, struct hit* hit) {
+static __always_inline __u64 walk_for(struct lagtrap_event_counters* counters, __u32 event,
+                                      struct hit* hit) {
     hit->stack = take_marker_stack(event, hit->now_ns);
     __u64 took_ns = bpf_ktime_get_ns() - hit->now_ns;
     counters->stack_ns += took_ns < LAGTRAP_LONG_WALK_NS ? took_ns : LAGTRAP_LONG_WALK_NS;
@@ -141,7 +147,8 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
         return 0;
     }
     __u64 walked_ns = 0;
-    if (walk_scratch_count != 0 && (config->flags & LAGTRAP_EVENT_STACKS)) walked_ns = walk_for(counters, event, hit);
+    if (walk_scratch_count != 0 && (config->flags & LAGTRAP_EVENT_STACKS))
+        walked_ns = walk_for(counters, event, hit);
     pair_hit(marker, config, counters, hit);
     /* During a recording, runs that end are also written, which is not the event's cost. */
     if (number % LAGTRAP_COST_EVERY == 0 && !watch.recording)
@@ -154,7 +161,8 @@ static __always_inline int on_hit(const struct lagtrap_marker_config* marker, st
  * thread. */
 SEC("uprobe")
 int on_site(struct pt_regs* ctx) {
-    struct hit hit = {.now_ns = bpf_ktime_get_ns(), .stack_pointer = PT_REGS_SP(ctx), .site = PT_REGS_IP(ctx)};
+    struct hit hit = {
+        .now_ns = bpf_ktime_get_ns(), .stack_pointer = PT_REGS_SP(ctx), .site = PT_REGS_IP(ctx)};
     __u32 marker_id = bpf_get_attach_cookie(ctx);
     struct lagtrap_marker_config* marker = bpf_map_lookup_elem(&marker_configs, &marker_id);
     return marker ? on_hit(marker, &hit) : 0;
@@ -162,7 +170,8 @@ int on_site(struct pt_regs* ctx) {
 
 SEC("uprobe")
 int on_usdt(struct pt_regs* ctx) {
-    struct hit hit = {.now_ns = bpf_ktime_get_ns(), .stack_pointer = PT_REGS_SP(ctx), .site = PT_REGS_IP(ctx)};
+    struct hit hit = {
+        .now_ns = bpf_ktime_get_ns(), .stack_pointer = PT_REGS_SP(ctx), .site = PT_REGS_IP(ctx)};
     __u64 cookie = bpf_get_attach_cookie(ctx);
     __u32 marker_id = cookie;
     __u32 site_id = cookie >> LAGTRAP_COOKIE_SITE_SHIFT;
@@ -262,7 +271,8 @@ static __always_inline int on_tracepoint(void* ctx) {
     /* A device number has 32 bits, a sector hardly more than 40, so with the first field above,
      * nothing is lost. */
     if (marker->second_key_argument != LAGTRAP_NO_ARGUMENT)
-        hit.key = (hit.key << 40 | hit.key >> 24) ^ field(ctx, marker->second_key_argument, marker->second_key_bytes);
+        hit.key = (hit.key << 40 | hit.key >> 24) ^
+                  field(ctx, marker->second_key_argument, marker->second_key_bytes);
     hit.begin_ns = field(ctx, marker->begin_time_argument, marker->begin_time_bytes);
     return on_hit(marker, &hit);
 }

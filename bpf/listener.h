@@ -7,8 +7,8 @@
  * space chooses their number, a power of two, before loading. A run's tag is a hash of its event,
  * key and depth. The tag is in the first of two buckets, or in the second if the first was crowded
  * and the second less so. 0 means free. Claiming a slot and ending a run (LAGTRAP_TAG_TAKEN) use
- * compare-and-exchange, so begin, end and the scan by user space need no lock. Slot i of bucket b is
- * element b*8+i.
+ * compare-and-exchange, so begin, end and the scan by user space need no lock. Slot i of bucket b
+ * is element b*8+i.
  */
 #ifndef LAGTRAP_BPF_LISTENER_H
 #define LAGTRAP_BPF_LISTENER_H
@@ -17,20 +17,24 @@
 
 #define LAGTRAP_BUCKET_TAGS 7  /* runs per bucket */
 #define LAGTRAP_BUCKET_SLOTS 8 /* words per bucket, and slots reserved for it */
-#define LAGTRAP_CROWDED_TAGS 4 /* from here on, a run goes to the emptier one of its two buckets */
+#define LAGTRAP_CROWDED_TAGS                                            \
+    4 /* from here on, a run goes to the emptier one of its two buckets \
+       */
 #define LAGTRAP_MIN_BUCKETS 1024
 #define LAGTRAP_MAX_BUCKETS 65536 /* a tag has 16 bits for each of its two buckets */
 #define LAGTRAP_MAX_MARKERS 4096
 #define LAGTRAP_RUN_QUEUE_EVENTS 8    /* events whose runs are waits for a CPU */
 #define LAGTRAP_TRACEPOINT_PROGRAMS 4 /* markers per tracepoint */
-#define LAGTRAP_MAX_DEPTH 64          /* nested runs per event and key; also the kernel's limit for return probes */
+#define LAGTRAP_MAX_DEPTH \
+    64 /* nested runs per event and key; also the kernel's limit for return probes */
 #define LAGTRAP_NO_ARGUMENT 0xffff
 #define LAGTRAP_NEVER_NS (~0ULL)
 /* Keys for Go threads that run without a goroutine: this bit and the address of runtime.g. */
 #define LAGTRAP_KEY_NO_GOROUTINE (1ULL << 63)
 /* Stack pointers of goroutines are normalised as if each stack ended here. */
 #define LAGTRAP_GO_STACK_TOP (1ULL << 47)
-#define LAGTRAP_TAG_TAKEN 2ULL /* tags of runs are odd; this value marks a slot whose run is being ended or dropped */
+#define LAGTRAP_TAG_TAKEN \
+    2ULL /* tags of runs are odd; this value marks a slot whose run is being ended or dropped */
 /* A run open for this multiple of its threshold, and at least this long, may be evicted if no
  * slot is free. */
 #define LAGTRAP_STALE_THRESHOLDS 20
@@ -39,29 +43,41 @@
 enum lagtrap_marker_role { LAGTRAP_ROLE_BEGIN = 0, LAGTRAP_ROLE_STAGE = 1, LAGTRAP_ROLE_END = 2 };
 
 /* What an end says about its run. */
-enum lagtrap_end_meaning { LAGTRAP_END_DONE = 0, LAGTRAP_END_FAILED = 1, LAGTRAP_END_CANCELLED = 2 };
+enum lagtrap_end_meaning {
+    LAGTRAP_END_DONE = 0,
+    LAGTRAP_END_FAILED = 1,
+    LAGTRAP_END_CANCELLED = 2
+};
 
-enum lagtrap_nesting { LAGTRAP_NESTING_EACH = 0, LAGTRAP_NESTING_OUTERMOST = 1, LAGTRAP_NESTING_RESTART = 2 };
+enum lagtrap_nesting {
+    LAGTRAP_NESTING_EACH = 0,
+    LAGTRAP_NESTING_OUTERMOST = 1,
+    LAGTRAP_NESTING_RESTART = 2
+};
 
 enum lagtrap_event_flags {
     LAGTRAP_EVENT_KEY_ARGUMENT = 2, /* otherwise the thread is the key */
     LAGTRAP_EVENT_KEY_MACHINE = 4,  /* equal keys in two processes are the same key */
     LAGTRAP_EVENT_SCOPE_PID = 8,
     LAGTRAP_EVENT_SCOPE_UID = 16,
-    LAGTRAP_EVENT_SCOPE_PROGRAM = 32,     /* by device and inode of the process's program */
-    LAGTRAP_EVENT_MATCH_STACK = 64,       /* entry and return of a function: also match the stack pointer */
-    LAGTRAP_EVENT_RECORD_RUNS = 128,      /* report each run that ends in reported_runs */
-    LAGTRAP_EVENT_STACKS = 256,           /* with the call stack at each of its markers */
-    LAGTRAP_EVENT_STACK_ORDER = 512,      /* markers of one thread in a program: stack pointers show how runs nest */
-    LAGTRAP_EVENT_OFF = 1024,             /* only count hits; the probes are about to be detached */
-    LAGTRAP_EVENT_KEY_GOROUTINE = 2048,   /* the goroutine is the key: Go functions may change threads during a run */
-    LAGTRAP_EVENT_TIMES = 8192,           /* break down the thread's time */
-    LAGTRAP_EVENT_SCOPE_GROUP = 16384,    /* limited to control groups in scoped_groups */
-    LAGTRAP_EVENT_LIMITED = 4096,         /* only count hits of those in limited_parties */
-    LAGTRAP_EVENT_COUNTED = 32768,        /* with LAGTRAP_EVENT_OFF: add begins in scope to `counted` */
-    LAGTRAP_EVENT_WITHOUT_STAGES = 65536, /* its stage markers are not watched, or not all of them */
-    LAGTRAP_EVENT_TRACE_TEXT = 131072,    /* its begin marker carries a trace id as text */
-    LAGTRAP_EVENT_UNRECORDED = 262144,    /* its delays begin no recording */
+    LAGTRAP_EVENT_SCOPE_PROGRAM = 32, /* by device and inode of the process's program */
+    LAGTRAP_EVENT_MATCH_STACK =
+        64, /* entry and return of a function: also match the stack pointer */
+    LAGTRAP_EVENT_RECORD_RUNS = 128, /* report each run that ends in reported_runs */
+    LAGTRAP_EVENT_STACKS = 256,      /* with the call stack at each of its markers */
+    LAGTRAP_EVENT_STACK_ORDER =
+        512, /* markers of one thread in a program: stack pointers show how runs nest */
+    LAGTRAP_EVENT_OFF = 1024, /* only count hits; the probes are about to be detached */
+    LAGTRAP_EVENT_KEY_GOROUTINE =
+        2048, /* the goroutine is the key: Go functions may change threads during a run */
+    LAGTRAP_EVENT_TIMES = 8192,        /* break down the thread's time */
+    LAGTRAP_EVENT_SCOPE_GROUP = 16384, /* limited to control groups in scoped_groups */
+    LAGTRAP_EVENT_LIMITED = 4096,      /* only count hits of those in limited_parties */
+    LAGTRAP_EVENT_COUNTED = 32768, /* with LAGTRAP_EVENT_OFF: add begins in scope to `counted` */
+    LAGTRAP_EVENT_WITHOUT_STAGES =
+        65536,                         /* its stage markers are not watched, or not all of them */
+    LAGTRAP_EVENT_TRACE_TEXT = 131072, /* its begin marker carries a trace id as text */
+    LAGTRAP_EVENT_UNRECORDED = 262144, /* its delays begin no recording */
 };
 
 struct lagtrap_event_config {
@@ -73,7 +89,8 @@ struct lagtrap_event_config {
     __u32 flags;   /* enum lagtrap_event_flags */
     __u32 nesting; /* enum lagtrap_nesting */
     __u32 padding;
-    __u64 look_after_ns; /* age at which user space must check an open run; LAGTRAP_NEVER_NS: never */
+    __u64
+        look_after_ns; /* age at which user space must check an open run; LAGTRAP_NEVER_NS: never */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_event_config) == 48, "layout of event configuration");
 
@@ -93,7 +110,8 @@ struct lagtrap_marker_config {
     __u16 key_argument; /* LAGTRAP_NO_ARGUMENT: none; for tracepoints, the field's offset */
     __u8 key_bytes;     /* for tracepoints: size of the field */
     __u8 second_key_bytes;
-    __u16 second_key_argument; /* for tracepoints: the second field of the key, or LAGTRAP_NO_ARGUMENT */
+    __u16 second_key_argument; /* for tracepoints: the second field of the key, or
+                                  LAGTRAP_NO_ARGUMENT */
     __u16 begin_time_argument; /* like key_argument */
     __u16 begin_time_bytes;
     __u16 goid_offset;     /* for Go functions: offset of a goroutine's number in runtime.g */
@@ -148,7 +166,8 @@ enum lagtrap_exit {
 };
 #define LAGTRAP_COOKIE_EXIT_SHIFT 32
 #define LAGTRAP_COOKIE_EXIT_MASK 0x7f
-#define LAGTRAP_COOKIE_EXIT_SHARED (1ULL << 39) /* the instruction also ends calls of another function */
+#define LAGTRAP_COOKIE_EXIT_SHARED \
+    (1ULL << 39) /* the instruction also ends calls of another function */
 /* For entries and exits: the call's frame is the key. Fibers alternate on a thread, and may
  * continue in other threads. */
 #define LAGTRAP_COOKIE_BY_FRAME (1ULL << 40)
@@ -163,14 +182,15 @@ struct lagtrap_exit_range {
 
 struct lagtrap_exit_site {
     struct lagtrap_argument target;
-    struct lagtrap_exit_range within[LAGTRAP_EXIT_RANGES]; /* targets in one of these stay in the function */
+    struct lagtrap_exit_range
+        within[LAGTRAP_EXIT_RANGES]; /* targets in one of these stay in the function */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_exit_site) == 48, "layout of exits");
 
-/* The low bits of a bucket's state count the runs that found it crowded and are in their second one.
- * The other bits hold the earliest time at which user space must look at a run in it, rounded up; 0:
- * none. A begin lowers that time. User space clears it before it reads the bucket's slots, so it
- * misses no begin. */
+/* The low bits of a bucket's state count the runs that found it crowded and are in their second
+ * one. The other bits hold the earliest time at which user space must look at a run in it, rounded
+ * up; 0: none. A begin lowers that time. User space clears it before it reads the bucket's slots,
+ * so it misses no begin. */
 #define LAGTRAP_SPILLED_MASK 0xffffULL
 
 struct lagtrap_bucket {
@@ -196,7 +216,8 @@ struct lagtrap_process_report {
     __u32 program_device;          /* the kernel's: major << 20 | minor */
     __u32 padding;
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_process_report) == 72, "layout of reports of processes");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_process_report) == 72,
+                      "layout of reports of processes");
 
 /* The start of a run's report, which consists of struct lagtrap_slot up to the end of its run.
  * Stack ids are 0 if there is no stack. */
@@ -206,19 +227,21 @@ struct lagtrap_run_report {
     __u64 begin_stack;
     __u64 end_stack;
     __u64 stage_stacks[LAGTRAP_MAX_STAGES];
-    __u32 weight; /* number of runs it stands for: itself, and those before it that exceeded the quota */
+    __u32 weight; /* number of runs it stands for: itself, and those before it that exceeded the
+                     quota */
     __u32 uid;
     __u32 meaning; /* enum lagtrap_end_meaning */
     __u32 padding;
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_report) == 56 + 8 * LAGTRAP_MAX_STAGES, "layout of reports of runs");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_report) == 56 + 8 * LAGTRAP_MAX_STAGES,
+                      "layout of reports of runs");
 
 /* Limits how many runs of an event are reported, and counts them. */
 #define LAGTRAP_RUN_BURST_NS 1000000000ULL
 struct lagtrap_run_quota {
     __u64 interval_ns; /* set by user space: a second / limit per second */
     __u64 next_ns;     /* time up to which reported runs are paid for, one per interval */
-    __u64 pending;     /* runs that the next reported one will stand for; user space may take them */
+    __u64 pending; /* runs that the next reported one will stand for; user space may take them */
     __u64 reported;
     __u64 sampled_away; /* over the limit */
     __u64 ring_full;    /* within the limit, but the ring was full */
@@ -242,25 +265,30 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_quota) == 64, "a quota is one ca
 struct lagtrap_slot {
     struct lagtrap_run_report report; /* used with LAGTRAP_EVENT_RECORD_RUNS */
     __u64 deadline_ns;
-    __u64 stack_pointer;    /* at the begin; for functions, at their entry */
-    __u64 return_address;   /* LAGTRAP_EVENT_MATCH_STACK: the word there during the call; 0: unknown */
-    __u64 site;             /* LAGTRAP_EVENT_STACK_ORDER: address of the begin marker that was hit */
-    __u64 open_depth;       /* an owned count; in the outermost run's slot: runs open inside it */
-    __u64 stage_next;       /* an owned count */
-    __u32 reported;         /* set by user space after the deadline's bit */
-    __u32 doubtful;         /* another begin with its key came, perhaps replacing it: being open proves nothing */
-    __u64 goroutine;        /* LAGTRAP_EVENT_KEY_GOROUTINE: address of its runtime.g */
-    __u32 goid_offset;      /* likewise: from its begin marker */
+    __u64 stack_pointer; /* at the begin; for functions, at their entry */
+    __u64
+        return_address; /* LAGTRAP_EVENT_MATCH_STACK: the word there during the call; 0: unknown */
+    __u64 site;         /* LAGTRAP_EVENT_STACK_ORDER: address of the begin marker that was hit */
+    __u64 open_depth;   /* an owned count; in the outermost run's slot: runs open inside it */
+    __u64 stage_next;   /* an owned count */
+    __u32 reported;     /* set by user space after the deadline's bit */
+    __u32 doubtful;     /* another begin with its key came, perhaps replacing it: being open proves
+                           nothing */
+    __u64 goroutine;    /* LAGTRAP_EVENT_KEY_GOROUTINE: address of its runtime.g */
+    __u32 goid_offset;  /* likewise: from its begin marker */
     __u32 go_frame_offset;  /* likewise */
-    __u32 times_generation; /* of the entry of the thread at its last counted hit; 0: its time is not counted */
+    __u32 times_generation; /* of the entry of the thread at its last counted hit; 0: its time is
+                               not counted */
     __u32 times_tid;        /* that thread */
     __u64 counted_ns;       /* time of that hit; 0: being updated */
     __u64 handed_over_ns;   /* between hits of different threads; 0 if the thread is the key */
     /* What its threads did between their own hits, up to the last counted one. If the thread is
      * the key, written only at the end, for reports. */
     struct lagtrap_time_parts parts;
-    struct lagtrap_run run; /* next to the fields above, which events without reports use; the report is not */
-    struct lagtrap_time_parts sums_at_hit; /* that thread's sums at its last counted hit; not reported */
+    struct lagtrap_run
+        run; /* next to the fields above, which events without reports use; the report is not */
+    struct lagtrap_time_parts
+        sums_at_hit; /* that thread's sums at its last counted hit; not reported */
     /* LAGTRAP_EVENT_TRACE_TEXT, as in lagtrap_trace_text: */
     char trace_text[LAGTRAP_TRACE_TEXT_BYTES];
     __s32 trace_text_bytes;
@@ -316,22 +344,24 @@ struct lagtrap_event_counters {
     __u64 unended_late;    /* begins without an end, found after the threshold had passed */
     __u64 withdrawn;       /* of those: already reported */
     __u64 too_deep;
-    __u64 records_lost;               /* recorded runs lost because the ring was full */
-    __u64 out_of_scope;               /* hits; approximate, like those of markers */
-    __u64 limited;                    /* likewise, of limited parties */
-    __u64 unrecorded;                 /* delays without a recording because their user reached the limit */
-    __u64 counted;                    /* begins while the event was only counted, not timed; exact */
-    __u64 texts_lost;                 /* trace ids that could not be read, or found the ring full */
+    __u64 records_lost; /* recorded runs lost because the ring was full */
+    __u64 out_of_scope; /* hits; approximate, like those of markers */
+    __u64 limited;      /* likewise, of limited parties */
+    __u64 unrecorded;   /* delays without a recording because their user reached the limit */
+    __u64 counted;      /* begins while the event was only counted, not timed; exact */
+    __u64 texts_lost;   /* trace ids that could not be read, or found the ring full */
     struct lagtrap_seen_parties seen; /* parties that began a run; not counts */
     __u64 timed_ns;                   /* of runs: counted thread time, and its parts */
     __u64 on_cpu_ns;
     __u64 runnable_ns;
-    __u64 handed_over_ns;                     /* between hits of different threads; not in timed_ns */
-    __u64 untimed;                            /* runs whose thread's entry was taken over by another thread */
-    __u64 delays_mostly[LAGTRAP_DELAY_PARTS]; /* delays that ended, by what took most of their time */
-    __u64 stack_ns;                           /* time spent walking stacks at its markers */
+    __u64 handed_over_ns; /* between hits of different threads; not in timed_ns */
+    __u64 untimed;        /* runs whose thread's entry was taken over by another thread */
+    __u64
+        delays_mostly[LAGTRAP_DELAY_PARTS]; /* delays that ended, by what took most of their time */
+    __u64 stack_ns;                         /* time spent walking stacks at its markers */
     __u64 max_ns;
-    __u64 histogram[LAGTRAP_HISTOGRAM_BUCKETS]; /* bucket 4*log2(ns) + next two bits, see lagtrap_histogram_bucket() */
+    __u64 histogram[LAGTRAP_HISTOGRAM_BUCKETS]; /* bucket 4*log2(ns) + next two bits, see
+                                                   lagtrap_histogram_bucket() */
     __u64 costs[LAGTRAP_COST_BUCKETS];
     struct lagtrap_marker_count markers[LAGTRAP_PLACES];
 };
@@ -358,8 +388,9 @@ struct lagtrap_thread_times {
     __u32 state;    /* enum lagtrap_thread_state */
     __u32 wait_class;
     __u32 generation; /* changes each time another thread takes the entry */
-    __u32 open;       /* counted runs of the thread that are open; when it is 0, the next forgets the waits */
-    __u32 always;     /* 1: count its switches also between its own runs */
+    __u32 open;   /* counted runs of the thread that are open; when it is 0, the next forgets the
+                     waits */
+    __u32 always; /* 1: count its switches also between its own runs */
     __u32 padding;
     __u64 last_begin_ns;
     __u64 ran_ns;                    /* when it last left a CPU, by the kernel's run time count */
@@ -385,11 +416,13 @@ struct lagtrap_hits {
 
 /* One page mapped by both sides, by which user space controls the running programs. */
 struct lagtrap_watch {
-    __u64 next_look_ns;     /* when user space will next check open runs; LAGTRAP_NEVER_NS: not planned */
+    __u64
+        next_look_ns; /* when user space will next check open runs; LAGTRAP_NEVER_NS: not planned */
     __u32 begun_since_look; /* set by a begin, cleared by a check */
     __u32 breach_wanted;    /* 1: report the next delay, which sets it to 0 */
     __u32 recording;        /* 1: write every run that ends to recorded_runs */
-    __u32 look_at_all;      /* 1: a bucket's time could not be lowered, so look at all; user space sets it to 0 */
+    __u32 look_at_all; /* 1: a bucket's time could not be lowered, so look at all; user space sets
+                          it to 0 */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_watch) == 24, "layout of the watch");
 

@@ -12,7 +12,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct lagtrap_mapped_file mapped_file;
 
-static long note_file(struct task_struct* task, struct vm_area_struct* area, struct lagtrap_mapped_file* found) {
+static long note_file(struct task_struct* task, struct vm_area_struct* area,
+                      struct lagtrap_mapped_file* found) {
     struct file* file = BPF_CORE_READ(area, vm_file);
     if (!file) return 0;
     found->inode = BPF_CORE_READ(file, f_inode, i_ino);
@@ -24,7 +25,8 @@ static long note_file(struct task_struct* task, struct vm_area_struct* area, str
 SEC("raw_tp")
 int look_at_mapping(void* ctx) {
     struct lagtrap_mapped_file found = {};
-    long failed = bpf_find_vma(bpf_get_current_task_btf(), mapped_file.address, note_file, &found, 0);
+    long failed =
+        bpf_find_vma(bpf_get_current_task_btf(), mapped_file.address, note_file, &found, 0);
     mapped_file.inode = found.inode;
     mapped_file.device = found.device;
     return (int)failed;

@@ -60,7 +60,8 @@ static __always_inline bool result_fails(struct lagtrap_object_function* functio
     __s32 low = result;
     bool is_small = result >> 32 == 0;
     for (int i = 0; i < LAGTRAP_OBJECT_SUCCESSES; i++)
-        if (i < function->successes && function->success[i] == (is_small ? low : (__s64)result)) return false;
+        if (i < function->successes && function->success[i] == (is_small ? low : (__s64)result))
+            return false;
     switch (function->failure) {
         case LAGTRAP_FAILS_NEGATIVE: return (__s64)result < 0 || (is_small && low < 0);
         case LAGTRAP_FAILS_NULL: return result == 0;
@@ -89,7 +90,8 @@ struct ending {
 };
 
 static __always_inline void describe(struct lagtrap_object_call* call, struct object_thread* thread,
-                                     struct object_frame* frame, const struct ending* ending, __u64 probes_ns) {
+                                     struct object_frame* frame, const struct ending* ending,
+                                     __u64 probes_ns) {
     struct task_struct* task = bpf_get_current_task_btf();
     call->begin_ns = frame->begin_ns;
     call->end_ns = ending->now_ns;
@@ -111,8 +113,8 @@ static __always_inline void describe(struct lagtrap_object_call* call, struct ob
     bpf_get_current_comm(call->comm, sizeof(call->comm));
 }
 
-static __noinline void send_texts(struct object_thread* thread, struct object_frame* frame, struct ending* ending,
-                                  __u64 probes_ns) {
+static __noinline void send_texts(struct object_thread* thread, struct object_frame* frame,
+                                  struct ending* ending, __u64 probes_ns) {
     struct lagtrap_object_totals* all = all_totals();
     if (!thread || !frame || !ending || !all) return;
     struct lagtrap_object_call_texts* call = bpf_ringbuf_reserve(&object_calls, sizeof(*call), 0);
@@ -131,8 +133,8 @@ static __noinline void send_texts(struct object_thread* thread, struct object_fr
     __sync_fetch_and_add(&all->sent, 1);
 }
 
-static __noinline void send(struct object_thread* thread, struct object_frame* frame, struct ending* ending,
-                            __u64 probes_ns) {
+static __noinline void send(struct object_thread* thread, struct object_frame* frame,
+                            struct ending* ending, __u64 probes_ns) {
     struct lagtrap_object_totals* all = all_totals();
     if (!thread || !frame || !ending || !all) return;
     struct lagtrap_object_call* call = bpf_ringbuf_reserve(&object_calls, sizeof(*call), 0);
@@ -148,7 +150,8 @@ static __noinline void send(struct object_thread* thread, struct object_frame* f
 
 static __noinline void send_message(struct object_frame* frame, __u64 text) {
     if (!frame || !text) return;
-    struct lagtrap_object_message* message = bpf_ringbuf_reserve(&object_calls, sizeof(*message), 0);
+    struct lagtrap_object_message* message =
+        bpf_ringbuf_reserve(&object_calls, sizeof(*message), 0);
     struct lagtrap_object_totals* all = all_totals();
     if (!message) {
         if (all) __sync_fetch_and_add(&all->not_sent, 1);
@@ -157,7 +160,8 @@ static __noinline void send_message(struct object_frame* frame, __u64 text) {
     message->at_ns = bpf_ktime_get_ns();
     message->function = frame->function;
     message->tid = bpf_get_current_pid_tgid();
-    if (bpf_probe_read_user_str(message->text, sizeof(message->text), (const void*)text) < 0) message->text[0] = 0;
+    if (bpf_probe_read_user_str(message->text, sizeof(message->text), (const void*)text) < 0)
+        message->text[0] = 0;
     bpf_ringbuf_submit(message, BPF_RB_NO_WAKEUP);
 }
 
@@ -177,8 +181,10 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
     struct object_frame* caller = frame_at(thread, place - 1);
     if (function->role == LAGTRAP_OBJECT_MESSAGE) {
         if (!ending->left)
-            send_message(frame, function->object_from == LAGTRAP_FROM_RESULT ? ending->result : frame->place);
-        if (caller) caller->probes_ns += frame->probes_ns + function->inside_ns + function->around_ns;
+            send_message(frame, function->object_from == LAGTRAP_FROM_RESULT ? ending->result
+                                                                             : frame->place);
+        if (caller)
+            caller->probes_ns += frame->probes_ns + function->inside_ns + function->around_ns;
         return;
     }
     /* The time of its end is unknown. */
@@ -191,8 +197,9 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
             bpf_probe_read_user(&object, sizeof(object), (const void*)frame->place);
             frame->object = object;
         } else if (function->object_from == LAGTRAP_FROM_RESULT) {
-            frame->object =
-                ending->result >> 32 == 0 && function->reused ? (__u64)(__s64)(__s32)ending->result : ending->result;
+            frame->object = ending->result >> 32 == 0 && function->reused
+                                ? (__u64)(__s64)(__s32)ending->result
+                                : ending->result;
         }
     }
     if (function->role == LAGTRAP_OBJECT_CREATE && (!ending->left || frame->inserted))
@@ -216,8 +223,8 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
         if (class) __sync_fetch_and_add(&class->failures, 1);
     }
     ending->failed = failed;
-    bool wanted = failed || frame->wanted || net_ns >= all->min_ns || function->role != LAGTRAP_OBJECT_USE ||
-                  frame->state == LAGTRAP_OBJECT_AFTER;
+    bool wanted = failed || frame->wanted || net_ns >= all->min_ns ||
+                  function->role != LAGTRAP_OBJECT_USE || frame->state == LAGTRAP_OBJECT_AFTER;
     if (!wanted) return;
     if (caller) caller->wanted = 1;
     if (!failed && (all->room <= 0 || __sync_fetch_and_add(&all->room, -1) <= 0)) {

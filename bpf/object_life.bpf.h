@@ -29,13 +29,15 @@ static long find_owner(__u32 index, struct object_walk* walk) {
     return 0;
 }
 
-static __noinline bool is_owned(struct object_thread* thread, __u32 place, __u64 object, __u32 rule) {
+static __noinline bool is_owned(struct object_thread* thread, __u32 place, __u64 object,
+                                __u32 rule) {
     struct object_walk walk = {.thread = thread, .object = object, .rule = rule, .place = place};
     bpf_loop(LAGTRAP_OBJECT_DEPTH, find_owner, &walk, 0);
     return walk.found;
 }
 
-static __always_inline void keep_alive(struct object_frame* frame, struct lagtrap_object_function* function,
+static __always_inline void keep_alive(struct object_frame* frame,
+                                       struct lagtrap_object_function* function,
                                        struct lagtrap_object_key* key, bool open) {
     struct lagtrap_object_class* class = class_of(function->class_number);
     if (!class) return;
@@ -109,8 +111,8 @@ static __noinline void end_creation(struct object_thread* thread, __u32 place, b
     known->stack = frame->stack;
     known->shares_stack = frame->shares_stack;
     frame->stack = 0;
-    known->bytes =
-        (__s64)(thread->taken_bytes - frame->taken_bytes) - (__s64)(thread->given_bytes - frame->given_bytes);
+    known->bytes = (__s64)(thread->taken_bytes - frame->taken_bytes) -
+                   (__s64)(thread->given_bytes - frame->given_bytes);
 }
 
 static __noinline void use_object(struct object_thread* thread, __u32 place) {

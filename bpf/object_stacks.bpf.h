@@ -57,7 +57,8 @@ static __always_inline void leave_stack(__u64 id) {
     if (stack) __sync_fetch_and_add(&stack->objects, -1);
 }
 
-static __noinline __u64 keep_stack(struct creation_walk* creation, struct lagtrap_object_totals* all) {
+static __noinline __u64 keep_stack(struct creation_walk* creation,
+                                   struct lagtrap_object_totals* all) {
     if (!creation || !all) return 0;
     struct lagtrap_object_stack* stack = &creation->stack;
     stack->frame_count = creation->walk.frame_count;
@@ -91,7 +92,8 @@ static __noinline void find_creation_stack(struct object_frame* frame, struct ta
             return;
         }
     }
-    struct creation_walk* creation = bpf_task_storage_get(&creation_walks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    struct creation_walk* creation =
+        bpf_task_storage_get(&creation_walks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!creation || walk_creation(creation) <= 1) return;
     frame->stack = keep_stack(creation, all);
     if (frame->stack) bpf_map_update_elem(&site_stacks, &site, &frame->stack, BPF_ANY);

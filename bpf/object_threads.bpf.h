@@ -9,9 +9,11 @@
 #include "bpf/objects.h"
 #include "bpf/traced_process.bpf.h"
 
-const volatile __u64 errno_slot = 0; /* address of the word with errno's offset from the thread's base; 0: unknown */
+const volatile __u64 errno_slot =
+    0; /* address of the word with errno's offset from the thread's base; 0: unknown */
 
-const volatile __u8 memory_by_request = 0; /* blocks do not store their size: remember the requested size */
+const volatile __u8 memory_by_request =
+    0; /* blocks do not store their size: remember the requested size */
 
 struct object_frame {
     __u64 stack_pointer; /* at the first instruction */
@@ -41,9 +43,10 @@ struct object_thread {
     __u64 taken_bytes;
     __u64 given_bytes;
     __u64 allocations;
-    __u64 changed_bytes;        /* size of the block passed to realloc */
-    __u64 memory_place;         /* of posix_memalign */
-    __u64 memory_stack_pointer; /* of an open allocator call; 0: none; only with memory_by_request */
+    __u64 changed_bytes; /* size of the block passed to realloc */
+    __u64 memory_place;  /* of posix_memalign */
+    __u64
+        memory_stack_pointer; /* of an open allocator call; 0: none; only with memory_by_request */
     __u64 asked_bytes;
     __u64 thrown_ns;
     __u32 depth;
@@ -125,6 +128,8 @@ static __always_inline struct object_frame* frame_at(struct object_thread* threa
     return &thread->frames[bounded];
 }
 
-static __always_inline __u64 less(__u64 whole, __u64 part) { return whole > part ? whole - part : 0; }
+static __always_inline __u64 less(__u64 whole, __u64 part) {
+    return whole > part ? whole - part : 0;
+}
 
 #endif

@@ -66,7 +66,9 @@ static long end_left(__u32 index, struct open_call_walk* walk) {
  * precedes the object. */
 static __always_inline void find_object(struct pt_regs* ctx, struct object_frame* frame,
                                         struct lagtrap_object_function* function) {
-    if (function->object_from == LAGTRAP_FROM_RESULT || function->object_from == LAGTRAP_FROM_NOWHERE) return;
+    if (function->object_from == LAGTRAP_FROM_RESULT ||
+        function->object_from == LAGTRAP_FROM_NOWHERE)
+        return;
     __u64 value = register_value(ctx, function->object_from);
     if (function->object_behind || function->role == LAGTRAP_OBJECT_MESSAGE) {
         frame->place = value;
@@ -100,7 +102,8 @@ int on_object_call(struct pt_regs* ctx) {
     if (function->inner_end || function->role == LAGTRAP_OBJECT_CREATE)
         bpf_probe_read_user(&caller, sizeof(caller), (const void*)stack_pointer);
     if (caller >= function->inner_begin && caller < function->inner_end) return 0;
-    struct object_thread* thread = bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    struct object_thread* thread =
+        bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!thread) return 0;
     struct object_frame* innermost = frame_at(thread, thread->depth - 1);
     if (innermost && innermost->stack_pointer <= stack_pointer) {
@@ -134,15 +137,18 @@ int on_object_call(struct pt_regs* ctx) {
     frame->state = frame->inserted = frame->wanted = frame->shares_stack = 0;
     frame->title[0] = 0;
     find_object(ctx, frame, function);
-    if (function->title_from != LAGTRAP_FROM_NOWHERE && function->title_from != LAGTRAP_FROM_RESULT) {
+    if (function->title_from != LAGTRAP_FROM_NOWHERE &&
+        function->title_from != LAGTRAP_FROM_RESULT) {
         __u64 text = register_value(ctx, function->title_from);
-        if (text && bpf_probe_read_user_str(frame->title, sizeof(frame->title), (const void*)text) < 0)
+        if (text &&
+            bpf_probe_read_user_str(frame->title, sizeof(frame->title), (const void*)text) < 0)
             frame->title[0] = 0;
     }
     thread->depth = place + 1;
     frame->begin_ns = bpf_ktime_get_ns();
     if (frame->object || function->reused)
-        meet_object(thread, place, frame->object || function->role != LAGTRAP_OBJECT_CREATE ? function->role : 0);
+        meet_object(thread, place,
+                    frame->object || function->role != LAGTRAP_OBJECT_CREATE ? function->role : 0);
     if (function->role == LAGTRAP_OBJECT_CREATE && frame->state != LAGTRAP_OBJECT_WITHIN) {
         __u64 from_ns = bpf_ktime_get_ns();
         find_creation_stack(frame, task);
@@ -153,7 +159,8 @@ int on_object_call(struct pt_regs* ctx) {
     return 0;
 }
 
-static __always_inline int on_left(struct pt_regs* ctx, __u32 number, __u64 stack_pointer, bool shared) {
+static __always_inline int on_left(struct pt_regs* ctx, __u32 number, __u64 stack_pointer,
+                                   bool shared) {
     __u64 now_ns = bpf_ktime_get_ns();
     struct task_struct* task = bpf_get_current_task_btf();
     if (!is_target(task)) return 0;
@@ -194,7 +201,8 @@ int on_object_jump(struct pt_regs* ctx) {
     if (!is_target(task)) return 0;
     struct object_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     struct object_frame* innermost = thread ? frame_at(thread, thread->depth - 1) : NULL;
-    if (innermost && innermost->stack_pointer == PT_REGS_SP(ctx)) innermost->jumped_ns = bpf_ktime_get_ns();
+    if (innermost && innermost->stack_pointer == PT_REGS_SP(ctx))
+        innermost->jumped_ns = bpf_ktime_get_ns();
     return 0;
 }
 
@@ -219,7 +227,8 @@ int on_throw(struct pt_regs* ctx) {
         if (has_text(name)) {
             __u64 text = 0;
             if (!bpf_probe_read_user(&text, sizeof(text), (const void*)(object + sizeof(__u64))))
-                bpf_probe_read_user_str(thread->thrown_text, sizeof(thread->thrown_text), (const void*)text);
+                bpf_probe_read_user_str(thread->thrown_text, sizeof(thread->thrown_text),
+                                        (const void*)text);
             return 0;
         }
         if (bpf_probe_read_user(&type, sizeof(type), (const void*)(type + TYPE_BASE))) return 0;
@@ -232,7 +241,8 @@ SEC("uprobe") /* __cxa_begin_catch: what its caller called was left */
 int on_catch(struct pt_regs* ctx) {
     struct object_thread* thread = thread_in_call();
     if (!thread) return 0;
-    struct open_call_walk walk = {.thread = thread, .stack_pointer = PT_REGS_SP(ctx), .now_ns = bpf_ktime_get_ns()};
+    struct open_call_walk walk = {
+        .thread = thread, .stack_pointer = PT_REGS_SP(ctx), .now_ns = bpf_ktime_get_ns()};
     bpf_loop(LAGTRAP_OBJECT_DEPTH, end_left, &walk, 0);
     return 0;
 }
@@ -252,7 +262,8 @@ static __noinline __u64 block_bytes(__u64 block) {
         return known ? *known : 0;
     }
     __u64 size = 0;
-    if (!block || bpf_probe_read_user(&size, sizeof(size), (const void*)(block - sizeof(size)))) return 0;
+    if (!block || bpf_probe_read_user(&size, sizeof(size), (const void*)(block - sizeof(size))))
+        return 0;
     return size & ~7ULL;
 }
 
@@ -270,9 +281,11 @@ static __always_inline struct object_thread* thread_of_memory(__u32 number) {
     return thread;
 }
 
-static __always_inline void note_request(struct pt_regs* ctx, struct object_thread* thread, __u64 cookie) {
+static __always_inline void note_request(struct pt_regs* ctx, struct object_thread* thread,
+                                         __u64 cookie) {
     thread->memory_stack_pointer = PT_REGS_SP(ctx);
-    thread->asked_bytes = register_value(ctx, cookie >> LAGTRAP_COOKIE_SIZE_SHIFT & LAGTRAP_COOKIE_SIZE_MASK);
+    thread->asked_bytes =
+        register_value(ctx, cookie >> LAGTRAP_COOKIE_SIZE_SHIFT & LAGTRAP_COOKIE_SIZE_MASK);
     if (cookie & LAGTRAP_COOKIE_SIZE_TIMES) thread->asked_bytes *= ctx->rsi;
 }
 
@@ -350,7 +363,8 @@ int on_memory_return(struct pt_regs* ctx) {
         return 0;
     } else if (kind == LAGTRAP_MEMORY_TAKE_BEHIND) {
         __u64 place = thread->memory_place;
-        if ((__s32)block != 0 || bpf_probe_read_user(&block, sizeof(block), (const void*)place)) return 0;
+        if ((__s32)block != 0 || bpf_probe_read_user(&block, sizeof(block), (const void*)place))
+            return 0;
     }
     if (block) take_block(thread, block);
     return 0;

@@ -39,13 +39,15 @@ enum lagtrap_object_failure {
     LAGTRAP_FAILS_MINUS_ONE = 5,
 };
 
-#define LAGTRAP_FROM_RESULT 0 /* where a value is: this, or a register number (usdt_argument.bpf.h) */
+#define LAGTRAP_FROM_RESULT \
+    0 /* where a value is: this, or a register number (usdt_argument.bpf.h) */
 #define LAGTRAP_FROM_NOWHERE 0xff
 
 /* Per function; mapped by user space. */
 struct lagtrap_object_function {
     __u64 hits;      /* of its probes, to compute their cost */
-    __u64 inside_ns; /* probe cost counted in a call's duration; set by user space, like all after `elapsed_ns` */
+    __u64 inside_ns; /* probe cost counted in a call's duration; set by user space, like all after
+                        `elapsed_ns` */
     __u64 around_ns;
     __u64 calls; /* calls that ended */
     __u64 failures;
@@ -62,9 +64,11 @@ struct lagtrap_object_function {
     __u8 successes;
     __u8 title_from; /* the argument with the title of a created object */
     __u8 is_method;  /* C++ method: a hidden argument for the result may precede the object */
-    __u8 reused;     /* numbers come from a pool that others use too, so an unknown one is not an error */
-    __u32 taken_out; /* exits of open calls are no longer seen */
-    __u8 except[LAGTRAP_OBJECT_EXCEPTS]; /* errno values of calls without result that do not count as failed; 0: none */
+    __u8 reused; /* numbers come from a pool that others use too, so an unknown one is not an error
+                  */
+    __u32 taken_out;                     /* exits of open calls are no longer seen */
+    __u8 except[LAGTRAP_OBJECT_EXCEPTS]; /* errno values of calls without result that do not count
+                                            as failed; 0: none */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_object_function) == 120, "layout of functions");
 
@@ -162,10 +166,11 @@ struct lagtrap_object_message {
 struct lagtrap_object_totals {
     __u64 min_ns;             /* shorter uses are not sent; set by user space */
     __u64 relinking_until_ns; /* until then, begins may be seen twice; set by user space */
-    __s64 room;               /* calls that may still be sent, not counting failures; refilled by user space */
-    __s64 stack_room;         /* walks still allowed where a stack is known; refilled by user space */
-    __u64 memory_is_out;      /* set by user space: ends of calls that jump to the allocator are not seen */
-    __u64 stacks_lost;        /* map full */
+    __s64 room; /* calls that may still be sent, not counting failures; refilled by user space */
+    __s64 stack_room;    /* walks still allowed where a stack is known; refilled by user space */
+    __u64 memory_is_out; /* set by user space: ends of calls that jump to the allocator are not seen
+                          */
+    __u64 stacks_lost;   /* map full */
     __u64 sent;
     __u64 not_sent; /* no room or ring full */
     __u64 too_deep;
@@ -174,14 +179,17 @@ struct lagtrap_object_totals {
 enum lagtrap_memory_kind {
     LAGTRAP_MEMORY_TAKE = 0, /* malloc and others that return the block */
     LAGTRAP_MEMORY_GIVE = 1,
-    LAGTRAP_MEMORY_CHANGE = 2,      /* realloc */
-    LAGTRAP_MEMORY_TAKE_BEHIND = 3, /* posix_memalign: the first argument points to where the block's address goes */
+    LAGTRAP_MEMORY_CHANGE = 2, /* realloc */
+    LAGTRAP_MEMORY_TAKE_BEHIND =
+        3, /* posix_memalign: the first argument points to where the block's address goes */
 };
 #define LAGTRAP_COOKIE_MEMORY_SHIFT 32 /* the kind; the function's number is in the lower bits */
 #define LAGTRAP_COOKIE_MEMORY_MASK 0xff
-#define LAGTRAP_COOKIE_SIZE_SHIFT 40 /* the register with the requested size (usdt_argument.bpf.h) */
+#define LAGTRAP_COOKIE_SIZE_SHIFT \
+    40 /* the register with the requested size (usdt_argument.bpf.h) */
 #define LAGTRAP_COOKIE_SIZE_MASK 0xff
 #define LAGTRAP_COOKIE_SIZE_TIMES (1ULL << 48) /* multiplied by the second argument (calloc) */
-#define LAGTRAP_OBJECT_BLOCKS 65536            /* remembered sizes, for an allocator whose blocks do not store them */
+#define LAGTRAP_OBJECT_BLOCKS \
+    65536 /* remembered sizes, for an allocator whose blocks do not store them */
 
 #endif

@@ -27,11 +27,14 @@ struct open_call_walk {
 static long find_ended(__u32 index, struct open_call_walk* walk) {
     OPEN_CALLS_FRAME* frame = frame_at(walk->thread, walk->place - 1);
     if (!frame) return 1;
-    if (frame->stack_pointer == walk->stack_pointer && (walk->shared || frame->function == walk->function)) {
+    if (frame->stack_pointer == walk->stack_pointer &&
+        (walk->shared || frame->function == walk->function)) {
         walk->found = walk->place;
         return 1;
     }
-    if (frame->stack_pointer > walk->stack_pointer && on_one_stack(frame->stack_pointer, walk->stack_pointer)) return 1;
+    if (frame->stack_pointer > walk->stack_pointer &&
+        on_one_stack(frame->stack_pointer, walk->stack_pointer))
+        return 1;
     walk->place--;
     return 0;
 }
@@ -43,12 +46,14 @@ static long end_inner(__u32 index, struct open_call_walk* walk) {
 }
 
 /* Ends all calls below the one that ends here. Returns its index, from 1; 0 if it is unknown. */
-static __always_inline __u32 find_end_of_call(OPEN_CALLS_THREAD* thread, __u32 max_depth, __u64 stack_pointer,
-                                              __u32 function, bool shared, __u64 now_ns) {
+static __always_inline __u32 find_end_of_call(OPEN_CALLS_THREAD* thread, __u32 max_depth,
+                                              __u64 stack_pointer, __u32 function, bool shared,
+                                              __u64 now_ns) {
     __u32 depth = thread->depth;
     OPEN_CALLS_FRAME* innermost = frame_at(thread, depth - 1);
     if (!innermost) return 0;
-    if (innermost->stack_pointer == stack_pointer && (shared || innermost->function == function)) return depth;
+    if (innermost->stack_pointer == stack_pointer && (shared || innermost->function == function))
+        return depth;
     struct open_call_walk walk = {.thread = thread,
                                   .stack_pointer = stack_pointer,
                                   .now_ns = now_ns,

@@ -19,8 +19,8 @@ static __always_inline __u32 party_of_uid(__u32 uid) {
  * in the declared length of the array, so its element is found by offsets. */
 static __always_inline struct pid_namespace* outermost_pid_namespace(struct pid* pid) {
     struct pid_namespace* found = 0;
-    const char* second =
-        (const char*)pid + bpf_core_field_offset(struct pid, numbers) + bpf_core_type_size(struct upid);
+    const char* second = (const char*)pid + bpf_core_field_offset(struct pid, numbers) +
+                         bpf_core_type_size(struct upid);
     bpf_core_read(&found, sizeof(found), &((struct upid*)second)->ns);
     return found;
 }
@@ -46,7 +46,8 @@ static __noinline __u32 party_in_namespaces(struct task_struct* task) {
 
 static __always_inline __u32 party_of(struct task_struct* task) {
     const struct cred* cred = FOR_POINTERS(task)->real_cred;
-    if (cred->user_ns->level == 0 && FOR_POINTERS(task)->thread_pid->level == 0) return party_of_uid(cred->uid.val);
+    if (cred->user_ns->level == 0 && FOR_POINTERS(task)->thread_pid->level == 0)
+        return party_of_uid(cred->uid.val);
     return party_in_namespaces(task);
 }
 

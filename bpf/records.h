@@ -25,21 +25,26 @@
 /* ---- Records of a capture. Each starts with this header; size_bytes includes it. ---- */
 
 enum lagtrap_record_type {
-    LAGTRAP_RECORD_RUN = 1,         /* user log: struct lagtrap_run */
-    LAGTRAP_RECORD_STACK = 2,       /* user log (user stacks), kernel log (kernel stacks): struct lagtrap_stack */
-    LAGTRAP_RECORD_SAMPLE = 3,      /* kernel log: struct lagtrap_sample */
-    LAGTRAP_RECORD_SWITCH = 4,      /* kernel log: struct lagtrap_switch */
-    LAGTRAP_RECORD_WAKING = 5,      /* kernel log: struct lagtrap_waking */
-    LAGTRAP_RECORD_THREAD = 6,      /* rundown log: struct lagtrap_thread, one per thread alive at the start */
-    LAGTRAP_RECORD_PROCESS = 7,     /* rundown log: struct lagtrap_process and its texts */
-    LAGTRAP_RECORD_MAPPING = 8,     /* rundown log: struct lagtrap_mapping and its path */
-    LAGTRAP_RECORD_FORK = 9,        /* rundown log: struct lagtrap_task_change (new thread or process) */
-    LAGTRAP_RECORD_EXIT = 10,       /* rundown log: struct lagtrap_task_change */
-    LAGTRAP_RECORD_NAME = 11,       /* rundown log: struct lagtrap_name (a thread's name changed, perhaps by exec) */
-    LAGTRAP_RECORD_BREACH = 12,     /* listener only: struct lagtrap_run of a run at or over its threshold */
-    LAGTRAP_RECORD_WAKE = 13,       /* listener only: just the header; a run's deadline is before the next check */
-    LAGTRAP_RECORD_WAIT_FILE = 14,  /* kernel log: struct lagtrap_wait_file and its path */
-    LAGTRAP_RECORD_RUN_SO_FAR = 15, /* struct lagtrap_run_so_far */
+    LAGTRAP_RECORD_RUN = 1, /* user log: struct lagtrap_run */
+    LAGTRAP_RECORD_STACK =
+        2, /* user log (user stacks), kernel log (kernel stacks): struct lagtrap_stack */
+    LAGTRAP_RECORD_SAMPLE = 3, /* kernel log: struct lagtrap_sample */
+    LAGTRAP_RECORD_SWITCH = 4, /* kernel log: struct lagtrap_switch */
+    LAGTRAP_RECORD_WAKING = 5, /* kernel log: struct lagtrap_waking */
+    LAGTRAP_RECORD_THREAD =
+        6, /* rundown log: struct lagtrap_thread, one per thread alive at the start */
+    LAGTRAP_RECORD_PROCESS = 7, /* rundown log: struct lagtrap_process and its texts */
+    LAGTRAP_RECORD_MAPPING = 8, /* rundown log: struct lagtrap_mapping and its path */
+    LAGTRAP_RECORD_FORK = 9,  /* rundown log: struct lagtrap_task_change (new thread or process) */
+    LAGTRAP_RECORD_EXIT = 10, /* rundown log: struct lagtrap_task_change */
+    LAGTRAP_RECORD_NAME =
+        11, /* rundown log: struct lagtrap_name (a thread's name changed, perhaps by exec) */
+    LAGTRAP_RECORD_BREACH =
+        12, /* listener only: struct lagtrap_run of a run at or over its threshold */
+    LAGTRAP_RECORD_WAKE =
+        13, /* listener only: just the header; a run's deadline is before the next check */
+    LAGTRAP_RECORD_WAIT_FILE = 14,      /* kernel log: struct lagtrap_wait_file and its path */
+    LAGTRAP_RECORD_RUN_SO_FAR = 15,     /* struct lagtrap_run_so_far */
     LAGTRAP_RECORD_HISTORY_SAMPLE = 18, /* kernel log: struct lagtrap_history_sample */
     LAGTRAP_RECORD_HISTORY_WAIT = 19,   /* kernel log: struct lagtrap_history_wait */
     LAGTRAP_RECORD_STACK_COPY = 20,     /* user log: struct lagtrap_stack_copy and the memory */
@@ -64,14 +69,17 @@ struct lagtrap_stage_hit {
 };
 
 enum lagtrap_run_flags {
-    LAGTRAP_RUN_OPEN = 1,             /* had not ended when the record was made; end_ns is that time */
-    LAGTRAP_RUN_DELAY = 2,            /* longer than its threshold */
-    LAGTRAP_RUN_REPORTED = 4,         /* its breach was reported at the deadline */
-    LAGTRAP_RUN_EARLIER_BEGIN = 8,    /* begin_ns came with the marker and is earlier than begin_hit_ns */
-    LAGTRAP_RUN_ABANDONED = 16,       /* its thread or process is gone, or another begin replaced it */
-    LAGTRAP_RUN_OF_GOROUTINE = 32,    /* its key is a goroutine */
-    LAGTRAP_RUN_IN_GO = 64,           /* in Go: between its markers, its threads may have run other goroutines */
-    LAGTRAP_RUN_WITHOUT_STAGES = 128, /* its stages were not watched all the time, so none are reported */
+    LAGTRAP_RUN_OPEN = 1,     /* had not ended when the record was made; end_ns is that time */
+    LAGTRAP_RUN_DELAY = 2,    /* longer than its threshold */
+    LAGTRAP_RUN_REPORTED = 4, /* its breach was reported at the deadline */
+    LAGTRAP_RUN_EARLIER_BEGIN =
+        8,                      /* begin_ns came with the marker and is earlier than begin_hit_ns */
+    LAGTRAP_RUN_ABANDONED = 16, /* its thread or process is gone, or another begin replaced it */
+    LAGTRAP_RUN_OF_GOROUTINE = 32, /* its key is a goroutine */
+    LAGTRAP_RUN_IN_GO =
+        64, /* in Go: between its markers, its threads may have run other goroutines */
+    LAGTRAP_RUN_WITHOUT_STAGES =
+        128, /* its stages were not watched all the time, so none are reported */
 };
 
 /* What a thread waited for, as far as its system call shows. */
@@ -127,17 +135,19 @@ struct lagtrap_wait {
 struct lagtrap_run_so_far {
     struct lagtrap_record header; /* at_ns = until_ns */
     __u64 begin_hit_ns;           /* identifies the run, together with event and beginning thread */
-    __u64 from_ns;                /* the run's last marker hit; its begin if the thread is the key */
+    __u64 from_ns; /* the run's last marker hit; its begin if the thread is the key */
     __u64 until_ns;
     __u32 event;
     __u32 begin_tid;
     __u32 tid; /* thread of that last hit, to which `parts` and `waits` belong */
     __u32 wait_count;
-    struct lagtrap_time_parts parts;               /* since from_ns */
-    struct lagtrap_time_parts earlier;             /* before from_ns: of each thread between its own hits */
-    struct lagtrap_wait waits[LAGTRAP_KEPT_WAITS]; /* the longest, unsorted; one that continues ends at until_ns */
+    struct lagtrap_time_parts parts;   /* since from_ns */
+    struct lagtrap_time_parts earlier; /* before from_ns: of each thread between its own hits */
+    struct lagtrap_wait
+        waits[LAGTRAP_KEPT_WAITS]; /* the longest, unsorted; one that continues ends at until_ns */
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_so_far) == 16 + 24 + 16 + 2 * 128 + 48 * LAGTRAP_KEPT_WAITS,
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run_so_far) ==
+                          16 + 24 + 16 + 2 * 128 + 48 * LAGTRAP_KEPT_WAITS,
                       "layout of runs so far");
 
 #define LAGTRAP_TRACE_TEXT_BYTES 64 /* a W3C traceparent has 55 */
@@ -152,7 +162,8 @@ struct lagtrap_trace_text {
     __u32 padding;
     char text[LAGTRAP_TRACE_TEXT_BYTES];
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_trace_text) == 40 + LAGTRAP_TRACE_TEXT_BYTES, "layout of trace texts");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_trace_text) == 40 + LAGTRAP_TRACE_TEXT_BYTES,
+                      "layout of trace texts");
 
 /* A run. begin_ns is the begin that counts, begin_hit_ns the moment of the begin marker. A
  * record ends after the stages that were hit: its size is that of the fields before them and of
@@ -175,10 +186,12 @@ struct lagtrap_run {
     __u8 stage_count;
     __u8 stages_lost;
     __u32 begin_party;             /* of the process that began it: bpf/party.h */
-    char comm[LAGTRAP_COMM_BYTES]; /* name of the beginning thread, any bytes; empty if another thread ended the run */
+    char comm[LAGTRAP_COMM_BYTES]; /* name of the beginning thread, any bytes; empty if another
+                                      thread ended the run */
     struct lagtrap_stage_hit stages[LAGTRAP_MAX_STAGES];
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run) == 16 + 32 + 32 + 16 + 16 * LAGTRAP_MAX_STAGES, "layout of runs");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_run) == 16 + 32 + 32 + 16 + 16 * LAGTRAP_MAX_STAGES,
+                      "layout of runs");
 
 enum lagtrap_stack_kind { LAGTRAP_STACK_KERNEL = 0, LAGTRAP_STACK_USER = 1 };
 
@@ -196,8 +209,9 @@ enum lagtrap_stack_end {
     LAGTRAP_STACK_END_UNSUPPORTED = 9,   /* the table cannot express the unwind information */
     LAGTRAP_STACK_END_NO_PROGRESS = 10,  /* the caller's frame was not above the previous one */
     LAGTRAP_STACK_END_32_BIT = 11,       /* the thread runs 32-bit code */
-    LAGTRAP_STACK_END_COPY_ENDED = 12,   /* walked by the merge: the stack continues beyond the copied part */
-    LAGTRAP_STACK_ENDS = 13,             /* number of values */
+    LAGTRAP_STACK_END_COPY_ENDED =
+        12,                  /* walked by the merge: the stack continues beyond the copied part */
+    LAGTRAP_STACK_ENDS = 13, /* number of values */
 };
 
 /* A call stack, written once per capture and referred to by its id. Innermost frame first. */
@@ -210,7 +224,8 @@ struct lagtrap_stack {
     __u8 end;       /* enum lagtrap_stack_end, | LAGTRAP_STACK_BY_FRAME_POINTER */
     __u64 frames[]; /* frame_count addresses */
 };
-#define LAGTRAP_STACK_BY_FRAME_POINTER 0x80 /* some frames were found by frame pointers: probable, not certain */
+#define LAGTRAP_STACK_BY_FRAME_POINTER \
+    0x80 /* some frames were found by frame pointers: probable, not certain */
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_stack) == 32, "layout of stacks");
 
 #define LAGTRAP_COPIED_STACK_BYTES 16384
@@ -223,7 +238,8 @@ struct lagtrap_replaced_return {
 };
 
 enum lagtrap_copy_known {
-    LAGTRAP_COPY_AFTER_CALL = 1, /* pc is a return address, or in a system call: look up the instruction before it */
+    LAGTRAP_COPY_AFTER_CALL =
+        1, /* pc is a return address, or in a system call: look up the instruction before it */
     LAGTRAP_COPY_HAS_REGISTERS = 2,
     LAGTRAP_COPY_HAS_RBX = 4,
 };
@@ -237,9 +253,9 @@ struct lagtrap_stack_copy {
     __u64 copied_from; /* address of the first copied byte: sp or slightly below */
     __u64 pc;          /* of that frame, like the next three */
     __u64 sp;
-    __u64 bp;                                                       /* ~0: unknown */
-    __u64 rbx;                                                      /* if LAGTRAP_COPY_HAS_RBX */
-    __u64 registers[21];                                            /* struct pt_regs; if LAGTRAP_COPY_HAS_REGISTERS */
+    __u64 bp;            /* ~0: unknown */
+    __u64 rbx;           /* if LAGTRAP_COPY_HAS_RBX */
+    __u64 registers[21]; /* struct pt_regs; if LAGTRAP_COPY_HAS_REGISTERS */
     struct lagtrap_replaced_return returns[LAGTRAP_COPIED_RETURNS]; /* innermost first */
     __u32 pid;
     __u32 copied_bytes; /* after the struct; up to LAGTRAP_COPIED_STACK_BYTES */
@@ -249,7 +265,8 @@ struct lagtrap_stack_copy {
     __u8 padding_bytes;
     __u32 padding;
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_stack_copy) == 72 + 21 * 8 + 16 * LAGTRAP_COPIED_RETURNS + 16,
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_stack_copy) ==
+                          72 + 21 * 8 + 16 * LAGTRAP_COPIED_RETURNS + 16,
                       "layout of copies of stacks");
 
 /* A tick of the sampler on one CPU. A stack id of 0 means no stack. */
@@ -265,9 +282,12 @@ struct lagtrap_sample {
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_sample) == 48, "layout of samples");
 
 enum lagtrap_switch_flags {
-    LAGTRAP_SWITCH_PREV_THROTTLED = 1, /* the previous thread's control group was over its CPU quota */
-    LAGTRAP_SWITCH_CONCLUDED = 2, /* inferred, not reported by the kernel; how the previous thread stopped is unknown */
-    LAGTRAP_SWITCH_PREV_YIELDED = 4, /* the previous thread was in sched_yield; only some of these have a stack */
+    LAGTRAP_SWITCH_PREV_THROTTLED =
+        1, /* the previous thread's control group was over its CPU quota */
+    LAGTRAP_SWITCH_CONCLUDED =
+        2, /* inferred, not reported by the kernel; how the previous thread stopped is unknown */
+    LAGTRAP_SWITCH_PREV_YIELDED =
+        4, /* the previous thread was in sched_yield; only some of these have a stack */
 };
 
 /* A context switch on header.cpu; the stacks are those at which the previous thread stopped. The
@@ -290,31 +310,39 @@ struct lagtrap_switch {
     __u8 padding;
     __u64 throttled_from_ns; /* the last time its group was throttled, perhaps long ago; 0: never */
     __u64 throttled_to_ns;
-    __u64 wait_object; /* what the previous thread waits for; equal for threads that wait for one lock; 0: unknown */
+    __u64 wait_object; /* what the previous thread waits for; equal for threads that wait for one
+                          lock; 0: unknown */
     __u32 lock_owner;  /* thread that has the lock, according to the program's memory; 0: unknown */
     __u32 padding_2;
 };
 #define LAGTRAP_SWITCH_LEAST_BYTES 64
 #define LAGTRAP_SWITCH_THROTTLED_BYTES 80
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_switch) == LAGTRAP_SWITCH_THROTTLED_BYTES + 16, "layout of switches");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_switch) == LAGTRAP_SWITCH_THROTTLED_BYTES + 16,
+                      "layout of switches");
 
 /* What made a thread runnable. */
 enum lagtrap_wake_cause {
-    LAGTRAP_WAKE_UNKNOWN = 0,     /* in old records, or if the kernel does not tell */
-    LAGTRAP_WAKE_THREAD = 1,      /* the waker, by its own action */
-    LAGTRAP_WAKE_TIMEOUT = 2,     /* the timer that the wakee had set to end its wait */
-    LAGTRAP_WAKE_TIMER = 3,       /* another timer */
-    LAGTRAP_WAKE_PACKET = 4,      /* a packet received by the network device `device` */
-    LAGTRAP_WAKE_DISK = 5,        /* a request completed by the disk `device` */
-    LAGTRAP_WAKE_DEVICE = 6,      /* interrupt `number` of a device, called `device` */
-    LAGTRAP_WAKE_INTERRUPT = 7,   /* another interrupt, or a deferred one (softirq) of kind `number` */
-    LAGTRAP_WAKE_DELAYED_ACK = 8, /* a packet of this machine, sent after a delayed ACK of the wakee's side */
-    LAGTRAP_WAKE_SIGNAL = 9,      /* a signal of the waker interrupted the wait */
-    LAGTRAP_WAKE_KILLED = 10,     /* the waker ended the wakee's process or thread */
+    LAGTRAP_WAKE_UNKNOWN = 0, /* in old records, or if the kernel does not tell */
+    LAGTRAP_WAKE_THREAD = 1,  /* the waker, by its own action */
+    LAGTRAP_WAKE_TIMEOUT = 2, /* the timer that the wakee had set to end its wait */
+    LAGTRAP_WAKE_TIMER = 3,   /* another timer */
+    LAGTRAP_WAKE_PACKET = 4,  /* a packet received by the network device `device` */
+    LAGTRAP_WAKE_DISK = 5,    /* a request completed by the disk `device` */
+    LAGTRAP_WAKE_DEVICE = 6,  /* interrupt `number` of a device, called `device` */
+    LAGTRAP_WAKE_INTERRUPT =
+        7, /* another interrupt, or a deferred one (softirq) of kind `number` */
+    LAGTRAP_WAKE_DELAYED_ACK =
+        8, /* a packet of this machine, sent after a delayed ACK of the wakee's side */
+    LAGTRAP_WAKE_SIGNAL = 9,  /* a signal of the waker interrupted the wait */
+    LAGTRAP_WAKE_KILLED = 10, /* the waker ended the wakee's process or thread */
 };
 
 /* The kind of interrupt that ran on the CPU; values of lagtrap_waking.in_interrupt. */
-enum lagtrap_interrupt { LAGTRAP_INTERRUPT_NONE = 0, LAGTRAP_INTERRUPT_HARD = 1, LAGTRAP_INTERRUPT_SOFT = 2 };
+enum lagtrap_interrupt {
+    LAGTRAP_INTERRUPT_NONE = 0,
+    LAGTRAP_INTERRUPT_HARD = 1,
+    LAGTRAP_INTERRUPT_SOFT = 2
+};
 
 /* A thread was made runnable while the waker ran on header.cpu. With causes THREAD, SIGNAL and
  * KILLED, the record ends before `sender_pid`. */
@@ -328,21 +356,24 @@ struct lagtrap_waking {
     __u32 target_cpu;
     __u32 in_interrupt; /* enum lagtrap_interrupt; with cause UNKNOWN, 0 may be an interrupt too */
     __u32 cause;        /* enum lagtrap_wake_cause */
-    __u32 sender_pid;   /* PACKET: the thread of this machine that sent it; 0: unknown, or from another machine */
+    __u32 sender_pid;   /* PACKET: the thread of this machine that sent it; 0: unknown, or from
+                           another machine */
     __u32 sender_tid;
     __u32 number;
     __u32 padding;
     char device[LAGTRAP_COMM_BYTES]; /* name, any bytes; empty if unknown */
 };
 #define LAGTRAP_WAKING_LEAST_BYTES 48
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_waking) == LAGTRAP_WAKING_LEAST_BYTES + 32, "layout of wakings");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_waking) == LAGTRAP_WAKING_LEAST_BYTES + 32,
+                      "layout of wakings");
 
 /* How a file relates to a wait. */
 enum lagtrap_wait_file_kind {
     LAGTRAP_FILE_OF_CALL = 1,  /* the thread's system call operates on it */
     LAGTRAP_FILE_OF_FAULT = 2, /* the thread touched a page of it that is not in memory */
     LAGTRAP_FILE_LOCK = 3,     /* the thread waits for a lock on it */
-    LAGTRAP_FILE_REFUSED = 4,  /* a lock on it was just refused to the thread, which now waits for something else */
+    LAGTRAP_FILE_REFUSED =
+        4, /* a lock on it was just refused to the thread, which now waits for something else */
     /* Sockets: followed by a struct lagtrap_peer or the path of a local socket, instead of
      * names. */
     LAGTRAP_FILE_PEER = 5,          /* connected */
@@ -351,11 +382,13 @@ enum lagtrap_wait_file_kind {
     LAGTRAP_FILE_LOCAL_PEER = 8,
     LAGTRAP_FILE_SYN_REPEATED = 9,     /* of no thread: a SYN to this peer was sent again */
     LAGTRAP_FILE_CONNECT_REFUSED = 10, /* not a wait: the peer refused the thread's connection */
-    /* Not waits either: the process holder_pid has the other end of the socket, or listens on it. */
+    /* Not waits either: the process holder_pid has the other end of the socket, or listens on it.
+     */
     LAGTRAP_FILE_OWNER = 11,
     LAGTRAP_FILE_LISTENER = 12,
-    LAGTRAP_FILE_FULL_LISTENER = 13, /* its accept queue has no room, or it has dropped connections */
-    LAGTRAP_FILE_PIPE = 14,          /* a wait again: for the other end of this pipe */
+    LAGTRAP_FILE_FULL_LISTENER =
+        13,                 /* its accept queue has no room, or it has dropped connections */
+    LAGTRAP_FILE_PIPE = 14, /* a wait again: for the other end of this pipe */
 };
 
 /* The other end of a socket. */
@@ -378,8 +411,8 @@ struct lagtrap_wait_file {
     __u64 file; /* identifies the file, or the socket's connection, within the capture; never 0 */
     __u32 pid;
     __u32 tid;
-    __u32
-        holder_pid; /* LOCK, REFUSED: a process with a conflicting lock, 0 if unknown; OWNER, LISTENER: that process */
+    __u32 holder_pid;  /* LOCK, REFUSED: a process with a conflicting lock, 0 if unknown; OWNER,
+                          LISTENER: that process */
     __u32 queue_depth; /* requests that the disk has received but not completed */
     __u16 path_bytes;  /* up to LAGTRAP_PATH_BYTES; 0 if written before */
     __u8 kind;         /* enum lagtrap_wait_file_kind */
@@ -388,9 +421,10 @@ struct lagtrap_wait_file {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_wait_file) == 64, "layout of files of waits");
 
-/* Whose data a disk writes. Of a file: how much of it the disk has written since the recording began, with its names after
- * the struct as those of lagtrap_wait_file, up to the root of its file system. Of a process: that it has such a file open, or,
- * with file 0, how much it wrote in its life, which has ended. */
+/* Whose data a disk writes. Of a file: how much of it the disk has written since the recording
+ * began, with its names after the struct as those of lagtrap_wait_file, up to the root of its file
+ * system. Of a process: that it has such a file open, or, with file 0, how much it wrote in its
+ * life, which has ended. */
 struct lagtrap_written {
     struct lagtrap_record header;
     __u64 file;
@@ -403,8 +437,8 @@ struct lagtrap_written {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_written) == 64, "layout of what was written");
 
-/* The control group around a process that is nearest to its memory limit, as the recording began. After the struct its path
- * (path_bytes, no '\0'). */
+/* The control group around a process that is nearest to its memory limit, as the recording began.
+ * After the struct its path (path_bytes, no '\0'). */
 struct lagtrap_group_memory {
     struct lagtrap_record header;
     __u64 limit_bytes;
@@ -412,8 +446,8 @@ struct lagtrap_group_memory {
     __u64 file_bytes; /* of these: pages of files that are cached */
     __u64 anonymous_bytes;
     __u64 shared_bytes; /* tmpfs and shared memory */
-    __u64
-        filler_bytes; /* that the process filler_pid has read and written, or has in memory, whichever is the larger part */
+    __u64 filler_bytes; /* that the process filler_pid has read and written, or has in memory,
+                           whichever is the larger part */
     __u32 pid;
     __u32 filler_pid; /* the one of the group that has most of that; 0: not known */
     __u16 path_bytes;
@@ -430,7 +464,8 @@ struct lagtrap_history_sample {
     char comm[LAGTRAP_COMM_BYTES];    /* the thread's name */
     char process[LAGTRAP_COMM_BYTES]; /* its process's name */
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_history_sample) == 64, "layout of samples of the history");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_history_sample) == 64,
+                      "layout of samples of the history");
 
 /* History from before the recording: a wait that ended, of a thread in a run or waiting for a
  * disk. Stacks not walked are 0. */
@@ -465,12 +500,14 @@ struct lagtrap_thread {
     __u32 state; /* as prev_state; 0: running or runnable */
     __u32 is_kernel_thread;
     char comm[LAGTRAP_COMM_BYTES];
-    __u64 wait_object; /* as in struct lagtrap_switch, as the next; older records end before one of them */
+    __u64 wait_object; /* as in struct lagtrap_switch, as the next; older records end before one of
+                          them */
     __u32 lock_owner;
     __u32 padding;
 };
 #define LAGTRAP_THREAD_LEAST_BYTES 80
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_thread) == LAGTRAP_THREAD_LEAST_BYTES + 16, "layout of threads");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_thread) == LAGTRAP_THREAD_LEAST_BYTES + 16,
+                      "layout of threads");
 
 /* A process, followed by texts separated by '\0': path of its program, command line (arguments
  * separated by spaces), path of its control group, and, if it was started by another name of the

@@ -56,7 +56,8 @@ struct hit {
     __u32 tid;
     __u32 party;         /* only for begins */
     bool by_frame;       /* the stack pointer is the key */
-    bool of_others_too;  /* an end that may belong to a call which did not begin at the marker's function */
+    bool of_others_too;  /* an end that may belong to a call which did not begin at the marker's
+                            function */
     __u8 meaning;        /* for ends: enum lagtrap_end_meaning */
     __u8 run_flags;      /* of enum lagtrap_run_flags: those that follow from the key */
     bool waited_for_cpu; /* the run is a wait for a CPU, by a thread other than the current one */
@@ -65,14 +66,16 @@ struct hit {
 /* Otherwise the key is a thread, which is unique among processes. */
 #define KEYS_OF_PROCESS (LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_KEY_GOROUTINE)
 
-static __always_inline bool keyed_in_process(const struct lagtrap_event_config* config, const struct hit* hit) {
+static __always_inline bool keyed_in_process(const struct lagtrap_event_config* config,
+                                             const struct hit* hit) {
     return hit->by_frame || (config->flags & KEYS_OF_PROCESS);
 }
 
-static __always_inline __u64 tag_of(const struct lagtrap_event_config* config, __u32 event, const struct hit* hit,
-                                    __u32 depth) {
+static __always_inline __u64 tag_of(const struct lagtrap_event_config* config, __u32 event,
+                                    const struct hit* hit, __u32 depth) {
     __u64 who = 0;
-    if (keyed_in_process(config, hit) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE)) who = hit->pid;
+    if (keyed_in_process(config, hit) && !(config->flags & LAGTRAP_EVENT_KEY_MACHINE))
+        who = hit->pid;
     return lagtrap_run_tag(hit->key, who, event, depth);
 }
 
@@ -85,16 +88,18 @@ struct task_struct___started {
  * began at `begun_ns`. */
 static __noinline bool began_before(__u64 begun_ns, __u32 pid, bool of_process) {
     struct task_struct___started* task = (struct task_struct___started*)bpf_get_current_task();
-    __u64 started_ns = of_process ? BPF_CORE_READ(task, group_leader, start_time) : BPF_CORE_READ(task, start_time);
+    __u64 started_ns = of_process ? BPF_CORE_READ(task, group_leader, start_time)
+                                  : BPF_CORE_READ(task, start_time);
     __u64* program_ns = bpf_map_lookup_elem(&program_starts, &pid);
     return started_ns > begun_ns || (program_ns && *program_ns > begun_ns);
 }
 
 /* Counts a run whose end was not seen: its thread began another in its place. */
-static __always_inline void count_unended(struct lagtrap_event_counters* counters, const struct lagtrap_slot* slot,
-                                          const struct hit* hit) {
+static __always_inline void count_unended(struct lagtrap_event_counters* counters,
+                                          const struct lagtrap_slot* slot, const struct hit* hit) {
     __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_BEGIN].unmatched, 1);
-    if (slot->deadline_ns != 0 && slot->deadline_ns < hit->now_ns) __sync_fetch_and_add(&counters->unended_late, 1);
+    if (slot->deadline_ns != 0 && slot->deadline_ns < hit->now_ns)
+        __sync_fetch_and_add(&counters->unended_late, 1);
     if (slot->reported) __sync_fetch_and_add(&counters->withdrawn, 1);
 }
 
@@ -105,12 +110,14 @@ static __always_inline void count_unended(struct lagtrap_event_counters* counter
 /* The outermost open run with the hit's key. Drops a run left by another thread or program of
  * the same number; user space later sweeps runs inside it. */
 static __always_inline struct found find_own_run(const struct lagtrap_event_config* config,
-                                                 struct lagtrap_event_counters* counters, __u32 event,
-                                                 const struct hit* hit) {
+                                                 struct lagtrap_event_counters* counters,
+                                                 __u32 event, const struct hit* hit) {
     struct found run = find_run(tag_of(config, event, hit, 0));
     if (!run.slot) return run;
     __u64 begun_ns = run.slot->run.begin_hit_ns;
-    if (hit->now_ns < begun_ns + LAGTRAP_SAME_OWNER_NS || (config->flags & LAGTRAP_EVENT_KEY_MACHINE)) return run;
+    if (hit->now_ns < begun_ns + LAGTRAP_SAME_OWNER_NS ||
+        (config->flags & LAGTRAP_EVENT_KEY_MACHINE))
+        return run;
     if (!began_before(begun_ns, hit->pid, keyed_in_process(config, hit))) return run;
     __sync_fetch_and_add(&counters->abandoned, 1);
     give_up(&run);
@@ -124,7 +131,8 @@ static __always_inline void ask_for_look(__u64 wanted_ns) {
     __u64 planned_ns = watch.next_look_ns;
     if (!watch.begun_since_look) watch.begun_since_look = 1;
     if (wanted_ns >= planned_ns) return;
-    if (__sync_val_compare_and_swap(&watch.next_look_ns, planned_ns, wanted_ns) != planned_ns) return;
+    if (__sync_val_compare_and_swap(&watch.next_look_ns, planned_ns, wanted_ns) != planned_ns)
+        return;
     struct lagtrap_record wake = {.size_bytes = sizeof(wake), .type = LAGTRAP_RECORD_WAKE};
     bpf_ringbuf_output(&notices, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
@@ -138,15 +146,18 @@ static __noinline __u64 user_word_at(__u64 address) {
 }
 
 /* The key as reported to user space: 0 for threads, frames, and goroutines without a number. */
-static __always_inline __u64 key_of_run(const struct lagtrap_event_config* config, const struct hit* hit) {
-    bool is_reported = (config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) || (hit->run_flags & LAGTRAP_RUN_OF_GOROUTINE);
+static __always_inline __u64 key_of_run(const struct lagtrap_event_config* config,
+                                        const struct hit* hit) {
+    bool is_reported =
+        (config->flags & LAGTRAP_EVENT_KEY_ARGUMENT) || (hit->run_flags & LAGTRAP_RUN_OF_GOROUTINE);
     return is_reported ? hit->key : 0;
 }
 
 /* Global, like end_run(), so that the verifier checks it once rather than on every path. Returns
  * 0. */
-__noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagtrap_event_config* config,
-                         const struct hit* hit, __u64 event_and_depth) {
+__noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag,
+                         const struct lagtrap_event_config* config, const struct hit* hit,
+                         __u64 event_and_depth) {
     if (!slot || !config || !hit) return 0;
     __u32 event = event_and_depth, depth = event_and_depth >> 32;
     struct lagtrap_run* run = &slot->run;
@@ -183,17 +194,21 @@ __noinline int fill_slot(struct lagtrap_slot* slot, __u64 tag, const struct lagt
     slot->goroutine = hit->goroutine.address;
     slot->goid_offset = hit->goid_offset;
     slot->go_frame_offset = hit->go_frame_offset;
-    if (config->flags & LAGTRAP_EVENT_RECORD_RUNS) begin_report(slot, hit->pid, hit->now_ns, hit->stack);
+    if (config->flags & LAGTRAP_EVENT_RECORD_RUNS)
+        begin_report(slot, hit->pid, hit->now_ns, hit->stack);
     if (config->flags & LAGTRAP_EVENT_TRACE_TEXT) read_trace_text(slot, hit->trace);
     slot->times_generation = 0;
     bool own_thread = !(hit->run_flags & (LAGTRAP_RUN_OF_GOROUTINE | LAGTRAP_RUN_IN_GO));
     if ((config->flags & LAGTRAP_EVENT_TIMES) && own_thread)
-        begin_times(slot, hit->tid, hit->now_ns, config->flags & KEYS_OF_PROCESS ? TIMES_BY_VALUE : 0);
-    *(volatile __u64*)&slot->deadline_ns = (hit->begin_ns + config->threshold_ns) & ~LAGTRAP_DEADLINE_REPORTED;
+        begin_times(slot, hit->tid, hit->now_ns,
+                    config->flags & KEYS_OF_PROCESS ? TIMES_BY_VALUE : 0);
+    *(volatile __u64*)&slot->deadline_ns =
+        (hit->begin_ns + config->threshold_ns) & ~LAGTRAP_DEADLINE_REPORTED;
     return 0;
 }
 
-static __always_inline void open_run(const struct found* place, const struct lagtrap_event_config* config, __u32 event,
+static __always_inline void open_run(const struct found* place,
+                                     const struct lagtrap_event_config* config, __u32 event,
                                      const struct hit* hit, __u32 depth) {
     fill_slot(place->slot, place->tag, config, hit, event | (__u64)depth << 32);
     if (config->look_after_ns == LAGTRAP_NEVER_NS) return;
@@ -202,8 +217,9 @@ static __always_inline void open_run(const struct found* place, const struct lag
 }
 
 /* Begins a run in the slot of a taken run. */
-static __always_inline void open_again(const struct found* place, const struct lagtrap_event_config* config,
-                                       __u32 event, const struct hit* hit) {
+static __always_inline void open_again(const struct found* place,
+                                       const struct lagtrap_event_config* config, __u32 event,
+                                       const struct hit* hit) {
     open_run(place, config, event, hit, 0);
     put_back(place->index, place->tag);
 }
@@ -215,8 +231,8 @@ static __always_inline void count_run(struct lagtrap_event_counters* counters, _
 }
 
 /* Not in the histogram: a quick error does not make an operation fast. */
-static __always_inline void count_ended(struct lagtrap_event_counters* counters, const struct hit* hit,
-                                        __u64 elapsed_ns) {
+static __always_inline void count_ended(struct lagtrap_event_counters* counters,
+                                        const struct hit* hit, __u64 elapsed_ns) {
     if (hit->meaning == LAGTRAP_END_FAILED)
         __sync_fetch_and_add(&counters->failed, 1);
     else if (hit->meaning == LAGTRAP_END_CANCELLED)
@@ -244,7 +260,8 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     count_ended(counters, hit, elapsed_ns);
     if (delay) __sync_fetch_and_add(&counters->delays, 1);
     if (delay && reported) __sync_fetch_and_add(&counters->reported_delays, 1);
-    bool report = delay && watch.breach_wanted && !reported && !(config->flags & LAGTRAP_EVENT_UNRECORDED) &&
+    bool report = delay && watch.breach_wanted && !reported &&
+                  !(config->flags & LAGTRAP_EVENT_UNRECORDED) &&
                   may_record(counters, run->begin_party);
     /* A run whose deadline triggered a capture may end before the recording starts; it belongs
      * to the recording anyway. */
@@ -257,7 +274,8 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
         /* The recording may start after this end. */
         if (report || reported) report_so_far(slot, hit->tid, hit->now_ns, how);
     }
-    if (delay && hit->waited_for_cpu) __sync_fetch_and_add(&counters->delays_mostly[LAGTRAP_DELAY_RUNNABLE], 1);
+    if (delay && hit->waited_for_cpu)
+        __sync_fetch_and_add(&counters->delays_mostly[LAGTRAP_DELAY_RUNNABLE], 1);
     if (delay && !hit->waited_for_cpu) count_delay(slot, counters);
     if (!report && !record && !tell) return 0;
     if ((config->flags & LAGTRAP_EVENT_TRACE_TEXT) && delay && (report || record) &&
@@ -267,8 +285,9 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     __u32 stages = slot->stage_next;
     if (config->flags & LAGTRAP_EVENT_WITHOUT_STAGES) run->flags |= LAGTRAP_RUN_WITHOUT_STAGES;
     if (run->flags & LAGTRAP_RUN_WITHOUT_STAGES) stages = 0;
-    run->stages_lost =
-        stages > LAGTRAP_MAX_STAGES ? (stages - LAGTRAP_MAX_STAGES > 255 ? 255 : stages - LAGTRAP_MAX_STAGES) : 0;
+    run->stages_lost = stages > LAGTRAP_MAX_STAGES
+                           ? (stages - LAGTRAP_MAX_STAGES > 255 ? 255 : stages - LAGTRAP_MAX_STAGES)
+                           : 0;
     if (stages > LAGTRAP_MAX_STAGES) stages = LAGTRAP_MAX_STAGES;
     run->stage_count = stages;
     run->header.at_ns = hit->now_ns;
@@ -280,10 +299,12 @@ __noinline int end_run(struct lagtrap_slot* slot, const struct lagtrap_event_con
     run->flags |= hit->run_flags;
     /* If another thread ended the run, user space finds the first one's name. */
     run->comm[0] = 0;
-    if (run->begin_tid == run->end_tid && !hit->waited_for_cpu) bpf_get_current_comm(run->comm, sizeof(run->comm));
+    if (run->begin_tid == run->end_tid && !hit->waited_for_cpu)
+        bpf_get_current_comm(run->comm, sizeof(run->comm));
     if (delay) run->flags |= LAGTRAP_RUN_DELAY;
     if (reported) run->flags |= LAGTRAP_RUN_REPORTED;
-    __u32 size = __builtin_offsetof(struct lagtrap_run, stages) + stages * sizeof(struct lagtrap_stage_hit);
+    __u32 size =
+        __builtin_offsetof(struct lagtrap_run, stages) + stages * sizeof(struct lagtrap_stage_hit);
     if (size > sizeof(struct lagtrap_run)) return 0;
     run->header.size_bytes = size;
     if (report && __sync_val_compare_and_swap(&watch.breach_wanted, 1, 0) == 1) {

@@ -22,15 +22,17 @@ struct run_chain {
 };
 
 /* The innermost of the runs inside an outermost one; empty if it is too deep for the table. */
-static __always_inline struct found find_innermost(const struct lagtrap_event_config* config, __u32 event,
-                                                   const struct hit* hit, const struct found* outer) {
+static __always_inline struct found find_innermost(const struct lagtrap_event_config* config,
+                                                   __u32 event, const struct hit* hit,
+                                                   const struct found* outer) {
     struct found none = {};
     __u32 depth = depth_inside_of(outer->slot);
     return depth < LAGTRAP_MAX_DEPTH ? find_run(tag_of(config, event, hit, depth)) : none;
 }
 
 /* Removes the innermost run from the chain. */
-static __always_inline void drop_innermost(struct run_chain* chain, const struct found* run, __u32 depth) {
+static __always_inline void drop_innermost(struct run_chain* chain, const struct found* run,
+                                           __u32 depth) {
     give_up(run);
     if (depth == 0)
         chain->empty = 1;
@@ -52,8 +54,8 @@ static __always_inline void count_left(struct run_chain* chain, const struct lag
 
 /* Whether a begin shows that an open run of its thread was left: a call whose frame is gone, or
  * a run that began at the same marker in the same frame, or in a frame further in. */
-static __always_inline bool was_left(const struct lagtrap_event_config* config, const struct lagtrap_slot* slot,
-                                     const struct hit* hit) {
+static __always_inline bool was_left(const struct lagtrap_event_config* config,
+                                     const struct lagtrap_slot* slot, const struct hit* hit) {
     if (slot->stack_pointer != hit->stack_pointer) return slot->stack_pointer < hit->stack_pointer;
     return (config->flags & LAGTRAP_EVENT_MATCH_STACK) || slot->site == hit->site;
 }
@@ -75,7 +77,8 @@ static long drop_left_run(__u32 step, struct run_chain* chain) {
 }
 
 /* At a return: ends the call that it belongs to, and drops those inside it. */
-static __always_inline long match_call(struct run_chain* chain, const struct found* run, __u32 depth) {
+static __always_inline long match_call(struct run_chain* chain, const struct found* run,
+                                       __u32 depth) {
     if (run->slot->stack_pointer > chain->hit->stack_pointer)
         return 1; /* an outer call, still open: this return's entry was not seen */
     if (run->slot->stack_pointer == chain->hit->stack_pointer) {
@@ -113,8 +116,9 @@ static long drop_unended_run(__u32 step, struct run_chain* chain) {
 }
 
 /* A begin with nesting="outermost" while a run with its key is open. Returns as depth_inside(). */
-static __always_inline int begin_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
-                                        __u32 event, const struct hit* hit, struct found* outer) {
+static __always_inline int begin_inside(struct lagtrap_event_config* config,
+                                        struct lagtrap_event_counters* counters, __u32 event,
+                                        const struct hit* hit, struct found* outer) {
     bool is_call = config->flags & LAGTRAP_EVENT_MATCH_STACK;
     bool ordered = config->flags & (LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_STACK_ORDER);
     struct lagtrap_slot* slot = outer->slot;
@@ -132,18 +136,21 @@ static __always_inline int begin_inside(struct lagtrap_event_config* config, str
 
 /* A begin while a run with its key is open. Returns the depth of the new run, or -1 if none must
  * be opened. */
-static __always_inline int depth_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
-                                        __u32 event, const struct hit* hit, struct found* outer) {
+static __always_inline int depth_inside(struct lagtrap_event_config* config,
+                                        struct lagtrap_event_counters* counters, __u32 event,
+                                        const struct hit* hit, struct found* outer) {
     if (config->nesting == LAGTRAP_NESTING_RESTART) {
         if (!take_run(outer->index, outer->tag)) return 0; /* it has just ended */
         count_unended(counters, outer->slot, hit);
         open_again(outer, config, event, hit);
         return -1;
     }
-    if (config->nesting == LAGTRAP_NESTING_OUTERMOST) return begin_inside(config, counters, event, hit, outer);
+    if (config->nesting == LAGTRAP_NESTING_OUTERMOST)
+        return begin_inside(config, counters, event, hit, outer);
     bool is_call = config->flags & LAGTRAP_EVENT_MATCH_STACK;
     if (config->flags & (LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_STACK_ORDER)) {
-        struct run_chain chain = {.config = config, .counters = counters, .hit = hit, .outer = outer, .event = event};
+        struct run_chain chain = {
+            .config = config, .counters = counters, .hit = hit, .outer = outer, .event = event};
         bpf_loop(LAGTRAP_MAX_DEPTH, drop_left_run, &chain, 0);
         if (chain.empty) return 0;
     } else {
@@ -157,7 +164,8 @@ static __always_inline int depth_inside(struct lagtrap_event_config* config, str
         __sync_fetch_and_add(&counters->too_deep, 1);
         return -1;
     }
-    int depth = change_count(&outer->slot->open_depth, outer->tag, 1) + 1; /* 0 if the outer run has just ended */
+    int depth = change_count(&outer->slot->open_depth, outer->tag, 1) +
+                1; /* 0 if the outer run has just ended */
     if (depth >= LAGTRAP_MAX_DEPTH) {
         __sync_fetch_and_add(&counters->too_deep, 1);
         return -1;

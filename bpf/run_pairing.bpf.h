@@ -8,8 +8,9 @@
 #include "bpf/run_life.bpf.h"
 #include "bpf/run_nesting.bpf.h"
 
-static __always_inline int on_begin(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
-                                    __u32 event, const struct hit* hit) {
+static __always_inline int on_begin(struct lagtrap_event_config* config,
+                                    struct lagtrap_event_counters* counters, __u32 event,
+                                    const struct hit* hit) {
     int depth = 0;
     struct found outer = find_own_run(config, counters, event, hit);
     if (outer.slot) {
@@ -31,32 +32,37 @@ static __always_inline int on_begin(struct lagtrap_event_config* config, struct 
 /* Called before the outermost run ends, so that no later begin counts as inside it. False if
  * there already is one, or another end was faster. With a thread as key, begins and ends are
  * sequential. */
-static __always_inline bool close_outermost(const struct lagtrap_event_config* config, const struct found* run) {
+static __always_inline bool close_outermost(const struct lagtrap_event_config* config,
+                                            const struct found* run) {
     __u64 none_inside = owned_count(run->tag);
     if (!(config->flags & KEYS_OF_PROCESS)) return true;
     return __sync_val_compare_and_swap(&run->slot->open_depth, none_inside, 0) == none_inside;
 }
 
-static __always_inline void count_unmatched_end(struct lagtrap_event_counters* counters, const struct hit* hit) {
+static __always_inline void count_unmatched_end(struct lagtrap_event_counters* counters,
+                                                const struct hit* hit) {
     if (hit->of_others_too) return;
     __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_END].unmatched, 1);
 }
 
 /* An end while runs are open inside the outermost one. Returns 1 if a run ends, and sets `run`
  * to it. */
-static __always_inline int end_inside(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
-                                      __u32 event, const struct hit* hit, struct found* run) {
+static __always_inline int end_inside(struct lagtrap_event_config* config,
+                                      struct lagtrap_event_counters* counters, __u32 event,
+                                      const struct hit* hit, struct found* run) {
     struct found* outer = run;
     bool ordered = config->flags & LAGTRAP_EVENT_STACK_ORDER;
     if (config->nesting == LAGTRAP_NESTING_OUTERMOST) {
         if (ordered && !outer->slot->doubtful && hit->stack_pointer >= outer->slot->stack_pointer) {
-            __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_BEGIN].unmatched, depth_inside_of(outer->slot));
+            __sync_fetch_and_add(&counters->markers[LAGTRAP_PLACE_BEGIN].unmatched,
+                                 depth_inside_of(outer->slot));
             return 1;
         }
         return change_count(&outer->slot->open_depth, outer->tag, -1) < 0;
     }
     if (ordered) {
-        struct run_chain chain = {.config = config, .counters = counters, .hit = hit, .outer = outer, .event = event};
+        struct run_chain chain = {
+            .config = config, .counters = counters, .hit = hit, .outer = outer, .event = event};
         bpf_loop(LAGTRAP_MAX_DEPTH, drop_unended_run, &chain, 0);
         if (depth_inside_of(outer->slot) == 0) return 1;
     }
@@ -67,8 +73,9 @@ static __always_inline int end_inside(struct lagtrap_event_config* config, struc
     return run->slot != NULL; /* otherwise its begin was lost, and counted as such */
 }
 
-static __always_inline int on_end(struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
-                                  __u32 event, const struct hit* hit) {
+static __always_inline int on_end(struct lagtrap_event_config* config,
+                                  struct lagtrap_event_counters* counters, __u32 event,
+                                  const struct hit* hit) {
     struct found run = find_own_run(config, counters, event, hit);
     if (!run.slot) {
         count_unmatched_end(counters, hit);
@@ -98,8 +105,9 @@ static __always_inline int on_end(struct lagtrap_event_config* config, struct la
     return 0;
 }
 
-static __always_inline int on_stage(const struct lagtrap_event_config* config, struct lagtrap_event_counters* counters,
-                                    __u32 event, __u16 stage, const struct hit* hit) {
+static __always_inline int on_stage(const struct lagtrap_event_config* config,
+                                    struct lagtrap_event_counters* counters, __u32 event,
+                                    __u16 stage, const struct hit* hit) {
     struct found run = find_own_run(config, counters, event, hit);
     if (run.slot && config->nesting == LAGTRAP_NESTING_EACH && depth_inside_of(run.slot) > 0)
         run = find_innermost(config, event, hit, &run);
@@ -111,7 +119,8 @@ static __always_inline int on_stage(const struct lagtrap_event_config* config, s
         return 0;
     }
     if (!slot) return 0;
-    if ((config->flags & KEYS_OF_PROCESS) && slot->times_generation) count_hit(slot, hit->tid, hit->now_ns);
+    if ((config->flags & KEYS_OF_PROCESS) && slot->times_generation)
+        count_hit(slot, hit->tid, hit->now_ns);
     if (place >= LAGTRAP_MAX_STAGES) return 0;
     struct lagtrap_stage_hit* stage_hit = &slot->run.stages[place];
     stage_hit->at_ns = hit->now_ns;

@@ -46,13 +46,16 @@ static __always_inline bool in_scoped_group(__u64 group, __u32 event) {
     return bpf_map_lookup_elem(&scoped_groups, &key) != NULL;
 }
 
-static __always_inline bool runs_program(struct task_struct* task, const struct lagtrap_event_config* config) {
+static __always_inline bool runs_program(struct task_struct* task,
+                                         const struct lagtrap_event_config* config) {
     struct inode* inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
     return BPF_CORE_READ(inode, i_ino) == config->scope_inode &&
            BPF_CORE_READ(inode, i_sb, s_dev) == config->scope_device;
 }
 
-static __always_inline __u32 user_of(struct task_struct* task) { return FOR_POINTERS(task)->real_cred->uid.val; }
+static __always_inline __u32 user_of(struct task_struct* task) {
+    return FOR_POINTERS(task)->real_cred->uid.val;
+}
 
 static __always_inline bool waits_in_scope(const struct lagtrap_event_config* config, __u32 event,
                                            struct task_struct* task) {
@@ -61,7 +64,8 @@ static __always_inline bool waits_in_scope(const struct lagtrap_event_config* co
         if (!in_scoped_group(FOR_POINTERS(queued)->cgroups->dfl_cgrp->kn->id, event)) return false;
     }
     if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && task->tgid != config->scope_pid) return false;
-    if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) && user_of(task) != config->scope_uid) return false;
+    if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) && user_of(task) != config->scope_uid)
+        return false;
     return !(config->flags & LAGTRAP_EVENT_SCOPE_PROGRAM) || runs_program(task, config);
 }
 
@@ -111,7 +115,8 @@ __noinline int end_wait(struct hit* hit, __u32 event) {
     return 0;
 }
 
-static __always_inline void note_wait_cost(struct lagtrap_event_counters* counters, __u32 place, __u64 since_ns) {
+static __always_inline void note_wait_cost(struct lagtrap_event_counters* counters, __u32 place,
+                                           __u64 since_ns) {
     counters->markers[place].last_ns = since_ns;
     if (watch.recording) return;
     __u32 bucket = lagtrap_histogram_bucket(bpf_ktime_get_ns() - since_ns);
@@ -122,8 +127,10 @@ static __always_inline void note_wait_cost(struct lagtrap_event_counters* counte
 static __always_inline void wait_of_event(__u32 event, struct task_struct* task, __u32 place) {
     struct lagtrap_event_config* config = bpf_map_lookup_elem(&event_configs, &event);
     struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
-    if (!config || !counters || place >= LAGTRAP_PLACES || (config->flags & LAGTRAP_EVENT_OFF)) return;
-    __u64 since_ns = counters->markers[place].hits++ % LAGTRAP_COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
+    if (!config || !counters || place >= LAGTRAP_PLACES || (config->flags & LAGTRAP_EVENT_OFF))
+        return;
+    __u64 since_ns =
+        counters->markers[place].hits++ % LAGTRAP_COST_EVERY == 0 ? bpf_ktime_get_ns() : 0;
     if (place == LAGTRAP_PLACE_END) {
         if (index_of(lagtrap_run_tag(task->pid, 0, event, 0)) >= 0) {
             struct hit hit = hit_of(task);
@@ -165,6 +172,8 @@ int BPF_PROG(on_queue_wakeup, struct task_struct* task) {
 }
 
 SEC("tp_btf/sched_wakeup_new")
-int BPF_PROG(on_queue_new, struct task_struct* task) { return wait_of_thread(task, LAGTRAP_PLACE_BEGIN); }
+int BPF_PROG(on_queue_new, struct task_struct* task) {
+    return wait_of_thread(task, LAGTRAP_PLACE_BEGIN);
+}
 
 #endif

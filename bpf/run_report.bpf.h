@@ -41,7 +41,8 @@ struct {
 } reported_stacks SEC(".maps");
 
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wgnu-variable-sized-type-not-at-end" /* these are the record's frames[] */
+#pragma clang diagnostic ignored \
+    "-Wgnu-variable-sized-type-not-at-end" /* these are the record's frames[] */
 struct walk_scratch {
     __u64 taken;
     struct lagtrap_stack record;
@@ -59,7 +60,8 @@ struct {
 } walk_scratches SEC(".maps");
 #define SCRATCHES_OF_CPU 4
 
-const volatile __u32 walk_scratch_count = 0; /* 0: no event wants stacks, and the verifier removes the walk */
+const volatile __u32 walk_scratch_count =
+    0; /* 0: no event wants stacks, and the verifier removes the walk */
 
 static __always_inline struct walk_scratch* take_walk_scratch(void) {
     __u32 first = bpf_get_smp_processor_id() * SCRATCHES_OF_CPU;
@@ -81,12 +83,15 @@ struct task_struct___leader {
  * first run, so that user space can inspect it while it exists. */
 static __noinline __u64 report_process(__u32 pid, __u64 now_ns) {
     struct task_struct* task = (struct task_struct*)bpf_get_current_task();
-    struct task_struct___leader* leader = BPF_CORE_READ((struct task_struct___leader*)task, group_leader);
-    struct lagtrap_process_report report = {.header = {.type = LAGTRAP_REPORT_PROCESS, .size_bytes = sizeof(report)}};
+    struct task_struct___leader* leader =
+        BPF_CORE_READ((struct task_struct___leader*)task, group_leader);
+    struct lagtrap_process_report report = {
+        .header = {.type = LAGTRAP_REPORT_PROCESS, .size_bytes = sizeof(report)}};
     report.started_ns = BPF_CORE_READ(leader, start_boottime);
     struct inode* program = BPF_CORE_READ(task, mm, exe_file, f_inode);
     report.program_inode = BPF_CORE_READ(program, i_ino);
-    report.process = ((report.started_ns ^ report.program_inode << 40 ^ pid) * 0x9e3779b97f4a7c15ULL) | 1;
+    report.process =
+        ((report.started_ns ^ report.program_inode << 40 ^ pid) * 0x9e3779b97f4a7c15ULL) | 1;
     __u64* reported = bpf_map_lookup_elem(&reported_processes, &pid);
     if (reported && *reported == report.process) return report.process;
     report.header.cpu = bpf_get_smp_processor_id();
@@ -102,7 +107,8 @@ static __noinline __u64 report_process(__u32 pid, __u64 now_ns) {
 
 /* Sends the stack in `scratch` unless user space has it. Returns the stack's id, or 0 if it is
  * empty or was lost. */
-static __always_inline __u64 report_stack(struct walk_scratch* scratch, struct lagtrap_run_quota* quota, __u64 now_ns) {
+static __always_inline __u64 report_stack(struct walk_scratch* scratch,
+                                          struct lagtrap_run_quota* quota, __u64 now_ns) {
     __u32 frame_count = scratch->walk.frame_count;
     if (frame_count == 0 || frame_count > LAGTRAP_MAX_FRAMES) return 0;
     __u32 pid = bpf_get_current_pid_tgid() >> 32;
@@ -144,7 +150,8 @@ static __noinline __u64 take_marker_stack(__u32 event, __u64 now_ns) {
     return id;
 }
 
-static __noinline int begin_report(struct lagtrap_slot* slot, __u32 pid, __u64 now_ns, __u64 stack) {
+static __noinline int begin_report(struct lagtrap_slot* slot, __u32 pid, __u64 now_ns,
+                                   __u64 stack) {
     if (!slot) return 0;
     slot->report.process = report_process(pid, now_ns);
     slot->report.begin_stack = stack;
@@ -162,7 +169,8 @@ static __always_inline bool passes_quota(struct lagtrap_run_quota* quota, __u64 
         __u64 next_ns = *(volatile __u64*)&quota->next_ns;
         __u64 from_ns = next_ns > now_ns ? next_ns : now_ns;
         if (from_ns - now_ns + interval_ns > LAGTRAP_RUN_BURST_NS) return false;
-        if (__sync_val_compare_and_swap(&quota->next_ns, next_ns, from_ns + interval_ns) == next_ns) return true;
+        if (__sync_val_compare_and_swap(&quota->next_ns, next_ns, from_ns + interval_ns) == next_ns)
+            return true;
     }
     return false;
 }

@@ -38,16 +38,23 @@ struct {
 
 volatile struct lagtrap_watch watch = {.next_look_ns = LAGTRAP_NEVER_NS};
 
-static __always_inline __u32 first_bucket(__u64 tag) { return lagtrap_first_bucket(tag, open_buckets); }
-static __always_inline __u32 second_bucket(__u64 tag) { return lagtrap_second_bucket(tag, open_buckets); }
+static __always_inline __u32 first_bucket(__u64 tag) {
+    return lagtrap_first_bucket(tag, open_buckets);
+}
+static __always_inline __u32 second_bucket(__u64 tag) {
+    return lagtrap_second_bucket(tag, open_buckets);
+}
 
-static __always_inline struct lagtrap_bucket* bucket_at(__u32 index) { return bpf_map_lookup_elem(&open_tags, &index); }
+static __always_inline struct lagtrap_bucket* bucket_at(__u32 index) {
+    return bpf_map_lookup_elem(&open_tags, &index);
+}
 
 /* Index of the slot with this tag in the bucket, or -1. */
 static __always_inline int find_in(struct lagtrap_bucket* bucket, __u32 bucket_index, __u64 tag) {
 #pragma unroll
     for (__u32 i = 0; i < LAGTRAP_BUCKET_TAGS; i++)
-        if (*(volatile __u64*)&bucket->tags[i] == tag) return bucket_index * LAGTRAP_BUCKET_SLOTS + i;
+        if (*(volatile __u64*)&bucket->tags[i] == tag)
+            return bucket_index * LAGTRAP_BUCKET_SLOTS + i;
     return -1;
 }
 
@@ -89,7 +96,8 @@ __noinline int change_count(__u64* count, __u64 tag, int by) {
     for (int i = 0; i < LAGTRAP_COUNT_TRIES; i++) {
         __u64 old = *(volatile __u64*)count;
         if (owned_count(old) != owned_count(tag) || (by < 0 && (__u32)old == 0)) return -1;
-        if (__sync_val_compare_and_swap(count, old, old + by) == old) return (__u32)old & 0x7fffffff;
+        if (__sync_val_compare_and_swap(count, old, old + by) == old)
+            return (__u32)old & 0x7fffffff;
     }
     return -1;
 }
@@ -109,7 +117,8 @@ static __always_inline struct found find_run(__u64 tag) {
 static __always_inline int claim_in(struct lagtrap_bucket* bucket, __u32 bucket_index, __u64 tag) {
 #pragma unroll
     for (__u32 i = 0; i < LAGTRAP_BUCKET_TAGS; i++)
-        if (*(volatile __u64*)&bucket->tags[i] == 0 && __sync_val_compare_and_swap(&bucket->tags[i], 0, tag) == 0)
+        if (*(volatile __u64*)&bucket->tags[i] == 0 &&
+            __sync_val_compare_and_swap(&bucket->tags[i], 0, tag) == 0)
             return bucket_index * LAGTRAP_BUCKET_SLOTS + i;
     return -1;
 }
@@ -132,7 +141,8 @@ __noinline int claim_slot(__u64 tag) {
     struct lagtrap_bucket* second = bucket_at(second_bucket(tag));
     if (!second) return -1;
     if (places_used(second) < used) {
-        __sync_fetch_and_add(&first->state, 1); /* before the claim, so that searches for the run look there */
+        __sync_fetch_and_add(&first->state,
+                             1); /* before the claim, so that searches for the run look there */
         index = claim_in(second, second_bucket(tag), tag);
         if (index >= 0) return index;
         __sync_fetch_and_add(&first->state, -1);
@@ -153,7 +163,9 @@ __noinline int want_look_at(int index, __u64 due_ns) {
         __u64 old = *(volatile __u64*)&bucket->state;
         __u64 earliest_ns = old & ~LAGTRAP_SPILLED_MASK;
         if (earliest_ns != 0 && earliest_ns <= due_ns) return 0;
-        if (__sync_val_compare_and_swap(&bucket->state, old, due_ns | (old & LAGTRAP_SPILLED_MASK)) == old) return 0;
+        if (__sync_val_compare_and_swap(&bucket->state, old,
+                                        due_ns | (old & LAGTRAP_SPILLED_MASK)) == old)
+            return 0;
     }
     watch.look_at_all = 1;
     return 0;
@@ -176,7 +188,9 @@ static __always_inline void forget_spill(__u64 tag, __u32 bucket_index) {
 }
 
 /* An event and a party; runs compete for slots by these. */
-static __always_inline __u64 crowd_of(__u32 event, __u32 party) { return (__u64)event << 32 | party; }
+static __always_inline __u64 crowd_of(__u32 event, __u32 party) {
+    return (__u64)event << 32 | party;
+}
 static __always_inline __u64 crowd_of_run(const struct lagtrap_run* run) {
     return crowd_of(run->event, run->begin_party);
 }
@@ -194,7 +208,8 @@ struct crowd {
 };
 
 /* Slot `i` of both buckets; NULL for the word that holds no tag. */
-static __always_inline struct lagtrap_slot* slot_of_crowd(const struct crowd* crowd, __u32 i, __u32* index) {
+static __always_inline struct lagtrap_slot* slot_of_crowd(const struct crowd* crowd, __u32 i,
+                                                          __u32* index) {
     __u32 bucket = i < LAGTRAP_BUCKET_SLOTS ? first_bucket(crowd->tag) : second_bucket(crowd->tag);
     __u32 place = i & (LAGTRAP_BUCKET_SLOTS - 1);
     *index = bucket * LAGTRAP_BUCKET_SLOTS + place;
@@ -240,7 +255,8 @@ static long choose_run(__u32 step, struct crowd* crowd) {
 /* Called if both buckets of a tag are full: evicts a run of the crowd that has most of the
  * slots. Returns the slot's index, with its tag set, or -1. */
 __noinline int make_room(__u64 tag, __u64 own, __u64 now_ns) {
-    struct crowd crowd = {.tag = tag, .now_ns = now_ns, .rank = LAGTRAP_NEVER_NS, .own = own, .crowding = own};
+    struct crowd crowd = {
+        .tag = tag, .now_ns = now_ns, .rank = LAGTRAP_NEVER_NS, .own = own, .crowding = own};
     bpf_loop(2 * LAGTRAP_BUCKET_SLOTS, vote_for_crowd, &crowd, 0);
     bpf_loop(2 * LAGTRAP_BUCKET_SLOTS, choose_run, &crowd, 0);
     if (crowd.rank == LAGTRAP_NEVER_NS || crowd.count < LAGTRAP_BUCKET_TAGS / 2) return -1;
@@ -251,7 +267,8 @@ __noinline int make_room(__u64 tag, __u64 own, __u64 now_ns) {
     struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &crowding);
     if (!bucket || !slot || !counters || place >= LAGTRAP_BUCKET_TAGS) return -1;
     __u64 old = *(volatile __u64*)&bucket->tags[place];
-    if (old == 0 || old == LAGTRAP_TAG_TAKEN || crowd_of_run(&slot->run) != crowd.crowding || !take_run(chosen, old))
+    if (old == 0 || old == LAGTRAP_TAG_TAKEN || crowd_of_run(&slot->run) != crowd.crowding ||
+        !take_run(chosen, old))
         return -1;
     *(volatile __u64*)&slot->deadline_ns = 0;
     __sync_fetch_and_add(crowd.crowding == own ? &counters->expired : &counters->lost, 1);

@@ -19,7 +19,8 @@ static inline __attribute__((always_inline)) __u64 lagtrap_mix(__u64 value) {
 
 /* `process` owns the key; 0 if keys are unique among processes, or on the machine. `depth` is
  * below LAGTRAP_MAX_DEPTH, so it does not overlap the event's number. */
-static inline __attribute__((always_inline)) __u64 lagtrap_run_tag(__u64 key, __u64 process, __u32 event, __u32 depth) {
+static inline __attribute__((always_inline)) __u64 lagtrap_run_tag(__u64 key, __u64 process,
+                                                                   __u32 event, __u32 depth) {
     return lagtrap_mix(key ^ lagtrap_mix(process << 32 | event << 8 | depth)) | 1;
 }
 

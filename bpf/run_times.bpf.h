@@ -14,7 +14,8 @@
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 4 * 1024 * 1024);
-} recorded_runs SEC(".maps"); /* runs that end during a recording or were reported, for the collector */
+} recorded_runs SEC(
+    ".maps"); /* runs that end during a recording or were reported, for the collector */
 
 enum times_of_run {
     TIMES_BY_VALUE = 1, /* the thread is not the key */
@@ -23,7 +24,8 @@ enum times_of_run {
 
 /* Moves the running thread's sums from since_ns to `now_ns`. If that is earlier, the thread was
  * preempted after reading the clock: its wait for a CPU since then does not count yet. */
-static __always_inline void move_to(__u64* on_cpu_ns, __u64* runnable_ns, __u64 since_ns, __u64 now_ns) {
+static __always_inline void move_to(__u64* on_cpu_ns, __u64* runnable_ns, __u64 since_ns,
+                                    __u64 now_ns) {
     if (now_ns >= since_ns)
         *on_cpu_ns += now_ns - since_ns;
     else
@@ -31,7 +33,8 @@ static __always_inline void move_to(__u64* on_cpu_ns, __u64* runnable_ns, __u64 
 }
 
 /* The running thread's sums up to `now_ns`. Repeats the copy if a preemption interrupted it. */
-static __always_inline void sum_up(struct lagtrap_thread_times* times, __u64 now_ns, struct lagtrap_time_parts* parts) {
+static __always_inline void sum_up(struct lagtrap_thread_times* times, __u64 now_ns,
+                                   struct lagtrap_time_parts* parts) {
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         __u64 since_ns = *(volatile __u64*)&times->since_ns;
@@ -53,14 +56,16 @@ static __always_inline void see_on_cpu(struct lagtrap_thread_times* times, __u64
 
 #define TIME_PARTS (sizeof(struct lagtrap_time_parts) / sizeof(__u64))
 
-static __always_inline void add_parts(struct lagtrap_time_parts* to, const struct lagtrap_time_parts* by) {
+static __always_inline void add_parts(struct lagtrap_time_parts* to,
+                                      const struct lagtrap_time_parts* by) {
     __u64* sums = (__u64*)to;
     const __u64* more = (const __u64*)by;
 #pragma unroll
     for (__u32 i = 0; i < TIME_PARTS; i++) sums[i] += more[i];
 }
 
-static __always_inline void take_off_parts(struct lagtrap_time_parts* from, const struct lagtrap_time_parts* by) {
+static __always_inline void take_off_parts(struct lagtrap_time_parts* from,
+                                           const struct lagtrap_time_parts* by) {
     __u64* sums = (__u64*)from;
     const __u64* less = (const __u64*)by;
 #pragma unroll
@@ -77,7 +82,8 @@ static __always_inline void forget_waits(struct lagtrap_thread_times* times) {
  * switches were counted. */
 #define PREEMPTED_NS 5000
 
-static __always_inline void count_begin_preempted(struct lagtrap_thread_times* times, __u64 now_ns) {
+static __always_inline void count_begin_preempted(struct lagtrap_thread_times* times,
+                                                  __u64 now_ns) {
     __u64 length_ns = bpf_ktime_get_ns() - now_ns;
     if (length_ns < PREEMPTED_NS || times->since_ns > now_ns) return;
     times->parts.runnable_ns += length_ns;
@@ -119,7 +125,8 @@ __noinline int begin_times(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns, _
 __noinline int count_hit(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns) {
     if (!slot || !slot->times_generation) return 0;
     __u64 before_ns = *(volatile __u64*)&slot->counted_ns;
-    if (before_ns == 0 || __sync_val_compare_and_swap(&slot->counted_ns, before_ns, 0) != before_ns) return 0;
+    if (before_ns == 0 || __sync_val_compare_and_swap(&slot->counted_ns, before_ns, 0) != before_ns)
+        return 0;
     struct lagtrap_thread_times* times = times_of(tid);
     bool same = slot->times_tid == tid;
     bool known = same && times && times->generation == slot->times_generation;
@@ -139,20 +146,22 @@ __noinline int count_hit(struct lagtrap_slot* slot, __u32 tid, __u64 now_ns) {
     return 0;
 }
 
-static __always_inline struct lagtrap_thread_times* times_of_run(const struct lagtrap_slot* slot, __u32 tid) {
+static __always_inline struct lagtrap_thread_times* times_of_run(const struct lagtrap_slot* slot,
+                                                                 __u32 tid) {
     bool same = slot->times_generation && slot->times_tid == tid;
     struct lagtrap_thread_times* times = same ? times_of(tid) : NULL;
     return times && times->generation == slot->times_generation ? times : NULL;
 }
 
-static __always_inline void count_parts(struct lagtrap_event_counters* counters, __u64 all_ns, __u64 on_cpu_ns,
-                                        __u64 runnable_ns) {
+static __always_inline void count_parts(struct lagtrap_event_counters* counters, __u64 all_ns,
+                                        __u64 on_cpu_ns, __u64 runnable_ns) {
     __sync_fetch_and_add(&counters->timed_ns, all_ns);
     __sync_fetch_and_add(&counters->on_cpu_ns, on_cpu_ns);
     __sync_fetch_and_add(&counters->runnable_ns, runnable_ns);
 }
 
-static __always_inline void end_by_value(struct lagtrap_slot* slot, struct lagtrap_event_counters* counters, __u32 tid,
+static __always_inline void end_by_value(struct lagtrap_slot* slot,
+                                         struct lagtrap_event_counters* counters, __u32 tid,
                                          __u64 now_ns) {
     count_hit(slot, tid, now_ns);
     if (!slot->times_generation) {
@@ -168,8 +177,8 @@ static __always_inline void end_by_value(struct lagtrap_slot* slot, struct lagtr
 
 /* At the end of a run, in the thread that ends it. With TIMES_REPORTED, the slot's parts become the
  * run's, unless times_generation is cleared. */
-__noinline int end_times(struct lagtrap_slot* slot, struct lagtrap_event_counters* counters, __u32 tid, __u64 now_ns,
-                         __u32 how) {
+__noinline int end_times(struct lagtrap_slot* slot, struct lagtrap_event_counters* counters,
+                         __u32 tid, __u64 now_ns, __u32 how) {
     if (!slot || !counters) return 0;
     if (how & TIMES_BY_VALUE) {
         end_by_value(slot, counters, tid, now_ns);
@@ -206,7 +215,8 @@ __noinline int count_delay(struct lagtrap_slot* slot, struct lagtrap_event_count
     if (slot->times_generation) {
         __u64 max_ns = parts->on_cpu_ns;
         most = LAGTRAP_DELAY_ON_CPU;
-        const __u64 others[] = {parts->runnable_ns - parts->throttled_ns, parts->throttled_ns, slot->handed_over_ns};
+        const __u64 others[] = {parts->runnable_ns - parts->throttled_ns, parts->throttled_ns,
+                                slot->handed_over_ns};
 #pragma unroll
         for (__u32 i = 0; i < 3; i++) {
             if (others[i] <= max_ns) continue;

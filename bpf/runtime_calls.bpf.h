@@ -39,7 +39,8 @@ struct task_struct___own_stack {
 
 /* `to` has room for `bytes`, a power of two, and is zeroed. */
 static __always_inline void read_text(struct pt_regs* ctx, const struct lagtrap_argument* text,
-                                      const struct lagtrap_argument* text_length, char* to, __u64 bytes) {
+                                      const struct lagtrap_argument* text_length, char* to,
+                                      __u64 bytes) {
     const void* from = (const void*)usdt_argument(ctx, text);
     if (text_length->place == LAGTRAP_ARGUMENT_NONE) {
         bpf_probe_read_user_str(to, bytes, from);
@@ -62,12 +63,13 @@ static __noinline int read_key(struct pt_regs* ctx, const struct lagtrap_runtime
 
 /* Assigns a number to a function seen for the first time. If two threads do so at once, the
  * second's hit is not counted. */
-static __noinline __u32 new_number(struct pt_regs* ctx, const struct lagtrap_runtime_site* site, __u32 site_number,
-                                   struct lagtrap_runtime_key* key) {
+static __noinline __u32 new_number(struct pt_regs* ctx, const struct lagtrap_runtime_site* site,
+                                   __u32 site_number, struct lagtrap_runtime_key* key) {
     struct lagtrap_traced_totals* all = all_totals();
     if (!all || !site || !key) return NO_NUMBER;
     if (all->next_number >= LAGTRAP_TRACED_FUNCTIONS) return NO_NUMBER;
-    struct lagtrap_runtime_function* reported = bpf_ringbuf_reserve(&traced_calls, sizeof(*reported), 0);
+    struct lagtrap_runtime_function* reported =
+        bpf_ringbuf_reserve(&traced_calls, sizeof(*reported), 0);
     if (!reported) return NO_NUMBER;
     __u32 number = NO_NUMBER;
     if (bpf_map_update_elem(&runtime_names, key, &number, BPF_NOEXIST)) {
@@ -89,7 +91,8 @@ static __noinline __u32 new_number(struct pt_regs* ctx, const struct lagtrap_run
     __builtin_memcpy(&reported->key, key, sizeof(reported->key));
     __builtin_memset(reported->file, 0, sizeof(reported->file));
     if (site->file.place != LAGTRAP_ARGUMENT_NONE)
-        bpf_probe_read_user_str(reported->file, sizeof(reported->file), (const void*)usdt_argument(ctx, &site->file));
+        bpf_probe_read_user_str(reported->file, sizeof(reported->file),
+                                (const void*)usdt_argument(ctx, &site->file));
     bpf_ringbuf_submit(reported, 0);
     /* Write in place: an update may fail while another is in progress, and nothing would retry
      * it. */
@@ -108,7 +111,8 @@ struct runtime_hit {
 };
 
 /* Whether the hit must be handled. */
-static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_struct* task, struct runtime_hit* hit) {
+static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_struct* task,
+                                           struct runtime_hit* hit) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
     __u32 site_number = cookie;
     hit->all = all_totals();
@@ -116,7 +120,8 @@ static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_stru
     if (!site || !hit->all) return false;
     /* Probes being detached still hit, beside those that replaced them. */
     if (cookie >> 32 != hit->all->runtime_epoch) return false;
-    hit->thread = bpf_task_storage_get(&runtime_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    hit->thread =
+        bpf_task_storage_get(&runtime_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!hit->thread) return false;
     if (hit->thread->epoch != hit->all->runtime_epoch) {
         hit->thread->epoch = hit->all->runtime_epoch;
@@ -139,7 +144,8 @@ static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_stru
 }
 
 /* `within`: index, from 1, of the call that was open around the hit. */
-static __always_inline void count_runtime_hit(struct runtime_hit* hit, __u32 within, __u64 ns, bool counted) {
+static __always_inline void count_runtime_hit(struct runtime_hit* hit, __u32 within, __u64 ns,
+                                              bool counted) {
     if (!hit->all) return;
     __sync_fetch_and_add(&hit->all->runtime_hits, 1);
     __sync_fetch_and_add(&hit->all->runtime_ns, ns);
@@ -179,7 +185,8 @@ static long find_on_stack(__u32 index, struct stack_walk* walk) {
     struct traced_frame* frame = frame_at(walk->thread, walk->place - 1);
     if (!frame) return 1;
     if ((walk->number == NO_NUMBER || walk->number == frame->function) &&
-        (is_near(frame->stack_pointer, walk->stack_pointer) || is_in(&walk->stack, frame->stack_pointer))) {
+        (is_near(frame->stack_pointer, walk->stack_pointer) ||
+         is_in(&walk->stack, frame->stack_pointer))) {
         walk->found = walk->place;
         return 1;
     }
@@ -189,11 +196,13 @@ static long find_on_stack(__u32 index, struct stack_walk* walk) {
 
 /* Index, from 1, of the innermost open call of a function (NO_NUMBER: any) on the stack that
  * contains the address; 0 if there is none. */
-static __noinline __u32 innermost_on_stack(struct traced_thread* thread, __u64 stack_pointer, __u32 number) {
+static __noinline __u32 innermost_on_stack(struct traced_thread* thread, __u64 stack_pointer,
+                                           __u32 number) {
     if (!thread) return 0;
     struct traced_frame* innermost = frame_at(thread, thread->depth - 1);
     if (!innermost) return 0;
-    if ((number == NO_NUMBER || number == innermost->function) && is_near(innermost->stack_pointer, stack_pointer))
+    if ((number == NO_NUMBER || number == innermost->function) &&
+        is_near(innermost->stack_pointer, stack_pointer))
         return thread->depth;
     struct stack_walk walk = {
         .thread = thread, .stack_pointer = stack_pointer, .number = number, .place = thread->depth};
@@ -205,13 +214,14 @@ static __noinline __u32 innermost_on_stack(struct traced_thread* thread, __u64 s
 /* An address on the thread's original stack: thread-local storage is at its end, or a program's
  * arguments. */
 static __always_inline __u64 own_stack_place(struct task_struct* task) {
-    if (task->pid == task->tgid) return BPF_CORE_READ((struct task_struct___own_stack*)task, mm, start_stack);
+    if (task->pid == task->tgid)
+        return BPF_CORE_READ((struct task_struct___own_stack*)task, mm, start_stack);
     return BPF_CORE_READ((struct task_struct___own_stack*)task, thread.fsbase);
 }
 
 /* Ends calls that were left for the stack that runs now. */
-static __always_inline void leave_other_stacks(struct traced_thread* thread, struct task_struct* task,
-                                               __u64 stack_pointer) {
+static __always_inline void leave_other_stacks(struct traced_thread* thread,
+                                               struct task_struct* task, __u64 stack_pointer) {
     __u32 caller = innermost_on_stack(thread, stack_pointer, NO_NUMBER);
     if (!caller) caller = innermost_on_stack(thread, own_stack_place(task), NO_NUMBER);
     if (caller == thread->depth) return;
@@ -255,7 +265,8 @@ int on_runtime_entry(struct pt_regs* ctx) {
     return 0;
 }
 
-static __always_inline void end_runtime_call(struct runtime_hit* hit, __u64 now_ns, __u64 stack_pointer) {
+static __always_inline void end_runtime_call(struct runtime_hit* hit, __u64 now_ns,
+                                             __u64 stack_pointer) {
     struct traced_thread* thread = &hit->thread->calls;
     struct open_call_walk walk = {.thread = thread, .now_ns = now_ns};
     walk.found = innermost_on_stack(thread, stack_pointer, hit->number);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Which processes of this machine have the other ends of the sockets that threads wait for: told when one closes its end, and
- * for all others by a look at open files when the recording ends.
+ * Which processes of this machine have the other ends of the sockets that threads wait for: told
+ * when one closes its end, and for all others by a look at open files when the recording ends.
  */
 #ifndef LAGTRAP_BPF_SOCKET_OWNERS_BPF_H
 #define LAGTRAP_BPF_SOCKET_OWNERS_BPF_H
@@ -12,9 +12,10 @@
 #include "bpf/socket_peer.bpf.h"
 
 #define WANTED_ENDS 4096
-#define TCP_WAITS_FOR_FIN_ACK \
-    4                   /* TCP_FIN_WAIT1, include/net/tcp_states.h: closed by its own program, as are the next two */
-#define TCP_IS_CLOSED 7 /* TCP_CLOSE */
+#define TCP_WAITS_FOR_FIN_ACK                                                                    \
+    4 /* TCP_FIN_WAIT1, include/net/tcp_states.h: closed by its own program, as are the next two \
+       */
+#define TCP_IS_CLOSED 7          /* TCP_CLOSE */
 #define TCP_WAITS_FOR_LAST_ACK 9 /* TCP_LAST_ACK */
 #define TCP_LISTENS 10           /* TCP_LISTEN */
 #define DEVICE_IS_LOOPBACK 8     /* IFF_LOOPBACK, include/uapi/linux/if.h */
@@ -51,9 +52,10 @@ volatile __u64 open_files_until_ns = 0; /* of the look at open files; 0: it has 
 /* The last four bytes of the address: an IPv4 address is the end of one of IPv6 too. */
 static __always_inline __u32 short_address(const struct sock* sk, bool remote) {
     if (BPF_CORE_READ(sk, __sk_common.skc_family) == FAMILY_INTERNET)
-        return remote ? BPF_CORE_READ(sk, __sk_common.skc_daddr) : BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
-    struct in6_addr address =
-        remote ? BPF_CORE_READ(sk, __sk_common.skc_v6_daddr) : BPF_CORE_READ(sk, __sk_common.skc_v6_rcv_saddr);
+        return remote ? BPF_CORE_READ(sk, __sk_common.skc_daddr)
+                      : BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+    struct in6_addr address = remote ? BPF_CORE_READ(sk, __sk_common.skc_v6_daddr)
+                                     : BPF_CORE_READ(sk, __sk_common.skc_v6_rcv_saddr);
     __u32 last;
     __builtin_memcpy(&last, address.bytes + 12, sizeof(last));
     return last;
@@ -90,11 +92,14 @@ static __always_inline bool other_end(const struct sock* sk, __u8 kind, struct s
     return true;
 }
 
-/* A thread waits for the socket `number` or, if `sk` is NULL, for the end of a pipe with this mode (FILE_FOR_...). From
- * now on, the owner of the other end is looked for. Not inline: note_wait_file() has no room on its stack. */
-static __noinline int want_owner(const struct sock* sk, __u8 kind, __u64 number, const struct inode* pipe, __u16 mode) {
+/* A thread waits for the socket `number` or, if `sk` is NULL, for the end of a pipe with this mode
+ * (FILE_FOR_...). From now on, the owner of the other end is looked for. Not inline:
+ * note_wait_file() has no room on its stack. */
+static __noinline int want_owner(const struct sock* sk, __u8 kind, __u64 number,
+                                 const struct inode* pipe, __u16 mode) {
     struct socket_end end;
-    struct wanted_end wanted = {.socket = number, .waiting = (__u64)sk, .capture = recording.capture};
+    struct wanted_end wanted = {
+        .socket = number, .waiting = (__u64)sk, .capture = recording.capture};
     if (!sk) {
         __builtin_memset(&end, 0, sizeof(end));
         end.scope = (__u64)pipe;
@@ -115,7 +120,8 @@ static __always_inline struct wanted_end* wanted_end(const struct socket_end* en
 }
 
 static __always_inline struct wanted_end* wanted_connection(const struct sock* sk) {
-    struct socket_end end = {.address = short_address(sk, false), .remote_address = short_address(sk, true)};
+    struct socket_end end = {.address = short_address(sk, false),
+                             .remote_address = short_address(sk, true)};
     end.port = BPF_CORE_READ(sk, __sk_common.skc_num);
     end.remote_port = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
     return wanted_end(&end);
@@ -134,7 +140,8 @@ static __always_inline struct wanted_end* wanted_local(const struct sock* sk) {
     struct wanted_end* wanted = wanted_end(&end);
     if (!wanted) return NULL;
     const struct unix_sock* waiting = (const struct unix_sock*)wanted->waiting;
-    bool connected = BPF_CORE_READ((const struct unix_sock*)sk, peer) == (const struct sock*)waiting;
+    bool connected =
+        BPF_CORE_READ((const struct unix_sock*)sk, peer) == (const struct sock*)waiting;
     return connected || BPF_CORE_READ(waiting, peer) == sk ? wanted : NULL;
 }
 
@@ -156,7 +163,8 @@ static __always_inline struct wanted_end* wanted_pipe(const struct file* file) {
 static __always_inline __u8 listener_kind(const struct sock* sk) {
     if (BPF_CORE_READ(sk, sk_protocol) != PROTOCOL_TCP) return LAGTRAP_FILE_LISTENER;
     bool has_room = BPF_CORE_READ(sk, sk_ack_backlog) <= BPF_CORE_READ(sk, sk_max_ack_backlog);
-    return has_room && BPF_CORE_READ(sk, sk_drops.counter) == 0 ? LAGTRAP_FILE_LISTENER : LAGTRAP_FILE_FULL_LISTENER;
+    return has_room && BPF_CORE_READ(sk, sk_drops.counter) == 0 ? LAGTRAP_FILE_LISTENER
+                                                                : LAGTRAP_FILE_FULL_LISTENER;
 }
 
 static __always_inline struct lagtrap_wait_file owner_record(__u8 kind, __u64 socket, __u32 pid) {
@@ -188,7 +196,8 @@ static __always_inline struct lagtrap_wait_file owner_of(const struct file* file
 
 /* The end that closes a connection, or a thread that ends with it open. */
 static __always_inline bool is_closed_by_its_program(int state) {
-    bool closes = state == TCP_WAITS_FOR_FIN_ACK || state == TCP_WAITS_FOR_LAST_ACK || state == TCP_IS_CLOSED;
+    bool closes =
+        state == TCP_WAITS_FOR_FIN_ACK || state == TCP_WAITS_FOR_LAST_ACK || state == TCP_IS_CLOSED;
     return closes && level_of(preempt_count_now()) == LEVEL_THREAD;
 }
 

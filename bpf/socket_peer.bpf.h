@@ -36,7 +36,8 @@ static __always_inline bool is_internet(__u16 family) {
 
 /* False if it is not connected to an address. */
 static __always_inline bool has_internet_peer(const struct sock* sk) {
-    return is_internet(BPF_CORE_READ(sk, __sk_common.skc_family)) && BPF_CORE_READ(sk, __sk_common.skc_dport) != 0;
+    return is_internet(BPF_CORE_READ(sk, __sk_common.skc_family)) &&
+           BPF_CORE_READ(sk, __sk_common.skc_dport) != 0;
 }
 
 static __always_inline void read_internet_peer(const struct sock* sk, struct lagtrap_peer* peer) {
@@ -55,7 +56,8 @@ static __always_inline void read_internet_peer(const struct sock* sk, struct lag
 
 static __always_inline __u8 kind_of_peer(const struct sock* sk) {
     if (BPF_CORE_READ(sk, sk_protocol) != PROTOCOL_TCP) return LAGTRAP_FILE_DATAGRAM_PEER;
-    return BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_SYN_WAS_SENT ? LAGTRAP_FILE_CONNECTING : LAGTRAP_FILE_PEER;
+    return BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_SYN_WAS_SENT ? LAGTRAP_FILE_CONNECTING
+                                                                        : LAGTRAP_FILE_PEER;
 }
 
 /* A number for the socket that is unique while it has this peer and is at this stage. */
@@ -63,7 +65,8 @@ static __always_inline __u64 socket_number(const struct sock* sk, __u8 kind) {
     __u64 number = (__u64)sk ^ (__u64)kind << 60;
     if (kind != LAGTRAP_FILE_LOCAL_PEER) {
         number ^= (__u64)BPF_CORE_READ(sk, __sk_common.skc_daddr) << 16;
-        number ^= (__u64)BPF_CORE_READ(sk, __sk_common.skc_num) << 32 | BPF_CORE_READ(sk, __sk_common.skc_dport);
+        number ^= (__u64)BPF_CORE_READ(sk, __sk_common.skc_num) << 32 |
+                  BPF_CORE_READ(sk, __sk_common.skc_dport);
     }
     return number * 0x9e3779b97f4a7c15ULL | 1;
 }

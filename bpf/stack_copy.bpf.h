@@ -80,7 +80,8 @@ static __always_inline bool wants_copy(const struct user_walk* walk) {
 
 static __always_inline bool has_share(__u64 who, __u64 limit_bytes) {
     struct copied_share* share = bpf_map_lookup_elem(&copied_shares, &who);
-    return !share || share->capture != copying.capture || share->bytes + sizeof(struct copy_scratch) <= limit_bytes;
+    return !share || share->capture != copying.capture ||
+           share->bytes + sizeof(struct copy_scratch) <= limit_bytes;
 }
 
 /* Whether one more copy fits the budget and the shares of process and party. */
@@ -112,13 +113,15 @@ static __always_inline void take_share(const struct copy_question* question, __u
 }
 
 /* Copies what the walk knew about its last frame. */
-static __always_inline void copy_registers(struct lagtrap_stack_copy* record, const struct user_walk* walk) {
+static __always_inline void copy_registers(struct lagtrap_stack_copy* record,
+                                           const struct user_walk* walk) {
     record->pc = walk->pc;
     record->sp = walk->sp;
     record->bp = walk->bp;
     record->known = walk->pc_is_return_address ? LAGTRAP_COPY_AFTER_CALL : 0;
     if (walk->registers && !walk->registers_in_user_memory &&
-        bpf_probe_read_kernel(record->registers, sizeof(record->registers), (void*)walk->registers) == 0)
+        bpf_probe_read_kernel(record->registers, sizeof(record->registers),
+                              (void*)walk->registers) == 0)
         record->known |= LAGTRAP_COPY_HAS_REGISTERS;
     record->return_count = 0;
     struct return_instance* instance = (void*)walk->return_instance;
@@ -148,7 +151,8 @@ static __always_inline __u32 copy_memory(struct copy_scratch* copy, struct task_
     }
     copy->record.copied_from = from;
     for (__u32 i = 1; i < LAGTRAP_COPIED_STACK_BYTES / COPY_PAGE_BYTES; i++) {
-        if (read_user(&context, copy->bytes + bytes, COPY_PAGE_BYTES, from + bytes, task != 0)) break;
+        if (read_user(&context, copy->bytes + bytes, COPY_PAGE_BYTES, from + bytes, task != 0))
+            break;
         bytes += COPY_PAGE_BYTES;
         barrier_var(bytes);
         if (bytes > LAGTRAP_COPIED_STACK_BYTES - COPY_PAGE_BYTES) break;
@@ -158,15 +162,18 @@ static __always_inline __u32 copy_memory(struct copy_scratch* copy, struct task_
 
 /* Returns the copy's id, which samples refer to; 0 if there is no copy. */
 static __always_inline __u64 write_copy(struct copy_scratch* copy, const struct user_walk* walk,
-                                        const struct copy_question* question, struct task_struct* task) {
+                                        const struct copy_question* question,
+                                        struct task_struct* task) {
     struct lagtrap_stack_copy* record = &copy->record;
     copy_registers(record, walk);
     struct walk_context context = {.task = task};
     record->rbx = 0;
     if (walk->rbx_address) {
         long failed = walk->rbx_in_user_memory
-                          ? read_user(&context, &record->rbx, sizeof(record->rbx), walk->rbx_address, task != 0)
-                          : bpf_probe_read_kernel(&record->rbx, sizeof(record->rbx), (void*)walk->rbx_address);
+                          ? read_user(&context, &record->rbx, sizeof(record->rbx),
+                                      walk->rbx_address, task != 0)
+                          : bpf_probe_read_kernel(&record->rbx, sizeof(record->rbx),
+                                                  (void*)walk->rbx_address);
         if (failed == 0) record->known |= LAGTRAP_COPY_HAS_RBX;
     }
     record->copied_from = record->sp;
@@ -215,8 +222,8 @@ __noinline int copy_current_stack(struct user_walk* walk, struct copy_question* 
 
 /* Copies the current thread's stack, noted as `inner_id`, if its walk needs that. Returns the
  * copy's id, otherwise `inner_id`. */
-static __always_inline __u64 complete_current_stack(struct user_walk* walk, __u64 inner_id, __u32 scratch,
-                                                    __u64 now_ns) {
+static __always_inline __u64 complete_current_stack(struct user_walk* walk, __u64 inner_id,
+                                                    __u32 scratch, __u64 now_ns) {
     if (inner_id == 0 || !wants_copy(walk)) return inner_id;
     __u64 pid_tid = bpf_get_current_pid_tgid();
     struct copy_question question = {
@@ -232,8 +239,8 @@ static __always_inline __u64 complete_current_stack(struct user_walk* walk, __u6
 }
 
 /* The same for a sleeping thread; only from a sleepable program. */
-static __always_inline __u64 complete_sleeping_stack(struct user_walk* walk, __u64 inner_id, struct task_struct* task,
-                                                     __u64 now_ns) {
+static __always_inline __u64 complete_sleeping_stack(struct user_walk* walk, __u64 inner_id,
+                                                     struct task_struct* task, __u64 now_ns) {
     if (inner_id == 0 || !wants_copy(walk)) return inner_id;
     struct copy_question question = {
         .inner_id = inner_id,

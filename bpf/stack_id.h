@@ -15,7 +15,8 @@ static inline __attribute__((always_inline)) __u64 lagtrap_hash_in(__u64 hash, _
 /* Never 0. The owner is hashed separately: if it were XORed with the first frame, two forked
  * processes with the same callers would share an id if their pids and innermost addresses differ
  * by the same bits. */
-static inline __attribute__((always_inline)) __u64 lagtrap_stack_id(__u64 owner, const __u64* frames,
+static inline __attribute__((always_inline)) __u64 lagtrap_stack_id(__u64 owner,
+                                                                    const __u64* frames,
                                                                     __u32 frame_count) {
     __u64 hash = lagtrap_hash_in(0xcbf29ce484222325ULL, owner);
     for (__u32 i = 0; i < LAGTRAP_MAX_FRAMES; i++) {

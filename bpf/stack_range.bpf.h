@@ -13,7 +13,8 @@ struct stack_range {
     __u64 end;
 };
 
-static long note_range(struct task_struct* task, struct vm_area_struct* area, struct stack_range* range) {
+static long note_range(struct task_struct* task, struct vm_area_struct* area,
+                       struct stack_range* range) {
     range->begin = area->vm_start;
     range->end = area->vm_end;
     return 0;

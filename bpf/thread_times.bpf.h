@@ -74,7 +74,8 @@ static const __u8 class_of_call[CALLS] = {
 
 static __always_inline __u32 class_of_wait(struct task_struct* task, __u32 state) {
     if (state & (TASK_STOPPED_OR_TRACED | TASK_FROZEN_STATE)) return LAGTRAP_WAIT_STOPPED;
-    if (bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD(task, frozen)) return LAGTRAP_WAIT_STOPPED;
+    if (bpf_core_field_exists(task->frozen) && BPF_CORE_READ_BITFIELD(task, frozen))
+        return LAGTRAP_WAIT_STOPPED;
     if (BPF_CORE_READ_BITFIELD(task, in_iowait)) return LAGTRAP_WAIT_DISK;
     struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
     if (!registers || registers->cs == USER_CODE_32_BIT) return LAGTRAP_WAIT_OTHER;
@@ -113,7 +114,8 @@ static __noinline struct lagtrap_thread_times* claim_times(__u32 tid, __u64 now_
 static __always_inline void note_waker(struct lagtrap_wait* wait) {
     enum context_level level = level_of(preempt_count_now());
     __u64 pid_tid = bpf_get_current_pid_tgid();
-    if (level == LEVEL_HARDIRQ || (__u32)pid_tid == 0) { /* the idle thread itself does not wake others */
+    if (level == LEVEL_HARDIRQ ||
+        (__u32)pid_tid == 0) { /* the idle thread itself does not wake others */
         wait->waker = level == LEVEL_SOFTIRQ ? LAGTRAP_WAKER_SOFTIRQ : LAGTRAP_WAKER_INTERRUPT;
     } else if (level == LEVEL_SOFTIRQ) {
         wait->waker = LAGTRAP_WAKER_SOFTIRQ;
@@ -125,7 +127,8 @@ static __always_inline void note_waker(struct lagtrap_wait* wait) {
     }
 }
 
-static __always_inline void keep_wait(struct lagtrap_thread_times* times, __u64 length_ns, bool waking) {
+static __always_inline void keep_wait(struct lagtrap_thread_times* times, __u64 length_ns,
+                                      bool waking) {
     if (length_ns <= times->shortest_kept_ns) return;
     __u32 shortest = 0;
     __u64 min_ns = ~0ULL, next_ns = ~0ULL;
@@ -161,8 +164,8 @@ static __always_inline void add_blocked(struct lagtrap_thread_times* times, __u6
 
 /* Not inlined, because the copies used up all registers. Adds the time in the state that ends,
  * and begins another. `waking`: the current thread or interrupt ends a wait. */
-static __noinline void change_state(struct lagtrap_thread_times* times, __u64 now_ns, __u32 state, __u32 wait_class,
-                                    bool waking) {
+static __noinline void change_state(struct lagtrap_thread_times* times, __u64 now_ns, __u32 state,
+                                    __u32 wait_class, bool waking) {
     if (!times) return;
     __u64 length_ns = now_ns - times->since_ns;
     switch (times->state) {
@@ -183,9 +186,11 @@ static __always_inline __u32 runnable_state(struct task_struct* task) {
 /* For a thread that leaves a CPU without having been seen to get it: a kernel may not report
  * some switches (such as those from certain threads of a virtual machine's agent). The kernel's
  * own count tells how long it ran. */
-static __always_inline void come_to_cpu_late(struct lagtrap_thread_times* times, __u64 ran_ns, __u64 now_ns) {
+static __always_inline void come_to_cpu_late(struct lagtrap_thread_times* times, __u64 ran_ns,
+                                             __u64 now_ns) {
     __u64 length_ns = now_ns - times->since_ns, on_cpu_ns = ran_ns - times->ran_ns;
-    change_state(times, now_ns - (on_cpu_ns < length_ns ? on_cpu_ns : length_ns), LAGTRAP_THREAD_ON_CPU, 0, false);
+    change_state(times, now_ns - (on_cpu_ns < length_ns ? on_cpu_ns : length_ns),
+                 LAGTRAP_THREAD_ON_CPU, 0, false);
 }
 
 /* Between runs, a thread's state stays as at the last hit, on a CPU. The sums at a run's begin
@@ -196,7 +201,8 @@ static __always_inline struct lagtrap_thread_times* counted_times_of(__u32 tid) 
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(count_switch, bool preempt, struct task_struct* prev, struct task_struct* next, unsigned int prev_state) {
+int BPF_PROG(count_switch, bool preempt, struct task_struct* prev, struct task_struct* next,
+             unsigned int prev_state) {
     struct lagtrap_thread_times* before = counted_times_of(prev->pid);
     if (before) {
         bool can_run = preempt || prev_state == 0;

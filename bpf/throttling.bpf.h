@@ -50,7 +50,8 @@ static __always_inline void note_throttling(struct task_struct* task, __u64 now_
 
 /* Adds throttling of the thread that gets the CPU to `record`. Returns the record's size in
  * bytes. */
-static __always_inline __u32 find_throttling(struct lagtrap_switch* record, struct task_struct* next) {
+static __always_inline __u32 find_throttling(struct lagtrap_switch* record,
+                                             struct task_struct* next) {
     if (!bpf_core_field_exists(next->se.cfs_rq)) return LAGTRAP_SWITCH_LEAST_BYTES;
     __u64 queue = (__u64)FOR_POINTERS(next)->se.cfs_rq;
     struct throttling* known = bpf_map_lookup_elem(&throttled_queues, &queue);

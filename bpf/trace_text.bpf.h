@@ -15,8 +15,8 @@ __noinline int read_trace_text(struct lagtrap_slot* slot, __u64 address) {
     if (!slot) return 0;
     slot->trace_text_bytes = 0;
     if (address)
-        slot->trace_text_bytes =
-            bpf_probe_read_user_str(slot->trace_text, sizeof(slot->trace_text), (const void*)address);
+        slot->trace_text_bytes = bpf_probe_read_user_str(slot->trace_text, sizeof(slot->trace_text),
+                                                         (const void*)address);
     return 0;
 }
 

@@ -18,7 +18,8 @@ static __always_inline bool belongs_to_owner(struct task_struct* task) {
     const struct cred* cred = BPF_CORE_READ(task, real_cred);
     __u64 capabilities = 0;
     if (bpf_core_read(&capabilities, sizeof(capabilities), &cred->cap_permitted)) return false;
-    return BPF_CORE_READ(cred, uid.val) == owner_uid && BPF_CORE_READ(cred, euid.val) == owner_uid &&
+    return BPF_CORE_READ(cred, uid.val) == owner_uid &&
+           BPF_CORE_READ(cred, euid.val) == owner_uid &&
            BPF_CORE_READ(cred, suid.val) == owner_uid && capabilities == 0;
 }
 

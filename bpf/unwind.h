@@ -44,8 +44,8 @@ enum lagtrap_unwind_kind {
     LAGTRAP_UNWIND_REGISTER = 1,    /* CFA = cfa_register + cfa_offset */
     LAGTRAP_UNWIND_DEREFERENCE = 2, /* CFA = *(cfa_register + cfa_offset) + cfa_addend */
     LAGTRAP_UNWIND_PLT = 3,         /* CFA = rsp + 8 + ((pc & 15) >= cfa_offset ? 8 : 0) */
-    LAGTRAP_UNWIND_SIGNAL = 4,      /* the kernel's signal frame: registers are in the ucontext at rsp */
-    LAGTRAP_UNWIND_END = 5,         /* the return address is undefined: the thread's outermost frame */
+    LAGTRAP_UNWIND_SIGNAL = 4, /* the kernel's signal frame: registers are in the ucontext at rsp */
+    LAGTRAP_UNWIND_END = 5,    /* the return address is undefined: the thread's outermost frame */
     LAGTRAP_UNWIND_UNSUPPORTED = 6, /* unwind information that these kinds cannot express */
 };
 
@@ -59,7 +59,8 @@ enum lagtrap_unwind_rbp {
 
 struct lagtrap_unwind_rule {
     __s32 cfa_offset : 24;
-    __s32 rbx_words : 8; /* caller's rbx at CFA + 8 * rbx_words; 0: still in rbx; LAGTRAP_UNWIND_RBX_UNKNOWN */
+    __s32 rbx_words : 8; /* caller's rbx at CFA + 8 * rbx_words; 0: still in rbx;
+                            LAGTRAP_UNWIND_RBX_UNKNOWN */
     __s16 rbp_offset;
     __u8 kind_and_rbp;     /* enum lagtrap_unwind_kind | enum lagtrap_unwind_rbp << 4 */
     __u8 register_and_add; /* cfa_register | cfa_addend / 8 << 4 (0 to 15 words) */
@@ -83,7 +84,8 @@ enum lagtrap_unwind_table_state {
     LAGTRAP_UNWIND_TABLE_MISSING = 0, /* not built yet, or its file could not be read */
     LAGTRAP_UNWIND_TABLE_READY = 1,
     LAGTRAP_UNWIND_TABLE_NO_ROOM = 2,
-    LAGTRAP_UNWIND_TABLE_FRAME_POINTERS = 3, /* the file has no unwind information, or there is no file */
+    LAGTRAP_UNWIND_TABLE_FRAME_POINTERS =
+        3, /* the file has no unwind information, or there is no file */
 };
 
 struct lagtrap_unwind_table {
@@ -111,7 +113,8 @@ struct lagtrap_unwind_mapping {
     __u32 table;
     __u32 padding;
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_unwind_mapping) == 32, "layout of mappings of the walk");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_unwind_mapping) == 32,
+                      "layout of mappings of the walk");
 #define LAGTRAP_UNWIND_MAPPINGS_PER_PAGE 128
 #define LAGTRAP_UNWIND_MAPPINGS_PER_BLOCK 32
 #define LAGTRAP_UNWIND_MAX_MAPPINGS 512

@@ -12,8 +12,10 @@
  * loads into one with a variable offset; inline assembly prevents that. A helper for variable
  * offsets costs more than the comparisons. */
 #ifndef LOAD_REGISTER /* tests also compile this for other targets than BPF */
-#define LOAD_REGISTER(value, ctx, name) \
-    asm volatile("%0 = *(u64 *)(%1 + %2)" : "=r"(value) : "r"(ctx), "i"(__builtin_offsetof(struct pt_regs, name)))
+#define LOAD_REGISTER(value, ctx, name)   \
+    asm volatile("%0 = *(u64 *)(%1 + %2)" \
+                 : "=r"(value)            \
+                 : "r"(ctx), "i"(__builtin_offsetof(struct pt_regs, name)))
 #endif
 
 static __noinline __u64 register_value(struct pt_regs* ctx, __u32 number) {

@@ -54,8 +54,8 @@ struct {
 /* A walk: its position and its results. */
 struct user_walk {
     __u64 pc, sp, bp;
-    __u64 rbx_address;     /* where this frame's rbx is; 0: unknown */
-    __u64 registers;       /* address of this frame's registers; 0: only the three above are known */
+    __u64 rbx_address; /* where this frame's rbx is; 0: unknown */
+    __u64 registers;   /* address of this frame's registers; 0: only the three above are known */
     __u64 return_instance; /* kernel address of the next return probe up the stack */
     __u64 return_slot;     /* address of the return address it replaced */
     struct lagtrap_unwind_space space;
@@ -77,13 +77,17 @@ struct walk_context {
 
 /* Byte offsets in struct pt_regs (x86-64) and in a ucontext's general registers, by DWARF
  * number. */
-const volatile __u8 pt_regs_offset[16] = {80, 96, 88, 40, 104, 112, 32, 152, 72, 64, 56, 48, 24, 16, 8, 0};
-const volatile __u8 ucontext_offset[16] = {104, 96, 112, 88, 72, 64, 80, 120, 0, 8, 16, 24, 32, 40, 48, 56};
+const volatile __u8 pt_regs_offset[16] = {80, 96, 88, 40, 104, 112, 32, 152,
+                                          72, 64, 56, 48, 24,  16,  8,  0};
+const volatile __u8 ucontext_offset[16] = {104, 96, 112, 88, 72, 64, 80, 120,
+                                           0,   8,  16,  24, 32, 40, 48, 56};
 #define BREAKPOINT 0xcc
 #define LONGEST_INSTRUCTION 16
-#define UCONTEXT_REGISTERS 40 /* offset of the general registers in struct ucontext (asm/ucontext.h) */
+#define UCONTEXT_REGISTERS \
+    40 /* offset of the general registers in struct ucontext (asm/ucontext.h) */
 
-static __always_inline long read_user(struct walk_context* context, void* to, __u32 size, __u64 from, bool sleeping) {
+static __always_inline long read_user(struct walk_context* context, void* to, __u32 size,
+                                      __u64 from, bool sleeping) {
     if (sleeping) return bpf_copy_from_user_task(to, size, (void*)from, context->task, 0);
     return bpf_probe_read_user(to, size, (void*)from);
 }
@@ -169,7 +173,8 @@ static __always_inline struct lagtrap_unwind_rule find_rule(struct user_walk* wa
         length -= half;
     }
     __u32 rule = rows[base % LAGTRAP_UNWIND_ROWS_PER_PAGE] % LAGTRAP_UNWIND_MAX_RULES;
-    page = unwind_page(walk->table.first_page + walk->table.rule_page + rule / LAGTRAP_UNWIND_RULES_PER_PAGE);
+    page = unwind_page(walk->table.first_page + walk->table.rule_page +
+                       rule / LAGTRAP_UNWIND_RULES_PER_PAGE);
     if (!page) return gap;
     return ((struct lagtrap_unwind_rule*)page)[rule % LAGTRAP_UNWIND_RULES_PER_PAGE];
 }
@@ -202,7 +207,8 @@ static __always_inline int end_walk(struct user_walk* walk, __u8 reason) {
 
 /* Continues with the caller: its return address and frame pointer are known, and the call was
  * made at `cfa`. */
-static __always_inline int go_to_caller(struct user_walk* walk, __u64 cfa, __u64 return_address, __u64 bp) {
+static __always_inline int go_to_caller(struct user_walk* walk, __u64 cfa, __u64 return_address,
+                                        __u64 bp) {
     if (walk->return_instance) return_address = true_return_address(walk, cfa - 8, return_address);
     if (return_address == 0) return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
     walk->pc = return_address;
@@ -215,16 +221,18 @@ static __always_inline int go_to_caller(struct user_walk* walk, __u64 cfa, __u64
 
 /* Guesses by the frame pointer, or by a return address on top of the stack; accepted if that is
  * in known code. */
-static __always_inline int step_by_guess(struct walk_context* context, __u8 reason, bool try_top, bool sleeping) {
+static __always_inline int step_by_guess(struct walk_context* context, __u8 reason, bool try_top,
+                                         bool sleeping) {
     struct user_walk* walk = context->walk;
     __u64 pair[2] = {};
     walk->end |= LAGTRAP_STACK_BY_FRAME_POINTER;
-    if (try_top && !walk->pc_is_return_address && read_user(context, pair, 8, walk->sp, sleeping) == 0 &&
-        find_mapping(walk, pair[0] - 1))
+    if (try_top && !walk->pc_is_return_address &&
+        read_user(context, pair, 8, walk->sp, sleeping) == 0 && find_mapping(walk, pair[0] - 1))
         return go_to_caller(walk, walk->sp + 8, pair[0], walk->bp);
     walk->rbx_address = 0;
     if (walk->bp == 0 && !try_top) return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
-    if (walk->bp < walk->sp || walk->bp % 8 || walk->bp - walk->sp > (1 << 20)) return end_walk(walk, reason);
+    if (walk->bp < walk->sp || walk->bp % 8 || walk->bp - walk->sp > (1 << 20))
+        return end_walk(walk, reason);
     if (read_user(context, pair, sizeof(pair), walk->bp, sleeping)) return end_walk(walk, reason);
     if (pair[1] == 0) return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
     if (!walk->return_instance && !find_mapping(walk, pair[1] - 1)) return end_walk(walk, reason);
@@ -252,19 +260,23 @@ static __always_inline int step_over_signal(struct walk_context* context, bool s
 
 /* Reads a register other than rsp and rbp: rbx is tracked, others are known only where a thread
  * was interrupted. */
-static __always_inline int read_register(struct walk_context* context, __u32 number, __u64* value, bool sleeping) {
+static __always_inline int read_register(struct walk_context* context, __u32 number, __u64* value,
+                                         bool sleeping) {
     struct user_walk* walk = context->walk;
     if (number == 3 && walk->rbx_address) {
-        if (walk->rbx_in_user_memory) return read_user(context, value, 8, walk->rbx_address, sleeping);
+        if (walk->rbx_in_user_memory)
+            return read_user(context, value, 8, walk->rbx_address, sleeping);
         return bpf_probe_read_kernel(value, 8, (void*)walk->rbx_address);
     }
     if (number == 3 || !walk->registers) return -1;
     if (walk->registers_in_user_memory)
-        return read_user(context, value, 8, walk->registers + ucontext_offset[number % 16], sleeping);
+        return read_user(context, value, 8, walk->registers + ucontext_offset[number % 16],
+                         sleeping);
     return bpf_probe_read_kernel(value, 8, (void*)(walk->registers + pt_regs_offset[number % 16]));
 }
 
-static __always_inline int step_by_rule(struct walk_context* context, struct lagtrap_unwind_rule rule, __u32 kind,
+static __always_inline int step_by_rule(struct walk_context* context,
+                                        struct lagtrap_unwind_rule rule, __u32 kind,
                                         bool sleeping) {
     struct user_walk* walk = context->walk;
     __u64 cfa = walk->sp;
@@ -273,11 +285,13 @@ static __always_inline int step_by_rule(struct walk_context* context, struct lag
         cfa += 8 + ((walk->pc & 15) >= (__u32)rule.cfa_offset ? 8 : 0);
     } else {
         if (cfa_register == 6) cfa = walk->bp;
-        if (cfa_register != 6 && cfa_register != 7 && read_register(context, cfa_register, &cfa, sleeping))
+        if (cfa_register != 6 && cfa_register != 7 &&
+            read_register(context, cfa_register, &cfa, sleeping))
             return end_walk(walk, LAGTRAP_STACK_END_UNSUPPORTED);
         cfa += (__s64)rule.cfa_offset;
         if (kind == LAGTRAP_UNWIND_DEREFERENCE) {
-            if (read_user(context, &cfa, 8, cfa, sleeping)) return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
+            if (read_user(context, &cfa, 8, cfa, sleeping))
+                return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
             cfa += rule.register_and_add / 16 * 8;
         }
     }
@@ -290,15 +304,19 @@ static __always_inline int step_by_rule(struct walk_context* context, struct lag
     if (rbp_place == LAGTRAP_UNWIND_RBP_UNDEFINED) bp = UNKNOWN_BP;
     /* In functions with an aligned stack, gcc describes rbp as saved at rbp until the very end,
      * even after `leave` has restored it. Then it points outside this frame. */
-    if (rbp_place == LAGTRAP_UNWIND_RBP_AT_RBP && (bp < walk->sp || bp >= cfa)) rbp_place = LAGTRAP_UNWIND_RBP_SAME;
+    if (rbp_place == LAGTRAP_UNWIND_RBP_AT_RBP && (bp < walk->sp || bp >= cfa))
+        rbp_place = LAGTRAP_UNWIND_RBP_SAME;
     if (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA && rule.rbp_offset == -16) {
         bp = pair[0];
     } else if (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA || rbp_place == LAGTRAP_UNWIND_RBP_AT_RBP) {
-        __u64 from = (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA ? cfa : walk->bp) + (__s64)rule.rbp_offset;
-        if (read_user(context, &bp, 8, from, sleeping)) return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
+        __u64 from =
+            (rbp_place == LAGTRAP_UNWIND_RBP_AT_CFA ? cfa : walk->bp) + (__s64)rule.rbp_offset;
+        if (read_user(context, &bp, 8, from, sleeping))
+            return end_walk(walk, LAGTRAP_STACK_END_BAD_ADDRESS);
     }
     if (rule.rbx_words != 0) {
-        walk->rbx_address = rule.rbx_words == LAGTRAP_UNWIND_RBX_UNKNOWN ? 0 : cfa + (__s64)rule.rbx_words * 8;
+        walk->rbx_address =
+            rule.rbx_words == LAGTRAP_UNWIND_RBX_UNKNOWN ? 0 : cfa + (__s64)rule.rbx_words * 8;
         walk->rbx_in_user_memory = 1;
     }
     return go_to_caller(walk, cfa, pair[1], bp);
@@ -316,7 +334,8 @@ static __always_inline long walk_frame(struct walk_context* context, bool sleepi
         return end_walk(walk, LAGTRAP_STACK_END_NO_MAPPING);
     switch (walk->table.state) {
         case LAGTRAP_UNWIND_TABLE_READY: break;
-        case LAGTRAP_UNWIND_TABLE_FRAME_POINTERS: return step_by_guess(context, LAGTRAP_STACK_END_GAP, false, sleeping);
+        case LAGTRAP_UNWIND_TABLE_FRAME_POINTERS:
+            return step_by_guess(context, LAGTRAP_STACK_END_GAP, false, sleeping);
         case LAGTRAP_UNWIND_TABLE_NO_ROOM: return end_walk(walk, LAGTRAP_STACK_END_OUT_OF_BUDGET);
         default: return end_walk(walk, LAGTRAP_STACK_END_NO_TABLE);
     }
@@ -332,13 +351,18 @@ static __always_inline long walk_frame(struct walk_context* context, bool sleepi
         case LAGTRAP_UNWIND_END: return end_walk(walk, LAGTRAP_STACK_END_COMPLETE);
         case LAGTRAP_UNWIND_SIGNAL: return step_over_signal(context, sleeping);
         case LAGTRAP_UNWIND_UNSUPPORTED: return end_walk(walk, LAGTRAP_STACK_END_UNSUPPORTED);
-        case LAGTRAP_UNWIND_GAP: return step_by_guess(context, LAGTRAP_STACK_END_GAP, true, sleeping);
+        case LAGTRAP_UNWIND_GAP:
+            return step_by_guess(context, LAGTRAP_STACK_END_GAP, true, sleeping);
         default: return step_by_rule(context, rule, kind, sleeping);
     }
 }
 
-static long walk_current_frame(__u32 step, struct walk_context* context) { return walk_frame(context, false); }
-static long walk_sleeping_frame(__u32 step, struct walk_context* context) { return walk_frame(context, true); }
+static long walk_current_frame(__u32 step, struct walk_context* context) {
+    return walk_frame(context, false);
+}
+static long walk_sleeping_frame(__u32 step, struct walk_context* context) {
+    return walk_frame(context, true);
+}
 
 /* The kernel may have been entered by a breakpoint that it is still handling. Then pc is the
  * breakpoint's address or the byte after it, and the function's first instruction, if it is a
@@ -358,23 +382,27 @@ static __always_inline void undo_breakpoint(struct user_walk* walk) {
 /* A thread stopped by a probe is at the probed instruction, even if the kernel has it at the
  * breakpoint or at the out-of-line copy. `trapped`: the kernel was entered by an exception that
  * it is still handling. */
-static __always_inline void undo_probe(struct user_walk* walk, struct uprobe_task* probes, bool trapped) {
+static __always_inline void undo_probe(struct user_walk* walk, struct uprobe_task* probes,
+                                       bool trapped) {
     if (trapped) undo_breakpoint(walk);
     if (!probes) return;
     __u64 copy = BPF_CORE_READ(probes, xol_vaddr);
-    if (copy != 0 && walk->pc - copy < LONGEST_INSTRUCTION) walk->pc = BPF_CORE_READ(probes, vaddr) + (walk->pc - copy);
+    if (copy != 0 && walk->pc - copy < LONGEST_INSTRUCTION)
+        walk->pc = BPF_CORE_READ(probes, vaddr) + (walk->pc - copy);
 }
 
 /* Starts with the registers with which the thread left user space. False if there is no user
  * stack. */
-static __always_inline bool begin_walk(struct user_walk* walk, struct task_struct* task, bool sampled_in_kernel) {
+static __always_inline bool begin_walk(struct user_walk* walk, struct task_struct* task,
+                                       bool sampled_in_kernel) {
     walk->frame_count = 0;
     walk->end = 0;
     walk->mapping.length = 0;
     walk->pc_is_return_address = 0;
     walk->registers_in_user_memory = 0;
     struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
-    if (!registers || !FOR_POINTERS(task)->mm) return false; /* without memory of its own: it is exiting */
+    if (!registers || !FOR_POINTERS(task)->mm)
+        return false; /* without memory of its own: it is exiting */
     walk->pc = registers->ip;
     walk->sp = registers->sp;
     walk->bp = registers->bp;
@@ -403,7 +431,8 @@ static __always_inline bool begin_walk(struct user_walk* walk, struct task_struc
 
 /* Walks the current thread's stack, from any context. `sampled_in_kernel`: it was interrupted in
  * the kernel. */
-static __always_inline void walk_current_user_stack(struct user_walk* walk, __u64* frames, bool sampled_in_kernel) {
+static __always_inline void walk_current_user_stack(struct user_walk* walk, __u64* frames,
+                                                    bool sampled_in_kernel) {
     struct walk_context context = {.walk = walk, .frames = frames};
     if (!begin_walk(walk, bpf_get_current_task_btf(), sampled_in_kernel)) return;
     frames[0] = walk->pc;
@@ -413,7 +442,8 @@ static __always_inline void walk_current_user_stack(struct user_walk* walk, __u6
 
 /* Walks a sleeping thread's stack. Only from a sleepable program, because its memory may have to
  * be paged in. */
-static __always_inline void walk_sleeping_user_stack(struct user_walk* walk, struct task_struct* task, __u64* frames) {
+static __always_inline void walk_sleeping_user_stack(struct user_walk* walk,
+                                                     struct task_struct* task, __u64* frames) {
     struct walk_context context = {.walk = walk, .frames = frames, .task = task};
     if (!begin_walk(walk, task, false)) return;
     frames[0] = walk->pc;

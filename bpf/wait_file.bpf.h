@@ -13,8 +13,9 @@
 
 #define WAITING_THREADS 16384 /* remembered at a time; forgetting one loses a file's name */
 #define REQUEST_DISKS 256
-#define REFUSED_FOR_NS 100000000 /* a thread that stops this soon after a refused lock likely stops because of it */
-#define PATH_NAMES 24            /* including mounts between them */
+#define REFUSED_FOR_NS \
+    100000000 /* a thread that stops this soon after a refused lock likely stops because of it */
+#define PATH_NAMES 24 /* including mounts between them */
 #define NAME_BYTES 64
 #define LOCKS_LOOKED_AT 32
 
@@ -120,7 +121,8 @@ int BPF_PROG(on_request_completed, struct request* request) {
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(on_page_fault, unsigned long address) {
     struct task_struct* task = bpf_get_current_task_btf();
-    __u64* touched = bpf_task_storage_get(&touched_addresses, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    __u64* touched =
+        bpf_task_storage_get(&touched_addresses, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (touched) *touched = address;
     return 0;
 }
@@ -150,8 +152,9 @@ static __always_inline struct lock_facts lock_facts(const void* lock) {
 /* A process other than the owner with a lock in the list: preferably for writing, otherwise any;
  * 0 if there is none. */
 static __noinline __u32 lock_holder(const struct list_head* list, __u64 owner) {
-    __u64 place = bpf_core_type_exists(struct file_lock_core) ? bpf_core_field_offset(struct file_lock_core, flc_list)
-                                                              : bpf_core_field_offset(struct file_lock, fl_list);
+    __u64 place = bpf_core_type_exists(struct file_lock_core)
+                      ? bpf_core_field_offset(struct file_lock_core, flc_list)
+                      : bpf_core_field_offset(struct file_lock, fl_list);
     const struct list_head* link = BPF_CORE_READ(list, next);
     __u32 reader = 0;
     for (int i = 0; i < LOCKS_LOOKED_AT && link && link != list; i++) {
@@ -164,13 +167,15 @@ static __noinline __u32 lock_holder(const struct list_head* list, __u64 owner) {
     return reader;
 }
 
-static __always_inline const struct list_head* locks_of(const struct inode* inode, bool whole_file) {
+static __always_inline const struct list_head* locks_of(const struct inode* inode,
+                                                        bool whole_file) {
     struct file_lock_context* context = BPF_CORE_READ(inode, i_flctx);
     if (!context) return NULL;
     return whole_file ? &context->flc_flock : &context->flc_posix;
 }
 
-static __always_inline struct file* file_of_descriptor(struct files_struct* files_of_task, __u32 descriptor) {
+static __always_inline struct file* file_of_descriptor(struct files_struct* files_of_task,
+                                                       __u32 descriptor) {
     struct fdtable* table = BPF_CORE_READ(files_of_task, fdt);
     if (!table || descriptor >= BPF_CORE_READ(table, max_fds)) return NULL;
     struct file** files = BPF_CORE_READ(table, fd);
@@ -179,7 +184,8 @@ static __always_inline struct file* file_of_descriptor(struct files_struct* file
     return file;
 }
 
-static __always_inline void note_lock_result(struct inode* inode, struct file_lock* lock, int result, bool whole_file) {
+static __always_inline void note_lock_result(struct inode* inode, struct file_lock* lock,
+                                             int result, bool whole_file) {
     __u32 tid = (__u32)bpf_get_current_pid_tgid();
     struct lock_facts facts = lock_facts(lock);
     if (result == 0 && facts.type != FILE_UNLOCK && locks_refused) {
@@ -192,7 +198,8 @@ static __always_inline void note_lock_result(struct inode* inode, struct file_lo
     struct refused_lock refused = {.inode = (__u64)inode, .at_ns = bpf_ktime_get_ns()};
     const struct list_head* list = locks_of(inode, whole_file);
     if (list) refused.holder_pid = lock_holder(list, facts.owner);
-    if (registers) refused.file = (__u64)file_of_descriptor(FOR_POINTERS(task)->files, registers->di);
+    if (registers)
+        refused.file = (__u64)file_of_descriptor(FOR_POINTERS(task)->files, registers->di);
     bpf_map_update_elem(&refused_locks, &tid, &refused, BPF_ANY);
     locks_refused = true;
 }
@@ -285,15 +292,18 @@ static __always_inline bool is_lock_call(const struct wait_question* question) {
 }
 
 /* False if it does not wait for a file. */
-static __always_inline bool ask_about(struct task_struct* task, __u32 state, struct wait_question* question) {
+static __always_inline bool ask_about(struct task_struct* task, __u32 state,
+                                      struct wait_question* question) {
     struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
     if (!registers) return false;
     question->call = registers->orig_ax;
     question->descriptor = registers->di;
     question->command = registers->si;
     question->state = state;
-    bool of_socket = is_about_a_socket(question->call) || is_poll(question->call) || is_select(question->call);
-    if (!(state & UNINTERRUPTIBLE) && !is_lock_call(question) && !locks_refused && !of_socket) return false;
+    bool of_socket =
+        is_about_a_socket(question->call) || is_poll(question->call) || is_select(question->call);
+    if (!(state & UNINTERRUPTIBLE) && !is_lock_call(question) && !locks_refused && !of_socket)
+        return false;
     question->polled = registers->di;
     if (question->by_iterator) begin_scan(&question->scan, task);
     question->pid = task->tgid;
@@ -306,7 +316,8 @@ struct found_mapping {
     __u64 file;
 };
 
-static long take_mapping(struct task_struct* task, struct vm_area_struct* area, struct found_mapping* found) {
+static long take_mapping(struct task_struct* task, struct vm_area_struct* area,
+                         struct found_mapping* found) {
     found->file = (__u64)BPF_CORE_READ(area, vm_file);
     return 0;
 }
@@ -342,8 +353,10 @@ static __always_inline struct file* polled_socket(const struct wait_question* qu
     for (__u32 i = 0; i < POLLED_FILES && i < question->command; i++) {
         struct polled_file polled = {};
         const void* place = (const void*)(question->polled + i * sizeof(polled));
-        if (bpf_probe_read_user(&polled, sizeof(polled), place) != 0 || polled.descriptor < 0) return NULL;
-        struct file* file = file_of_descriptor((struct files_struct*)question->files, polled.descriptor);
+        if (bpf_probe_read_user(&polled, sizeof(polled), place) != 0 || polled.descriptor < 0)
+            return NULL;
+        struct file* file =
+            file_of_descriptor((struct files_struct*)question->files, polled.descriptor);
         struct sock* sk = file ? sock_of(file) : NULL;
         if (!sk || !has_internet_peer(sk)) continue;
         if (found) return NULL;
@@ -356,12 +369,15 @@ static __always_inline bool is_pipe(const struct file* file) {
     return (BPF_CORE_READ(file, f_inode, i_mode) & FILE_FORMAT) == PIPE_FILE;
 }
 
-static __always_inline bool is_reading(long call) { return call == 0 /* read */ || call == 19 /* readv */; }
+static __always_inline bool is_reading(long call) {
+    return call == 0 /* read */ || call == 19 /* readv */;
+}
 
 /* The socket or pipe; NULL if there is none. */
 static __always_inline struct file* waited_socket(const struct wait_question* question) {
     if (is_about_a_socket(question->call)) {
-        struct file* file = file_of_descriptor((struct files_struct*)question->files, question->descriptor);
+        struct file* file =
+            file_of_descriptor((struct files_struct*)question->files, question->descriptor);
         return file && (sock_of(file) || is_pipe(file)) ? file : NULL;
     }
     if (question->by_iterator && (is_poll(question->call) || is_select(question->call))) {
@@ -382,7 +398,8 @@ static __always_inline struct file* waited_file(const struct wait_question* ques
         const struct list_head* list =
             file ? locks_of(BPF_CORE_READ(file, f_inode), question->call == CALL_FLOCK) : NULL;
         bool by_process = question->call == CALL_FCNTL && question->command == LOCK_AND_WAIT;
-        if (list) record->holder_pid = lock_holder(list, by_process ? question->files : (__u64)file);
+        if (list)
+            record->holder_pid = lock_holder(list, by_process ? question->files : (__u64)file);
         record->kind = LAGTRAP_FILE_LOCK;
         return file;
     }
@@ -446,7 +463,8 @@ static long read_name(__u32 step, struct path_walk* walk) {
     struct dentry* parent = BPF_CORE_READ(entry, d_parent);
     if (!mounted && entry == parent) return 1;
     if (mounted && (entry == BPF_CORE_READ(mounted, mnt_root) || entry == parent)) {
-        struct mount* mount = (struct mount*)((char*)mounted - bpf_core_field_offset(struct mount, mnt));
+        struct mount* mount =
+            (struct mount*)((char*)mounted - bpf_core_field_offset(struct mount, mnt));
         struct mount* outer = BPF_CORE_READ(mount, mnt_parent);
         if (outer == mount || !outer) return 1;
         walk->entry = BPF_CORE_READ(mount, mnt_mountpoint);
@@ -455,7 +473,8 @@ static long read_name(__u32 step, struct path_walk* walk) {
     }
     __u32 used = walk->used;
     if (used >= LAGTRAP_PATH_BYTES) return 1;
-    long bytes = bpf_probe_read_kernel_str(walk->path + used, NAME_BYTES, BPF_CORE_READ(entry, d_name.name));
+    long bytes =
+        bpf_probe_read_kernel_str(walk->path + used, NAME_BYTES, BPF_CORE_READ(entry, d_name.name));
     if (bytes <= 0 || bytes > NAME_BYTES) return 1;
     walk->used = used + bytes;
     walk->entry = parent;
@@ -465,8 +484,9 @@ static long read_name(__u32 step, struct path_walk* walk) {
 /* Writes the file's names, from the last to the first, up to the root of all mounts. Returns
  * their size in bytes. */
 static __always_inline __u32 read_path(struct file* file, struct path_scratch* out) {
-    struct path_walk walk = {
-        .entry = BPF_CORE_READ(file, f_path.dentry), .mounted = BPF_CORE_READ(file, f_path.mnt), .path = out->path};
+    struct path_walk walk = {.entry = BPF_CORE_READ(file, f_path.dentry),
+                             .mounted = BPF_CORE_READ(file, f_path.mnt),
+                             .path = out->path};
     if (!walk.entry || !walk.mounted) return 0;
     bpf_loop(PATH_NAMES, read_name, &walk, 0);
     return walk.used < LAGTRAP_PATH_BYTES ? walk.used : LAGTRAP_PATH_BYTES;

@@ -16,16 +16,16 @@
 
 /* What runs at one level of a CPU. */
 struct level_now {
-    __u64 object;      /* address of the irqaction, net_device or gendisk */
-    __u64 packet;      /* address of the sk_buff */
-    __u64 address;     /* scratch */
-    __u64 timer_task;  /* TIMER: the thread it wakes if it is a timeout */
-    __u64 at_ns;       /* DISK: when the request completed */
-    __u64 pid_tid;     /* thread level: process and thread */
-    __u64 sender;      /* PACKET: process and thread as from bpf_get_current_pid_tgid(); 0: unknown */
-    __u64 function;    /* TIMER: of the timer wheel */
-    __u32 cause;       /* enum lagtrap_wake_cause; 0: nothing specific */
-    __u32 number;      /* of the interrupt, or kind of softirq */
+    __u64 object;     /* address of the irqaction, net_device or gendisk */
+    __u64 packet;     /* address of the sk_buff */
+    __u64 address;    /* scratch */
+    __u64 timer_task; /* TIMER: the thread it wakes if it is a timeout */
+    __u64 at_ns;      /* DISK: when the request completed */
+    __u64 pid_tid;    /* thread level: process and thread */
+    __u64 sender;   /* PACKET: process and thread as from bpf_get_current_pid_tgid(); 0: unknown */
+    __u64 function; /* TIMER: of the timer wheel */
+    __u32 cause;    /* enum lagtrap_wake_cause; 0: nothing specific */
+    __u32 number;   /* of the interrupt, or kind of softirq */
     __u32 by_late_ack; /* PACKET: sent after a delayed ACK arrived */
 };
 
@@ -61,10 +61,13 @@ static __always_inline struct level_now* level_now(enum context_level level) {
     __u32 zero = 0;
     struct cpu_now* cpu = bpf_map_lookup_elem(&now_on_cpu, &zero);
     if (!cpu || level >= LEVELS) return NULL;
-    return level == LEVEL_HARDIRQ ? &cpu->levels[2] : level == LEVEL_SOFTIRQ ? &cpu->levels[1] : &cpu->levels[0];
+    return level == LEVEL_HARDIRQ   ? &cpu->levels[2]
+           : level == LEVEL_SOFTIRQ ? &cpu->levels[1]
+                                    : &cpu->levels[0];
 }
 
-static __always_inline void begin_work(struct level_now* now, __u32 cause, const void* object, __u32 number) {
+static __always_inline void begin_work(struct level_now* now, __u32 cause, const void* object,
+                                       __u32 number) {
     now->cause = cause;
     now->object = (__u64)object;
     now->number = number;
@@ -267,7 +270,8 @@ static __always_inline __u32 find_cause(struct lagtrap_waking* record, struct ta
     }
     struct level_now* now = level_now(level);
     if (!now) {
-        record->in_interrupt = (__u32)pid_tid == 0; /* the idle thread itself does not wake others */
+        record->in_interrupt =
+            (__u32)pid_tid == 0; /* the idle thread itself does not wake others */
         return LAGTRAP_WAKING_LEAST_BYTES;
     }
     if (by_thread && !delivers_packets(now, pid_tid)) {
@@ -278,7 +282,8 @@ static __always_inline __u32 find_cause(struct lagtrap_waking* record, struct ta
                            : level == LEVEL_SOFTIRQ ? LAGTRAP_INTERRUPT_SOFT
                                                     : LAGTRAP_INTERRUPT_NONE;
     record->cause = level == LEVEL_THREAD && !by_thread ? 0 : now->cause;
-    if (record->cause == LAGTRAP_WAKE_DISK && record->header.at_ns - now->at_ns > COMPLETION_NS) record->cause = 0;
+    if (record->cause == LAGTRAP_WAKE_DISK && record->header.at_ns - now->at_ns > COMPLETION_NS)
+        record->cause = 0;
     const void *name = NULL, *object = (const void*)now->object;
     switch (record->cause) {
         case LAGTRAP_WAKE_TIMER:
@@ -295,7 +300,9 @@ static __always_inline __u32 find_cause(struct lagtrap_waking* record, struct ta
             name = BPF_CORE_READ((struct irqaction*)object, name);
             record->number = now->number;
             break;
-        default: record->cause = LAGTRAP_WAKE_INTERRUPT; record->number = level == LEVEL_SOFTIRQ ? now->number : 0;
+        default:
+            record->cause = LAGTRAP_WAKE_INTERRUPT;
+            record->number = level == LEVEL_SOFTIRQ ? now->number : 0;
     }
     if (name) bpf_probe_read_kernel_str(record->device, sizeof(record->device), name);
     return sizeof(*record);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * Whose data the disks write: the files that the pages of requests belong to, who has them open, and processes that wrote much
- * and have ended. The kernel's own threads issue most of the requests, long after a program has written.
+ * Whose data the disks write: the files that the pages of requests belong to, who has them open,
+ * and processes that wrote much and have ended. The kernel's own threads issue most of the
+ * requests, long after a program has written.
  */
 #ifndef LAGTRAP_BPF_WRITTEN_FILES_BPF_H
 #define LAGTRAP_BPF_WRITTEN_FILES_BPF_H
@@ -59,9 +60,12 @@ struct {
 volatile __u32 writers_ended = 0;
 volatile __u32 files_written_in = 0; /* the last capture in which one was reported */
 
-static __always_inline __u64 written_number(__u64 inode) { return inode * 0x9e3779b97f4a7c15ULL | 1; }
+static __always_inline __u64 written_number(__u64 inode) {
+    return inode * 0x9e3779b97f4a7c15ULL | 1;
+}
 
-/* The file whose first page a request writes; NULL: a program's own buffer, or the file system's own data. */
+/* The file whose first page a request writes; NULL: a program's own buffer, or the file system's
+ * own data. */
 static __always_inline struct inode* file_of_request(struct request* request) {
     struct bio* bio = FOR_POINTERS(request)->bio;
     if (!bio) return NULL;
@@ -81,7 +85,8 @@ static __always_inline struct inode* file_of_request(struct request* request) {
 static __always_inline __u32 read_path_of_inode(struct inode* inode, char* path) {
     struct hlist_node* alias = BPF_CORE_READ(inode, i_dentry.first);
     if (!alias) return 0;
-    struct dentry* entry = (struct dentry*)((char*)alias - bpf_core_field_offset(struct dentry, d_u.d_alias));
+    struct dentry* entry =
+        (struct dentry*)((char*)alias - bpf_core_field_offset(struct dentry, d_u.d_alias));
     struct path_walk walk = {.entry = entry, .path = path};
     bpf_loop(PATH_NAMES, read_name, &walk, 0);
     return walk.used < LAGTRAP_PATH_BYTES ? walk.used : LAGTRAP_PATH_BYTES;
@@ -107,16 +112,20 @@ static __always_inline bool writes(struct request* request) {
 
 /* The number of a file whose writes were reported; 0 if none were. */
 static __always_inline __u64 number_if_written(const struct file* file) {
-    if (files_written_in != recording.capture || !(BPF_CORE_READ(file, f_mode) & OPEN_FOR_WRITING)) return 0;
+    if (files_written_in != recording.capture || !(BPF_CORE_READ(file, f_mode) & OPEN_FOR_WRITING))
+        return 0;
     __u64 inode = (__u64)BPF_CORE_READ(file, f_inode);
     struct written_file* written = bpf_map_lookup_elem(&written_files, &inode);
-    return written && written->capture == recording.capture && written->reported_bytes > 0 ? written_number(inode) : 0;
+    return written && written->capture == recording.capture && written->reported_bytes > 0
+               ? written_number(inode)
+               : 0;
 }
 
 /* What a process wrote in its life, into files whether or not these were written to a disk yet. */
 static __always_inline __u64 bytes_written_by(struct task_struct* leader) {
     if (!bpf_core_field_exists(leader->ioac.write_bytes)) return 0;
-    __u64 bytes = BPF_CORE_READ(leader, ioac.write_bytes) + BPF_CORE_READ(leader, signal, ioac.write_bytes);
+    __u64 bytes =
+        BPF_CORE_READ(leader, ioac.write_bytes) + BPF_CORE_READ(leader, signal, ioac.write_bytes);
     __u64 dropped = BPF_CORE_READ(leader, ioac.cancelled_write_bytes);
     return bytes > dropped ? bytes - dropped : 0;
 }

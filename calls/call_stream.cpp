@@ -10,7 +10,9 @@ namespace {
 
 namespace json = boost::json;
 
-Error no_message(const char* why) { return make_error(ErrorKind::Invalid, std::string("lagtrapd's answer ") + why); }
+Error no_message(const char* why) {
+    return make_error(ErrorKind::Invalid, std::string("lagtrapd's answer ") + why);
+}
 
 Started started_of(const json::object& object) {
     Started started;
@@ -31,10 +33,12 @@ Tree tree_of(const json::object& object) {
     Tree tree;
     tree.tid = object.at("tid").to_number<std::uint32_t>();
     tree.thread = text_of(object.at("thread"));
-    if (const auto* goroutine = object.if_contains("goroutine")) tree.goroutine = goroutine->to_number<std::uint64_t>();
+    if (const auto* goroutine = object.if_contains("goroutine"))
+        tree.goroutine = goroutine->to_number<std::uint64_t>();
     tree.began_realtime_ns = object.at("began_ns").to_number<std::uint64_t>();
     tree.began_monotonic_ns = object.at("began_monotonic_ns").to_number<std::uint64_t>();
-    if (const auto* scale = object.if_contains("probe_scale")) tree.probe_scale = scale->to_number<double>();
+    if (const auto* scale = object.if_contains("probe_scale"))
+        tree.probe_scale = scale->to_number<double>();
     if (!(tree.probe_scale > 0)) throw std::out_of_range("probes that take no time");
     for (const json::value& one : object.at("calls").as_array()) {
         const json::array& row = one.as_array();
@@ -49,7 +53,8 @@ Tree tree_of(const json::object& object) {
         call.left_out = static_cast<std::uint32_t>(number_at(row, 6));
         call.left_out_cost_ns = number_at(row, 7);
         const std::uint64_t end = number_at(row, 8);
-        if (end > static_cast<std::uint64_t>(CallEnd::ThreadEnd)) throw std::out_of_range("an unknown end");
+        if (end > static_cast<std::uint64_t>(CallEnd::ThreadEnd))
+            throw std::out_of_range("an unknown end");
         call.end = static_cast<CallEnd>(end);
         tree.calls.push_back(call);
     }
@@ -72,8 +77,9 @@ Ended ended_of(const json::object& object) {
 json::array rows_of_functions(const std::vector<Function>& functions) {
     json::array rows;
     for (const Function& function : functions) {
-        json::array row{function.name,           function.module,         function.level, function.seen ? 1 : 0,
-                        function.cost.inside_ns, function.cost.around_ns, function.entry};
+        json::array row{function.name,         function.module,         function.level,
+                        function.seen ? 1 : 0, function.cost.inside_ns, function.cost.around_ns,
+                        function.entry};
         if (function.line != 0) row.insert(row.end(), {function.source, function.line});
         rows.push_back(std::move(row));
     }
@@ -103,7 +109,8 @@ std::vector<Function> functions_of_rows(const json::array& rows) {
 std::vector<TakenOut> taken_out_of_rows(const json::array& rows) {
     std::vector<TakenOut> functions;
     for (const json::value& one : rows)
-        functions.push_back({static_cast<std::uint32_t>(number_at(one.as_array(), 0)), number_at(one.as_array(), 1)});
+        functions.push_back({static_cast<std::uint32_t>(number_at(one.as_array(), 0)),
+                             number_at(one.as_array(), 1)});
     return functions;
 }
 
@@ -129,8 +136,9 @@ json::object to_json(const Tree& tree) {
     rows.reserve(tree.calls.size());
     for (const Call& call : tree.calls) {
         const std::int64_t parent = call.parent == no_parent ? -1 : std::int64_t{call.parent};
-        rows.push_back(json::array{call.function, parent, call.begin_ns, call.end_ns, call.on_cpu_ns, call.runnable_ns,
-                                   call.left_out, call.left_out_cost_ns, static_cast<unsigned>(call.end)});
+        rows.push_back(json::array{call.function, parent, call.begin_ns, call.end_ns,
+                                   call.on_cpu_ns, call.runnable_ns, call.left_out,
+                                   call.left_out_cost_ns, static_cast<unsigned>(call.end)});
     }
     json::object reported{{"tid", tree.tid},
                           {"thread", tree.thread},
@@ -144,11 +152,14 @@ json::object to_json(const Tree& tree) {
 
 json::object to_json(const std::vector<TakenOut>& functions) {
     json::array rows;
-    for (const TakenOut& one : functions) rows.push_back(json::array{one.function, one.calls_per_second});
+    for (const TakenOut& one : functions)
+        rows.push_back(json::array{one.function, one.calls_per_second});
     return {{"taken_out", std::move(rows)}};
 }
 
-json::object to_json(const std::vector<Function>& more) { return {{"more", rows_of_functions(more)}}; }
+json::object to_json(const std::vector<Function>& more) {
+    return {{"more", rows_of_functions(more)}};
+}
 
 json::object to_json(const Ended& ended) {
     return {{"ended",
@@ -166,14 +177,21 @@ Result<Message> parse_message(const std::string& line) {
         if (const auto* ok = object.if_contains("ok"); ok != nullptr && !ok->as_bool())
             return make_error(ErrorKind::Invalid, text_of(object.at("error")));
         Message message;
-        if (const auto* started = object.if_contains("started")) message.started = started_of(started->as_object());
-        if (const auto* tree = object.if_contains("tree")) message.tree = tree_of(tree->as_object());
-        if (const auto* out = object.if_contains("taken_out")) message.taken_out = taken_out_of_rows(out->as_array());
-        if (const auto* more = object.if_contains("more")) message.more = functions_of_rows(more->as_array());
-        if (const auto* ended = object.if_contains("ended")) message.ended = ended_of(ended->as_object());
+        if (const auto* started = object.if_contains("started"))
+            message.started = started_of(started->as_object());
+        if (const auto* tree = object.if_contains("tree"))
+            message.tree = tree_of(tree->as_object());
+        if (const auto* out = object.if_contains("taken_out"))
+            message.taken_out = taken_out_of_rows(out->as_array());
+        if (const auto* more = object.if_contains("more"))
+            message.more = functions_of_rows(more->as_array());
+        if (const auto* ended = object.if_contains("ended"))
+            message.ended = ended_of(ended->as_object());
         if (object.size() > 2) return no_message("has more than one message in a line");
-        if (!message.started && !message.tree && !message.taken_out && !message.more && !message.ended)
-            return no_message("has a line of unknown kind; do lagtrap and lagtrapd have the same version?");
+        if (!message.started && !message.tree && !message.taken_out && !message.more &&
+            !message.ended)
+            return no_message(
+                "has a line of unknown kind; do lagtrap and lagtrapd have the same version?");
         return message;
     } catch (const std::exception&) {
         return no_message("is malformed; do lagtrap and lagtrapd have the same version?");

@@ -29,8 +29,9 @@ struct Started {
     std::vector<Function> functions;
     std::vector<LeftOutFunction> refused;  // only the first ones
     std::uint64_t refused_count = 0;
-    std::uint64_t beyond_limit = 0;    // further functions that would have been watched
-    std::uint64_t indirect_calls = 0;  // calls in the code whose targets only the running program knows
+    std::uint64_t beyond_limit = 0;  // further functions that would have been watched
+    // calls in the code whose targets only the running program knows
+    std::uint64_t indirect_calls = 0;
     std::uint64_t plan_ns = 0, attach_ns = 0;
 };
 
@@ -66,7 +67,8 @@ struct Message {
     std::optional<Started> started;
     std::optional<Tree> tree;
     std::optional<std::vector<TakenOut>> taken_out;
-    std::optional<std::vector<Function>> more;  // functions found during the trace; their numbers continue
+    // functions found during the trace; their numbers continue
+    std::optional<std::vector<Function>> more;
     std::optional<Ended> ended;
 };
 // ErrorKind::Invalid if the daemon reports an error, or if it is not such a line.

@@ -9,10 +9,12 @@ void Summary::add(const Tree& tree, const std::vector<Times>& times) {
     for (std::size_t number = 0; number < tree.calls.size(); ++number) {
         const Call& call = tree.calls[number];
         const std::uint32_t parent = call.parent == no_parent ? no_parent : places[call.parent];
-        const auto [found, is_new] =
-            numbers_.try_emplace({parent, call.function}, static_cast<std::uint32_t>(calls_.size()));
+        const auto [found, is_new] = numbers_.try_emplace(
+            {parent, call.function}, static_cast<std::uint32_t>(calls_.size()));
         places[number] = found->second;
-        if (is_new) calls_.push_back({.function = call.function, .parent = parent, .min_ns = times[number].wall_ns});
+        if (is_new)
+            calls_.push_back(
+                {.function = call.function, .parent = parent, .min_ns = times[number].wall_ns});
         SummedCall& summed = calls_[found->second];
         const Times& time = times[number];
         ++summed.count;

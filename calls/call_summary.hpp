@@ -29,7 +29,8 @@ class Summary {
 
   private:
     std::vector<SummedCall> calls_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;  // by parent and function
+    // by parent and function
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
 };
 
 }  // namespace lagtrap::calls

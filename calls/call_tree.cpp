@@ -25,7 +25,8 @@ const char* name_of(CallEnd end) {
 }
 
 std::optional<CallEnd> call_end_named(std::string_view name) {
-    for (const CallEnd end : {CallEnd::Returned, CallEnd::TailCall, CallEnd::Left, CallEnd::ThreadEnd})
+    for (const CallEnd end :
+         {CallEnd::Returned, CallEnd::TailCall, CallEnd::Left, CallEnd::ThreadEnd})
         if (name == name_of(end)) return end;
     return std::nullopt;
 }
@@ -35,12 +36,13 @@ Status check(const Tree& tree, std::size_t functions) {
         return make_error(ErrorKind::Invalid, fmt::format("call {} of a tree {}", number, what));
     };
     if (tree.calls.empty() || tree.calls.size() > max_nodes)
-        return make_error(ErrorKind::Invalid,
-                          fmt::format("a tree of {} calls; 1 to {} are allowed", tree.calls.size(), max_nodes));
+        return make_error(ErrorKind::Invalid, fmt::format("a tree of {} calls; 1 to {} are allowed",
+                                                          tree.calls.size(), max_nodes));
     for (std::size_t number = 0; number < tree.calls.size(); ++number) {
         const Call& call = tree.calls[number];
         if (call.function >= functions) return wrong(number, "has an unknown function number");
-        if ((number == 0) != (call.parent == no_parent)) return wrong(number, "has no parent, or should have none");
+        if ((number == 0) != (call.parent == no_parent))
+            return wrong(number, "has no parent, or should have none");
         if (number != 0 && call.parent >= number) return wrong(number, "comes before its caller");
         if (call.end_ns < call.begin_ns) return wrong(number, "ends before it begins");
         const std::uint64_t wall_ns = call.end_ns - call.begin_ns;
@@ -59,7 +61,8 @@ std::vector<Times> net_times(const Tree& tree, const std::vector<Function>& func
         const Call& call = tree.calls[number];
         const ProbeCost& cost = functions[call.function].cost;
         Times& time = times[number];
-        const std::uint64_t all_below_ns = below_ns[number] + scaled(call.left_out_cost_ns, tree.probe_scale);
+        const std::uint64_t all_below_ns =
+            below_ns[number] + scaled(call.left_out_cost_ns, tree.probe_scale);
         const std::uint64_t probes_ns = scaled(cost.inside_ns, tree.probe_scale) + all_below_ns;
         time.on_cpu_ns = call.on_cpu_ns - std::min(call.on_cpu_ns, probes_ns);
         time.runnable_ns = call.runnable_ns;
@@ -72,7 +75,8 @@ std::vector<Times> net_times(const Tree& tree, const std::vector<Function>& func
         }
         time.own_ns = time.wall_ns - children_ns[number];
         if (call.parent == no_parent) continue;
-        below_ns[call.parent] += all_below_ns + scaled(cost.inside_ns + cost.around_ns, tree.probe_scale);
+        below_ns[call.parent] +=
+            all_below_ns + scaled(cost.inside_ns + cost.around_ns, tree.probe_scale);
         children_ns[call.parent] += time.wall_ns;
     }
     return times;

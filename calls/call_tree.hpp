@@ -52,8 +52,9 @@ struct Call {
     std::uint64_t begin_ns = 0;        // since the tree's begin; so is end_ns
     std::uint64_t end_ns = 0;
     std::uint64_t on_cpu_ns = 0;
-    std::uint64_t runnable_ns = 0;       // waiting for a CPU
-    std::uint32_t left_out = 0;          // calls below it that were only counted, because the tree was full
+    std::uint64_t runnable_ns = 0;  // waiting for a CPU
+    // calls below it that were only counted, because the tree was full
+    std::uint32_t left_out = 0;
     std::uint64_t left_out_cost_ns = 0;  // of their probes
     CallEnd end = CallEnd::Returned;
 };
@@ -87,6 +88,7 @@ struct Times {
 
 // Times of each call of a tree that check() accepts, without the overhead of its own probes and
 // those below it.
-[[nodiscard]] std::vector<Times> net_times(const Tree& tree, const std::vector<Function>& functions);
+[[nodiscard]] std::vector<Times> net_times(const Tree& tree,
+                                           const std::vector<Function>& functions);
 
 }  // namespace lagtrap::calls

@@ -10,7 +10,9 @@ namespace {
 
 namespace json = boost::json;
 
-std::uint32_t small_at(const json::array& row, std::size_t place) { return row.at(place).to_number<std::uint32_t>(); }
+std::uint32_t small_at(const json::array& row, std::size_t place) {
+    return row.at(place).to_number<std::uint32_t>();
+}
 
 json::array counts_json(const std::vector<ReasonCount>& counts) {
     json::array rows;
@@ -30,7 +32,8 @@ FunctionsStarted functions_started_of(const json::object& object) {
     started.pid = object.at("pid").to_number<std::uint32_t>();
     started.process = text_of(object.at("process"));
     started.functions = functions_of_rows(object.at("functions").as_array());
-    for (const json::value& one : object.at("own_files").as_array()) started.own_files.push_back(text_of(one));
+    for (const json::value& one : object.at("own_files").as_array())
+        started.own_files.push_back(text_of(one));
     started.system_files = counts_of(object.at("system_files"));
     started.system_functions = counts_of(object.at("system_functions"));
     started.moved_in = number_in(object, "moved_in");
@@ -39,8 +42,8 @@ FunctionsStarted functions_started_of(const json::object& object) {
     started.beyond_limit = number_in(object, "beyond_limit");
     for (const json::value& one : object.at("hooks").as_array()) {
         const json::array& row = one.as_array();
-        started.hooks.push_back(
-            {text_of(row.at(0)), text_of(row.at(1)), text_of(row.at(2)), number_at(row, 3), number_at(row, 4)});
+        started.hooks.push_back({text_of(row.at(0)), text_of(row.at(1)), text_of(row.at(2)),
+                                 number_at(row, 3), number_at(row, 4)});
     }
     started.attached_by = text_of(object.at("attached_by"));
     started.plan_ns = number_in(object, "plan_ns");
@@ -63,7 +66,8 @@ std::vector<TracedCall> calls_of(const json::array& rows) {
         call.off_cpu_ns = number_at(row, 5);
         call.left = number_at(row, 6) != 0;
         call.thread = text_of(row.at(7));
-        if (call.end_ns < call.begin_ns) throw std::out_of_range("a call that ends before it begins");
+        if (call.end_ns < call.begin_ns)
+            throw std::out_of_range("a call that ends before it begins");
         calls.push_back(std::move(call));
     }
     return calls;
@@ -76,8 +80,8 @@ void take_runtimes(const json::object& object, FunctionsEnded& ended) {
     if (runtimes == nullptr) return;
     for (const json::value& one : runtimes->as_array()) {
         const json::array& row = one.as_array();
-        ended.runtimes.push_back(
-            {text_of(row.at(0)), number_at(row, 1), counts_of(row.at(2)), number_at(row, 3), text_of(row.at(4))});
+        ended.runtimes.push_back({text_of(row.at(0)), number_at(row, 1), counts_of(row.at(2)),
+                                  number_at(row, 3), text_of(row.at(4))});
     }
 }
 
@@ -101,7 +105,8 @@ FunctionsEnded functions_ended_of(const json::object& object) {
                               number_at(row, 4),
                               {},
                               row.size() > 6 ? number_at(row, 6) : 0};
-        for (const json::value& caller : row.at(5).as_array()) totals.path.push_back(caller.to_number<std::uint32_t>());
+        for (const json::value& caller : row.at(5).as_array())
+            totals.path.push_back(caller.to_number<std::uint32_t>());
         ended.totals.push_back(std::move(totals));
     }
     return ended;
@@ -138,8 +143,9 @@ json::object to_json(const std::vector<TracedCall>& calls) {
     json::array rows;
     rows.reserve(calls.size());
     for (const TracedCall& call : calls)
-        rows.push_back(json::array{call.function, call.tid, call.begin_ns, call.end_ns, call.probes_ns, call.off_cpu_ns,
-                                   call.left ? 1 : 0, call.thread});
+        rows.push_back(json::array{call.function, call.tid, call.begin_ns, call.end_ns,
+                                   call.probes_ns, call.off_cpu_ns, call.left ? 1 : 0,
+                                   call.thread});
     return {{"calls", std::move(rows)}};
 }
 
@@ -148,12 +154,13 @@ json::object to_json(const FunctionsEnded& ended) {
     for (const FunctionTotals& one : ended.totals) {
         json::array path;
         for (const std::uint32_t caller : one.path) path.emplace_back(caller);
-        totals.push_back(
-            json::array{one.function, one.calls, one.left, one.own_ns, one.longest_ns, std::move(path), one.unbegun});
+        totals.push_back(json::array{one.function, one.calls, one.left, one.own_ns, one.longest_ns,
+                                     std::move(path), one.unbegun});
     }
     json::array runtimes;
     for (const RuntimeEnd& one : ended.runtimes)
-        runtimes.push_back(json::array{one.language, one.hits, counts_json(one.left_out), one.watched_ns, one.advice});
+        runtimes.push_back(json::array{one.language, one.hits, counts_json(one.left_out),
+                                       one.watched_ns, one.advice});
     return {{"ended_functions",
              {{"reason", ended.reason},
               {"length_ns", ended.length_ns},
@@ -171,7 +178,8 @@ json::object to_json(const FunctionsEnded& ended) {
 Result<FunctionsMessage> parse_functions_message(const std::string& line) {
     const auto wrong = [](const char* why) {
         return make_error(ErrorKind::Invalid,
-                          std::string("lagtrapd's answer ") + why + "; do lagtrap and lagtrapd have the same version?");
+                          std::string("lagtrapd's answer ") + why +
+                              "; do lagtrap and lagtrapd have the same version?");
     };
     try {
         const json::object object = json::parse(line).as_object();
@@ -180,12 +188,16 @@ Result<FunctionsMessage> parse_functions_message(const std::string& line) {
         FunctionsMessage message;
         if (const auto* started = object.if_contains("started_functions"))
             message.started = functions_started_of(started->as_object());
-        if (const auto* calls = object.if_contains("calls")) message.calls = calls_of(calls->as_array());
-        if (const auto* out = object.if_contains("taken_out")) message.taken_out = taken_out_of_rows(out->as_array());
-        if (const auto* more = object.if_contains("more")) message.more = functions_of_rows(more->as_array());
+        if (const auto* calls = object.if_contains("calls"))
+            message.calls = calls_of(calls->as_array());
+        if (const auto* out = object.if_contains("taken_out"))
+            message.taken_out = taken_out_of_rows(out->as_array());
+        if (const auto* more = object.if_contains("more"))
+            message.more = functions_of_rows(more->as_array());
         if (const auto* ended = object.if_contains("ended_functions"))
             message.ended = functions_ended_of(ended->as_object());
-        if (!message.started && !message.calls && !message.taken_out && !message.more && !message.ended)
+        if (!message.started && !message.calls && !message.taken_out && !message.more &&
+            !message.ended)
             return wrong("has a line of unknown kind");
         return message;
     } catch (const std::exception&) {

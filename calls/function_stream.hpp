@@ -68,7 +68,8 @@ struct FunctionTotals {
     std::uint64_t own_ns = 0;
     std::uint64_t longest_ns = 0;
     std::vector<std::uint32_t> path;  // call path to the longest call, starting with its caller
-    std::uint64_t unbegun = 0;        // further calls for which the runtime reported only the end; they have no times
+    // further calls for which the runtime reported only the end; they have no times
+    std::uint64_t unbegun = 0;
 };
 
 // Totals reported by a language runtime.
@@ -93,7 +94,8 @@ struct FunctionsEnded {
     std::uint64_t detach_ns = 0;
     std::vector<FunctionTotals> totals;  // only of functions that were called
     std::vector<RuntimeEnd> runtimes;
-    std::uint64_t unnamed = 0;  // hits in runtime functions without a number: too many functions, or unnamed
+    // hits in runtime functions without a number: too many functions, or unnamed
+    std::uint64_t unnamed = 0;
 };
 
 [[nodiscard]] boost::json::object to_json(const FunctionsStarted& started);
@@ -105,7 +107,8 @@ struct FunctionsMessage {
     std::optional<FunctionsStarted> started;
     std::optional<std::vector<TracedCall>> calls;
     std::optional<std::vector<TakenOut>> taken_out;
-    std::optional<std::vector<Function>> more;  // functions that a runtime reported; their numbers continue
+    // functions that a runtime reported; their numbers continue
+    std::optional<std::vector<Function>> more;
     std::optional<FunctionsEnded> ended;
 };
 // ErrorKind::Invalid if the daemon reports an error, or if it is not such a line. Does not check

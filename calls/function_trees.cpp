@@ -28,7 +28,8 @@ void add_trees(const std::vector<TracedCall>& calls, std::vector<Tree>& trees) {
         call.begin_ns = traced.begin_ns - tree.began_monotonic_ns;
         call.end_ns = traced.end_ns - tree.began_monotonic_ns;
         call.left_out_cost_ns = std::min(traced.probes_ns, call.end_ns - call.begin_ns);
-        call.on_cpu_ns = call.end_ns - call.begin_ns - std::min(traced.off_cpu_ns, call.end_ns - call.begin_ns);
+        call.on_cpu_ns =
+            call.end_ns - call.begin_ns - std::min(traced.off_cpu_ns, call.end_ns - call.begin_ns);
         call.end = traced.left ? CallEnd::Left : CallEnd::Returned;
         open.push_back(static_cast<std::uint32_t>(tree.calls.size()));
         ends.push_back(traced.end_ns);
@@ -43,9 +44,11 @@ std::vector<Tree> trees_of(std::vector<TracedCall> calls) {
     for (TracedCall& call : calls) by_thread[call.tid].push_back(std::move(call));
     std::vector<Tree> trees;
     for (auto& [tid, own] : by_thread) {
-        std::stable_sort(own.begin(), own.end(), [](const TracedCall& one, const TracedCall& other) {
-            return one.begin_ns != other.begin_ns ? one.begin_ns < other.begin_ns : one.end_ns > other.end_ns;
-        });
+        std::stable_sort(own.begin(), own.end(),
+                         [](const TracedCall& one, const TracedCall& other) {
+                             return one.begin_ns != other.begin_ns ? one.begin_ns < other.begin_ns
+                                                                   : one.end_ns > other.end_ns;
+                         });
         add_trees(own, trees);
     }
     return trees;

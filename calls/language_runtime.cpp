@@ -6,20 +6,22 @@ namespace lagtrap::calls {
 namespace {
 
 constexpr std::array runtimes{
-    RuntimeTraits{"Ruby",
-                  "ruby",
-                  {{{"method__entry", "method__return", false}, {"cmethod__entry", "cmethod__return", true}}},
-                  0,
-                  no_probe_argument,
-                  1,
-                  no_probe_argument,
-                  2,
-                  3,
-                  false,
-                  "its own probes; they report methods while a TracePoint is enabled",
-                  "Ruby reports its methods only while a TracePoint is enabled: put TracePoint.new(:call, :return) "
-                  "{}.enable at the start of the program. Methods in C are always reported; --include '#' shows them.",
-                  "this Ruby was built without probes (--enable-dtrace)"},
+    RuntimeTraits{
+        "Ruby",
+        "ruby",
+        {{{"method__entry", "method__return", false}, {"cmethod__entry", "cmethod__return", true}}},
+        0,
+        no_probe_argument,
+        1,
+        no_probe_argument,
+        2,
+        3,
+        false,
+        "its own probes; they report methods while a TracePoint is enabled",
+        "Ruby reports its methods only while a TracePoint is enabled: put TracePoint.new(:call, "
+        ":return) {}.enable at the start of the program. Methods in C are always reported; "
+        "--include '#' shows them.",
+        "this Ruby was built without probes (--enable-dtrace)"},
     RuntimeTraits{"Python",
                   "python",
                   {{{"function__entry", "function__return", false}, {}}},
@@ -30,36 +32,39 @@ constexpr std::array runtimes{
                   0,
                   2,
                   true,
-                  "its own probes; since 3.11 most calls report only their end, and are counted without times",
-                  "Python reported no calls: 3.13 and later do not, and a program that only waits makes none.",
+                  "its own probes; since 3.11 most calls report only their end, and are counted "
+                  "without times",
+                  "Python reported no calls: 3.13 and later do not, and a program that only waits "
+                  "makes none.",
                   "this Python was built without probes (--with-dtrace)"},
-    RuntimeTraits{"Java",
-                  "hotspot",
-                  {{{"method__entry", "method__return", false}, {}}},
-                  1,
-                  2,
-                  3,
-                  4,
-                  no_probe_argument,
-                  no_probe_argument,
-                  false,
-                  "its own probes; they report methods if java was started with -XX:+DTraceMethodProbes",
-                  "Java reported no calls: start it with -XX:+DTraceMethodProbes.",
-                  "this Java was built without probes (--enable-dtrace)"},
     RuntimeTraits{
-        "Node.js",
-        "node",
-        {},
-        no_probe_argument,
-        no_probe_argument,
-        no_probe_argument,
-        no_probe_argument,
+        "Java",
+        "hotspot",
+        {{{"method__entry", "method__return", false}, {}}},
+        1,
+        2,
+        3,
+        4,
         no_probe_argument,
         no_probe_argument,
         false,
-        "",
-        "",
-        "Node.js has no function probes; with --perf-basic-prof, its functions have names in the stacks of recordings"},
+        "its own probes; they report methods if java was started with -XX:+DTraceMethodProbes",
+        "Java reported no calls: start it with -XX:+DTraceMethodProbes.",
+        "this Java was built without probes (--enable-dtrace)"},
+    RuntimeTraits{"Node.js",
+                  "node",
+                  {},
+                  no_probe_argument,
+                  no_probe_argument,
+                  no_probe_argument,
+                  no_probe_argument,
+                  no_probe_argument,
+                  no_probe_argument,
+                  false,
+                  "",
+                  "",
+                  "Node.js has no function probes; with --perf-basic-prof, its functions have "
+                  "names in the stacks of recordings"},
 };
 
 struct FileBeginning {
@@ -73,23 +78,30 @@ constexpr std::array beginnings{
     FileBeginning{"libnode.so", Runtime::Node},  FileBeginning{"node", Runtime::Node},
 };
 
-constexpr std::array java_packages{std::string_view("java/"), std::string_view("javax/"), std::string_view("jdk/"),
-                                   std::string_view("sun/"), std::string_view("com/sun/")};
+constexpr std::array java_packages{std::string_view("java/"), std::string_view("javax/"),
+                                   std::string_view("jdk/"), std::string_view("sun/"),
+                                   std::string_view("com/sun/")};
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool has(std::string_view text, std::string_view part) {
+    return text.find(part) != std::string_view::npos;
+}
 
 bool is_of_language(const RuntimeFunction& function) {
     switch (function.runtime) {
         case Runtime::Java:
-            return std::any_of(java_packages.begin(), java_packages.end(),
-                               [&](std::string_view one) { return function.scope.starts_with(one); });
+            return std::any_of(
+                java_packages.begin(), java_packages.end(),
+                [&](std::string_view one) { return function.scope.starts_with(one); });
         case Runtime::Ruby:
             return function.file.starts_with('<') || has(function.file, "/lib/ruby/3.") ||
-                   has(function.file, "/lib/ruby/2.") || function.file.starts_with("/usr/lib/ruby/");
+                   has(function.file, "/lib/ruby/2.") ||
+                   function.file.starts_with("/usr/lib/ruby/");
         case Runtime::Python:
-            if (function.scope.starts_with("<frozen") || function.scope.starts_with("/usr/lib/python3/")) return true;
+            if (function.scope.starts_with("<frozen") ||
+                function.scope.starts_with("/usr/lib/python3/"))
+                return true;
             return has(function.scope, "/lib/python3.") && !has(function.scope, "/site-packages/");
         case Runtime::Node: break;
     }
@@ -98,7 +110,9 @@ bool is_of_language(const RuntimeFunction& function) {
 
 }  // namespace
 
-const RuntimeTraits& traits_of(Runtime runtime) { return runtimes.at(static_cast<std::size_t>(runtime)); }
+const RuntimeTraits& traits_of(Runtime runtime) {
+    return runtimes.at(static_cast<std::size_t>(runtime));
+}
 
 std::optional<Runtime> runtime_of_file(std::string_view path) {
     const std::string_view name = file_name(path);
@@ -130,7 +144,8 @@ std::string name_of(const RuntimeFunction& function) {
             return scope + "." + function.name;
         }
         case Runtime::Python: return std::string(file_name(function.scope)) + ":" + function.name;
-        default: return function.scope.empty() ? function.name : function.scope + "#" + function.name;
+        default:
+            return function.scope.empty() ? function.name : function.scope + "#" + function.name;
     }
 }
 

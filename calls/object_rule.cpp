@@ -20,12 +20,13 @@ namespace json = boost::json;
 constexpr std::size_t max_patterns = 64;
 constexpr std::size_t max_text_bytes = 4096;
 
-constexpr std::array<std::pair<std::string_view, Failure>, 6> failure_words{{{"never", Failure::Never},
-                                                                             {"negative", Failure::Negative},
-                                                                             {"null", Failure::Null},
-                                                                             {"nonzero", Failure::Nonzero},
-                                                                             {"not-positive", Failure::NotPositive},
-                                                                             {"errno", Failure::MinusOne}}};
+constexpr std::array<std::pair<std::string_view, Failure>, 6> failure_words{
+    {{"never", Failure::Never},
+     {"negative", Failure::Negative},
+     {"null", Failure::Null},
+     {"nonzero", Failure::Nonzero},
+     {"not-positive", Failure::NotPositive},
+     {"errno", Failure::MinusOne}}};
 
 std::string_view name_of(Failure failure) {
     for (const auto& [name, one] : failure_words)
@@ -49,10 +50,11 @@ Result<ValuePlace> parse_place(std::string_view text) {
     ValuePlace place;
     if (text == "result") return place;
     const auto wrong = [&] {
-        return make_error(ErrorKind::Invalid,
-                          fmt::format("\"{}\" is not an object position: expected arg0 to arg{}, with a * if the "
-                                      "argument points to the object's address, or result",
-                                      printable(text), max_arguments - 1));
+        return make_error(
+            ErrorKind::Invalid,
+            fmt::format("\"{}\" is not an object position: expected arg0 to arg{}, with a * if the "
+                        "argument points to the object's address, or result",
+                        printable(text), max_arguments - 1));
     };
     std::string_view number = text;
     if (!number.starts_with("arg")) return wrong();
@@ -61,7 +63,9 @@ Result<ValuePlace> parse_place(std::string_view text) {
         place.behind = true;
         number.remove_suffix(1);
     }
-    if (number.size() != 1 || number[0] < '0' || number[0] >= static_cast<char>('0' + max_arguments)) return wrong();
+    if (number.size() != 1 || number[0] < '0' ||
+        number[0] >= static_cast<char>('0' + max_arguments))
+        return wrong();
     place.argument = static_cast<unsigned>(number[0] - '0');
     return place;
 }
@@ -70,8 +74,9 @@ std::string text_of(const std::vector<ObjectFunctions>& functions) {
     std::string text;
     for (const ObjectFunctions& one : functions) {
         text += (text.empty() ? "" : " ") + one.pattern + ":";
-        text +=
-            one.object.argument ? fmt::format("arg{}{}", *one.object.argument, one.object.behind ? "*" : "") : "result";
+        text += one.object.argument
+                    ? fmt::format("arg{}{}", *one.object.argument, one.object.behind ? "*" : "")
+                    : "result";
         if (one.failure) text += fmt::format(":{}", name_of(*one.failure));
     }
     return text;
@@ -83,7 +88,8 @@ int errno_of(std::string_view name) {
     if (name == "EWOULDBLOCK") return EWOULDBLOCK;
     if (name == "EOPNOTSUPP") return EOPNOTSUPP;
     for (int number = 1; number <= most; ++number)
-        if (const char* const known = ::strerrorname_np(number); known != nullptr && name == known) return number;
+        if (const char* const known = ::strerrorname_np(number); known != nullptr && name == known)
+            return number;
     return 0;
 }
 
@@ -116,17 +122,20 @@ class RuleReader {
   private:
     Status check_names() const {
         static constexpr std::array<std::string_view, 15> known{
-            "name",         "class",     "library",       "create",  "use",    "release", "message", "error",
-            "create-error", "use-error", "release-error", "success", "except", "title",   "reused"};
+            "name",          "class",   "library", "create",       "use",
+            "release",       "message", "error",   "create-error", "use-error",
+            "release-error", "success", "except",  "title",        "reused"};
         for (const auto& [name, value] : attributes_) {
             if (std::find(known.begin(), known.end(), std::string_view(name)) == known.end())
-                return make_error(ErrorKind::Invalid,
-                                  fmt::format("\"{}\" is not an object attribute; expected one of {}",
-                                              printable(std::string_view(name)), fmt::join(known, ", ")));
+                return make_error(
+                    ErrorKind::Invalid,
+                    fmt::format("\"{}\" is not an object attribute; expected one of {}",
+                                printable(std::string_view(name)), fmt::join(known, ", ")));
             if (!value.is_string() || value.as_string().size() > max_text_bytes)
-                return make_error(ErrorKind::Invalid,
-                                  fmt::format("object attribute {}: expected a text of at most {} bytes",
-                                              std::string_view(name), max_text_bytes));
+                return make_error(
+                    ErrorKind::Invalid,
+                    fmt::format("object attribute {}: expected a text of at most {} bytes",
+                                std::string_view(name), max_text_bytes));
         }
         return success();
     }
@@ -153,10 +162,13 @@ class RuleReader {
         const std::string all = text("success");
         for (const std::string_view word : words_of(all)) {
             std::int64_t number = 0;
-            const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
-            if (problem != std::errc() || end != word.data() + word.size() || rule.successes.size() >= max_successes)
+            const auto [end, problem] =
+                std::from_chars(word.data(), word.data() + word.size(), number);
+            if (problem != std::errc() || end != word.data() + word.size() ||
+                rule.successes.size() >= max_successes)
                 return make_error(ErrorKind::Invalid,
-                                  fmt::format("success: \"{}\": expected at most {} numbers", all, max_successes));
+                                  fmt::format("success: \"{}\": expected at most {} numbers", all,
+                                              max_successes));
             rule.successes.push_back(number);
         }
         return success();
@@ -167,10 +179,10 @@ class RuleReader {
         for (const std::string_view word : words_of(all)) {
             const int number = errno_of(word);
             if (number == 0 || rule.excepts.size() >= max_excepts)
-                return make_error(
-                    ErrorKind::Invalid,
-                    fmt::format("except: \"{}\": expected at most {} errno names, such as EAGAIN EINPROGRESS", all,
-                                max_excepts));
+                return make_error(ErrorKind::Invalid,
+                                  fmt::format("except: \"{}\": expected at most {} errno names, "
+                                              "such as EAGAIN EINPROGRESS",
+                                              all, max_excepts));
             rule.excepts.push_back(number);
         }
         if (rule.excepts.empty() || fails_by_errno(rule)) return success();
@@ -209,7 +221,8 @@ Result<std::vector<ObjectFunctions>> parse_object_functions(std::string_view tex
         if (colon == std::string_view::npos || colon == 0)
             return make_error(
                 ErrorKind::Invalid,
-                fmt::format("\"{}\": expected FUNCTION:PLACE, such as fopen:result or close:arg0", printable(word)));
+                fmt::format("\"{}\": expected FUNCTION:PLACE, such as fopen:result or close:arg0",
+                            printable(word)));
         const std::string_view rest = word.substr(colon + 1);
         TRY_ASSIGN(const ValuePlace place, parse_place(rest.substr(0, rest.find(':'))));
         std::optional<Failure> failure;
@@ -218,7 +231,8 @@ Result<std::vector<ObjectFunctions>> parse_object_functions(std::string_view tex
         }
         functions.push_back({std::string(word.substr(0, colon)), place, failure});
         if (functions.size() > max_patterns)
-            return make_error(ErrorKind::TooLarge, fmt::format("expected at most {} functions", max_patterns));
+            return make_error(ErrorKind::TooLarge,
+                              fmt::format("expected at most {} functions", max_patterns));
     }
     return functions;
 }
@@ -228,21 +242,22 @@ Result<Failure> parse_failure(std::string_view text) {
         if (name == text) return failure;
     return make_error(
         ErrorKind::Invalid,
-        fmt::format("\"{}\": expected never, negative, null, nonzero, not-positive or errno", printable(text)));
+        fmt::format("\"{}\": expected never, negative, null, nonzero, not-positive or errno",
+                    printable(text)));
 }
 
 Status check(const ObjectRule& rule) {
     if (rule.name.empty()) return make_error(ErrorKind::Invalid, "an object needs a name");
     const bool has_functions = !rule.create.empty() || !rule.use.empty() || !rule.release.empty();
     if (!rule.class_pattern.empty() && has_functions)
-        return make_error(
-            ErrorKind::Invalid,
-            fmt::format("object {}: class cannot be combined with create, use and release, which are for objects in C",
-                        rule.name));
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("object {}: class cannot be combined with create, use and "
+                                      "release, which are for objects in C",
+                                      rule.name));
     if (rule.class_pattern.empty() && rule.create.empty())
         return make_error(ErrorKind::Invalid,
-                          fmt::format("object {}: no function creates it; give create=\"FUNCTION:PLACE\" or "
-                                      "class=\"NAME\"",
+                          fmt::format("object {}: no function creates it; give "
+                                      "create=\"FUNCTION:PLACE\" or class=\"NAME\"",
                                       rule.name));
     return success();
 }
@@ -271,26 +286,32 @@ json::object to_json(const ObjectRule& rule) {
     return attributes;
 }
 
-Result<ObjectRule> parse_object_rule(const json::object& attributes) { return RuleReader(attributes).read(); }
+Result<ObjectRule> parse_object_rule(const json::object& attributes) {
+    return RuleReader(attributes).read();
+}
 
 const std::vector<ObjectPreset>& object_presets() {
     static const std::vector<ObjectPreset> presets{
         {"sqlite",
          "SQLite databases and statements",
-         {preset_rule({{"name", "sqlite3"},
-                       {"create", "sqlite3_open:arg1* sqlite3_open_v2:arg1*"},
-                       {"use", "sqlite3_exec:arg0 sqlite3_wal_checkpoint_v2:arg0 sqlite3_busy_timeout:arg0"},
-                       {"release", "sqlite3_close:arg0 sqlite3_close_v2:arg0"},
-                       {"message", "sqlite3_errmsg:result"},
-                       {"error", "nonzero"},
-                       {"title", "arg0"}}),
+         {preset_rule(
+              {{"name", "sqlite3"},
+               {"create", "sqlite3_open:arg1* sqlite3_open_v2:arg1*"},
+               {"use",
+                "sqlite3_exec:arg0 sqlite3_wal_checkpoint_v2:arg0 sqlite3_busy_timeout:arg0"},
+               {"release", "sqlite3_close:arg0 sqlite3_close_v2:arg0"},
+               {"message", "sqlite3_errmsg:result"},
+               {"error", "nonzero"},
+               {"title", "arg0"}}),
           preset_rule({{"name", "sqlite3_stmt"},
-                       {"create", "sqlite3_prepare:arg3* sqlite3_prepare_v2:arg3* sqlite3_prepare_v3:arg4*"},
+                       {"create",
+                        "sqlite3_prepare:arg3* sqlite3_prepare_v2:arg3* sqlite3_prepare_v3:arg4*"},
                        // sqlite3_reset and sqlite3_finalize return the failure of the preceding
                        // step.
                        {"use",
-                        "sqlite3_step:arg0 sqlite3_reset:arg0:never sqlite3_bind_int*:arg0 sqlite3_bind_text*:arg0 "
-                        "sqlite3_bind_blob*:arg0 sqlite3_bind_double:arg0 sqlite3_bind_null:arg0"},
+                        "sqlite3_step:arg0 sqlite3_reset:arg0:never sqlite3_bind_int*:arg0 "
+                        "sqlite3_bind_text*:arg0 sqlite3_bind_blob*:arg0 sqlite3_bind_double:arg0 "
+                        "sqlite3_bind_null:arg0"},
                        {"release", "sqlite3_finalize:arg0:never"},
                        {"error", "nonzero"},
                        {"success", "100 101"},
@@ -301,34 +322,38 @@ const std::vector<ObjectPreset>& object_presets() {
                        // libssl, and libcrypto, which has the error texts.
                        {"library", "lib[sc][sr]*"},
                        {"message",
-                        "ERR_reason_error_string:result ERR_error_string:result X509_verify_cert_error_string:result"},
+                        "ERR_reason_error_string:result ERR_error_string:result "
+                        "X509_verify_cert_error_string:result"},
                        {"create", "SSL_new:result"},
                        {"use",
-                        "SSL_connect:arg0 SSL_accept:arg0 SSL_do_handshake:arg0 SSL_read:arg0 SSL_read_ex:arg0 "
-                        "SSL_write:arg0 SSL_write_ex:arg0 SSL_shutdown:arg0 SSL_get_error:arg0:nonzero"},
+                        "SSL_connect:arg0 SSL_accept:arg0 SSL_do_handshake:arg0 SSL_read:arg0 "
+                        "SSL_read_ex:arg0 SSL_write:arg0 SSL_write_ex:arg0 SSL_shutdown:arg0 "
+                        "SSL_get_error:arg0:nonzero"},
                        {"release", "SSL_free:arg0"},
                        {"create-error", "null"},
-                       // SSL_ERROR_WANT_READ, WANT_WRITE, WANT_X509_LOOKUP and ZERO_RETURN: call again, or
-                       // end of data.
+                       // SSL_ERROR_WANT_READ, WANT_WRITE, WANT_X509_LOOKUP and ZERO_RETURN: call
+                       // again, or end of data.
                        {"success", "2 3 4 6"}})}},
         {"stdio",
          "C library files (FILE)",
-         {preset_rule({{"name", "FILE"},
-                       {"library", "libc.so*"},
-                       {"create", "fopen:result fopen64:result fdopen:result popen:result tmpfile:result"},
-                       {"use", "fflush:arg0 fputs:arg1 fgets:arg2 fprintf:arg0 fseek:arg0 fread:arg3 fwrite:arg3"},
-                       {"release", "fclose:arg0 pclose:arg0"},
-                       {"create-error", "null"},
-                       {"release-error", "errno"},
-                       {"title", "arg0"}})}},
+         {preset_rule(
+             {{"name", "FILE"},
+              {"library", "libc.so*"},
+              {"create", "fopen:result fopen64:result fdopen:result popen:result tmpfile:result"},
+              {"use",
+               "fflush:arg0 fputs:arg1 fgets:arg2 fprintf:arg0 fseek:arg0 fread:arg3 fwrite:arg3"},
+              {"release", "fclose:arg0 pclose:arg0"},
+              {"create-error", "null"},
+              {"release-error", "errno"},
+              {"title", "arg0"}})}},
         {"sockets",
          "sockets, by their file descriptors",
          {preset_rule({{"name", "socket"},
                        {"library", "libc.so*"},
                        {"create", "socket:result accept:result accept4:result"},
                        {"use",
-                        "connect:arg0 bind:arg0 listen:arg0 send:arg0 recv:arg0 sendto:arg0 recvfrom:arg0 "
-                        "sendmsg:arg0 recvmsg:arg0 shutdown:arg0 setsockopt:arg0"},
+                        "connect:arg0 bind:arg0 listen:arg0 send:arg0 recv:arg0 sendto:arg0 "
+                        "recvfrom:arg0 sendmsg:arg0 recvmsg:arg0 shutdown:arg0 setsockopt:arg0"},
                        {"release", "close:arg0"},
                        {"error", "errno"},
                        // Non-blocking sockets: call again, or in progress.
@@ -353,8 +378,9 @@ Result<std::vector<ObjectRule>> object_preset(std::string_view name) {
         if (preset.name == name) return preset.rules;
         known += (known.empty() ? "" : ", ") + std::string(preset.name);
     }
-    return make_error(ErrorKind::NotFound,
-                      fmt::format("no object preset \"{}\"; expected one of {}", printable(name), known));
+    return make_error(
+        ErrorKind::NotFound,
+        fmt::format("no object preset \"{}\"; expected one of {}", printable(name), known));
 }
 
 }  // namespace lagtrap::calls

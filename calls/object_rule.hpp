@@ -21,7 +21,8 @@ inline constexpr std::size_t max_excepts = 4;
 // Where a function has a value.
 struct ValuePlace {
     std::optional<unsigned> argument;  // from 0; nullopt for the result
-    bool behind = false;               // the argument points to where the value will be when the call ends
+    // the argument points to where the value will be when the call ends
+    bool behind = false;
     bool operator==(const ValuePlace&) const = default;
 };
 
@@ -38,14 +39,20 @@ struct ObjectFunctions {
 // are found by name, and exceptions count as failures.
 struct ObjectRule {
     std::string name;
-    std::string class_pattern;  // regular expression for whole class names or their last part; empty for C
-    std::string library;        // file name pattern; empty: the program and its own libraries, for C all files
+    // regular expression for whole class names or their last part; empty for C
+    std::string class_pattern;
+    // file name pattern; empty: the program and its own libraries, for C all files
+    std::string library;
     std::vector<ObjectFunctions> create, use, release, message;
-    Failure create_failure = Failure::Never, use_failure = Failure::Never, release_failure = Failure::Never;
+    Failure create_failure = Failure::Never, use_failure = Failure::Never,
+            release_failure = Failure::Never;
     std::vector<std::int64_t> successes;  // results that do not count as failures
-    std::vector<int> excepts;       // errno values that do not count as failures, for functions that fail with errno
-    std::optional<unsigned> title;  // argument of the creating function with a text that names the object
-    bool reused = false;            // values come from a pool shared with others, as file descriptors do
+    // errno values that do not count as failures, for functions that fail with errno
+    std::vector<int> excepts;
+    // argument of the creating function with a text that names the object
+    std::optional<unsigned> title;
+    // values come from a pool shared with others, as file descriptors do
+    bool reused = false;
     bool operator==(const ObjectRule&) const = default;
 };
 

@@ -57,10 +57,10 @@ json::array row_of(const ObjectCall& call) {
 
 ObjectCall call_of(const json::value& value) {
     ObjectCall call;
-    Row(value) >> call.function >> call.tid >> call.begin_ns >> call.end_ns >> call.probes_ns >> call.off_cpu_ns >>
-        call.object >> call.result >> call.taken_bytes >> call.given_bytes >> call.resident_bytes >> call.allocations >>
-        call.error_number >> call.state >> call.failed >> call.left >> call.depth >> call.thread >> call.title >>
-        call.error;
+    Row(value) >> call.function >> call.tid >> call.begin_ns >> call.end_ns >> call.probes_ns >>
+        call.off_cpu_ns >> call.object >> call.result >> call.taken_bytes >> call.given_bytes >>
+        call.resident_bytes >> call.allocations >> call.error_number >> call.state >> call.failed >>
+        call.left >> call.depth >> call.thread >> call.title >> call.error;
     if (call.end_ns < call.begin_ns) throw std::out_of_range("a call that ends before it begins");
     if (call.state > ObjectState::Within) throw std::out_of_range("an unknown state");
     return call;
@@ -69,8 +69,9 @@ ObjectCall call_of(const json::value& value) {
 json::array rows_of(const std::vector<ClassCounts>& classes) {
     json::array rows;
     for (const ClassCounts& one : classes)
-        rows.push_back(json::array{one.created, one.alive, one.released, one.failures, one.released_twice,
-                                   one.used_after, one.unknown, one.replaced, one.not_followed});
+        rows.push_back(json::array{one.created, one.alive, one.released, one.failures,
+                                   one.released_twice, one.used_after, one.unknown, one.replaced,
+                                   one.not_followed});
     return rows;
 }
 
@@ -78,8 +79,8 @@ std::vector<ClassCounts> classes_of(const json::value& rows) {
     std::vector<ClassCounts> classes;
     for (const json::value& row : rows.as_array()) {
         ClassCounts& one = classes.emplace_back();
-        Row(row) >> one.created >> one.alive >> one.released >> one.failures >> one.released_twice >> one.used_after >>
-            one.unknown >> one.replaced >> one.not_followed;
+        Row(row) >> one.created >> one.alive >> one.released >> one.failures >>
+            one.released_twice >> one.used_after >> one.unknown >> one.replaced >> one.not_followed;
     }
     return classes;
 }
@@ -95,11 +96,13 @@ ObjectsStarted objects_started_of(const json::object& object) {
     for (Function& function : functions_of_rows(object.at("functions").as_array()))
         started.functions.push_back({std::move(function), ObjectRole::Use, 0});
     const json::array& roles = object.at("roles").as_array();
-    if (roles.size() != started.functions.size()) throw std::out_of_range("functions without roles");
+    if (roles.size() != started.functions.size())
+        throw std::out_of_range("functions without roles");
     for (std::size_t number = 0; number < roles.size(); ++number) {
         ObjectFunction& one = started.functions[number];
         Row(roles[number]) >> one.role >> one.class_number;
-        if (one.role < ObjectRole::Create || one.role > ObjectRole::Message) throw std::out_of_range("an unknown role");
+        if (one.role < ObjectRole::Create || one.role > ObjectRole::Message)
+            throw std::out_of_range("an unknown role");
         if (one.class_number > started.classes.size()) throw std::out_of_range("an unknown class");
     }
     started.memory = text_in(object, "memory");
@@ -131,14 +134,15 @@ ObjectsEnded objects_ended_of(const json::object& object) {
     }
     for (const json::value& row : object.at("oldest").as_array()) {
         OldObject& one = ended.oldest.emplace_back();
-        Row(row) >> one.class_number >> one.function >> one.tid >> one.object >> one.age_ns >> one.uses >> one.bytes >>
-            one.title >> one.caller >> one.stack >> one.shares_stack;
+        Row(row) >> one.class_number >> one.function >> one.tid >> one.object >> one.age_ns >>
+            one.uses >> one.bytes >> one.title >> one.caller >> one.stack >> one.shares_stack;
     }
     for (const json::value& row : object.at("stacks").as_array()) {
         CreationStack& one = ended.stacks.emplace_back();
         Row(row) >> one.alive >> one.cut;
         for (const json::value& frame : row.as_array().at(2).as_array()) {
-            if (one.frames.size() >= CreationStack::frames_limit) throw std::out_of_range("a stack of too many frames");
+            if (one.frames.size() >= CreationStack::frames_limit)
+                throw std::out_of_range("a stack of too many frames");
             one.frames.push_back(printable(std::string_view(frame.as_string())));
         }
     }
@@ -180,7 +184,8 @@ json::object to_json(const ObjectsStarted& started) {
         roles.push_back(json::array{static_cast<unsigned>(one.role), one.class_number});
     }
     for (const std::string& one : started.notes) notes.emplace_back(one);
-    for (const ReasonCount& one : started.refused) refused.push_back(json::array{one.reason, one.count});
+    for (const ReasonCount& one : started.refused)
+        refused.push_back(json::array{one.reason, one.count});
     return {{"ok", true},
             {"started_objects",
              {{"pid", started.pid},
@@ -208,7 +213,8 @@ json::object to_json(const std::vector<ObjectCall>& calls) {
 
 json::object to_json(const std::vector<ObjectMessage>& messages) {
     json::array rows;
-    for (const ObjectMessage& one : messages) rows.push_back(json::array{one.function, one.tid, one.at_ns, one.text});
+    for (const ObjectMessage& one : messages)
+        rows.push_back(json::array{one.function, one.tid, one.at_ns, one.text});
     return {{"messages", std::move(rows)}};
 }
 
@@ -219,7 +225,8 @@ json::object to_json(const ObjectCounts& counts) {
 json::object to_json(const std::vector<ObjectFailure>& failures) {
     json::array rows;
     for (const ObjectFailure& one : failures)
-        rows.push_back(json::array{one.function, one.count, one.error, one.title, one.object, one.first_ns});
+        rows.push_back(
+            json::array{one.function, one.count, one.error, one.title, one.object, one.first_ns});
     return {{"failures", std::move(rows)}};
 }
 
@@ -228,8 +235,9 @@ json::object to_json(const ObjectsEnded& ended) {
     for (const ObjectFunctionTotals& one : ended.totals)
         totals.push_back(json::array{one.function, one.calls, one.failures, one.elapsed_ns});
     for (const OldObject& one : ended.oldest)
-        oldest.push_back(json::array{one.class_number, one.function, one.tid, one.object, one.age_ns, one.uses,
-                                     one.bytes, one.title, one.caller, one.stack, one.shares_stack ? 1 : 0});
+        oldest.push_back(json::array{one.class_number, one.function, one.tid, one.object,
+                                     one.age_ns, one.uses, one.bytes, one.title, one.caller,
+                                     one.stack, one.shares_stack ? 1 : 0});
     for (const CreationStack& one : ended.stacks) {
         json::array frames;
         for (const std::string& frame : one.frames) frames.emplace_back(frame);
@@ -274,18 +282,22 @@ Result<ObjectsReply> parse_objects_reply(const std::string& line) {
             }
         }
         if (const auto* counts = object.if_contains("counts"))
-            reply.counts = {number_in(counts->as_object(), "at_ns"), classes_of(counts->as_object().at("classes"))};
+            reply.counts = {number_in(counts->as_object(), "at_ns"),
+                            classes_of(counts->as_object().at("classes"))};
         if (const auto* failures = object.if_contains("failures")) {
             reply.failures.emplace();
             for (const json::value& row : failures->as_array()) {
                 ObjectFailure& one = reply.failures->emplace_back();
-                Row(row) >> one.function >> one.count >> one.error >> one.title >> one.object >> one.first_ns;
+                Row(row) >> one.function >> one.count >> one.error >> one.title >> one.object >>
+                    one.first_ns;
             }
         }
-        if (const auto* out = object.if_contains("taken_out")) reply.taken_out = taken_out_of_rows(out->as_array());
-        if (const auto* ended = object.if_contains("ended_objects")) reply.ended = objects_ended_of(ended->as_object());
-        if (!reply.started && !reply.calls && !reply.messages && !reply.counts && !reply.failures && !reply.taken_out &&
-            !reply.ended)
+        if (const auto* out = object.if_contains("taken_out"))
+            reply.taken_out = taken_out_of_rows(out->as_array());
+        if (const auto* ended = object.if_contains("ended_objects"))
+            reply.ended = objects_ended_of(ended->as_object());
+        if (!reply.started && !reply.calls && !reply.messages && !reply.counts && !reply.failures &&
+            !reply.taken_out && !reply.ended)
             return wrong("has a line of unknown kind");
         return reply;
     } catch (const std::exception&) {

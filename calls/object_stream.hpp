@@ -43,10 +43,11 @@ struct ObjectsStarted {
     std::string process;
     std::uint64_t began_realtime_ns = 0, began_monotonic_ns = 0;
     std::vector<std::string> classes;
-    std::vector<ObjectFunction> functions;  // allocator functions come last, with class `classes.size()`
-    std::string memory;                     // why memory is not counted; empty if it is
-    std::vector<std::string> notes;         // what cannot be seen, for people
-    std::vector<ReasonCount> refused;       // functions that cannot be watched
+    // allocator functions come last, with class `classes.size()`
+    std::vector<ObjectFunction> functions;
+    std::string memory;                // why memory is not counted; empty if it is
+    std::vector<std::string> notes;    // what cannot be seen, for people
+    std::vector<ReasonCount> refused;  // functions that cannot be watched
     std::uint64_t beyond_limit = 0;
     std::string attached_by;
     std::uint64_t plan_ns = 0, attach_ns = 0;
@@ -61,8 +62,10 @@ struct ObjectCall {
     std::uint64_t off_cpu_ns = 0;  // part blocked or waiting for a CPU
     std::uint64_t object = 0;
     std::uint64_t result = 0;
-    std::uint64_t taken_bytes = 0, given_bytes = 0;  // allocated and freed by the thread during the call
-    std::int64_t resident_bytes = 0;                 // growth of the process during the call, whatever caused it
+    // allocated and freed by the thread during the call
+    std::uint64_t taken_bytes = 0, given_bytes = 0;
+    // growth of the process during the call, whatever caused it
+    std::int64_t resident_bytes = 0;
     std::uint32_t allocations = 0;
     std::int32_t error_number = 0;  // errno if it failed
     ObjectState state = ObjectState::Unknown;
@@ -125,8 +128,9 @@ struct OldObject {
     std::uint64_t uses = 0;
     std::int64_t bytes = 0;  // allocated by its creation
     std::string title;
-    std::string caller;         // function that requested its creation; empty if unknown
-    std::uint32_t stack = 0;    // of its creation: number in ObjectsEnded::stacks, from 1; 0 if unknown
+    std::string caller;  // function that requested its creation; empty if unknown
+    // of its creation: number in ObjectsEnded::stacks, from 1; 0 if unknown
+    std::uint32_t stack = 0;
     bool shares_stack = false;  // the stack is that of another creation by the same call
 };
 
@@ -149,7 +153,8 @@ struct ObjectsEnded {
     std::vector<ObjectFunctionTotals> totals;  // only of functions that were called
     std::vector<OldObject> oldest;             // live objects of each class, oldest first
     std::vector<CreationStack> stacks;         // for `oldest`, without duplicates
-    std::uint64_t stacks_lost = 0;             // creations whose stack was not kept, for lack of room
+    // creations whose stack was not kept, for lack of room
+    std::uint64_t stacks_lost = 0;
 };
 
 [[nodiscard]] std::string_view name_of(ObjectRole role);

@@ -34,24 +34,26 @@ void flatten(const ObjectNode& node, std::size_t limit, std::vector<ObjectCall>&
     if (calls.size() < limit) calls.push_back(node.call);
 }
 
-void add_rows(const ObjectNode& node, std::uint64_t begin_ns, std::uint32_t depth, std::size_t limit,
-              const ObjectsStarted& started, json::array& rows) {
+void add_rows(const ObjectNode& node, std::uint64_t begin_ns, std::uint32_t depth,
+              std::size_t limit, const ObjectsStarted& started, json::array& rows) {
     if (rows.size() >= limit) return;
     const ObjectCall& call = node.call;
     const ObjectFunction& function = started.functions[call.function];
-    rows.push_back({{"name", shortened(function.function.name)},
-                    {"module", shortened(function.function.module)},
-                    {"role", std::string(name_of(function.role))},
-                    {"depth", depth},
-                    {"tid", call.tid},
-                    {"begin_ns", json_number(call.begin_ns - std::min(begin_ns, call.begin_ns))},
-                    {"elapsed_ns", json_number(net_ns(call))},
-                    {"bytes", json_number(static_cast<std::int64_t>(call.taken_bytes - call.given_bytes))},
-                    {"object", json_number(call.object)},
-                    {"title", shortened(call.title)},
-                    {"state", std::string(name_of(call.state))},
-                    {"error", call.failed ? shortened(error_of(call)) : ""}});
-    for (const ObjectNode& one : node.below) add_rows(one, begin_ns, depth + 1, limit, started, rows);
+    rows.push_back(
+        {{"name", shortened(function.function.name)},
+         {"module", shortened(function.function.module)},
+         {"role", std::string(name_of(function.role))},
+         {"depth", depth},
+         {"tid", call.tid},
+         {"begin_ns", json_number(call.begin_ns - std::min(begin_ns, call.begin_ns))},
+         {"elapsed_ns", json_number(net_ns(call))},
+         {"bytes", json_number(static_cast<std::int64_t>(call.taken_bytes - call.given_bytes))},
+         {"object", json_number(call.object)},
+         {"title", shortened(call.title)},
+         {"state", std::string(name_of(call.state))},
+         {"error", call.failed ? shortened(error_of(call)) : ""}});
+    for (const ObjectNode& one : node.below)
+        add_rows(one, begin_ns, depth + 1, limit, started, rows);
 }
 
 json::object row_of(const ClassCounts& one, const std::string& name) {
@@ -75,25 +77,30 @@ json::object row_of(const CreationStack& stack) {
 
 }  // namespace
 
-void add_rows_of_tree(const ObjectNode& root, const ObjectsStarted& started, std::uint64_t origin_ns, std::size_t limit,
-                      json::array& rows) {
+void add_rows_of_tree(const ObjectNode& root, const ObjectsStarted& started,
+                      std::uint64_t origin_ns, std::size_t limit, json::array& rows) {
     add_rows(root, origin_ns, 0, limit, started, rows);
 }
 
 Status ObjectsSummary::check(const ObjectsReply& reply) const {
-    const std::size_t functions = reply.started ? reply.started->functions.size() : started_.functions.size();
+    const std::size_t functions =
+        reply.started ? reply.started->functions.size() : started_.functions.size();
     bool good = reply.started ? !has_begun() : has_begun();
     const auto is_known = [&](const auto& one) { return one.function < functions; };
-    const auto are_known = [&](const auto& all) { return !all || std::all_of(all->begin(), all->end(), is_known); };
-    good = good && are_known(reply.calls) && are_known(reply.messages) && are_known(reply.taken_out) &&
-           are_known(reply.failures);
+    const auto are_known = [&](const auto& all) {
+        return !all || std::all_of(all->begin(), all->end(), is_known);
+    };
+    good = good && are_known(reply.calls) && are_known(reply.messages) &&
+           are_known(reply.taken_out) && are_known(reply.failures);
     if (reply.ended) {
-        good = good && std::all_of(reply.ended->totals.begin(), reply.ended->totals.end(), is_known);
+        good =
+            good && std::all_of(reply.ended->totals.begin(), reply.ended->totals.end(), is_known);
         for (const OldObject& one : reply.ended->oldest)
             good = good && is_known(one) && one.class_number < started_.classes.size() &&
                    one.stack <= reply.ended->stacks.size();
     }
-    return good ? success() : Status(make_error(ErrorKind::Invalid, "a line has an unknown function number"));
+    return good ? success()
+                : Status(make_error(ErrorKind::Invalid, "a line has an unknown function number"));
 }
 
 Status ObjectsSummary::add(ObjectsReply reply, std::vector<ObjectNode>* ended) {
@@ -145,14 +152,16 @@ void ObjectsSummary::end_here() {
 // Keeps one tree per function; the same call again adds little.
 void ObjectsSummary::take(ObjectNode root, std::vector<ObjectNode>* ended) {
     if (ended != nullptr) ended->push_back(root);
-    const auto same = std::find_if(longest_.begin(), longest_.end(),
-                                   [&](const auto& one) { return one.call.function == root.call.function; });
+    const auto same = std::find_if(longest_.begin(), longest_.end(), [&](const auto& one) {
+        return one.call.function == root.call.function;
+    });
     if (same != longest_.end()) {
         if (length_ns(root) <= length_ns(*same)) return;
         longest_.erase(same);
     }
-    const auto place = std::find_if(longest_.begin(), longest_.end(),
-                                    [&](const auto& one) { return length_ns(root) > length_ns(one); });
+    const auto place = std::find_if(longest_.begin(), longest_.end(), [&](const auto& one) {
+        return length_ns(root) > length_ns(one);
+    });
     if (place == longest_.end() && longest_.size() >= max_kept) return;
     longest_.insert(place, std::move(root));
     if (longest_.size() > max_kept) longest_.pop_back();
@@ -178,7 +187,8 @@ std::vector<std::string> ObjectsSummary::lines(std::size_t calls_limit) const {
 json::object ObjectsSummary::to_json(std::size_t rows_limit) const {
     json::array classes, failed, functions, longest, oldest;
     const ObjectsEnded ended = ended_.value_or(ObjectsEnded{});
-    for (std::size_t at = 0; at < std::min({ended.classes.size(), started_.classes.size(), rows_limit}); ++at)
+    for (std::size_t at = 0;
+         at < std::min({ended.classes.size(), started_.classes.size(), rows_limit}); ++at)
         classes.push_back(row_of(ended.classes[at], started_.classes[at]));
     for (const ObjectFailure& one : failures()) {
         if (failed.size() >= rows_limit) break;
@@ -203,7 +213,8 @@ json::object ObjectsSummary::to_json(std::size_t rows_limit) const {
                              {"failures", json_number(one.failures)},
                              {"elapsed_ns", json_number(one.elapsed_ns)}});
     }
-    for (const ObjectNode& root : longest_) add_rows(root, root.call.begin_ns, 0, rows_limit * 5, started_, longest);
+    for (const ObjectNode& root : longest_)
+        add_rows(root, root.call.begin_ns, 0, rows_limit * 5, started_, longest);
     for (const OldObject& one : ended.oldest) {
         if (oldest.size() >= rows_limit) break;
         oldest.push_back(
@@ -215,7 +226,8 @@ json::object ObjectsSummary::to_json(std::size_t rows_limit) const {
              {"bytes", json_number(one.bytes)},
              {"caller", shortened(one.caller)},
              {"shares_stack", one.shares_stack},
-             {"stack", one.stack == 0 ? json::value(nullptr) : json::value(row_of(ended.stacks[one.stack - 1]))}});
+             {"stack", one.stack == 0 ? json::value(nullptr)
+                                      : json::value(row_of(ended.stacks[one.stack - 1]))}});
     }
     return {{"pid", started_.pid},
             {"process", shortened(started_.process)},

@@ -64,7 +64,7 @@ class ObjectsSummary {
 
 // Adds rows in the format of the calls in ObjectsSummary::to_json(): callers first, at most
 // `limit`. Times count from `origin_ns` (CLOCK_MONOTONIC).
-void add_rows_of_tree(const ObjectNode& root, const ObjectsStarted& started, std::uint64_t origin_ns, std::size_t limit,
-                      boost::json::array& rows);
+void add_rows_of_tree(const ObjectNode& root, const ObjectsStarted& started,
+                      std::uint64_t origin_ns, std::size_t limit, boost::json::array& rows);
 
 }  // namespace lagtrap::calls

@@ -27,9 +27,12 @@ std::string without_numbers(const std::string& error) {
 
 std::vector<ObjectNode> ObjectForest::add(ObjectCall call) {
     Waiting& waiting = waiting_[call.tid];
-    const auto is_before = [&](const ObjectNode& node) { return node.call.begin_ns < call.begin_ns; };
+    const auto is_before = [&](const ObjectNode& node) {
+        return node.call.begin_ns < call.begin_ns;
+    };
     const auto first = std::find_if(waiting.nodes.rbegin(), waiting.nodes.rend(), is_before).base();
-    ObjectNode node{std::move(call), {std::move_iterator(first), std::move_iterator(waiting.nodes.end())}};
+    ObjectNode node{std::move(call),
+                    {std::move_iterator(first), std::move_iterator(waiting.nodes.end())}};
     waiting.nodes.erase(first, waiting.nodes.end());
     if (waiting.calls < max_calls || node.call.depth == 0) {
         waiting.nodes.push_back(std::move(node));
@@ -60,7 +63,8 @@ std::string error_of(const ObjectCall& call) {
     const auto low = static_cast<std::int32_t>(call.result);
     const bool is_small = call.result >> 32 == 0;
     if (text.empty() || (call.result != 0 && low != -1))
-        text = call.result == 0 ? "no result" : fmt::format("result {}", is_small ? std::int64_t{low} : result);
+        text = call.result == 0 ? "no result"
+                                : fmt::format("result {}", is_small ? std::int64_t{low} : result);
     return call.error.empty() ? text : text + ", " + call.error;
 }
 
@@ -83,7 +87,8 @@ void ObjectFailures::add(const ObjectCall& call, ObjectRole role) {
         last.begin_ns = call.begin_ns;
         last.end_ns = call.end_ns;
         // The object that could not be created says more than what was called to create it.
-        if (role == ObjectRole::Create && last.failure.title.empty()) last.failure.title = call.title;
+        if (role == ObjectRole::Create && last.failure.title.empty())
+            last.failure.title = call.title;
         return;
     }
     if (last.failure.count != 0) count(last.failure);
@@ -93,13 +98,16 @@ void ObjectFailures::add(const ObjectCall& call, ObjectRole role) {
             call.left};
 }
 
-void ObjectFailures::add(const ObjectMessage& message, const std::vector<ObjectFunction>& functions) {
+void ObjectFailures::add(const ObjectMessage& message,
+                         const std::vector<ObjectFunction>& functions) {
     const auto last = last_.find(message.tid);
     if (last == last_.end() || last->second.failure.count == 0 || message.text.empty()) return;
     const ObjectFunction &failed = functions.at(last->second.failure.function),
                          &reported = functions.at(message.function);
     // A library's error texts may be in another library.
-    if (failed.function.module != reported.function.module && failed.class_number != reported.class_number) return;
+    if (failed.function.module != reported.function.module &&
+        failed.class_number != reported.class_number)
+        return;
     last->second.failure.error += ", " + message.text;
     count(last->second.failure);
     last->second.failure = {};
@@ -112,7 +120,9 @@ std::vector<ObjectFailure> ObjectFailures::all() const {
     std::vector<ObjectFailure> failures;
     for (const auto& [key, failure] : whole.kinds_) failures.push_back(failure);
     std::stable_sort(failures.begin(), failures.end(),
-                     [](const ObjectFailure& one, const ObjectFailure& other) { return one.count > other.count; });
+                     [](const ObjectFailure& one, const ObjectFailure& other) {
+                         return one.count > other.count;
+                     });
     return failures;
 }
 

@@ -42,13 +42,15 @@ constexpr auto spool_pause = 100ms;
 std::string recording_event(std::chrono::nanoseconds time) {
     return fmt::format(
         "<event name=\"look\" threshold=\"1h\" trace-length=\"{}ms\"><scope pid=\"{}\"/>"
-        "<begin tracepoint=\"syscalls:sys_enter_sync\"/><end tracepoint=\"syscalls:sys_exit_sync\"/></event>\n",
+        "<begin tracepoint=\"syscalls:sys_enter_sync\"/><end "
+        "tracepoint=\"syscalls:sys_exit_sync\"/></event>\n",
         std::max<std::int64_t>(100, time.count() / 1'000'000), ::getpid());
 }
 
 class Add {
   public:
-    Add(const AddOptions& options, AddTarget target, std::chrono::nanoseconds time, Console& console)
+    Add(const AddOptions& options, AddTarget target, std::chrono::nanoseconds time,
+        Console& console)
         : options_(options), target_(std::move(target)), time_(time), console_(console) {}
 
     Status look() {
@@ -64,7 +66,8 @@ class Add {
     int offer() {
         if (offers_.empty()) return console_.fail(nothing_found());
         std::size_t chosen = options_.choose;
-        const bool asks = chosen == 0 && console_.terminal && ::isatty(STDIN_FILENO) == 1 && !options_.json;
+        const bool asks =
+            chosen == 0 && console_.terminal && ::isatty(STDIN_FILENO) == 1 && !options_.json;
         if (!options_.json) show_offers();
         if (asks) {
             chosen = ask_which();
@@ -74,30 +77,37 @@ class Add {
         if (chosen > offers_.size())
             return console_.fail(fmt::format("--choose {}: there are only {}", chosen,
                                              counted(offers_.size(), "proposal", "proposals")));
-        const std::string xml =
-            settings_elements(offers_[chosen - 1], {options_.threshold, options_.prefix, target_.unit});
-        if (!options_.json) console_.out << "\n" << console_.paint(Colour::Bold, "Add to the settings") << "\n" << xml;
+        const std::string xml = settings_elements(
+            offers_[chosen - 1], {options_.threshold, options_.prefix, target_.unit});
+        if (!options_.json)
+            console_.out << "\n"
+                         << console_.paint(Colour::Bold, "Add to the settings") << "\n"
+                         << xml;
         bool writes = options_.write;
         if (!writes && asks) writes = ask_whether_to_write();
         std::string said;
         if (writes) {
-            if (const auto written = write(xml, said); !written) return console_.fail(written.error().message);
+            if (const auto written = write(xml, said); !written)
+                return console_.fail(written.error().message);
         }
         if (options_.json) {
             console_.out << json::serialize(outcome_json(chosen, xml, writes, said)) << "\n";
         } else if (writes) {
             console_.out << "\n"
-                         << wrap_words(fmt::format("Written to {}. {}", options_.settings, said), console_.columns, 0);
+                         << wrap_words(fmt::format("Written to {}. {}", options_.settings, said),
+                                       console_.columns, 0);
         } else {
             console_.out << "\n"
-                         << wrap_words(fmt::format("--write puts it into {}.", options_.settings), console_.columns, 0);
+                         << wrap_words(fmt::format("--write puts it into {}.", options_.settings),
+                                       console_.columns, 0);
         }
         return exit_done;
     }
 
   private:
     void append(std::vector<Offer> more) {
-        offers_.insert(offers_.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+        offers_.insert(offers_.end(), std::make_move_iterator(more.begin()),
+                       std::make_move_iterator(more.end()));
     }
 
     void tell(const std::string& text) {
@@ -106,13 +116,15 @@ class Add {
 
     Status measure(bool with_functions) {
         const std::string seconds = format_duration(time_);
-        const std::string first = with_functions ? recording_event(time_) : trial_elements(offers_, target_);
+        const std::string first =
+            with_functions ? recording_event(time_) : trial_elements(offers_, target_);
         tell(fmt::format("Preparing to measure {} ...", target_.name));
         TRY_ASSIGN(const auto daemon, TemporaryDaemon::start(first, interrupted));
         if (with_functions) {
             TRY(search_functions(*daemon));
             if (offers_.empty()) return success();
-            tell(fmt::format("Preparing to measure {} ...", counted(offers_.size(), "candidate", "candidates")));
+            tell(fmt::format("Preparing to measure {} ...",
+                             counted(offers_.size(), "candidate", "candidates")));
             TRY(daemon->watch(trial_elements(offers_, target_)));
         }
         tell(fmt::format("Measuring for {} ...", seconds));
@@ -135,11 +147,13 @@ class Add {
         TRY_ASSIGN(const auto bundle, daemon.record("look"));
         tell("Searching the recording for functions ...");
         TRY_ASSIGN(const auto seen,
-                   decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
-                       TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
-                       TRY_ASSIGN(const auto profile, formats::profile_of_recording(recording, {}));
-                       return lines_of(functions_seen(target_, profile));
-                   }));
+                   decode_confined(
+                       bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
+                           TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
+                           TRY_ASSIGN(const auto profile,
+                                      formats::profile_of_recording(recording, {}));
+                           return lines_of(functions_seen(target_, profile));
+                       }));
         append(function_offers(target_, seen_functions_of(seen)));
         return success();
     }
@@ -148,7 +162,8 @@ class Add {
     Status check_stages_of_first(TemporaryDaemon& daemon) {
         std::size_t count = 0;
         for (Offer& offer : offers_)
-            if (offer.events.front().measured.too_often || (!offer.stages.empty() && ++count > offers_with_stages))
+            if (offer.events.front().measured.too_often ||
+                (!offer.stages.empty() && ++count > offers_with_stages))
                 offer.stages.clear();
         const std::string trial = stage_trial_elements(offers_, target_);
         if (trial.empty()) return success();
@@ -169,12 +184,12 @@ class Add {
     }
 
     // Waits until the spool has as many runs of the event as `status` counts, except for lost ones.
-    [[nodiscard]] static Result<std::vector<trace::RecordedRun>> recorded_runs(const TemporaryDaemon& daemon,
-                                                                               const std::string& event,
-                                                                               const json::object& status) {
+    [[nodiscard]] static Result<std::vector<trace::RecordedRun>> recorded_runs(
+        const TemporaryDaemon& daemon, const std::string& event, const json::object& status) {
         std::uint64_t expected = 0;
         for (const auto& counted : list(status, "events"))
-            if (text(counted.as_object(), "name") == event) expected = number(counted.as_object(), "runs");
+            if (text(counted.as_object(), "name") == event)
+                expected = number(counted.as_object(), "runs");
         RunWish wish;
         wish.event = event;
         wish.runs_kept = stage_runs_kept;
@@ -182,8 +197,8 @@ class Add {
         for (;;) {
             TRY_ASSIGN(SpoolRuns found, read_runs(daemon.spool(), wish));
             RunSummary& summary = found.summary;
-            if (summary.events[event] + summary.lost >= expected || std::chrono::steady_clock::now() > end ||
-                interrupted != 0)
+            if (summary.events[event] + summary.lost >= expected ||
+                std::chrono::steady_clock::now() > end || interrupted != 0)
                 return std::move(summary.runs);
             std::this_thread::sleep_for(spool_pause);
         }
@@ -192,7 +207,8 @@ class Add {
     // The calls in which its threads are found waiting within a second, or within the trial's
     // length if that is shorter.
     [[nodiscard]] WaitingCalls waiting_calls() const {
-        const auto end = std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(time_, 1s);
+        const auto end =
+            std::chrono::steady_clock::now() + std::min<std::chrono::nanoseconds>(time_, 1s);
         WaitingCalls seen;
         while (std::chrono::steady_clock::now() < end && interrupted == 0) {
             note_waiting_calls(target_, seen);
@@ -203,32 +219,40 @@ class Add {
 
     [[nodiscard]] std::string nothing_found() const {
         if (target_.processes.empty())
-            return target_.name + " is not running and has no preset; start it, give it work, and try again";
+            return target_.name +
+                   " is not running and has no preset; start it, give it work, and try again";
         if (time_ == std::chrono::nanoseconds::zero())
-            return "no preset for " + target_.name + "; without --for 0s, it is measured while it works";
+            return "no preset for " + target_.name +
+                   "; without --for 0s, it is measured while it works";
         return fmt::format(
-            "no requests found in {} within {}: no functions stand out, and no event loop is busy; give it work "
-            "meanwhile, or measure longer (--for 30s). `lagtrap list-markers --functions {}` lists what can be watched",
+            "no requests found in {} within {}: no functions stand out, and no event loop is busy; "
+            "give it work meanwhile, or measure longer (--for 30s). `lagtrap list-markers "
+            "--functions {}` lists what can be watched",
             target_.name, format_duration(time_), target_.name);
     }
 
     void show_offers() {
         std::string heading = target_.name;
         if (!target_.unit.empty()) heading += ", unit " + target_.unit;
-        heading += target_.processes.empty()
-                       ? ", which is not running"
-                       : fmt::format(", {}", counted(target_.processes.size(), "process", "processes"));
+        heading +=
+            target_.processes.empty()
+                ? ", which is not running"
+                : fmt::format(", {}", counted(target_.processes.size(), "process", "processes"));
         console_.out << console_.paint(Colour::Bold, heading) << "\n";
         if (const std::string note = interpreter_note(); !note.empty())
             console_.out << wrap_words(note, console_.columns, 0);
-        for (std::size_t i = 0; i < std::min(offers_.size(), offers_shown); ++i) show_offer(i + 1, offers_[i]);
+        for (std::size_t i = 0; i < std::min(offers_.size(), offers_shown); ++i)
+            show_offer(i + 1, offers_[i]);
         if (offers_.size() > offers_shown)
-            console_.out << fmt::format("  and {}; --json shows them\n",
-                                        counted(offers_.size() - offers_shown, "more proposal", "more proposals"));
+            console_.out << fmt::format(
+                "  and {}; --json shows them\n",
+                counted(offers_.size() - offers_shown, "more proposal", "more proposals"));
         std::string libraries;
-        for (const std::string& name : library_presets(target_)) libraries += (libraries.empty() ? "" : ", ") + name;
+        for (const std::string& name : library_presets(target_))
+            libraries += (libraries.empty() ? "" : ", ") + name;
         if (!libraries.empty())
-            console_.out << wrap_words("Presets for libraries that it uses: " + libraries + ".", console_.columns, 0);
+            console_.out << wrap_words("Presets for libraries that it uses: " + libraries + ".",
+                                       console_.columns, 0);
     }
 
     // A script is not the program that its processes run.
@@ -240,26 +264,33 @@ class Add {
         };
         if (!by_name || is_named(target_.name) || is_named(target_.program)) return {};
         return fmt::format(
-            "{} runs in {}: the events count all processes of that program. Give a unit to limit them to it.",
+            "{} runs in {}: the events count all processes of that program. Give a unit to limit "
+            "them to it.",
             printable(options_.target), target_.name);
     }
 
     void show_offer(std::size_t number, const Offer& offer) {
         console_.out << fmt::format("{:3}. ", number)
-                     << console_.paint(Colour::Bold, cut_middle(offer.title, console_.columns - 5)) << "\n"
+                     << console_.paint(Colour::Bold, cut_middle(offer.title, console_.columns - 5))
+                     << "\n"
                      << wrap_words(offer.about, console_.columns, 5);
         for (const OfferedEvent& event : offer.events)
             if (time_ > std::chrono::nanoseconds::zero() && !target_.processes.empty())
                 console_.out << wrap_words(
-                    (offer.kind == OfferKind::Preset ? event.name + ": " : std::string()) + seen_text(event),
+                    (offer.kind == OfferKind::Preset ? event.name + ": " : std::string()) +
+                        seen_text(event),
                     console_.columns, 5);
-        if (!offer.stages.empty()) console_.out << wrap_words(stages_text(offer), console_.columns, 5);
+        if (!offer.stages.empty())
+            console_.out << wrap_words(stages_text(offer), console_.columns, 5);
     }
 
     [[nodiscard]] static std::string stages_text(const Offer& offer) {
-        const auto share = [](std::uint64_t permille) { return percent(static_cast<double>(permille) / 1000); };
+        const auto share = [](std::uint64_t permille) {
+            return percent(static_cast<double>(permille) / 1000);
+        };
         std::string text = fmt::format("stages in {}: ", counted(offer.stage_runs, "run", "runs"));
-        if (offer.before_stages_permille > 0) text += share(offer.before_stages_permille) + " before the first, ";
+        if (offer.before_stages_permille > 0)
+            text += share(offer.before_stages_permille) + " before the first, ";
         for (const OfferedStage& stage : offer.stages)
             text += fmt::format("{}{} {}", &stage == &offer.stages.front() ? "" : ", ", stage.name,
                                 share(stage.share_permille));
@@ -269,29 +300,37 @@ class Add {
     [[nodiscard]] std::string seen_text(const OfferedEvent& event) const {
         const Measured& seen = event.measured;
         if (!seen.armed && !seen.too_often)
-            return "cannot be watched" + (seen.problem.empty() ? std::string() : ": " + seen.problem);
+            return "cannot be watched" +
+                   (seen.problem.empty() ? std::string() : ": " + seen.problem);
         if (seen.too_often && seen.runs == 0) return "called too often to fit the budget";
         if (seen.runs == 0) return "no run";
-        std::string text = fmt::format("{}, median {}, 99 % within {}, longest {}", counted(seen.runs, "run", "runs"),
-                                       duration(seen.p50_ns), duration(seen.p99_ns), duration(seen.max_ns));
+        std::string text = fmt::format("{}, median {}, 99 % within {}, longest {}",
+                                       counted(seen.runs, "run", "runs"), duration(seen.p50_ns),
+                                       duration(seen.p99_ns), duration(seen.max_ns));
         if (seen.sum_ns > 0)
-            text += fmt::format("; {} of it on a CPU",
-                                percent(static_cast<double>(seen.on_cpu_ns) / static_cast<double>(seen.sum_ns)));
+            text += fmt::format("; {} of it on a CPU", percent(static_cast<double>(seen.on_cpu_ns) /
+                                                               static_cast<double>(seen.sum_ns)));
         if (seen.too_often) text += "; called too often to fit the budget";
-        if (seen.runs < enough_runs) text += "; few runs: a longer --for proposes a better threshold";
+        if (seen.runs < enough_runs)
+            text += "; few runs: a longer --for proposes a better threshold";
         return text;
     }
 
     std::size_t ask_which() {
         std::string answer;
-        console_.out << fmt::format("Which one? [1 to {}, Enter for 1, q for none] ", offers_.size()) << std::flush;
+        console_.out << fmt::format("Which one? [1 to {}, Enter for 1, q for none] ",
+                                    offers_.size())
+                     << std::flush;
         if (!std::getline(std::cin, answer) || answer == "q") return 0;
         if (answer.empty()) return 1;
         std::size_t number = 0;
         for (const char c : answer)
-            number = c >= '0' && c <= '9' && number < 1000 ? number * 10 + static_cast<std::size_t>(c - '0') : 100'000;
+            number = c >= '0' && c <= '9' && number < 1000
+                         ? number * 10 + static_cast<std::size_t>(c - '0')
+                         : 100'000;
         if (number >= 1 && number <= offers_.size()) return number;
-        console_.err << fmt::format("lagtrap: {} is not a choice; enter 1 to {}\n", printable(answer), offers_.size());
+        console_.err << fmt::format("lagtrap: {} is not a choice; enter 1 to {}\n",
+                                    printable(answer), offers_.size());
         return 0;
     }
 
@@ -307,8 +346,8 @@ class Add {
         return success();
     }
 
-    [[nodiscard]] json::object outcome_json(std::size_t chosen, const std::string& xml, bool written,
-                                            const std::string& said) const {
+    [[nodiscard]] json::object outcome_json(std::size_t chosen, const std::string& xml,
+                                            bool written, const std::string& said) const {
         json::array offers, pids;
         for (const Offer& offer : offers_) {
             json::array events, stages;
@@ -326,13 +365,14 @@ class Add {
                                               {"max_ns", event.measured.max_ns},
                                               {"too_often", event.measured.too_often},
                                               {"problem", event.measured.problem}});
-            offers.push_back(json::object{{"title", offer.title},
-                                          {"about", offer.about},
-                                          {"preset", offer.preset},
-                                          {"events", std::move(events)},
-                                          {"stages", std::move(stages)},
-                                          {"stage_runs", offer.stage_runs},
-                                          {"xml", settings_elements(offer, {{}, options_.prefix, target_.unit})}});
+            offers.push_back(json::object{
+                {"title", offer.title},
+                {"about", offer.about},
+                {"preset", offer.preset},
+                {"events", std::move(events)},
+                {"stages", std::move(stages)},
+                {"stage_runs", offer.stage_runs},
+                {"xml", settings_elements(offer, {{}, options_.prefix, target_.unit})}});
         }
         for (const MappedProcess& process : target_.processes) pids.push_back(process.pid);
         return {{"program", target_.name},
@@ -358,13 +398,17 @@ class Add {
 
 int add_events(const AddOptions& options, Console& console) {
     const auto time = parse_duration(options.length);
-    if (!time) return console.fail("--for " + printable(options.length) + ": " + time.error().message);
+    if (!time)
+        return console.fail("--for " + printable(options.length) + ": " + time.error().message);
     if (*time > max_look) return console.fail("--for: expected 0s to 10min");
     if (!options.threshold.empty())
         if (const auto threshold = parse_duration(options.threshold); !threshold)
-            return console.fail("--threshold " + printable(options.threshold) + ": " + threshold.error().message);
+            return console.fail("--threshold " + printable(options.threshold) + ": " +
+                                threshold.error().message);
     if (*time > std::chrono::nanoseconds::zero() && ::geteuid() != 0)
-        return console.fail("measuring a program needs root; --for 0s proposes presets and probes without measuring");
+        return console.fail(
+            "measuring a program needs root; --for 0s proposes presets and probes without "
+            "measuring");
     const auto reading = ConfinedReading::start();
     if (!reading) return console.fail(reading.error().message);
     auto target = find_target(options.target);

@@ -23,20 +23,25 @@ namespace json = boost::json;
 using namespace std::chrono_literals;
 
 constexpr int pause_ms = 1'000;
-// How long a command that only tells may take, and how long any may take to end once its time is over.
+// How long a command that only tells may take, and how long any may take to end once its time is
+// over.
 constexpr std::chrono::seconds telling_time = 30s, ending_time = 2s;
 constexpr std::size_t sessions_known = 1'000;
 
 std::string sentence_of(const json::object& question, const AskOptions& options) {
-    std::string sentence =
-        fmt::format("lagtrap: {} was too slow in {}. ", text(question, "event"), text(question, "process"));
-    sentence += options.tell ? "\"lagtrap approve\" keeps the recording, \"lagtrap decline\" discards it. "
-                             : "Keep the recording? ";
-    return sentence + "Without an answer, it is kept in " + seconds_text(question, "seconds_left") + ".";
+    std::string sentence = fmt::format("lagtrap: {} was too slow in {}. ", text(question, "event"),
+                                       text(question, "process"));
+    sentence += options.tell
+                    ? "\"lagtrap approve\" keeps the recording, \"lagtrap decline\" discards it. "
+                    : "Keep the recording? ";
+    return sentence + "Without an answer, it is kept in " + seconds_text(question, "seconds_left") +
+           ".";
 }
 
-// Ends the command when its time is over; returns its exit code, or 128 and more if a signal ended it.
-Result<int> run_command(const std::string& sentence, std::chrono::nanoseconds time, const AskOptions& options) {
+// Ends the command when its time is over; returns its exit code, or 128 and more if a signal ended
+// it.
+Result<int> run_command(const std::string& sentence, std::chrono::nanoseconds time,
+                        const AskOptions& options) {
     std::vector<std::string> words = options.command;
     words.push_back(sentence);
     TRY_ASSIGN(ChildCommand command, ChildCommand::prepare(words));
@@ -50,21 +55,25 @@ Result<int> run_command(const std::string& sentence, std::chrono::nanoseconds ti
 }
 
 std::string answer(const json::object& question, const char* command, const AskOptions& options) {
-    const auto answered = ask_daemon(options.socket, {{"command", command}, {"session", text(question, "session")}});
+    const auto answered =
+        ask_daemon(options.socket, {{"command", command}, {"session", text(question, "session")}});
     if (!answered) return answered.error().message;
     return std::string(command) == "approve" ? "kept" : "discarded";
 }
 
 void ask_about(const json::object& question, const AskOptions& options, Console& console) {
-    const std::chrono::nanoseconds left(static_cast<std::int64_t>(real(question, "seconds_left") * 1e9));
-    const auto code =
-        run_command(sentence_of(question, options),
-                    options.tell ? std::min<std::chrono::nanoseconds>(left, telling_time) : left, options);
+    const std::chrono::nanoseconds left(
+        static_cast<std::int64_t>(real(question, "seconds_left") * 1e9));
+    const auto code = run_command(
+        sentence_of(question, options),
+        options.tell ? std::min<std::chrono::nanoseconds>(left, telling_time) : left, options);
     std::string outcome = "no answer";
     if (!code) {
         outcome = code.error().message;
     } else if (options.tell) {
-        outcome = *code == 0 ? "told" : fmt::format("{} ended with {}", printable(options.command.front()), *code);
+        outcome = *code == 0
+                      ? "told"
+                      : fmt::format("{} ended with {}", printable(options.command.front()), *code);
     } else if (*code == 0 || *code == 1) {
         outcome = answer(question, *code == 0 ? "approve" : "decline", options);
     }
@@ -80,7 +89,8 @@ int ask_person(const AskOptions& options, Console& console) {
         // The daemon may start later, or restart.
         const auto status = ask_daemon(options.socket, {{"command", "status"}});
         if (!status && !answered) {
-            if (status.error().kind != ErrorKind::NotFound) return console.fail(status.error().message);
+            if (status.error().kind != ErrorKind::NotFound)
+                return console.fail(status.error().message);
             if (!std::exchange(waits, true))
                 console.err << "lagtrap: waiting for lagtrapd at " << options.socket << "\n";
         }

@@ -25,10 +25,11 @@ namespace {
 namespace json = boost::json;
 
 json::object tree_json(const calls::Tree& tree, const std::vector<calls::Function>& functions) {
-    json::object shown{{"tid", tree.tid},
-                       {"thread", tree.thread},
-                       {"began", format_utc(tree.began_realtime_ns)},
-                       {"calls", tree_calls_json(tree, calls::net_times(tree, functions), functions)}};
+    json::object shown{
+        {"tid", tree.tid},
+        {"thread", tree.thread},
+        {"began", format_utc(tree.began_realtime_ns)},
+        {"calls", tree_calls_json(tree, calls::net_times(tree, functions), functions)}};
     if (tree.goroutine != 0) shown["goroutine"] = tree.goroutine;
     return {{"tree", std::move(shown)}};
 }
@@ -37,20 +38,23 @@ json::object taken_out_json(const std::vector<calls::TakenOut>& taken_out,
                             const std::vector<calls::Function>& functions) {
     json::array rows;
     for (const calls::TakenOut& one : taken_out)
-        rows.push_back(
-            json::object{{"function", functions[one.function].name}, {"calls_per_second", one.calls_per_second}});
+        rows.push_back(json::object{{"function", functions[one.function].name},
+                                    {"calls_per_second", one.calls_per_second}});
     return {{"taken_out", std::move(rows)}};
 }
 
 class CallsShow {
   public:
     CallsShow(const CallsOptions& options, Console& console)
-        : options_(options), console_(console), look_{console.paint, console.columns, options.all} {}
+        : options_(options),
+          console_(console),
+          look_{console.paint, console.columns, options.all} {}
 
     // Creates the output file, if trees go to one; fails if that is impossible.
     Status prepare() {
         if (options_.output.empty()) return success();
-        TRY_ASSIGN(auto file, trace::CallsFile::create(options_.output, "calls of " + options_.function));
+        TRY_ASSIGN(auto file,
+                   trace::CallsFile::create(options_.output, "calls of " + options_.function));
         file_.emplace(std::move(file));
         return success();
     }
@@ -65,7 +69,9 @@ class CallsShow {
             ended_ = true;
             if (options_.summary) show_summary();
             TRY(write_output());
-            console_.out << (options_.json ? line + "\n" : ended_text(*message.ended, options_.function, reported_));
+            console_.out << (options_.json
+                                 ? line + "\n"
+                                 : ended_text(*message.ended, options_.function, reported_));
         }
         console_.out.flush();
         return success();
@@ -75,7 +81,8 @@ class CallsShow {
         if (ended_) return exit_done;
         if (interrupted == 0) return console_.fail(daemon_has_gone);
         if (options_.summary) show_summary();
-        if (const Status written = write_output(); !written) return console_.fail(written.error().message);
+        if (const Status written = write_output(); !written)
+            return console_.fail(written.error().message);
         if (!options_.json) console_.out << "Interrupted; lagtrapd removes the probes.\n";
         return exit_done;
     }
@@ -84,7 +91,8 @@ class CallsShow {
     void begin(calls::Started started, const std::string& line) {
         pid_ = started.pid;
         process_ = started.process;
-        console_.out << (options_.json ? line + "\n" : started_text(started, options_.function, look_));
+        console_.out << (options_.json ? line + "\n"
+                                       : started_text(started, options_.function, look_));
         console_.out.flush();
         take_functions(std::move(started.functions));
     }
@@ -122,14 +130,16 @@ class CallsShow {
         for (const calls::TakenOut& one : taken_out)
             if (one.function >= functions_.size())
                 return make_error(ErrorKind::Invalid, "lagtrapd sent an unknown function number");
-        console_.out << (options_.json ? json::serialize(taken_out_json(taken_out, functions_)) + "\n"
-                                       : taken_out_text(taken_out, functions_, look_));
+        console_.out << (options_.json
+                             ? json::serialize(taken_out_json(taken_out, functions_)) + "\n"
+                             : taken_out_text(taken_out, functions_, look_));
         return success();
     }
 
     Status write_output() {
         if (!file_) return success();
-        if (const Status written = file_->finish(); !written) return written.error().within(options_.output);
+        if (const Status written = file_->finish(); !written)
+            return written.error().within(options_.output);
         if (options_.json) return success();
         console_.out << fmt::format("{} written to {} ({}), a Perfetto trace.\n",
                                     counted(file_->trees(), "call", "calls"), options_.output,
@@ -160,7 +170,8 @@ class CallsShow {
                              {"runnable_ns", call.sum.runnable_ns},
                              {"blocked_ns", call.sum.blocked_ns}};
             if (goroutines_)
-                for (const char* unknown : {"on_cpu_ns", "runnable_ns", "blocked_ns"}) row[unknown] = nullptr;
+                for (const char* unknown : {"on_cpu_ns", "runnable_ns", "blocked_ns"})
+                    row[unknown] = nullptr;
             if (call.parent != calls::no_parent) row["parent"] = call.parent;
             rows.push_back(std::move(row));
         }
@@ -181,8 +192,8 @@ class CallsShow {
 };
 
 Result<json::object> request_of(const CallsOptions& options) {
-    TRY_ASSIGN(auto request,
-               request_of_trace({"calls", options.process, options.least, options.length, options.budget_percent}));
+    TRY_ASSIGN(auto request, request_of_trace({"calls", options.process, options.least,
+                                               options.length, options.budget_percent}));
     request["function"] = options.function;
     request["depth"] = options.depth;
     request["count"] = options.count;
@@ -205,7 +216,8 @@ int trace_calls(const CallsOptions& options, Console& console) {
         const auto line = lines->next(calls::line_limit_bytes, interrupted);
         if (!line) return console.fail(line.error().message);
         if (!*line) return show.finish();
-        if (const Status shown = show.show(**line); !shown) return console.fail(shown.error().message);
+        if (const Status shown = show.show(**line); !shown)
+            return console.fail(shown.error().message);
     }
 }
 

@@ -23,11 +23,12 @@ boost::json::object outcome_json(const std::string& file, const settings::ParseO
     }
     boost::json::array notes;
     for (const settings::Note& note : outcome.notes)
-        notes.push_back(boost::json::object{{"line", note.line}, {"column", note.column}, {"not_checked", note.text}});
+        notes.push_back(boost::json::object{
+            {"line", note.line}, {"column", note.column}, {"not_checked", note.text}});
     boost::json::array warnings;
     for (const settings::Note& warning : outcome.warnings)
-        warnings.push_back(
-            boost::json::object{{"line", warning.line}, {"column", warning.column}, {"found", warning.text}});
+        warnings.push_back(boost::json::object{
+            {"line", warning.line}, {"column", warning.column}, {"found", warning.text}});
     return {{"ok", outcome.ok()},
             {"file", file},
             {"events", outcome.settings.events.size()},
@@ -58,7 +59,8 @@ int check_settings(const CheckOptions& options, Console& console) {
     if (outcome.ok()) {
         console.out << settings::success_line(options.file, outcome);
     } else {
-        console.err << settings::format_diagnostics(options.file, outcome.settings.source_text, outcome.diagnostics);
+        console.err << settings::format_diagnostics(options.file, outcome.settings.source_text,
+                                                    outcome.diagnostics);
     }
     return outcome.ok() ? exit_done : exit_bad_settings;
 }

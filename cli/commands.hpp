@@ -90,7 +90,8 @@ struct WhyOptions {
     std::vector<std::string> command;  // runs this command instead of examining a process
     std::string limit = "60s";         // maximum length of the command's recording
     std::string socket;
-    std::string output;  // file for the report; empty: standard output, or standard error with a command
+    // file for the report; empty: standard output, or standard error with a command
+    std::string output;
     bool json = false;
     bool all = false;    // show every thread in full
     bool watch = false;  // repeat until interrupted
@@ -163,7 +164,8 @@ struct AddOptions {
 int add_events(const AddOptions& options, Console& console);
 
 struct MarkerOptions {
-    std::string target;  // path of a program or library, or a process id; for tracepoints a pattern, possibly empty
+    // path of a program or library, or a process id; for tracepoints a pattern, possibly empty
+    std::string target;
     bool functions = false;
     bool tracepoints = false;
     bool json = false;
@@ -174,8 +176,9 @@ struct ReportOptions {
     std::vector<std::string> bundles;  // or folders of bundles; empty: the newest in the spool
     std::string spool;
     std::optional<std::size_t> delay;  // from 1; of several recordings, as they are listed
-    bool slowest = false;              // of several recordings, show the longest delay, not the newest
-    std::string html;                  // file for the report as a page; empty for none
+    // of several recordings, show the longest delay, not the newest
+    bool slowest = false;
+    std::string html;  // file for the report as a page; empty for none
     bool json = false;
     bool all = false;  // show everything
 };
@@ -197,8 +200,9 @@ int fetch_bundles(const FetchOptions& options, Console& console);
 struct RunsOptions {
     std::string event;
     std::string since = "1h";
-    std::string stage;     // only this one
-    std::string from, to;  // only the time between these points; empty: the begin and the end of the run
+    std::string stage;  // only this one
+    // only the time between these points; empty: the begin and the end of the run
+    std::string from, to;
     bool slowest = false;  // list the longest runs, not the newest
     std::string spool;
     std::string socket;

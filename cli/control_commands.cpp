@@ -13,7 +13,8 @@ namespace lagtrap::cli {
 
 namespace {
 
-int ask(const ControlOptions& options, const boost::json::object& request, const std::string& done, Console& console) {
+int ask(const ControlOptions& options, const boost::json::object& request, const std::string& done,
+        Console& console) {
     const auto answer = ask_daemon(options.socket, request);
     if (!answer) return console.fail(answer.error().message);
     if (options.json) {
@@ -29,7 +30,8 @@ constexpr auto look_interval = std::chrono::milliseconds(200);
 // Recordings that failed in the daemon since it started.
 std::uint64_t failures_of(const boost::json::object& status) {
     const auto& captures = status.at("captures").as_object();
-    return captures.at("failed").to_number<std::uint64_t>() + captures.at("merges_failed").to_number<std::uint64_t>() +
+    return captures.at("failed").to_number<std::uint64_t>() +
+           captures.at("merges_failed").to_number<std::uint64_t>() +
            captures.at("set_aside").to_number<std::uint64_t>();
 }
 
@@ -51,10 +53,12 @@ bool is_last_bundle(const boost::json::object& status, const std::string& sessio
 // Session id of a recording whose bundle is complete.
 Result<std::string> record(const ControlOptions& options) {
     TRY_ASSIGN(const auto before, ask_daemon(options.socket, {{"command", "status"}}));
-    TRY_ASSIGN(const auto begun, ask_daemon(options.socket, {{"command", "trigger"}, {"event", options.event}}));
+    TRY_ASSIGN(const auto begun,
+               ask_daemon(options.socket, {{"command", "trigger"}, {"event", options.event}}));
     const auto* const reported = begun.if_contains("session");
     if (reported == nullptr)
-        return make_error(ErrorKind::Unsupported, "lagtrapd is older than this command; restart it");
+        return make_error(ErrorKind::Unsupported,
+                          "lagtrapd is older than this command; restart it");
     const std::string session(reported->as_string());
     for (;; std::this_thread::sleep_for(look_interval)) {
         TRY_ASSIGN(const auto status, ask_daemon(options.socket, {{"command", "status"}}));
@@ -64,16 +68,18 @@ Result<std::string> record(const ControlOptions& options) {
         // Another recording's bundle may have followed between two checks.
         if (!failed && done_of(status) > done_of(before)) return session;
         if (failed)
-            return make_error(ErrorKind::System,
-                              "the recording failed; see the daemon's log "
-                              "(journalctl -u lagtrapd)");
+            return make_error(
+                ErrorKind::System,
+                "the recording failed; see the daemon's log (journalctl -u lagtrapd)");
     }
 }
 
 int record_and_wait(const ControlOptions& options, Console& console) {
     const auto session = record(options);
     if (!session) return console.fail(session.error().message);
-    console.out << (options.json ? boost::json::serialize(boost::json::object{{"session", *session}}) : *session)
+    console.out << (options.json
+                        ? boost::json::serialize(boost::json::object{{"session", *session}})
+                        : *session)
                 << "\n";
     return exit_done;
 }
@@ -83,14 +89,16 @@ int record_and_wait(const ControlOptions& options, Console& console) {
 int show_status(const ControlOptions& options, Console& console) {
     const auto answer = ask_daemon(options.socket, {{"command", "status"}});
     if (!answer) return console.fail(answer.error().message);
-    console.out << (options.json ? boost::json::serialize(*answer) + "\n" : status_text(*answer, console.paint));
+    console.out << (options.json ? boost::json::serialize(*answer) + "\n"
+                                 : status_text(*answer, console.paint));
     return exit_done;
 }
 
 int show_metrics(const ControlOptions& options, Console& console) {
     const auto answer = ask_daemon(options.socket, {{"command", "status"}});
     if (!answer) return console.fail(answer.error().message);
-    const std::string text = options.json ? boost::json::serialize(*answer) + "\n" : metrics_text(*answer);
+    const std::string text =
+        options.json ? boost::json::serialize(*answer) + "\n" : metrics_text(*answer);
     if (!options.output.empty()) {
         const auto written = write_file_durably(options.output, text);
         return written ? exit_done : console.fail(written.error().message);
@@ -103,7 +111,8 @@ int show_metrics(const ControlOptions& options, Console& console) {
 int trigger_recording(const ControlOptions& options, Console& console) {
     if (options.wait) return record_and_wait(options, console);
     return ask(options, {{"command", "trigger"}, {"event", options.event}},
-               "recording for " + options.event + "; \"lagtrap status\" shows when it is done", console);
+               "recording for " + options.event + "; \"lagtrap status\" shows when it is done",
+               console);
 }
 
 int approve_recording(const ControlOptions& options, Console& console) {

@@ -30,22 +30,26 @@ Colour colour_of(Health health) {
 }
 
 bool lacks_needed(const std::vector<Finding>& findings) {
-    return std::any_of(findings.begin(), findings.end(),
-                       [](const Finding& finding) { return finding.needed && finding.health == Health::Missing; });
+    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+        return finding.needed && finding.health == Health::Missing;
+    });
 }
 
 std::string as_text(const std::vector<Finding>& findings, const Paint& paint) {
     std::string text;
     for (const Finding& finding : findings) {
-        text += pad_right(finding.name, 25) + paint(colour_of(finding.health), pad_right(word_of(finding.health), 17)) +
+        text += pad_right(finding.name, 25) +
+                paint(colour_of(finding.health), pad_right(word_of(finding.health), 17)) +
                 finding.reason + "\n";
         if (!finding.advice.empty()) text += std::string(42, ' ') + finding.advice + "\n";
     }
-    const auto unknown = std::count_if(findings.begin(), findings.end(),
-                                       [](const Finding& finding) { return finding.health == Health::Unknown; });
+    const auto unknown =
+        std::count_if(findings.begin(), findings.end(),
+                      [](const Finding& finding) { return finding.health == Health::Unknown; });
     text += lacks_needed(findings) ? "\nSomething that lagtrap needs is missing.\n"
-            : unknown > 0          ? "\nNothing that lagtrap needs was found missing; only root can check the rest.\n"
-                                   : "\nEverything that lagtrap needs is available.\n";
+            : unknown > 0
+                ? "\nNothing that lagtrap needs was found missing; only root can check the rest.\n"
+                : "\nEverything that lagtrap needs is available.\n";
     return text;
 }
 
@@ -69,7 +73,8 @@ int examine_machine(const DoctorOptions& options, Console& console) {
     places.ask_server = options.server;
     auto findings = kernel_findings(bpf::ask_kernel(), bpf::missing_capabilities(), places.root);
     for (Finding& finding : service_findings(places)) findings.push_back(std::move(finding));
-    console.out << (options.json ? boost::json::serialize(as_json(findings)) + "\n" : as_text(findings, console.paint));
+    console.out << (options.json ? boost::json::serialize(as_json(findings)) + "\n"
+                                 : as_text(findings, console.paint));
     return lacks_needed(findings) ? exit_failed : exit_done;
 }
 

@@ -17,7 +17,8 @@ using boost::json::object;
 
 constexpr std::size_t line_width = 110;
 
-const object* find_event(const object& answer, const std::string& name, std::vector<std::string>& names) {
+const object* find_event(const object& answer, const std::string& name,
+                         std::vector<std::string>& names) {
     for (const auto& value : list(answer, "events")) {
         if (!value.is_object()) continue;
         names.push_back(text(value.as_object(), "name"));
@@ -69,12 +70,15 @@ int explain_event(const ControlOptions& options, Console& console) {
     const object* const event = find_event(*answer, options.event, names);
     if (event == nullptr) {
         const std::string nearest = nearest_name(options.event, names);
-        return console.fail("the active settings have no event \"" + printable(options.event) + "\"" +
-                            (nearest.empty() ? "; \"lagtrap status\" lists them" : "; did you mean " + nearest + "?"));
+        return console.fail("the active settings have no event \"" + printable(options.event) +
+                            "\"" +
+                            (nearest.empty() ? "; \"lagtrap status\" lists them"
+                                             : "; did you mean " + nearest + "?"));
     }
     std::map<std::string, ProgramProcesses> processes;
     if (number(*event, "hits") == 0)
-        for (const std::string& binary : binaries_of(*event)) processes.emplace(binary, processes_of(binary));
+        for (const std::string& binary : binaries_of(*event))
+            processes.emplace(binary, processes_of(binary));
     const Explanation explanation = explain(*answer, *event, processes);
     console.out << (options.json ? boost::json::serialize(json_of(explanation)) + "\n"
                                  : text_of(explanation, console.paint));

@@ -35,15 +35,16 @@ int export_recording(const ExportOptions& options, Console& console) {
     const formats::Format* format = formats::find_format(options.format);
     if (format == nullptr) return console.fail("unknown format \"" + options.format + "\"");
     if (format->encode_delays != nullptr && (options.time || !options.thread.empty())) {
-        (void)console.fail("--format " + options.format +
-                           " exports whole delays; it does not accept --thread, --on-cpu, --off-cpu and --all");
+        (void)console.fail(
+            "--format " + options.format +
+            " exports whole delays; it does not accept --thread, --on-cpu, --off-cpu and --all");
         return exit_usage;
     }
     if (format->encode == nullptr && format->encode_delays == nullptr &&
         (options.delay || options.time || !options.thread.empty())) {
-        (void)console.fail(
-            "--format " + options.format +
-            " exports the whole recording; it does not accept --delay, --thread, --on-cpu, --off-cpu and --all");
+        (void)console.fail("--format " + options.format +
+                           " exports the whole recording; it does not accept --delay, --thread, "
+                           "--on-cpu, --off-cpu and --all");
         return exit_usage;
     }
     if (options.output.empty() && format->binary && console.terminal) {
@@ -52,8 +53,9 @@ int export_recording(const ExportOptions& options, Console& console) {
     }
     const auto path = find_bundle(options.bundle, options.spool);
     if (!path) return console.fail(path.error().message);
-    const auto text = decode_confined(
-        *path, [&](const std::filesystem::path& opened) { return export_text(opened, *format, options); });
+    const auto text = decode_confined(*path, [&](const std::filesystem::path& opened) {
+        return export_text(opened, *format, options);
+    });
     if (!text) return console.fail(text.error().message);
     if (!options.output.empty()) {
         const auto written = write_file_durably(options.output, *text);

@@ -26,7 +26,9 @@ constexpr std::size_t max_kept_calls = trace::call_slices_limit;
 class FunctionsShow {
   public:
     FunctionsShow(const FunctionsOptions& options, Console& console)
-        : options_(options), console_(console), look_{console.paint, console.columns, options.all} {}
+        : options_(options),
+          console_(console),
+          look_{console.paint, console.columns, options.all} {}
 
     // Creates the output file, if calls go to one; fails if that is impossible.
     Status prepare() {
@@ -40,15 +42,19 @@ class FunctionsShow {
         TRY_ASSIGN(calls::FunctionsMessage message, calls::parse_functions_message(line));
         TRY(check(message));
         if (message.started) begin(std::move(*message.started));
-        if (message.more) functions_.insert(functions_.end(), message.more->begin(), message.more->end());
+        if (message.more)
+            functions_.insert(functions_.end(), message.more->begin(), message.more->end());
         if (message.ended) take_sources(*message.ended);
         if (options_.json) console_.out << line << "\n";
         if (message.calls && file_) keep(std::move(*message.calls));
-        if (message.taken_out && !options_.json) console_.out << taken_out_text(*message.taken_out, functions_, look_);
+        if (message.taken_out && !options_.json)
+            console_.out << taken_out_text(*message.taken_out, functions_, look_);
         if (message.ended) {
             ended_ = true;
             TRY(write_output());
-            if (!options_.json) console_.out << functions_ended_text(*message.ended, functions_, options_.top, look_);
+            if (!options_.json)
+                console_.out << functions_ended_text(*message.ended, functions_, options_.top,
+                                                     look_);
         }
         console_.out.flush();
         return success();
@@ -86,16 +92,21 @@ class FunctionsShow {
     }
 
     [[nodiscard]] Status check(const calls::FunctionsMessage& message) const {
-        const std::size_t known = message.started ? message.started->functions.size() : functions_.size();
+        const std::size_t known =
+            message.started ? message.started->functions.size() : functions_.size();
         bool good = true;
         if (message.calls)
-            for (const calls::TracedCall& call : *message.calls) good = good && call.function < known;
+            for (const calls::TracedCall& call : *message.calls)
+                good = good && call.function < known;
         if (message.taken_out)
-            for (const calls::TakenOut& one : *message.taken_out) good = good && one.function < known;
+            for (const calls::TakenOut& one : *message.taken_out)
+                good = good && one.function < known;
         if (message.ended)
             for (const calls::FunctionTotals& one : message.ended->totals)
                 good = good && one.function < known && one.calls + one.unbegun != 0;
-        return good ? success() : Status(make_error(ErrorKind::Invalid, "lagtrapd sent an unknown function number"));
+        return good ? success()
+                    : Status(make_error(ErrorKind::Invalid,
+                                        "lagtrapd sent an unknown function number"));
     }
 
     void keep(std::vector<calls::TracedCall> calls) {
@@ -111,12 +122,14 @@ class FunctionsShow {
         file_->add_functions(functions_);
         for (const calls::Tree& tree : calls::trees_of(std::exchange(calls_, {})))
             (void)file_->add(tree, calls::times_of(tree), pid_, process_);
-        if (const Status written = file_->finish(); !written) return written.error().within(options_.output);
+        if (const Status written = file_->finish(); !written)
+            return written.error().within(options_.output);
         if (options_.json) return success();
-        console_.out << fmt::format("Calls written to {} ({}), a Perfetto trace.\n", options_.output,
-                                    format_byte_size(file_->size_bytes()));
+        console_.out << fmt::format("Calls written to {} ({}), a Perfetto trace.\n",
+                                    options_.output, format_byte_size(file_->size_bytes()));
         if (left_out_ != 0)
-            console_.out << fmt::format("{} did not fit: the limit is {}.\n", counted(left_out_, "call", "calls"),
+            console_.out << fmt::format("{} did not fit: the limit is {}.\n",
+                                        counted(left_out_, "call", "calls"),
                                         with_commas(max_kept_calls));
         return success();
     }
@@ -134,8 +147,8 @@ class FunctionsShow {
 };
 
 Result<json::object> request_of(const FunctionsOptions& options) {
-    TRY_ASSIGN(auto request,
-               request_of_trace({"functions", options.process, options.least, options.length, options.budget_percent}));
+    TRY_ASSIGN(auto request, request_of_trace({"functions", options.process, options.least,
+                                               options.length, options.budget_percent}));
     request["include"] = options.include;
     request["exclude"] = options.exclude;
     const auto rate = parse_byte_size(options.bytes_per_second);
@@ -153,7 +166,8 @@ int trace_functions(const FunctionsOptions& options, Console& console) {
     if (const Status ready = show.prepare(); !ready) return console.fail(ready.error().message);
     auto lines = DaemonLines::ask(options.socket, *request);
     if (!lines) return console.fail(lines.error().message);
-    const Status reported = each_line(*lines, [&](const std::string& line) { return show.show(line); });
+    const Status reported =
+        each_line(*lines, [&](const std::string& line) { return show.show(line); });
     if (!reported) return console.fail(reported.error().message);
     return show.ended() ? exit_done : console.fail(daemon_has_gone);
 }

@@ -30,7 +30,8 @@ class Live {
         while (!done_) {
             draw();
             const std::uint64_t now_ns = monotonic_ns();
-            const auto timeout = std::chrono::milliseconds(next_ns > now_ns ? (next_ns - now_ns) / 1'000'000 + 1 : 0);
+            const auto timeout = std::chrono::milliseconds(
+                next_ns > now_ns ? (next_ns - now_ns) / 1'000'000 + 1 : 0);
             const auto key = terminal_.wait(timeout);
             if (key) {
                 if (!page_.empty()) {
@@ -53,7 +54,9 @@ class Live {
     void refresh() {
         auto answer = ask_daemon(options_.socket, {{"command", "status"}});
         if (!answer) return state_.fail(answer.error().message);
-        if (!state_.take(std::move(answer).value(), monotonic_ns(), ClockSnapshot::take().realtime_ns)) return;
+        if (!state_.take(std::move(answer).value(), monotonic_ns(),
+                         ClockSnapshot::take().realtime_ns))
+            return;
         const auto path = last_bundle();
         if (!path) return;
         const auto xml = trace::read_bundle_system_file(*path);
@@ -73,25 +76,31 @@ class Live {
 
     void draw() {
         const ScreenSize size = terminal_.size();
-        if (page_.empty()) return terminal_.draw(state_.screen(paint_, size, paused_ ? "paused; p resumes" : message_));
+        if (page_.empty())
+            return terminal_.draw(
+                state_.screen(paint_, size, paused_ ? "paused; p resumes" : message_));
         std::vector<std::string> lines;
         const std::size_t room = page_room();
         for (std::size_t i = top_; i < std::min(page_.size(), top_ + room); ++i)
             lines.push_back(cut_end(page_[i], size.columns));
         lines.resize(room);
-        lines.push_back(paint_(Colour::Dim, cut_end("q back  up/down  page up/down  line " + std::to_string(top_ + 1) +
-                                                        " of " + std::to_string(page_.size()),
-                                                    size.columns)));
+        lines.push_back(paint_(
+            Colour::Dim, cut_end("q back  up/down  page up/down  line " + std::to_string(top_ + 1) +
+                                     " of " + std::to_string(page_.size()),
+                                 size.columns)));
         terminal_.draw(lines);
     }
 
-    [[nodiscard]] std::size_t page_room() const { return std::max<std::size_t>(terminal_.size().rows, 2) - 1; }
+    [[nodiscard]] std::size_t page_room() const {
+        return std::max<std::size_t>(terminal_.size().rows, 2) - 1;
+    }
 
     // Shows a command's output in pages.
     template <typename Command>
     void open_page(Command command) {
         std::ostringstream out, errors;
-        Console console{out, errors, Paint(false), std::max<std::size_t>(terminal_.size().columns, 60)};
+        Console console{out, errors, Paint(false),
+                        std::max<std::size_t>(terminal_.size().columns, 60)};
         if (command(console) != exit_done) {
             message_ = errors.str().substr(0, errors.str().find('\n'));
             return;

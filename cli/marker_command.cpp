@@ -32,7 +32,8 @@ Result<std::vector<FileMarkers>> find_markers(const MarkerOptions& options) {
         return markers_of_process(*pid, names_alone ? ListFunctions::Names : functions);
     const auto whole = std::filesystem::absolute(options.target).lexically_normal();
     TRY_ASSIGN(auto markers, markers_of_file(whole, whole.string(), functions));
-    for (const auto& library : binaries::libraries_of(whole)) markers.libraries.push_back(printable(library.string()));
+    for (const auto& library : binaries::libraries_of(whole))
+        markers.libraries.push_back(printable(library.string()));
     return std::vector<FileMarkers>{std::move(markers)};
 }
 
@@ -43,8 +44,10 @@ int list_tracepoints(const MarkerOptions& options, Console& console) {
         return console.fail(tracefs.error().message + (denied ? "; run as root" : ""));
     }
     const std::vector<Tracepoint> found = tracepoints_like(*tracefs, options.target);
-    if (found.empty()) return console.fail("no kernel tracepoint matches " + printable(options.target));
-    console.out << (options.json ? boost::json::serialize(tracepoints_json(found)) + "\n" : tracepoints_text(found));
+    if (found.empty())
+        return console.fail("no kernel tracepoint matches " + printable(options.target));
+    console.out << (options.json ? boost::json::serialize(tracepoints_json(found)) + "\n"
+                                 : tracepoints_text(found));
     return exit_done;
 }
 
@@ -53,7 +56,8 @@ int list_tracepoints(const MarkerOptions& options, Console& console) {
 int list_markers(const MarkerOptions& options, Console& console) {
     if (options.tracepoints) return list_tracepoints(options, console);
     if (options.target.empty()) {
-        console.err << "lagtrap: list-markers needs a program, a library, a process id, or --tracepoints\n";
+        console.err
+            << "lagtrap: list-markers needs a program, a library, a process id, or --tracepoints\n";
         return exit_usage;
     }
     const auto files = find_markers(options);

@@ -57,8 +57,9 @@ Result<json::array> rules_of(const ObjectsOptions& options) {
     }
     if (rules.empty())
         return make_error(ErrorKind::Invalid,
-                          "no objects selected; use --class NAME for C++, --preset NAME, or --create FUNCTION:PLACE "
-                          "with --use and --release (`lagtrap objects --list-presets` lists presets)");
+                          "no objects selected; use --class NAME for C++, --preset NAME, or "
+                          "--create FUNCTION:PLACE with --use and --release (`lagtrap objects "
+                          "--list-presets` lists presets)");
     json::array all;
     for (const calls::ObjectRule& rule : rules) all.push_back(calls::to_json(rule));
     return all;
@@ -66,8 +67,8 @@ Result<json::array> rules_of(const ObjectsOptions& options) {
 
 Result<json::object> request_of(const ObjectsOptions& options) {
     TRY_ASSIGN(json::array rules, rules_of(options));
-    TRY_ASSIGN(auto request,
-               request_of_trace({"objects", options.process, options.least, options.length, options.budget_percent}));
+    TRY_ASSIGN(auto request, request_of_trace({"objects", options.process, options.least,
+                                               options.length, options.budget_percent}));
     request["rules"] = std::move(rules);
     request["include"] = options.include;
     request["exclude"] = options.exclude;
@@ -92,23 +93,29 @@ int read_lines(const ObjectsOptions& options, ObjectsShow& show, Console& consol
     std::istream& lines = options.read == "-" ? std::cin : file;
     std::string line;
     for (std::size_t number = 1; std::getline(lines, line); ++number) {
-        const Status shown = line.size() > calls::line_limit_bytes
-                                 ? Status(make_error(ErrorKind::TooLarge, "the line is longer than 8 MiB"))
-                                 : show.show(line);
-        if (!shown) return console.fail(fmt::format("{}:{}: {}", options.read, number, shown.error().message));
+        const Status shown =
+            line.size() > calls::line_limit_bytes
+                ? Status(make_error(ErrorKind::TooLarge, "the line is longer than 8 MiB"))
+                : show.show(line);
+        if (!shown)
+            return console.fail(
+                fmt::format("{}:{}: {}", options.read, number, shown.error().message));
     }
-    return show.ended() ? exit_done : console.fail(options.read + ": incomplete: the last line is missing");
+    return show.ended() ? exit_done
+                        : console.fail(options.read + ": incomplete: the last line is missing");
 }
 
 Result<std::string> spool_of(const ObjectsOptions& options) {
     if (!options.spool.empty()) return options.spool;
     const auto outcome = settings::load_settings(options.settings, settings::BinaryCheck::Skip);
     if (!outcome.ok())
-        return make_error(ErrorKind::Invalid, options.settings + ": invalid settings; see `lagtrap check`");
+        return make_error(ErrorKind::Invalid,
+                          options.settings + ": invalid settings; see `lagtrap check`");
     if (!outcome.settings.upload)
         return make_error(
             ErrorKind::Invalid,
-            options.settings + " has no <upload>, so the trace could not be sent; add one, or use --record");
+            options.settings +
+                " has no <upload>, so the trace could not be sent; add one, or use --record");
     return outcome.settings.spool.path;
 }
 
@@ -123,11 +130,14 @@ int send_objects(const ObjectsOptions& options, const json::object& request, Con
     const auto take = [&](const std::string& line) -> Status {
         if (!sender) {
             TRY_ASSIGN(const calls::ObjectsReply reply, calls::parse_objects_reply(line));
-            if (!reply.started) return make_error(ErrorKind::Invalid, "unexpected first answer of lagtrapd");
-            TRY_ASSIGN(auto opened, ObjectsSender::open(*spool, reply.started->pid, reply.started->process));
+            if (!reply.started)
+                return make_error(ErrorKind::Invalid, "unexpected first answer of lagtrapd");
+            TRY_ASSIGN(auto opened,
+                       ObjectsSender::open(*spool, reply.started->pid, reply.started->process));
             sender.emplace(std::move(opened));
-            console.out << fmt::format("Sending objects of {} ({}) as watch {}\n", reply.started->process,
-                                       reply.started->pid, sender->watch_id());
+            console.out << fmt::format("Sending objects of {} ({}) as watch {}\n",
+                                       reply.started->process, reply.started->pid,
+                                       sender->watch_id());
             console.out.flush();
         }
         ended = ended || line.starts_with("{\"ended_objects\"");
@@ -138,11 +148,12 @@ int send_objects(const ObjectsOptions& options, const json::object& request, Con
     if (!reported) return console.fail(reported.error().message);
     if (!last) return console.fail(last.error().message);
     if (!sender) return console.fail(daemon_has_gone);
-    console.out << fmt::format("{} in {}{}\n", counted(sender->parts(), "part", "parts"), *spool,
-                               sender->lost_lines() == 0
-                                   ? std::string()
-                                   : fmt::format("; {} lost because the spool is full: is lagtrap-uploader running?",
-                                                 counted(sender->lost_lines(), "line", "lines")));
+    console.out << fmt::format(
+        "{} in {}{}\n", counted(sender->parts(), "part", "parts"), *spool,
+        sender->lost_lines() == 0
+            ? std::string()
+            : fmt::format("; {} lost because the spool is full: is lagtrap-uploader running?",
+                          counted(sender->lost_lines(), "line", "lines")));
     return ended ? exit_done : console.fail(daemon_has_gone);
 }
 
@@ -157,14 +168,16 @@ int trace_objects(const ObjectsOptions& options, Console& console) {
     ObjectsShow show(options, console, marked_ns);
     if (!options.read.empty()) return read_lines(options, show, console);
     if (options.process.empty())
-        return console.fail("no process selected; use --process NAME, --read FILE, or --connect URL");
+        return console.fail(
+            "no process selected; use --process NAME, --read FILE, or --connect URL");
     const auto request = request_of(options);
     if (!request) return console.fail(request.error().message);
     if (options.send) return send_objects(options, *request, console);
     if (const Status ready = show.prepare(); !ready) return console.fail(ready.error().message);
     auto lines = DaemonLines::ask(options.socket, *request);
     if (!lines) return console.fail(lines.error().message);
-    const Status reported = each_line(*lines, [&](const std::string& line) { return show.show(line); });
+    const Status reported =
+        each_line(*lines, [&](const std::string& line) { return show.show(line); });
     if (!reported) return console.fail(reported.error().message);
     return show.ended() ? exit_done : console.fail(daemon_has_gone);
 }

@@ -49,7 +49,8 @@ std::string running_text(const std::vector<const MappedProcess*>& running) {
         text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", most[i].second,
                             counted(most[i].first, "process", "processes"));
     if (most.size() > names_shown)
-        text += fmt::format(" and {}", counted(most.size() - names_shown, "other name", "other names"));
+        text +=
+            fmt::format(" and {}", counted(most.size() - names_shown, "other name", "other names"));
     return text;
 }
 
@@ -68,7 +69,8 @@ json::object presence_json(const Presence& presence) {
 std::string trace_length_of(const settings::Element& event) {
     if (event.attribute("trace-length")) return std::string(event.text_of("trace-length"));
     const bool has_rule = settings::threshold_rule_of(event.text_of("threshold")).has_value();
-    const std::chrono::nanoseconds threshold(static_cast<std::int64_t>(event.number_of("threshold")));
+    const std::chrono::nanoseconds threshold(
+        static_cast<std::int64_t>(event.number_of("threshold")));
     return format_duration(settings::default_trace_length(threshold, has_rule));
 }
 
@@ -119,7 +121,9 @@ int list_presets(bool as_json, Console& console) {
                     << wrap_words(presence_text(presence), console.columns, 2);
     }
     if (as_json) console.out << json::serialize(list) << "\n";
-    if (!as_json) console.out << "\nAdd <use preset=\"NAME\"/> to the settings; `lagtrap presets NAME` shows one.\n";
+    if (!as_json)
+        console.out
+            << "\nAdd <use preset=\"NAME\"/> to the settings; `lagtrap presets NAME` shows one.\n";
     return all_good ? exit_done : exit_bad_preset;
 }
 
@@ -128,20 +132,26 @@ std::string parameters_text(const Preset& preset, std::size_t columns) {
     std::string events, thresholds, lengths;
     for (const settings::Element& event : preset.events) {
         events += fmt::format("{}{}", events.empty() ? "" : " ", event.text_of("name"));
-        thresholds += fmt::format("{}{}", thresholds.empty() ? "" : ", ", event.text_of("threshold"));
+        thresholds +=
+            fmt::format("{}{}", thresholds.empty() ? "" : ", ", event.text_of("threshold"));
         lengths += fmt::format("{}{}", lengths.empty() ? "" : ", ", trace_length_of(event));
     }
     std::string binaries;
-    for (const std::string& binary : binaries_of(preset)) binaries += (binaries.empty() ? "" : ", ") + binary;
-    std::string text = wrap_words("events=\"" + events + "\": which events; default: all", columns, 2);
+    for (const std::string& binary : binaries_of(preset))
+        binaries += (binaries.empty() ? "" : ", ") + binary;
+    std::string text =
+        wrap_words("events=\"" + events + "\": which events; default: all", columns, 2);
     text += wrap_words("threshold=: for all of them; default: " + thresholds, columns, 2);
     text += wrap_words("trace-length=: how long to record; default: " + lengths, columns, 2);
     text += wrap_words("prefix=: prefix for the event names; default: none", columns, 2);
-    text += wrap_words("record=\"runs\": send every run to the server; default: only delays", columns, 2);
-    if (!binaries.empty()) text += wrap_words("binary=: the program or library; default: " + binaries, columns, 2);
+    text += wrap_words("record=\"runs\": send every run to the server; default: only delays",
+                       columns, 2);
+    if (!binaries.empty())
+        text += wrap_words("binary=: the program or library; default: " + binaries, columns, 2);
     text += preset.may_have_scope
                 ? wrap_words("<scope .../> inside: limits the processes; default: all", columns, 2)
-                : wrap_words("no <scope>: the kernel cannot attribute its runs to a process", columns, 2);
+                : wrap_words("no <scope>: the kernel cannot attribute its runs to a process",
+                             columns, 2);
     return text;
 }
 
@@ -159,13 +169,14 @@ int show_preset(const Preset& preset, bool as_json, Console& console) {
     const auto heading = [&](std::string_view text) {
         console.out << "\n" << console.paint(Colour::Bold, text) << "\n";
     };
-    console.out << console.paint(Colour::Bold, printable(preset.name)) << "  " << printable(preset.file.string())
-                << "\n"
+    console.out << console.paint(Colour::Bold, printable(preset.name)) << "  "
+                << printable(preset.file.string()) << "\n"
                 << wrap_words(preset.about, console.columns, 2)
                 << wrap_words("tested with " + preset.tried_with, console.columns, 2)
                 << wrap_words(presence_text(presence), console.columns, 2);
     if (!preset.limits.empty()) heading("Limits");
-    for (const std::string& limit : preset.limits) console.out << wrap_words(limit, console.columns, 2);
+    for (const std::string& limit : preset.limits)
+        console.out << wrap_words(limit, console.columns, 2);
     heading("Parameters of <use>");
     console.out << parameters_text(preset, console.columns);
     heading("Use in the settings");

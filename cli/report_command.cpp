@@ -23,28 +23,32 @@ constexpr std::size_t recordings_read = 200;  // at most, without --all
 constexpr std::size_t many_recordings = 10;   // reading them takes a noticeable time
 
 // What the page is made of. The process that reads the recording cannot be trusted to escape it.
-Result<std::string> parts_of_page(const analysis::Recording& recording, std::optional<std::size_t> delay) {
+Result<std::string> parts_of_page(const analysis::Recording& recording,
+                                  std::optional<std::size_t> delay) {
     const std::size_t number = delay.value_or(default_delay(recording));
     const bool has_delays = !recording.system.delays.empty();
     constexpr std::size_t page_columns = 100;
     const std::string text =
-        report_text(recording, has_delays ? std::optional(number) : std::nullopt, {Paint(false), page_columns, true});
-    return json::serialize(json::object{{"report", report_json(recording, number)}, {"text", text}});
+        report_text(recording, has_delays ? std::optional(number) : std::nullopt,
+                    {Paint(false), page_columns, true});
+    return json::serialize(
+        json::object{{"report", report_json(recording, number)}, {"text", text}});
 }
 
-Result<std::string> report_of(const analysis::Recording& recording, std::optional<std::size_t> delay,
-                              const ReportOptions& options, const Console& console) {
+Result<std::string> report_of(const analysis::Recording& recording,
+                              std::optional<std::size_t> delay, const ReportOptions& options,
+                              const Console& console) {
     const std::size_t delays = recording.system.delays.size();
     if (delay && (*delay == 0 || *delay > delays))
-        return make_error(ErrorKind::Invalid, "there is no delay " + std::to_string(*delay) + "; the recording has " +
-                                                  std::to_string(delays));
+        return make_error(ErrorKind::Invalid, "there is no delay " + std::to_string(*delay) +
+                                                  "; the recording has " + std::to_string(delays));
     if (!options.html.empty()) return parts_of_page(recording, delay);
     if (options.json) return json::serialize(report_json(recording, delay)) + "\n";
     return report_text(recording, delay, {console.paint, console.columns, options.all});
 }
 
-Result<std::string> report_of_file(const fs::path& path, std::optional<std::size_t> delay, const ReportOptions& options,
-                                   const Console& console) {
+Result<std::string> report_of_file(const fs::path& path, std::optional<std::size_t> delay,
+                                   const ReportOptions& options, const Console& console) {
     return decode_confined(path, [&](const fs::path& opened) -> Result<std::string> {
         TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
         return report_of(recording, delay, options, console);
@@ -58,11 +62,13 @@ DelayList list_delays(const std::vector<fs::path>& paths, bool all) {
             list.recordings_left = paths.size() - recordings_read;
             break;
         }
-        const auto summary = decode_confined(path, [](const fs::path& opened) -> Result<std::string> {
-            TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
-            return summarize_delays(recording);
-        });
-        const Status added = summary ? add_summary(*summary, path.string(), list) : Status(summary.error());
+        const auto summary =
+            decode_confined(path, [](const fs::path& opened) -> Result<std::string> {
+                TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
+                return summarize_delays(recording);
+            });
+        const Status added =
+            summary ? add_summary(*summary, path.string(), list) : Status(summary.error());
         if (!added) list.unreadable.push_back({path.string(), added.error().message});
     }
     sort_newest_first(list);
@@ -70,22 +76,27 @@ DelayList list_delays(const std::vector<fs::path>& paths, bool all) {
 }
 
 // Index of the delay to show in full; nullopt if there is none.
-Result<std::optional<std::size_t>> choose_delay(const DelayList& list, const ReportOptions& options) {
+Result<std::optional<std::size_t>> choose_delay(const DelayList& list,
+                                                const ReportOptions& options) {
     if (options.delay && (*options.delay == 0 || *options.delay > list.delays.size()))
-        return make_error(ErrorKind::Invalid, "there is no delay " + std::to_string(*options.delay) +
-                                                  "; the list has " + std::to_string(list.delays.size()));
+        return make_error(ErrorKind::Invalid,
+                          "there is no delay " + std::to_string(*options.delay) +
+                              "; the list has " + std::to_string(list.delays.size()));
     if (options.delay) return std::optional(*options.delay - 1);
     if (options.slowest) return slowest_delay(list);
     return list.delays.empty() ? std::nullopt : std::optional<std::size_t>(0);
 }
 
 // As JSON, the report is the member "report" of the list.
-std::string list_and_report(const DelayList& list, const std::string& report, const ReportOptions& options,
-                            const Console& console) {
+std::string list_and_report(const DelayList& list, const std::string& report,
+                            const ReportOptions& options, const Console& console) {
     if (!options.json) {
         std::string text = delay_list_text(list, {console.paint, console.columns, options.all});
         if (report.empty()) return text;
-        return text + section_title(console.paint, options.slowest ? "The longest delay" : "The newest delay") + report;
+        return text +
+               section_title(console.paint,
+                             options.slowest ? "The longest delay" : "The newest delay") +
+               report;
     }
     json::object whole = delay_list_json(list);
     boost::system::error_code wrong;
@@ -104,23 +115,28 @@ Result<std::vector<fs::path>> recordings_of(const ReportOptions& options) {
 Status write_page(const std::string& file, const std::string& parts, const DelayList& list) {
     boost::system::error_code wrong;
     const json::value parsed = json::parse(parts.empty() ? "{}" : parts, wrong);
-    if (wrong || !parsed.is_object()) return make_error(ErrorKind::Invalid, "the recording cannot be shown as a page");
+    if (wrong || !parsed.is_object())
+        return make_error(ErrorKind::Invalid, "the recording cannot be shown as a page");
     const json::object& made = parsed.get_object();
     const json::value* const text = made.if_contains("text");
-    const std::string whole_text = text != nullptr && text->is_string() ? std::string(text->get_string()) : "";
+    const std::string whole_text =
+        text != nullptr && text->is_string() ? std::string(text->get_string()) : "";
     return write_file_durably(file, report_html(part(made, "report"), whole_text, list));
 }
 
-int report_of_several(const std::vector<fs::path>& paths, const ReportOptions& options, Console& console) {
+int report_of_several(const std::vector<fs::path>& paths, const ReportOptions& options,
+                      Console& console) {
     if (console.terminal && paths.size() > many_recordings)
-        console.err << "Reading " << counted(paths.size(), "recording", "recordings") << " ...\n" << std::flush;
+        console.err << "Reading " << counted(paths.size(), "recording", "recordings") << " ...\n"
+                    << std::flush;
     const DelayList list = list_delays(paths, options.all);
     const auto chosen = choose_delay(list, options);
     if (!chosen) return console.fail(chosen.error().message);
     std::string report;
     if (*chosen) {
         const DelaySummary& delay = list.delays[**chosen];
-        const auto made = report_of_file(list.files[delay.recording], delay.number, options, console);
+        const auto made =
+            report_of_file(list.files[delay.recording], delay.number, options, console);
         if (!made) return console.fail(list.files[delay.recording] + ": " + made.error().message);
         report = *made;
     }

@@ -52,46 +52,55 @@ json::object event_of_daemon(const RunsOptions& options, std::vector<std::string
 }
 
 // Without single runs, the daemon's histogram has to do.
-Result<std::string> text_of_histogram(const RunsOptions& options, const SpoolRuns& found, const RunLook& look) {
+Result<std::string> text_of_histogram(const RunsOptions& options, const SpoolRuns& found,
+                                      const RunLook& look) {
     std::vector<std::string> names;
     const json::object event = event_of_daemon(options, names);
     for (const auto& [name, runs] : found.summary.events)
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     if (event.empty()) {
         const std::string nearest = nearest_name(options.event, names);
-        const std::string what = "no runs of \"" + printable(options.event) + "\" in the last " + options.since +
-                                 " in the spool " + options.spool + ", and the daemon has no such event";
-        if (!nearest.empty()) return make_error(ErrorKind::NotFound, what + "; did you mean \"" + nearest + "\"?");
-        return make_error(ErrorKind::NotFound, what + (names.empty() ? "" : "; there are " + listed(names)));
+        const std::string what = "no runs of \"" + printable(options.event) + "\" in the last " +
+                                 options.since + " in the spool " + options.spool +
+                                 ", and the daemon has no such event";
+        if (!nearest.empty())
+            return make_error(ErrorKind::NotFound, what + "; did you mean \"" + nearest + "\"?");
+        return make_error(ErrorKind::NotFound,
+                          what + (names.empty() ? "" : "; there are " + listed(names)));
     }
     if (!options.stage.empty() || !options.from.empty() || !options.to.empty() || options.slowest)
-        return make_error(
-            ErrorKind::NotFound,
-            fmt::format("no single runs of \"{0}\" in the last {1} in the spool {2}; set record=\"runs\" in "
-                        "<event name=\"{0}\">, or if it is set, try a longer --since or "
-                        "<spool keep-sent-runs>",
-                        printable(options.event), options.since, options.spool));
-    return options.json ? json::serialize(histogram_json(event)) + "\n" : histogram_text(event, look);
+        return make_error(ErrorKind::NotFound,
+                          fmt::format("no single runs of \"{0}\" in the last {1} in the spool {2}; "
+                                      "set record=\"runs\" in <event name=\"{0}\">, or if it is "
+                                      "set, try a longer --since or <spool keep-sent-runs>",
+                                      printable(options.event), options.since, options.spool));
+    return options.json ? json::serialize(histogram_json(event)) + "\n"
+                        : histogram_text(event, look);
 }
 
 Result<std::string> text_of_runs(const RunsOptions& options, const Console& console) {
     TRY_ASSIGN(const std::uint64_t since_ns, begin_of(options.since));
-    const RunWish wish{options.event, since_ns, options.stage, options.slowest, {options.from, options.to}};
+    const RunWish wish{
+        options.event, since_ns, options.stage, options.slowest, {options.from, options.to}};
     TRY_ASSIGN(const SpoolRuns found, read_runs(options.spool, wish));
     const RunLook look{console.paint, console.columns};
     if (found.summary.runs.empty()) return text_of_histogram(options, found, look);
     const auto names = stage_names(found.summary);
     for (const std::string& stage : {options.stage, options.from, options.to})
         if (!stage.empty() && std::find(names.begin(), names.end(), stage) == names.end())
-            return make_error(ErrorKind::NotFound,
-                              "the runs of \"" + printable(options.event) + "\" have no stage \"" + printable(stage) +
-                                  (names.empty() ? "\"; they have no stages" : "\"; they have " + listed(names)));
+            return make_error(
+                ErrorKind::NotFound,
+                "the runs of \"" + printable(options.event) + "\" have no stage \"" +
+                    printable(stage) +
+                    (names.empty() ? "\"; they have no stages" : "\"; they have " + listed(names)));
     if (found.summary.span.runs() == 0 && !wish.span.is_whole())
-        return make_error(ErrorKind::NotFound, "no run of \"" + printable(options.event) + "\" reaches " +
-                                                   (options.from.empty() ? "its begin" : printable(options.from)) +
-                                                   " and later " +
-                                                   (options.to.empty() ? "its end" : printable(options.to)));
-    return options.json ? json::serialize(runs_json(found, wish)) + "\n" : runs_text(found, wish, look);
+        return make_error(ErrorKind::NotFound,
+                          "no run of \"" + printable(options.event) + "\" reaches " +
+                              (options.from.empty() ? "its begin" : printable(options.from)) +
+                              " and later " +
+                              (options.to.empty() ? "its end" : printable(options.to)));
+    return options.json ? json::serialize(runs_json(found, wish)) + "\n"
+                        : runs_text(found, wish, look);
 }
 
 }  // namespace

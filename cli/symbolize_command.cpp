@@ -54,7 +54,8 @@ class Workplace {
   public:
     static Result<Workplace> make(const fs::path& parent) {
         std::string name = (parent / ".lagtrap-symbolize-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) return system_error("create a folder in " + parent.string());
+        if (::mkdtemp(name.data()) == nullptr)
+            return system_error("create a folder in " + parent.string());
         return Workplace(name);
     }
     Workplace(Workplace&& other) noexcept : path_(std::exchange(other.path_, fs::path())) {}
@@ -78,11 +79,13 @@ bool is_folder(const fs::path& path) {
 // The content of a bundle, or the same files in a merged capture's folder.
 Result<trace::BundleContent> read_content(const fs::path& path) {
     const bool folder_given = is_folder(path);
-    if (!folder_given && path.extension() != ".pftrace") return trace::read_bundle(path, trace_limit_bytes);
+    if (!folder_given && path.extension() != ".pftrace")
+        return trace::read_bundle(path, trace_limit_bytes);
     const fs::path folder = folder_given ? path : path.parent_path();
     trace::BundleContent content;
     TRY_ASSIGN(content.system_xml, read_file(folder / "system.xml", xml_limit_bytes));
-    TRY_ASSIGN(content.trace, read_file(folder_given ? folder / "trace.pftrace" : path, trace_limit_bytes));
+    TRY_ASSIGN(content.trace,
+               read_file(folder_given ? folder / "trace.pftrace" : path, trace_limit_bytes));
     auto settings = read_file(folder / "settings.xml", xml_limit_bytes);
     if (!settings && settings.error().kind != ErrorKind::NotFound) return settings.error();
     if (settings) content.settings_xml = std::move(settings).value();
@@ -98,7 +101,8 @@ struct Servers {
         auto found = server->find(build_id);
         if (found) return std::move(found).value();
         const std::string& message = found.error().message;
-        const bool reported = std::find(problems.begin(), problems.end(), message) != problems.end();
+        const bool reported =
+            std::find(problems.begin(), problems.end(), message) != problems.end();
         if (found.error().kind != ErrorKind::NotFound && !reported) problems.push_back(message);
         return std::nullopt;
     }
@@ -110,20 +114,22 @@ trace::LaterNamesOptions search_options(const SymbolizeOptions& options, Servers
     search.search.folders.insert(search.search.folders.begin(), options.debug_folders.begin(),
                                  options.debug_folders.end());
     if (servers.server)
-        search.search.ask_servers = [&servers](const std::string& build_id) { return servers.find(build_id); };
+        search.search.ask_servers = [&servers](const std::string& build_id) {
+            return servers.find(build_id);
+        };
     return search;
 }
 
 // Appends names that were found to the trace; returns one outcome per module.
-std::vector<Outcome> name_places(const analysis::TracePlaces& places, trace::LaterNamesOptions options,
-                                 std::string& trace) {
+std::vector<Outcome> name_places(const analysis::TracePlaces& places,
+                                 trace::LaterNamesOptions options, std::string& trace) {
     std::vector<Outcome> outcomes;
     for (const trace::UnnamedModule& module : places.modules) {
         if (outcomes.size() >= asked_modules_limit) options.search.ask_servers = nullptr;
         const trace::LaterNames found = trace::find_later_names(module, options);
         trace::append_module_symbols(trace, found.names, places.last_ns);
-        outcomes.push_back({module.path, module.build_id, module.places.size(), found.names.places.size(),
-                            found.found_in.string(), found.problem});
+        outcomes.push_back({module.path, module.build_id, module.places.size(),
+                            found.names.places.size(), found.found_in.string(), found.problem});
     }
     return outcomes;
 }
@@ -133,20 +139,25 @@ void update_quality(const Summary& summary, trace::StackQuality& quality) {
     quality.frames_named = summary.after.named;
     quality.frames_located = summary.after.located;
     // Whatever the recording's machine left out has now been looked up.
-    quality.naming.modules_left_out = quality.naming.places_left_out = quality.naming.lines_left_out = 0;
-    quality.naming.modules_gone = static_cast<std::uint64_t>(std::count_if(
-        summary.modules.begin(), summary.modules.end(), [](const Outcome& module) { return module.found_in.empty(); }));
+    quality.naming.modules_left_out = quality.naming.places_left_out =
+        quality.naming.lines_left_out = 0;
+    quality.naming.modules_gone = static_cast<std::uint64_t>(
+        std::count_if(summary.modules.begin(), summary.modules.end(),
+                      [](const Outcome& module) { return module.found_in.empty(); }));
 }
 
 // `output` is a folder or a file name.
-Result<trace::BundleInfo> write_output(const trace::BundleContent& content, const std::string& session_id,
-                                       const fs::path& output) {
+Result<trace::BundleInfo> write_output(const trace::BundleContent& content,
+                                       const std::string& session_id, const fs::path& output) {
     const bool folder_given = is_folder(output);
-    const fs::path folder = folder_given ? output : output.has_parent_path() ? output.parent_path() : fs::path(".");
+    const fs::path folder = folder_given               ? output
+                            : output.has_parent_path() ? output.parent_path()
+                                                       : fs::path(".");
     TRY_ASSIGN(const Workplace work, Workplace::make(folder));
     TRY(write_file_durably(work.path() / "trace.pftrace", content.trace));
     TRY(write_file_durably(work.path() / "system.xml", content.system_xml));
-    if (!content.settings_xml.empty()) TRY(write_file_durably(work.path() / "settings.xml", content.settings_xml));
+    if (!content.settings_xml.empty())
+        TRY(write_file_durably(work.path() / "settings.xml", content.settings_xml));
     TRY_ASSIGN(trace::BundleInfo bundle,
                trace::write_bundle(work.path(), session_id, folder_given ? folder : work.path()));
     if (folder_given) return bundle;
@@ -175,15 +186,18 @@ Result<Summary> symbolize(const SymbolizeOptions& options) {
     summary.after = after.counts;
     update_quality(summary, system.stacks);
     content.system_xml = trace::write_system_file(system);
-    TRY_ASSIGN(summary.bundle, write_output(content, system.session_id,
-                                            options.output.empty() ? fs::path(".") : fs::path(options.output)));
+    TRY_ASSIGN(summary.bundle,
+               write_output(content, system.session_id,
+                            options.output.empty() ? fs::path(".") : fs::path(options.output)));
     return summary;
 }
 
 std::string module_row(const Outcome& module) {
     const std::string share = std::to_string(module.found) + "/" + std::to_string(module.places);
-    std::string text = pad_left(share, 11) + "  " + printable(module.path) + "\n" + std::string(13, ' ');
-    text += module.found_in.empty() ? "no file with build id " + module.build_id : "by " + printable(module.found_in);
+    std::string text =
+        pad_left(share, 11) + "  " + printable(module.path) + "\n" + std::string(13, ' ');
+    text += module.found_in.empty() ? "no file with build id " + module.build_id
+                                    : "by " + printable(module.found_in);
     if (!module.problem.empty()) text += "; " + printable(module.problem);
     return text + "\n";
 }
@@ -205,8 +219,11 @@ std::string module_rows(const Summary& summary) {
     }
     std::string text = found + missing;
     if (missing_count > missing_rows)
-        text += "  and " + counted(missing_count - missing_rows, "more file", "more files") + " not found\n";
-    if (bare > 0) text += "No debug information for " + counted(bare, "file", "files") + " on this machine.\n";
+        text += "  and " + counted(missing_count - missing_rows, "more file", "more files") +
+                " not found\n";
+    if (bare > 0)
+        text +=
+            "No debug information for " + counted(bare, "file", "files") + " on this machine.\n";
     return text;
 }
 
@@ -214,12 +231,15 @@ std::string summary_text(const Summary& summary) {
     std::string text = module_rows(summary);
     if (summary.modules.empty()) text += "No names or source lines are missing.\n";
     if (summary.places_without_build_id > 0)
-        text += with_commas(summary.places_without_build_id) + " addresses are in files without a build id.\n";
+        text += with_commas(summary.places_without_build_id) +
+                " addresses are in files without a build id.\n";
     const auto change = [](std::uint64_t before, const std::uint64_t after, std::uint64_t whole) {
         return percent(ratio(before, whole)) + " -> " + percent(ratio(after, whole));
     };
-    text += "named frames " + change(summary.before.named, summary.after.named, summary.after.frames) +
-            ", with source lines " + change(summary.before.located, summary.after.located, summary.after.frames) + "\n";
+    text += "named frames " +
+            change(summary.before.named, summary.after.named, summary.after.frames) +
+            ", with source lines " +
+            change(summary.before.located, summary.after.located, summary.after.frames) + "\n";
     return text + "wrote " + summary.bundle.path.string() + "\n";
 }
 
@@ -233,8 +253,9 @@ boost::json::object summary_json(const Summary& summary) {
                                               {"found_in", printable(module.found_in)},
                                               {"problem", printable(module.problem)}});
     const auto counts = [](const analysis::FrameCounts& frames) {
-        return boost::json::object{
-            {"frames", frames.frames}, {"frames_named", frames.named}, {"frames_located", frames.located}};
+        return boost::json::object{{"frames", frames.frames},
+                                   {"frames_named", frames.named},
+                                   {"frames_located", frames.located}};
     };
     return {{"bundle", printable(summary.bundle.path.string())},
             {"digest", summary.bundle.digest},

@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 std::string find_uploader() {
     std::error_code ignored;
     const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-    for (const fs::path& place : {own / "lagtrap-uploader", own.parent_path() / "uploader" / "lagtrap-uploader"}) {
+    for (const fs::path& place :
+         {own / "lagtrap-uploader", own.parent_path() / "uploader" / "lagtrap-uploader"}) {
         if (fs::exists(place, ignored)) return place.string();
     }
     return "lagtrap-uploader";
@@ -39,14 +40,16 @@ Result<int> run_program(std::vector<std::string> arguments) {
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
     pid_t pid = 0;
-    const int failure = ::posix_spawnp(&pid, pointers[0], nullptr, nullptr, pointers.data(), environ);
+    const int failure =
+        ::posix_spawnp(&pid, pointers[0], nullptr, nullptr, pointers.data(), environ);
     if (failure != 0) return system_error("starting " + arguments[0], failure);
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0) {
         if (errno != EINTR) return system_error("wait for " + arguments[0]);
     }
     if (WIFEXITED(status)) return WEXITSTATUS(status);
-    return make_error(ErrorKind::System, arguments[0] + " was killed by signal " + std::to_string(WTERMSIG(status)));
+    return make_error(ErrorKind::System,
+                      arguments[0] + " was killed by signal " + std::to_string(WTERMSIG(status)));
 }
 
 // The bundle's name in a spool, whatever its file is called.
@@ -57,20 +60,23 @@ Result<std::string> spool_name(const fs::path& bundle) {
     return spool::make_bundle_name(system.session_id, digest);
 }
 
-Status copy_bundles(const std::vector<std::string>& bundles, const std::string& known_spool, const fs::path& ready) {
+Status copy_bundles(const std::vector<std::string>& bundles, const std::string& known_spool,
+                    const fs::path& ready) {
     TRY(make_directories(ready));
     for (const std::string& bundle : bundles) {
         TRY_ASSIGN(const fs::path found, find_bundle(bundle, known_spool));
         TRY_ASSIGN(const std::string name, spool_name(found));
         std::error_code failure;
         fs::copy_file(found, ready / name, fs::copy_options::overwrite_existing, failure);
-        if (failure) return system_error("copy " + found.string() + " for the upload", failure.value());
+        if (failure)
+            return system_error("copy " + found.string() + " for the upload", failure.value());
     }
     return success();
 }
 
 // Foreign bundles are copied to a temporary spool.
-Result<std::string> make_spool(const std::vector<std::string>& bundles, const std::string& known_spool) {
+Result<std::string> make_spool(const std::vector<std::string>& bundles,
+                               const std::string& known_spool) {
     std::string name = (fs::temp_directory_path() / "lagtrap-upload-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) return system_error("create a folder for the upload");
     if (const auto copied = copy_bundles(bundles, known_spool, fs::path(name) / "ready"); !copied) {
@@ -92,8 +98,9 @@ std::string searched_spool(const UploadOptions& options) {
 }  // namespace
 
 int upload_bundles(const UploadOptions& options, Console& console) {
-    std::vector<std::string> arguments{options.uploader.empty() ? find_uploader() : options.uploader, "--settings",
-                                       options.settings, "--once"};
+    std::vector<std::string> arguments{
+        options.uploader.empty() ? find_uploader() : options.uploader, "--settings",
+        options.settings, "--once"};
     std::string own_spool;
     if (!options.bundles.empty()) {
         auto made = make_spool(options.bundles, searched_spool(options));

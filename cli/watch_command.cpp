@@ -33,13 +33,16 @@ using WatchClock = std::chrono::steady_clock;
 constexpr auto time_between_looks = 250ms;
 
 Result<WatchWish> wish_of(const WatchOptions& options) {
-    WatchWish wish{options.function, options.usdt, options.syscall, options.preset, options.over, {}, {}};
+    WatchWish wish{
+        options.function, options.usdt, options.syscall, options.preset, options.over, {}, {}};
     const auto given = [](const std::string& text) { return text.empty() ? 0 : 1; };
     if (given(wish.function) + given(wish.usdt) + given(wish.syscall) + given(wish.preset) != 1)
-        return make_error(ErrorKind::Invalid, "say what to watch: one of --function, --usdt, --syscall and --preset");
+        return make_error(ErrorKind::Invalid,
+                          "say what to watch: one of --function, --usdt, --syscall and --preset");
     if (!wish.over.empty())
         if (const auto over = parse_duration(wish.over); !over)
-            return make_error(ErrorKind::Invalid, "--over " + printable(wish.over) + ": " + over.error().message);
+            return make_error(ErrorKind::Invalid,
+                              "--over " + printable(wish.over) + ": " + over.error().message);
     TRY(check_names(wish));
     if (options.in.empty()) return wish;
     TRY_ASSIGN(wish.target, find_target(options.in));
@@ -59,10 +62,13 @@ class Watch {
 
     Status run(const std::string& element) {
         // The running daemon takes events, not presets.
-        TRY_ASSIGN(source_, WatchSource::start(element, options_.preset.empty() ? options_.socket : "", interrupted));
+        TRY_ASSIGN(source_,
+                   WatchSource::start(element, options_.preset.empty() ? options_.socket : "",
+                                      interrupted));
         if (!source_->why_temporary().empty())
             console_.err << wrap_words(
-                "The running lagtrapd cannot watch this, so a temporary one does: " + source_->why_temporary(),
+                "The running lagtrapd cannot watch this, so a temporary one does: " +
+                    source_->why_temporary(),
                 console_.columns, 0);
         began_ = WatchClock::now();
         TRY_ASSIGN(const auto status, source_->status());
@@ -77,7 +83,8 @@ class Watch {
             }
         }
         clear_progress();
-        console_.err << wrap_words(summary_text(watched_, WatchClock::now() - began_, shown_), console_.columns, 0)
+        console_.err << wrap_words(summary_text(watched_, WatchClock::now() - began_, shown_),
+                                   console_.columns, 0)
                      << std::flush;
         return success();
     }
@@ -96,11 +103,13 @@ class Watch {
         last_bundle_ = path;
         TRY_ASSIGN(const auto bundle, source_->bundle(path));
         const ReportLook look{console_.paint, console_.columns, false};
-        TRY_ASSIGN(
-            const auto text, decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
-                TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
-                return options_.full ? report_text(recording, std::nullopt, look) : report_beginning(recording, look);
-            }));
+        TRY_ASSIGN(const auto text,
+                   decode_confined(
+                       bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
+                           TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
+                           return options_.full ? report_text(recording, std::nullopt, look)
+                                                : report_beginning(recording, look);
+                       }));
         clear_progress();
         console_.out << (shown_ > 0 ? "\n" : "") << text << std::flush;
         ++shown_;
@@ -145,7 +154,9 @@ int watch_event(const WatchOptions& options, Console& console) {
         return console.fail(watched.error().message);
     if (!options.save) return exit_done;
     wish->pid = {};  // useless in the settings once the process has ended
-    console.out << "\n" << console.paint(Colour::Bold, "For the settings") << "\n" << *watch_element(*wish);
+    console.out << "\n"
+                << console.paint(Colour::Bold, "For the settings") << "\n"
+                << *watch_element(*wish);
     return exit_done;
 }
 

@@ -48,8 +48,8 @@ constexpr int exit_no_such_command = 127;
 Result<std::chrono::nanoseconds> length_of(const char* option, const std::string& text) {
     const auto length = parse_duration(text);
     if (!length)
-        return make_error(ErrorKind::Invalid,
-                          fmt::format("{} {}: {}", option, printable(text), length.error().message));
+        return make_error(ErrorKind::Invalid, fmt::format("{} {}: {}", option, printable(text),
+                                                          length.error().message));
     if (*length < min_recording || *length > max_recording)
         return make_error(ErrorKind::Invalid, std::string(option) + ": expected 10ms to 10min");
     return *length;
@@ -67,13 +67,16 @@ void tell_of_preparation(const WhyOptions& options, const Console& console) {
 
 Result<std::string> text_of_processes(const analysis::Recording& recording, const WhyTarget& target,
                                       const WhyOptions& options, const WhyLook& look) {
-    const bool known = std::any_of(recording.threads.begin(), recording.threads.end(),
-                                   [&](const analysis::Thread& thread) { return target.pids.contains(thread.pid); });
+    const bool known = std::any_of(
+        recording.threads.begin(), recording.threads.end(),
+        [&](const analysis::Thread& thread) { return target.pids.contains(thread.pid); });
     if (!known)
         return make_error(ErrorKind::Vanished,
-                          (target.name.empty() ? "process " + std::to_string(*target.pids.begin()) : target.name) +
+                          (target.name.empty() ? "process " + std::to_string(*target.pids.begin())
+                                               : target.name) +
                               " had ended before the recording began");
-    return options.json ? json::serialize(why_json(recording, target, look)) + "\n" : why_text(recording, target, look);
+    return options.json ? json::serialize(why_json(recording, target, look)) + "\n"
+                        : why_text(recording, target, look);
 }
 
 constexpr std::size_t processes_examined = 100;  // whose open files and locks are read
@@ -89,8 +92,8 @@ auto of_all(const WhyTarget& target, const Read& read) -> decltype(read(0)) {
 }
 
 // A thread that has not run since before the recording still waits for the same lock.
-std::map<std::uint32_t, std::uint32_t> owners_of_stopped(const WhyTarget& target,
-                                                         const std::map<std::uint32_t, std::uint64_t>& stopped) {
+std::map<std::uint32_t, std::uint32_t> owners_of_stopped(
+    const WhyTarget& target, const std::map<std::uint32_t, std::uint64_t>& stopped) {
     auto owners = of_all(target, [](std::uint32_t pid) { return lock_owners(pid); });
     std::erase_if(owners, [&](const auto& one) { return !stopped.contains(one.first); });
     return owners;
@@ -122,7 +125,8 @@ class ReportOutput {
 // Records the machine and explains what the processes do.
 class Look {
   public:
-    Look(const WhyOptions& options, const Console& console) : options_(options), console_(console) {}
+    Look(const WhyOptions& options, const Console& console)
+        : options_(options), console_(console) {}
 
     // Call it once, before once(). While `stop` is not set, once() can be called again.
     Status start() {
@@ -131,10 +135,11 @@ class Look {
         note_interrupts_while_waiting();
         tell_of_preparation(options_, console_);
         // A command that repeats would keep the running daemon's recorder from its events.
-        TRY_ASSIGN(source_, RecordingSource::find(options_.watch ? "" : options_.socket, interrupted));
-        tell(
-            options_, console_,
-            "Recording for " + format_duration(length_) + (options_.watch ? " at a time; Ctrl-C ends it ..." : " ..."));
+        TRY_ASSIGN(source_,
+                   RecordingSource::find(options_.watch ? "" : options_.socket, interrupted));
+        tell(options_, console_,
+             "Recording for " + format_duration(length_) +
+                 (options_.watch ? " at a time; Ctrl-C ends it ..." : " ..."));
         return success();
     }
 
@@ -144,20 +149,22 @@ class Look {
         const std::uint64_t began_ns = scheduler_clock_ns();
         TRY(source_->begin(length_));
         TRY(source_->await_end([] { return interrupted != 0; }));
-        if (options_.watch && interrupted != 0) return make_error(ErrorKind::Vanished, "interrupted");
+        if (options_.watch && interrupted != 0)
+            return make_error(ErrorKind::Vanished, "interrupted");
         const auto stopped = stopped_before(before, of_all(target_, last_runs), began_ns);
         const auto files = of_all(target_, [](std::uint32_t pid) { return waited_files(pid); });
         const auto owners = owners_of_stopped(target_, stopped);
         add_new_processes(target_);
         if (!options_.watch) tell(options_, console_, "Reading the recording ...");
         TRY_ASSIGN(const auto bundle, source_->bundle());
-        auto text = decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
-            TRY_ASSIGN(auto recording, analysis::read_recording(opened));
-            recording.lock_owners = owners;
-            return text_of_processes(recording, target_, options_,
-                                     {options_.output.empty() ? console_.paint : Paint(false), console_.columns,
-                                      options_.all, stopped, files});
-        });
+        auto text = decode_confined(
+            bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
+                TRY_ASSIGN(auto recording, analysis::read_recording(opened));
+                recording.lock_owners = owners;
+                return text_of_processes(recording, target_, options_,
+                                         {options_.output.empty() ? console_.paint : Paint(false),
+                                          console_.columns, options_.all, stopped, files});
+            });
         std::error_code ignored;
         if (source_->is_temporary()) std::filesystem::remove(bundle, ignored);
         return text;
@@ -207,19 +214,22 @@ int look_at_processes(const WhyOptions& options, Console& console) {
     Look look(options, console);
     const auto fail = [&](const std::string& message) { return console.fail(message); };
     ReportOutput output;
-    if (const Status opened = output.open(options.output); !opened) return fail(opened.error().message);
+    if (const Status opened = output.open(options.output); !opened)
+        return fail(opened.error().message);
     if (const Status started = look.start(); !started) return fail(started.error().message);
     if (options.watch) return repeat(look, console, fail);
     const auto text = look.once();
     if (!text) return fail(text.error().message);
-    if (const Status written = output.write(*text, console.out); !written) return fail(written.error().message);
+    if (const Status written = output.write(*text, console.out); !written)
+        return fail(written.error().message);
     return exit_done;
 }
 
 std::uint64_t now_ns() {
     timespec now{};
     ::clock_gettime(CLOCK_BOOTTIME, &now);  // the clock of recordings
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 std::string words_of(const std::vector<std::string>& command) {
@@ -271,14 +281,18 @@ class Command {
     Result<std::string> report(const ChildCommand& child, RecordingSource& source) const {
         TRY(source.await_end([] { return interrupted != 0; }));
         TRY_ASSIGN(const auto bundle, source.bundle());
-        return decode_confined(bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
-            TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
-            const auto life = analysis::life_of_command(
-                recording,
-                analysis::run_of_command(recording, static_cast<std::uint32_t>(child.pid()), begin_ns_, end_ns_));
-            if (options_.json) return json::serialize(life_json(recording, life, facts_)) + "\n";
-            return (output_.is_file() ? "" : "\n") + life_text(recording, life, facts_, paint(), console_.columns);
-        });
+        return decode_confined(
+            bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
+                TRY_ASSIGN(const auto recording, analysis::read_recording(opened));
+                const auto life = analysis::life_of_command(
+                    recording,
+                    analysis::run_of_command(recording, static_cast<std::uint32_t>(child.pid()),
+                                             begin_ns_, end_ns_));
+                if (options_.json)
+                    return json::serialize(life_json(recording, life, facts_)) + "\n";
+                return (output_.is_file() ? "" : "\n") +
+                       life_text(recording, life, facts_, paint(), console_.columns);
+            });
     }
 
     [[nodiscard]] Paint paint() const { return output_.is_file() ? Paint(false) : console_.paint; }

@@ -15,7 +15,8 @@ Result<Capabilities> own_capabilities() {
     const auto joined = [&](auto member) {
         return sets[0].*member | static_cast<std::uint64_t>(sets[1].*member) << 32;
     };
-    return Capabilities{joined(&__user_cap_data_struct::effective), joined(&__user_cap_data_struct::permitted),
+    return Capabilities{joined(&__user_cap_data_struct::effective),
+                        joined(&__user_cap_data_struct::permitted),
                         joined(&__user_cap_data_struct::inheritable)};
 }
 

@@ -24,7 +24,8 @@ struct Attributes {
         posix_spawnattr_setsigmask(&value, &signals);
         sigfillset(&signals);
         posix_spawnattr_setsigdefault(&value, &signals);
-        const int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (own_group ? POSIX_SPAWN_SETPGROUP : 0);
+        const int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                          (own_group ? POSIX_SPAWN_SETPGROUP : 0);
         posix_spawnattr_setflags(&value, static_cast<short>(flags));
     }
     Attributes(const Attributes&) = delete;
@@ -58,14 +59,16 @@ std::shared_mutex& starting() {
 
 Result<pid_t> start_child(const std::string& program, const ChildOptions& options) {
     int highest = STDERR_FILENO;
-    for (const ChildDescriptor& descriptor : options.descriptors) highest = std::max(highest, descriptor.its);
+    for (const ChildDescriptor& descriptor : options.descriptors)
+        highest = std::max(highest, descriptor.its);
     FileActions actions;
     // Duplicate our descriptors to numbers above all of the child's first: one may have the number
     // of another one's target, and dup2() to its own number would leave it close-on-exec.
     std::vector<UniqueFd> moved;
     for (const ChildDescriptor& descriptor : options.descriptors) {
         if (descriptor.ours < 0) {
-            posix_spawn_file_actions_addopen(&actions.value, descriptor.its, "/dev/null", O_RDWR, 0);
+            posix_spawn_file_actions_addopen(&actions.value, descriptor.its, "/dev/null", O_RDWR,
+                                             0);
             continue;
         }
         moved.emplace_back(::fcntl(descriptor.ours, F_DUPFD_CLOEXEC, highest + 1));
@@ -78,8 +81,9 @@ Result<pid_t> start_child(const std::string& program, const ChildOptions& option
     char* nothing = nullptr;
     pid_t pid = -1;
     const std::shared_lock lock(starting());  // posix_spawn() returns when the child has run exec
-    const int failed = ::posix_spawn(&pid, program.c_str(), &actions.value, &attributes.value, pointers(words).data(),
-                                     options.with_environment ? environ : &nothing);
+    const int failed =
+        ::posix_spawn(&pid, program.c_str(), &actions.value, &attributes.value,
+                      pointers(words).data(), options.with_environment ? environ : &nothing);
     if (failed != 0) return system_error("start " + program, failed);
     return pid;
 }

@@ -19,7 +19,8 @@ struct ChildOptions {
     std::vector<std::string> arguments;  // the first is the name of the child, argv[0]
     std::vector<ChildDescriptor> descriptors;
     bool with_environment = false;  // false: the child's environment is empty
-    bool own_group = false;         // lead a new process group, so that one signal reaches its children too
+    // lead a new process group, so that one signal reaches its children too
+    bool own_group = false;
 };
 
 // Starts `program`, a path. In the child, no signal is blocked or ignored, whatever the state here.

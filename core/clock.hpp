@@ -1,4 +1,5 @@
-// The clocks used in recordings and budgets. Time stamps of BPF programs and perf events are CLOCK_MONOTONIC.
+// The clocks used in recordings and budgets. Time stamps of BPF programs and perf events are
+// CLOCK_MONOTONIC.
 #pragma once
 
 #include <chrono>
@@ -12,7 +13,8 @@ namespace lagtrap {
 [[nodiscard]] inline std::uint64_t monotonic_ns() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(now.tv_nsec);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000ULL +
+           static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // CPU time of the calling thread.

@@ -27,7 +27,9 @@ Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 
-void Sha256::update(const void* data, std::size_t size) { EVP_DigestUpdate(context_.get(), data, size); }
+void Sha256::update(const void* data, std::size_t size) {
+    EVP_DigestUpdate(context_.get(), data, size);
+}
 
 std::string Sha256::finish_hex() {
     std::array<unsigned char, 32> digest{};
@@ -55,8 +57,9 @@ std::string sha256_of(std::string_view text) {
 }
 
 bool is_sha256_hex(std::string_view text) {
-    return text.size() == 64 && std::all_of(text.begin(), text.end(),
-                                            [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+    return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
+               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+           });
 }
 
 std::string random_uuid() {

@@ -16,7 +16,8 @@ constexpr int lowest_level = 7;
 }  // namespace
 
 void use_least_disk_time() {
-    (void)::syscall(SYS_ioprio_set, who_process, 0, class_best_effort << class_shift | lowest_level);
+    (void)::syscall(SYS_ioprio_set, who_process, 0,
+                    class_best_effort << class_shift | lowest_level);
 }
 
 }  // namespace lagtrap

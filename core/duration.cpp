@@ -16,8 +16,13 @@ struct Unit {
     double factor;
 };
 
-constexpr std::array<Unit, 7> duration_units{
-    {{"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}}};
+constexpr std::array<Unit, 7> duration_units{{{"ns", 1.0},
+                                              {"us", 1e3},
+                                              {"ms", 1e6},
+                                              {"s", 1e9},
+                                              {"min", 60e9},
+                                              {"h", 3600e9},
+                                              {"d", 86400e9}}};
 
 constexpr std::array<Unit, 8> byte_units{{{"B", 1.0},
                                           {"KiB", 1024.0},
@@ -46,8 +51,11 @@ double nearest_double(std::string_view digits) {
 // The number times the factor of its unit, which may be infinite, or an error that says which of
 // the two is wrong.
 template <std::size_t N>
-Result<double> parse_quantity(std::string_view text, const std::array<Unit, N>& units, std::string_view example) {
-    if (text.empty()) return make_error(ErrorKind::Invalid, fmt::format("is empty; write for example {}", example));
+Result<double> parse_quantity(std::string_view text, const std::array<Unit, N>& units,
+                              std::string_view example) {
+    if (text.empty())
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("is empty; write for example {}", example));
     if (text.front() == '-') return make_error(ErrorKind::Invalid, "is negative");
     double number = 0;
     const char* end = text.data() + text.size();
@@ -57,14 +65,17 @@ Result<double> parse_quantity(std::string_view text, const std::array<Unit, N>& 
         failure = std::errc{};
     }
     if (failure != std::errc{} || !std::isfinite(number))
-        return make_error(ErrorKind::Invalid,
-                          fmt::format("does not begin with a number; write for example {}", example));
+        return make_error(
+            ErrorKind::Invalid,
+            fmt::format("does not begin with a number; write for example {}", example));
     const std::string_view unit_name(rest, static_cast<std::size_t>(end - rest));
     if (unit_name.empty())
-        return make_error(ErrorKind::Invalid, fmt::format("has no unit; write for example {}", example));
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("has no unit; write for example {}", example));
     for (const Unit& unit : units)
         if (unit.name == unit_name) return number * unit.factor;
-    return make_error(ErrorKind::Invalid, fmt::format("has an unknown unit; known units are {}", unit_names(units)));
+    return make_error(ErrorKind::Invalid,
+                      fmt::format("has an unknown unit; known units are {}", unit_names(units)));
 }
 
 }  // namespace
@@ -100,8 +111,8 @@ std::string format_duration(std::chrono::nanoseconds duration) {
 }
 
 std::string format_duration_ns(std::uint64_t duration_ns) {
-    return format_duration(
-        std::chrono::nanoseconds(static_cast<std::int64_t>(std::min<std::uint64_t>(duration_ns, INT64_MAX))));
+    return format_duration(std::chrono::nanoseconds(
+        static_cast<std::int64_t>(std::min<std::uint64_t>(duration_ns, INT64_MAX))));
 }
 
 Result<std::uint64_t> parse_byte_size(std::string_view text) {
@@ -115,7 +126,8 @@ std::string format_byte_size(std::uint64_t bytes) {
     double scaled = static_cast<double>(bytes);
     for (const std::string_view unit : {"KiB", "MiB", "GiB", "TiB"}) {
         scaled /= 1024.0;
-        if (scaled < 1023.95 || unit == "TiB") return fmt::format("{:.{}f} {}", scaled, scaled < 9.995 ? 2 : 1, unit);
+        if (scaled < 1023.95 || unit == "TiB")
+            return fmt::format("{:.{}f} {}", scaled, scaled < 9.995 ? 2 : 1, unit);
     }
     return {};
 }

@@ -34,15 +34,19 @@ struct Fault {
 
 [[noreturn]] void print_points() {
     std::set<std::string> lines;
-    for (const auto* point = __start_lagtrap_fault_points; point != __stop_lagtrap_fault_points; ++point)
-        lines.insert(std::string(point->name) + (point->by_suffix ? "*" : "") + (point->can_fail ? "" : " kill"));
+    for (const auto* point = __start_lagtrap_fault_points; point != __stop_lagtrap_fault_points;
+         ++point)
+        lines.insert(std::string(point->name) + (point->by_suffix ? "*" : "") +
+                     (point->can_fail ? "" : " kill"));
     for (const std::string& line : lines) std::puts(line.c_str());
     std::fflush(stdout);
     ::_exit(0);
 }
 
 [[noreturn]] void refuse(const char* text) {
-    std::fprintf(stderr, "LAGTRAP_FAULT is \"%s\"; expected POINT[@N]:kill, POINT[@N]:error:ERRNO or list\n", text);
+    std::fprintf(
+        stderr, "LAGTRAP_FAULT is \"%s\"; expected POINT[@N]:kill, POINT[@N]:error:ERRNO or list\n",
+        text);
     ::_exit(2);
 }
 

@@ -38,8 +38,10 @@ struct FaultPoint {
 
 }  // namespace lagtrap
 
-#define LAGTRAP_FAULT_ENTRY_(name, can_fail, by_suffix)                                                             \
-    __attribute__((used, section("lagtrap_fault_points"))) static const ::lagtrap::FaultPoint fault_point_entry = { \
+#define LAGTRAP_FAULT_ENTRY_(name, can_fail, by_suffix)                                            \
+    __attribute__((                                                                                \
+        used,                                                                                      \
+        section("lagtrap_fault_points"))) static const ::lagtrap::FaultPoint fault_point_entry = { \
         name, can_fail, by_suffix}
 
 // FAULT_POINT(name): returns an injected error from the enclosing function.

@@ -13,10 +13,12 @@ namespace lagtrap {
 class FileAccess {
   public:
     virtual ~FileAccess() = default;
-    [[nodiscard]] virtual Result<UniqueFd> open(const std::filesystem::path& path, int flags, unsigned mode) = 0;
+    [[nodiscard]] virtual Result<UniqueFd> open(const std::filesystem::path& path, int flags,
+                                                unsigned mode) = 0;
     // Like mkostemp(), but with mode 0640. Replaces the X at the end of `name` to make it unique.
     [[nodiscard]] virtual Result<UniqueFd> make_temporary(std::string& name) = 0;
-    [[nodiscard]] virtual Status rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
+    [[nodiscard]] virtual Status rename(const std::filesystem::path& from,
+                                        const std::filesystem::path& to) = 0;
     virtual void remove(const std::filesystem::path& path) = 0;
 };
 

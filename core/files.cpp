@@ -38,7 +38,8 @@ Result<std::string> read_all(int fd, std::uint64_t limit_bytes) {
         if (got < 0) return system_error("read");
         if (got == 0) return content;
         if (content.size() + static_cast<std::size_t>(got) > limit_bytes)
-            return make_error(ErrorKind::TooLarge, "larger than " + std::to_string(limit_bytes) + " bytes");
+            return make_error(ErrorKind::TooLarge,
+                              "larger than " + std::to_string(limit_bytes) + " bytes");
         content.append(buffer.data(), static_cast<std::size_t>(got));
     }
 }
@@ -63,7 +64,8 @@ Status write_all(int fd, const void* data, std::size_t size) {
 }
 
 Status sync_directory(const std::filesystem::path& directory) {
-    TRY_ASSIGN(const UniqueFd fd, open_file(directory.empty() ? "." : directory, O_RDONLY | O_DIRECTORY));
+    TRY_ASSIGN(const UniqueFd fd,
+               open_file(directory.empty() ? "." : directory, O_RDONLY | O_DIRECTORY));
     if (::fsync(fd.get()) != 0) return system_error("sync " + directory.string());
     return success();
 }
@@ -81,7 +83,8 @@ Status rename_file(const std::filesystem::path& from, const std::filesystem::pat
     return success();
 }
 
-Result<std::vector<std::string>> list_folder(const std::filesystem::path& folder, std::size_t limit) {
+Result<std::vector<std::string>> list_folder(const std::filesystem::path& folder,
+                                             std::size_t limit) {
     TRY_ASSIGN(UniqueFd fd, open_file(folder, O_RDONLY | O_DIRECTORY));
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), ::closedir);
     if (!stream) return system_error(folder.string());
@@ -100,7 +103,8 @@ Status set_mode(int fd, unsigned mode) {
     struct stat facts {};
     // Files created by the broker are not ours, so fchmod() would fail; their mode is already
     // right.
-    if (access_of_process != nullptr && ::fstat(fd, &facts) == 0 && (facts.st_mode & 0777) == mode) return success();
+    if (access_of_process != nullptr && ::fstat(fd, &facts) == 0 && (facts.st_mode & 0777) == mode)
+        return success();
     if (::fchmod(fd, mode) != 0) return system_error("chmod");
     return success();
 }
@@ -117,7 +121,8 @@ Status write_file(const std::filesystem::path& path, std::string_view content, u
     return success();
 }
 
-Status write_file_durably(const std::filesystem::path& path, std::string_view content, unsigned mode) {
+Status write_file_durably(const std::filesystem::path& path, std::string_view content,
+                          unsigned mode) {
     std::string temporary = path.string() + ".XXXXXX";
     TRY_ASSIGN(const UniqueFd fd, make_temporary_file(temporary));
     auto write_synced = [&]() -> Status {
@@ -155,7 +160,8 @@ Status make_directories(const std::filesystem::path& directory, unsigned mode) {
     }
     struct stat facts {};
     if (::stat(directory.c_str(), &facts) != 0) return system_error(directory.string());
-    if (!S_ISDIR(facts.st_mode)) return make_error(ErrorKind::Invalid, directory.string() + ": not a directory");
+    if (!S_ISDIR(facts.st_mode))
+        return make_error(ErrorKind::Invalid, directory.string() + ": not a directory");
     return success();
 }
 

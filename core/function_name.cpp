@@ -11,18 +11,22 @@ namespace {
 
 constexpr std::string_view operator_word = "operator";
 // Operators that contain characters which would count as brackets; longer ones first.
-constexpr std::array<std::string_view, 14> operator_signs = {"<=>", "<<=", ">>=", "->*", "()", "[]", "<<",
-                                                             ">>",  "<=",  ">=",  "->",  "<",  ">",  "\"\""};
-constexpr std::array<std::string_view, 5> qualifiers = {" const", " volatile", " noexcept", " &&", " &"};
+constexpr std::array<std::string_view, 14> operator_signs = {
+    "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "<", ">", "\"\""};
+constexpr std::array<std::string_view, 5> qualifiers = {" const", " volatile", " noexcept", " &&",
+                                                        " &"};
 
-bool in_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$'; }
+bool in_identifier(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
+}
 
 // The end of an operator's name that begins at `at` ("operator<<", "operator()"), otherwise `at`.
 std::size_t operator_end(std::string_view text, std::size_t at) {
     const std::string_view rest = text.substr(at);
     if (!rest.starts_with(operator_word) || (at > 0 && in_identifier(text[at - 1]))) return at;
     for (const std::string_view sign : operator_signs)
-        if (rest.substr(operator_word.size()).starts_with(sign)) return at + operator_word.size() + sign.size();
+        if (rest.substr(operator_word.size()).starts_with(sign))
+            return at + operator_word.size() + sign.size();
     return at;
 }
 
@@ -60,7 +64,8 @@ class NameScan {
 
     [[nodiscard]] bool at_operator() const {
         const std::string_view rest = text_.substr(at_);
-        if (!rest.starts_with(operator_word) || (at_ > 0 && in_identifier(text_[at_ - 1]))) return false;
+        if (!rest.starts_with(operator_word) || (at_ > 0 && in_identifier(text_[at_ - 1])))
+            return false;
         return rest.size() > operator_word.size() && !in_identifier(rest[operator_word.size()]);
     }
 
@@ -72,7 +77,8 @@ class NameScan {
             break;
         }
         // Operators without brackets: "operator+=".
-        while (at_ < text_.size() && std::string_view("+-*/%^&|~!=,").find(text_[at_]) != std::string_view::npos)
+        while (at_ < text_.size() &&
+               std::string_view("+-*/%^&|~!=,").find(text_[at_]) != std::string_view::npos)
             take(1);
         after_sign_ = true;
     }
@@ -149,7 +155,8 @@ std::string without_return_type(std::string_view name) {
     bool has_arguments = false;
     for (std::size_t at = 0; at < name.size();) {
         const std::size_t end = operator_end(name, at);
-        if (end > at || (depth == 0 && name.substr(at).starts_with("operator "))) break;  // "operator bool"
+        // "operator bool"
+        if (end > at || (depth == 0 && name.substr(at).starts_with("operator "))) break;
         const char c = name[at];
         if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
         if (c == '>' || c == ')' || c == '}' || c == ']') --depth;
@@ -183,7 +190,8 @@ std::string last_components(std::string_view name, std::size_t components) {
 
 std::string without_anonymous_namespaces(std::string name) {
     constexpr std::string_view anonymous = "(anonymous namespace)::";
-    for (std::size_t at = name.find(anonymous); at != std::string::npos; at = name.find(anonymous, at))
+    for (std::size_t at = name.find(anonymous); at != std::string::npos;
+         at = name.find(anonymous, at))
         name.erase(at, anonymous.size());
     return name;
 }

@@ -10,7 +10,9 @@ namespace lagtrap {
 inline constexpr std::uint64_t json_number_limit = (1ULL << 53) - 1;
 
 // Clamps to the limit.
-[[nodiscard]] constexpr std::uint64_t json_number(std::uint64_t value) { return std::min(value, json_number_limit); }
+[[nodiscard]] constexpr std::uint64_t json_number(std::uint64_t value) {
+    return std::min(value, json_number_limit);
+}
 [[nodiscard]] constexpr std::int64_t json_number(std::int64_t value) {
     constexpr auto limit = static_cast<std::int64_t>(json_number_limit);
     return std::clamp(value, -limit, limit);

@@ -28,7 +28,8 @@ std::optional<MapsLine> parse_maps_line(std::string_view line) {
     constexpr std::size_t access_size = 5;  // "r-xp "
     MapsLine mapping;
     std::uint64_t major_number = 0, minor_number = 0;
-    if (!take_number(line, 16, mapping.start) || !take_number(line, 16, mapping.end)) return std::nullopt;
+    if (!take_number(line, 16, mapping.start) || !take_number(line, 16, mapping.end))
+        return std::nullopt;
     if (line.size() < access_size || mapping.end < mapping.start) return std::nullopt;
     mapping.executable = line[2] == 'x';
     line.remove_prefix(access_size);

@@ -21,7 +21,8 @@ struct MapsLine {
     std::uint64_t file_offset = 0;
     std::uint64_t device = 0;  // major number in the upper 32 bits, minor in the lower
     std::uint64_t inode = 0;
-    std::string_view path;  // a part of the parsed line; may be empty, "[heap]", or end in deleted_mark
+    // a part of the parsed line; may be empty, "[heap]", or end in deleted_mark
+    std::string_view path;
 };
 
 // Parses one line, without its line end. nullopt if it is malformed.

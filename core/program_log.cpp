@@ -13,7 +13,8 @@ namespace {
 // Writes "<3>" to "<7>": the priority of a line, as the journal reads it from standard error.
 class PriorityFlag : public spdlog::custom_flag_formatter {
   public:
-    void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& line) override {
+    void format(const spdlog::details::log_msg& message, const std::tm&,
+                spdlog::memory_buf_t& line) override {
         line.push_back('<');
         line.push_back(digit(message.level));
         line.push_back('>');
@@ -34,7 +35,8 @@ class PriorityFlag : public spdlog::custom_flag_formatter {
 }  // namespace
 
 void start_program_log() {
-    auto logger = std::make_shared<spdlog::logger>("log", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto logger =
+        std::make_shared<spdlog::logger>("log", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     auto formatter = std::make_unique<spdlog::pattern_formatter>();
     if (std::getenv("JOURNAL_STREAM") != nullptr) {
         formatter->add_flag<PriorityFlag>('*').set_pattern("%*%v");

@@ -13,7 +13,17 @@ namespace lagtrap {
 
 // Error categories that callers tell apart. `NotFound` and `Vanished` are normal results rather
 // than failures: a process may exit while its /proc entry is read.
-enum class ErrorKind { Invalid, NotFound, Vanished, Denied, Unsupported, TooLarge, Busy, Timeout, System };
+enum class ErrorKind {
+    Invalid,
+    NotFound,
+    Vanished,
+    Denied,
+    Unsupported,
+    TooLarge,
+    Busy,
+    Timeout,
+    System
+};
 
 // An error: its kind, the errno it came from (0 if none), and a message that gets a prefix at each
 // level.
@@ -83,7 +93,8 @@ using Status = Result<std::monostate>;
     } while (false)
 
 // TRY_ASSIGN(declaration, expression): the same, and assigns the value to the declared variable.
-#define TRY_ASSIGN(declaration, expression) TRY_ASSIGN_(LAGTRAP_JOIN(try_result_, __LINE__), declaration, expression)
+#define TRY_ASSIGN(declaration, expression) \
+    TRY_ASSIGN_(LAGTRAP_JOIN(try_result_, __LINE__), declaration, expression)
 #define TRY_ASSIGN_(result, declaration, expression) \
     auto result = (expression);                      \
     if (!result) return result.error();              \

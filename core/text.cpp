@@ -39,7 +39,9 @@ std::size_t utf8_length(std::string_view text) {
     const bool surrogate = code >= 0xd800 && code <= 0xdfff;
     const bool c1_control = code >= 0x80 && code < 0xa0;
     const bool noncharacter = (code & 0xfffe) == 0xfffe;
-    return code < smallest[length] || code > 0x10ffff || surrogate || c1_control || noncharacter ? 0 : length;
+    return code < smallest[length] || code > 0x10ffff || surrogate || c1_control || noncharacter
+               ? 0
+               : length;
 }
 
 }  // namespace

@@ -30,12 +30,14 @@ template <typename T>
     auto task = std::make_shared<std::packaged_task<Result<T>()>>(std::move(call));
     auto given = task->get_future();
     if (!run_apart([task] { (*task)(); }))
-        return make_error(ErrorKind::Busy, doing + ": too many calls wait for file systems that do not answer");
+        return make_error(ErrorKind::Busy,
+                          doing + ": too many calls wait for file systems that do not answer");
     task.reset();
     if (given.wait_for(timeout) != std::future_status::ready)
-        return make_error(ErrorKind::Timeout,
-                          doing + ": no answer from its file system within " +
-                              std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout).count()) + " s");
+        return make_error(
+            ErrorKind::Timeout,
+            doing + ": no answer from its file system within " +
+                std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout).count()) + " s");
     return given.get();
 }
 

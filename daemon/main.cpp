@@ -41,8 +41,8 @@ constexpr int exit_bad_settings = 3;
 std::string find_merge_program() {
     std::error_code ignored;
     const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-    for (const auto& candidate :
-         {own / "lagtrap-merge", own / "../trace/lagtrap-merge", own / "../libexec/lagtrap/lagtrap-merge"})
+    for (const auto& candidate : {own / "lagtrap-merge", own / "../trace/lagtrap-merge",
+                                  own / "../libexec/lagtrap/lagtrap-merge"})
         if (std::filesystem::exists(candidate, ignored))
             return std::filesystem::weakly_canonical(candidate, ignored).string();
     return LAGTRAP_LIBEXEC_DIR "/lagtrap-merge";
@@ -54,7 +54,8 @@ int check_settings(const std::string& path, const lagtrap::settings::ParseOutcom
         std::cout << lagtrap::settings::success_line(path, outcome);
         return 0;
     }
-    std::cerr << lagtrap::settings::format_diagnostics(path, outcome.settings.source_text, outcome.diagnostics);
+    std::cerr << lagtrap::settings::format_diagnostics(path, outcome.settings.source_text,
+                                                       outcome.diagnostics);
     return exit_bad_settings;
 }
 
@@ -68,15 +69,17 @@ int rehearse(const std::string& path, const std::string& path_in_use, bool json)
     const auto file = lagtrap::daemon::history_file_of(in_use.settings.spool.path);
     auto stored = lagtrap::daemon::read_history(file);
     if (!stored) {
-        std::cerr << "the history of runs in " << file.string() << " cannot be read: " << stored.error().message
-                  << "\n";
+        std::cerr << "the history of runs in " << file.string()
+                  << " cannot be read: " << stored.error().message << "\n";
         return exit_failure;
     }
-    const lagtrap::daemon::RunHistory history(std::move(stored->runs), lagtrap::ClockSnapshot::take().realtime_ns);
+    const lagtrap::daemon::RunHistory history(std::move(stored->runs),
+                                              lagtrap::ClockSnapshot::take().realtime_ns);
     const auto rehearsed = lagtrap::daemon::rehearse(next.settings, history);
     const auto current = lagtrap::daemon::rehearse(in_use.settings, history);
     if (json)
-        std::cout << boost::json::serialize(lagtrap::daemon::rehearsal_json(rehearsed, current)) << "\n";
+        std::cout << boost::json::serialize(lagtrap::daemon::rehearsal_json(rehearsed, current))
+                  << "\n";
     else
         std::cout << lagtrap::daemon::rehearsal_text(rehearsed, current);
     return 0;
@@ -97,10 +100,12 @@ void leave_the_service() {
     (void)::prctl(PR_SET_NAME, "lagtrapd");  // not that of /proc/self/exe
     lagtrap::become_first_oom_victim();
     (void)::setpriority(PRIO_PROCESS, 0, 0);
-    for (const char* const name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM"})
+    for (const char* const name :
+         {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "JOURNAL_STREAM"})
         ::unsetenv(name);
     using lagtrap::daemon::ClientLink;
-    for (const int fd : {ClientLink::client_fd, ClientLink::service_fd}) (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    for (const int fd : {ClientLink::client_fd, ClientLink::service_fd})
+        (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
 // The service does it too, unless it has gone.
@@ -121,17 +126,20 @@ int main(int argc, char** argv) {
     std::string rehearsed_path;
     bool json = false;
     std::string merge_program = find_merge_program();
-    std::string reader_program = lagtrap::binaries::find_reader_program(LAGTRAP_LIBEXEC_DIR "/lagtrap-reader");
+    std::string reader_program =
+        lagtrap::binaries::find_reader_program(LAGTRAP_LIBEXEC_DIR "/lagtrap-reader");
     app.add_option("--settings", settings_path, "Settings file")->capture_default_str();
     app.add_option("--check,--check-settings", checked_path,
                    "Check a settings file and the programs it names, then exit");
-    auto* rehearsed = app.add_option("--rehearse", rehearsed_path,
-                                     "Say how many recordings a settings file would have caused, then exit");
+    auto* rehearsed =
+        app.add_option("--rehearse", rehearsed_path,
+                       "Say how many recordings a settings file would have caused, then exit");
     app.add_flag("--json", json, "With --rehearse: print JSON")->needs(rehearsed);
     app.add_option("--merge-program", merge_program, "lagtrap-merge program to use");
     app.add_option("--reader-program", reader_program, "lagtrap-reader program to use");
     bool for_client = false;
-    app.add_flag(lagtrap::daemon::for_client_option, for_client, "Watch a temporary event of the service's client")
+    app.add_flag(lagtrap::daemon::for_client_option, for_client,
+                 "Watch a temporary event of the service's client")
         ->group("");  // not for people
     app.set_version_flag("--version", LAGTRAP_VERSION);
     try {
@@ -148,9 +156,11 @@ int main(int argc, char** argv) {
     lagtrap::binaries::read_files_by(&reader);
     using lagtrap::settings::BinaryCheck;
     lagtrap::start_program_log();
-    if (const auto started = reader.try_start(); !started) return report_missing_reader(started.error());
+    if (const auto started = reader.try_start(); !started)
+        return report_missing_reader(started.error());
     if (!checked_path.empty())
-        return check_settings(checked_path, lagtrap::settings::load_settings(checked_path, BinaryCheck::Look));
+        return check_settings(checked_path,
+                              lagtrap::settings::load_settings(checked_path, BinaryCheck::Look));
 
     // Nor does it access processes that could block it; helpers do.
     lagtrap::daemon::InspectorPool inspectors({});
@@ -165,7 +175,8 @@ int main(int argc, char** argv) {
     const auto outcome = lagtrap::settings::load_settings(settings_path, BinaryCheck::Skip);
     if (!outcome.ok()) return check_settings(settings_path, outcome);
     auto service = lagtrap::daemon::Service::create(
-        outcome.settings, {settings_path, merge_program, reader_program, &inspectors, inform, warn, for_client});
+        outcome.settings,
+        {settings_path, merge_program, reader_program, &inspectors, inform, warn, for_client});
     if (!service) {
         spdlog::error(service.error().message);
         return exit_failure;

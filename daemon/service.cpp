@@ -1,7 +1,6 @@
 #include "daemon/service.hpp"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 
 #include <chrono>
@@ -19,9 +18,12 @@
 #include "binaries/reader/file_reader.hpp"
 #include "core/clock.hpp"
 #include "core/heap.hpp"
+#include "daemon/applied_settings.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/events/watched_programs.hpp"
 #include "daemon/kernel/kernel_types.hpp"
+#include "daemon/kernel/process_priority.hpp"
+#include "daemon/processes/reader_state.hpp"
 #include "daemon/status/limited_users.hpp"
 #include "daemon/status/untrusted_parties.hpp"
 #include "daemon/temporary/bundle_answer.hpp"
@@ -43,51 +45,14 @@ constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // if the service mana
 
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
 
-spool::RetentionLimits retention_of(const settings::Settings& settings) {
-    return {settings.spool.size_limit_bytes, settings.spool.age_limit, 0, settings.spool.sent_runs_age};
-}
-
 // Services that depend on this one wait no longer than this for slow files.
 constexpr auto ready_timeout = 30s;
-
-// Restart lagtrap-reader if it is available again, even with nothing to read, so that the status is
-// current.
-void look_for_reader() {
-    auto* const reader = binaries::file_reader();
-    if (reader != nullptr && !reader->counts().start_problem.empty()) (void)reader->try_start();
-}
-
-CommandLines command_lines_of(const settings::Privacy& privacy) {
-    if (privacy.command_lines == settings::CommandLines::Program) return CommandLines::Program;
-    return privacy.command_lines == settings::CommandLines::All ? CommandLines::All : CommandLines::Masked;
-}
-
-bool can_read_programs() {
-    auto* const reader = binaries::file_reader();
-    return reader == nullptr || reader->try_start().ok();
-}
 
 boost::json::object outcome(const Status& status) {
     return status ? boost::json::object{{"ok", true}} : refusal(status.error().message);
 }
 
 constexpr std::chrono::nanoseconds usual_length = 5s;  // of a recording for a client
-
-// The main thread starts captures, and must get a CPU at once on a busy machine. Works without it,
-// but slower.
-constexpr int first_of_all = -20;
-
-void set_nice(int nice) { (void)::setpriority(PRIO_PROCESS, 0, nice); }
-
-// Use normal priority while BPF programs are loaded: the verifier takes a second of CPU time, and
-// others must not wait for it.
-class NormalPriority {
-  public:
-    NormalPriority() { set_nice(0); }
-    ~NormalPriority() { set_nice(first_of_all); }
-    NormalPriority(const NormalPriority&) = delete;
-    NormalPriority& operator=(const NormalPriority&) = delete;
-};
 
 }  // namespace
 
@@ -114,42 +79,51 @@ Service::~Service() {
     if (settings_reader_.joinable()) settings_reader_.join();
 }
 
-Result<std::unique_ptr<Service>> Service::create(const settings::Settings& settings, Options options) {
-    set_nice(first_of_all);
+Result<std::unique_ptr<Service>> Service::create(const settings::Settings& settings,
+                                                 Options options) {
+    raise_priority();
     std::unique_ptr<Service> self(new Service(std::move(options)));
-    TRY_ASSIGN(spool::Spool spool, spool::Spool::create(settings.spool.path, spool::group_of_writers()));
-    (void)self->sightings_.want(programs_to_find(settings));  // before the first scan of all processes
-    TRY_ASSIGN(self->unwinder_, Unwinder::create({settings.unwinding.memory_bytes, settings.unwinding.cache_path,
-                                                  settings.unwinding.cache_limit_bytes},
-                                                 *self->options_.inspectors, self->sightings_));
+    TRY_ASSIGN(spool::Spool spool,
+               spool::Spool::create(settings.spool.path, spool::group_of_writers()));
+    // before the first scan of all processes
+    (void)self->sightings_.want(programs_to_find(settings));
+    TRY_ASSIGN(self->unwinder_,
+               Unwinder::create({settings.unwinding.memory_bytes, settings.unwinding.cache_path,
+                                 settings.unwinding.cache_limit_bytes},
+                                *self->options_.inspectors, self->sightings_));
     if (!sees_all_processes())
         self->options_.warn(
-            "this container cannot see host processes, so their code has no names and no stacks; start it in the "
-            "host's PID namespace (--pid=host, or hostPID: true)");
+            "this container cannot see host processes, so their code has no names and no stacks; "
+            "start it in the host's PID namespace (--pid=host, or hostPID: true)");
     if (!self->unwinder_->cache_problem().empty())
-        self->options_.warn("unwind tables cannot be cached on disk: " + self->unwinder_->cache_problem());
+        self->options_.warn("unwind tables cannot be cached on disk: " +
+                            self->unwinder_->cache_problem());
     TRY_ASSIGN(self->reporter_,
                RunReporter::create(
                    spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); },
-                   [names = &self->names_](const std::string& id) { return names->name_of(id); }, self->options_.warn));
-    self->keeper_ = std::make_unique<SpoolKeeper>(spool, retention_of(settings), self->options_.warn);
+                   [names = &self->names_](const std::string& id) { return names->name_of(id); },
+                   self->options_.warn));
+    self->keeper_ =
+        std::make_unique<SpoolKeeper>(spool, retention_of(settings), self->options_.warn);
     self->call_traces_ = std::make_unique<CallTraces>(*self->options_.inspectors, *self->unwinder_);
     self->make_functions();
     CaptureSurroundings& surroundings = *self;
     const auto history = history_file_of(spool.path());
     self->collector_ = std::make_unique<Collector>(
         self->context_, std::move(spool), surroundings,
-        Collector::Options{self->options_.merge_program,
-                           std::filesystem::path(settings.control.socket).replace_extension("unanswered"),
-                           self->options_.inform, self->options_.warn});
-    self->thresholds_ =
-        std::make_unique<ThresholdWatch>(*self->collector_, history, self->options_.inform, self->options_.warn);
+        Collector::Options{
+            self->options_.merge_program,
+            std::filesystem::path(settings.control.socket).replace_extension("unanswered"),
+            self->options_.inform, self->options_.warn});
+    self->thresholds_ = std::make_unique<ThresholdWatch>(
+        *self->collector_, history, self->options_.inform, self->options_.warn);
     self->watch_overhead();
     self->watch_memory();
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
     TRY(self->arm(settings, [service = self.get()] {
-        sd_notify(0, fmt::format("STATUS=watching {} events", service->settings_.events.size()).c_str());
+        sd_notify(
+            0, fmt::format("STATUS=watching {} events", service->settings_.events.size()).c_str());
     }));
     TRY(self->listen(settings.control));
     if (self->options_.for_client)
@@ -159,7 +133,9 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     return self;
 }
 
-void Service::session_changed(const std::string& session_id) { reporter_->note_session(session_id); }
+void Service::session_changed(const std::string& session_id) {
+    reporter_->note_session(session_id);
+}
 
 void Service::spool_changed() { keeper_->look(); }
 
@@ -173,7 +149,8 @@ Status Service::begin_calls(CallRequest request, std::shared_ptr<AnswerLines> li
     return call_traces_->begin_recorded(std::move(request), std::move(lines));
 }
 
-Status Service::begin_functions(std::uint32_t event, std::uint32_t pid, std::shared_ptr<AnswerLines> lines) {
+Status Service::begin_functions(std::uint32_t event, std::uint32_t pid,
+                                std::shared_ptr<AnswerLines> lines) {
     return functions_->record(event, pid, lines);
 }
 
@@ -187,80 +164,90 @@ void Service::watch_overhead() {
                                                   collector_->state() == CollectorState::Recording};
     };
     overhead_ = std::make_unique<OverheadWatch>(
-        context_, OverheadWatch::Options{options_.inform, options_.warn, recordings,
-                                         [this] { return collector_->history_cost_ns(); },
-                                         [this](bool wanted) { collector_->keep_history(wanted); }});
+        context_,
+        OverheadWatch::Options{options_.inform, options_.warn, recordings,
+                               [this] { return collector_->history_cost_ns(); },
+                               [this](bool wanted) { collector_->keep_history(wanted); }});
 }
 
 Status Service::listen(const settings::Control& control) {
-    TRY_ASSIGN(control_,
-               ControlServer::listen(context_, control, [this](const auto& request) { return answer(request); }));
-    control_->stream_by([this](const auto& request, const Caller* only_of, auto stream) -> Result<bool> {
-        const auto* const command = request.if_contains("command");
-        if (command != nullptr && *command == "record") {
-            TRY_ASSIGN(const auto length, length_in(request));
-            TRY(collector_->record_for(std::move(stream), length.value_or(usual_length)));
+    TRY_ASSIGN(control_, ControlServer::listen(context_, control, [this](const auto& request) {
+                   return answer(request);
+               }));
+    control_->stream_by(
+        [this](const auto& request, const Caller* only_of, auto stream) -> Result<bool> {
+            const auto* const command = request.if_contains("command");
+            if (command != nullptr && *command == "record") {
+                TRY_ASSIGN(const auto length, length_in(request));
+                TRY(collector_->record_for(std::move(stream), length.value_or(usual_length)));
+                return true;
+            }
+            if (command == nullptr ||
+                (*command != "calls" && *command != "functions" && *command != "objects"))
+                return false;
+            TRY(call_traces_->begin(request, only_of, std::move(stream)));
             return true;
-        }
-        if (command == nullptr || (*command != "calls" && *command != "functions" && *command != "objects"))
-            return false;
-        TRY(call_traces_->begin(request, only_of, std::move(stream)));
-        return true;
-    });
+        });
     return success();
 }
 
 void Service::serve_client() {
     const auto answer_to = [this](const boost::json::object& request) -> ClientLink::Answer {
         const auto* const command = request.if_contains("command");
-        if (command != nullptr && *command == "bundle") return bundle_answer(collector_->merges().last_bundle());
+        if (command != nullptr && *command == "bundle")
+            return bundle_answer(collector_->merges().last_bundle());
         if (command != nullptr && *command == "status") return {answer(request)};
         return {refusal("unknown command; expected status, bundle")};
     };
     client_ = std::make_unique<ClientLink>(
-        context_, ClientLink::Handlers{answer_to, [this] { return overhead_->status().used_ppm; }, [this] { end(); }});
+        context_, ClientLink::Handlers{answer_to, [this] { return overhead_->status().used_ppm; },
+                                       [this] { end(); }});
 }
 
 void Service::serve_temporary_events() {
     temporary_ = std::make_unique<TemporaryEvents>(
-        context_, TemporaryEvents::Options{
-                      std::filesystem::path(settings_.spool.path) / "clients",
-                      {"--merge-program", options_.merge_program, "--reader-program", options_.reader_program},
-                      options_.inform,
-                      options_.warn});
-    control_->hand_over_by([this](const auto& request, const Caller& caller, int socket) -> Result<bool> {
-        const auto* const command = request.if_contains("command");
-        if (command == nullptr || *command != "watch") return false;
-        TRY_ASSIGN(const auto event, text_in(request, "event", temporary_event_limit_bytes));
-        TRY(temporary_->begin(event, caller, socket, settings_, overhead_->status().used_ppm));
-        return true;
-    });
+        context_, TemporaryEvents::Options{std::filesystem::path(settings_.spool.path) / "clients",
+                                           {"--merge-program", options_.merge_program,
+                                            "--reader-program", options_.reader_program},
+                                           options_.inform,
+                                           options_.warn});
+    control_->hand_over_by(
+        [this](const auto& request, const Caller& caller, int socket) -> Result<bool> {
+            const auto* const command = request.if_contains("command");
+            if (command == nullptr || *command != "watch") return false;
+            TRY_ASSIGN(const auto event, text_in(request, "event", temporary_event_limit_bytes));
+            TRY(temporary_->begin(event, caller, socket, settings_, overhead_->status().used_ppm));
+            return true;
+        });
 }
 
 void Service::make_functions() {
     functions_ = std::make_unique<EventFunctions>(
         context_,
-        EventFunctions::Options{options_.warn,
-                                [this](std::shared_ptr<FunctionRecorder> recorder) {
-                                    return call_traces_->begin_recorded(std::move(recorder));
-                                },
-                                [this](std::uint32_t event) { return collector_->listener().processes_of(event); }});
+        EventFunctions::Options{
+            options_.warn,
+            [this](std::shared_ptr<FunctionRecorder> recorder) {
+                return call_traces_->begin_recorded(std::move(recorder));
+            },
+            [this](std::uint32_t event) { return collector_->listener().processes_of(event); }});
 }
 
 void Service::watch_memory() {
     memory_ = std::make_unique<MemoryWatch>(
         context_, MemoryGroup::of_this_process(),
-        MemoryWatch::Options{options_.inform, options_.warn,
-                             [unwinder = unwinder_.get()](bool held) { unwinder->hold_memory(held); },
-                             [collector = collector_.get()](bool held) { collector->hold_merges(held); },
-                             [unwinder = unwinder_.get()] { return unwinder->status().spaces.bytes; }});
+        MemoryWatch::Options{
+            options_.inform, options_.warn,
+            [unwinder = unwinder_.get()](bool held) { unwinder->hold_memory(held); },
+            [collector = collector_.get()](bool held) { collector->hold_merges(held); },
+            [unwinder = unwinder_.get()] { return unwinder->status().spaces.bytes; }});
 }
 
 Result<RunSource> Service::source_of(const Listener& listener, const settings::Settings& settings) {
     RunSource source;
     source.ring.reset(::fcntl(listener.reported_runs_fd(), F_DUPFD_CLOEXEC, 0));
     source.quotas.reset(::fcntl(listener.run_quotas_fd(), F_DUPFD_CLOEXEC, 0));
-    if (!source.ring.valid() || !source.quotas.valid()) return system_error("share the ring of reported runs");
+    if (!source.ring.valid() || !source.quotas.valid())
+        return system_error("share the ring of reported runs");
     source.events = settings.events;
     source.limits = settings.runs;
     source.places = listener.marker_places();
@@ -281,7 +268,9 @@ Listener::Options Service::listener_options(bool takes_over) {
     options.breaches.early.on_begin = [this](std::uint32_t pid) {
         boost::asio::post(context_, [this, pid] { collector_->on_early(pid); });
     };
-    options.breaches.early.on_over = [this] { boost::asio::post(context_, [this] { collector_->on_early_over(); }); };
+    options.breaches.early.on_over = [this] {
+        boost::asio::post(context_, [this] { collector_->on_early_over(); });
+    };
     options.on_armed = [this](std::uint32_t event, const Status& armed) {
         boost::asio::post(context_, [this, event, armed] { report_armed(event, armed); });
     };
@@ -322,8 +311,10 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
     const auto types = kernel_types();  // kept alive until both have used it
     // The verifier takes most of the startup time, so load both in parallel, if another thread is
     // available.
-    auto recorder = std::async([&] { return Recorder::create(arming->settings, *unwinder_, threads, &names_); });
-    auto listener = Listener::create(arming->settings, unwinder_->store(), threads, listener_options(!arming->first));
+    auto recorder = std::async(
+        [&] { return Recorder::create(arming->settings, *unwinder_, threads, &names_); });
+    auto listener = Listener::create(arming->settings, unwinder_->store(), threads,
+                                     listener_options(!arming->first));
     TRY_ASSIGN(arming->recorder, recorder.get());
     TRY_ASSIGN(arming->listener, std::move(listener));
     TRY_ASSIGN(arming->source, source_of(*arming->listener, arming->settings));
@@ -342,7 +333,8 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
 
 void Service::put_in_place(Arming& arming) {
     arming.listener->breaches().start();
-    if (!arming.first) arming.source.ended_after_ns = arming.listener->take_over(collector_->listener());
+    if (!arming.first)
+        arming.source.ended_after_ns = arming.listener->take_over(collector_->listener());
     settings_ = arming.settings;
     options_.inspectors->show_command_lines(command_lines_of(settings_.privacy));
     call_traces_->show_texts(command_lines_of(settings_.privacy));
@@ -393,16 +385,18 @@ void Service::reload() {
     if (settings_reader_.joinable()) settings_reader_.join();
     settings_reader_ = std::thread([this] {
         auto outcome = settings::load_settings(options_.settings_path, settings::BinaryCheck::Look);
-        boost::asio::post(context_, [this, outcome = std::move(outcome)] { finish_reload(outcome); });
+        boost::asio::post(context_,
+                          [this, outcome = std::move(outcome)] { finish_reload(outcome); });
     });
 }
 
 void Service::finish_reload(const settings::ParseOutcome& outcome) {
     reading_settings_ = false;
     if (!outcome.ok()) {
-        facts_.reload_error =
-            settings::format_diagnostics(options_.settings_path, outcome.settings.source_text, outcome.diagnostics);
-        options_.warn("the new settings are invalid; the old settings stay in effect:\n" + facts_.reload_error);
+        facts_.reload_error = settings::format_diagnostics(
+            options_.settings_path, outcome.settings.source_text, outcome.diagnostics);
+        options_.warn("the new settings are invalid; the old settings stay in effect:\n" +
+                      facts_.reload_error);
     } else {
         apply_when_idle(outcome.settings);
     }
@@ -429,14 +423,16 @@ Status Service::apply_settings(const settings::Settings& settings) {
     ControlAccess before = control_->access();
     TRY(control_->change_access(std::move(access)));
     if (temporary_)
-        temporary_->end_unless([this](const Caller& owner) { return control_->access().grant(owner, "watch").ok(); });
+        temporary_->end_unless(
+            [this](const Caller& owner) { return control_->access().grant(owner, "watch").ok(); });
     Status armed = arm(settings, [this] { note_success(); });
     if (!armed) (void)control_->change_access(std::move(before));
     return armed;
 }
 
 void Service::apply(const settings::Settings& settings) {
-    if (settings.spool.path != settings_.spool.path || settings.control.socket != settings_.control.socket)
+    if (settings.spool.path != settings_.spool.path ||
+        settings.control.socket != settings_.control.socket)
         options_.warn("spool path and control socket change only when the daemon restarts");
     const settings::Unwinding& unwinding = settings.unwinding;
     if (unwinding.memory_bytes != settings_.unwinding.memory_bytes ||
@@ -449,7 +445,8 @@ void Service::apply(const settings::Settings& settings) {
 void Service::note_failure(const Status& put) {
     if (put) return;
     facts_.reload_error = put.error().message;
-    options_.warn("the new settings could not be applied; the old settings stay in effect: " + put.error().message);
+    options_.warn("the new settings could not be applied; the old settings stay in effect: " +
+                  put.error().message);
 }
 
 void Service::note_success() {
@@ -477,8 +474,8 @@ void Service::report_pairing() {
     for (const EventStatus& event : collector_->listener().status())
         for (const PairingFinding& finding : event.pairing)
             if (reported_pairing_.emplace(event.name, finding.kind).second)
-                options_.warn(
-                    fmt::format("event {}: {}; see \"lagtrap explain {}\"", event.name, finding.sentence, event.name));
+                options_.warn(fmt::format("event {}: {}; see \"lagtrap explain {}\"", event.name,
+                                          finding.sentence, event.name));
 }
 
 // Keeps feeding until half of the timeout has passed: a thread that is merely late is no reason to
@@ -490,9 +487,10 @@ void Service::feed_watchdog() {
     const bool missed = silent >= std::chrono::microseconds(timeout_us) / 2;
     if (!missed) sd_notify(0, "WATCHDOG=1");
     if (missed && !follower_missed_)
-        options_.warn(fmt::format(
-            "the thread that tracks processes has been stuck for {} s; the watchdog will restart the daemon",
-            std::chrono::duration_cast<std::chrono::seconds>(silent).count()));
+        options_.warn(
+            fmt::format("the thread that tracks processes has been stuck for {} s; the watchdog "
+                        "will restart the daemon",
+                        std::chrono::duration_cast<std::chrono::seconds>(silent).count()));
     follower_missed_ = missed;
 }
 
@@ -501,9 +499,10 @@ void Service::keep_watch() {
     watch_timer_.expires_after(watch_interval);
     watch_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
-        look_for_reader();
+        restart_failed_reader();
         if (const auto came = collector_->look_at_cpus(); !came.empty())
-            options_.inform(fmt::format("CPUs came online: {}; they are recorded", fmt::join(came, ", ")));
+            options_.inform(
+                fmt::format("CPUs came online: {}; they are recorded", fmt::join(came, ", ")));
         report_pairing();
         thresholds_->look();
         return_free_memory();
@@ -516,7 +515,8 @@ void Service::keep_looking_at_files() {
     file_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
         // If no reader is available, keep what is armed; the next check finds the same changes.
-        if (!collector_->busy() && !arming_ && can_read_programs()) collector_->listener().look_at_files();
+        if (!collector_->busy() && !arming_ && can_read_programs())
+            collector_->listener().look_at_files();
         keep_room_for_watched();
         keep_looking_at_files();
     });
@@ -553,7 +553,8 @@ boost::json::object Service::answer(const boost::json::object& request) {
     if (!name || !name->is_string()) return refusal("the request has no \"command\"");
     const std::string_view command(name->as_string());
     if (command == "status") {
-        auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, *overhead_, facts_, settings_);
+        auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, *overhead_,
+                                    facts_, settings_);
         add_functions(report, *functions_);
         add_thresholds(report, thresholds_->keeper());
         add_memory(report, memory_->status());
@@ -573,14 +574,16 @@ boost::json::object Service::answer(const boost::json::object& request) {
     if (command == "approve" || command == "decline") {
         const auto session = text_in(request, "session");
         if (!session) return refusal(session.error().message);
-        return outcome(command == "approve" ? collector_->approve(*session) : collector_->decline(*session));
+        return outcome(command == "approve" ? collector_->approve(*session)
+                                            : collector_->decline(*session));
     }
     if (command == "trigger") {
         const auto* const event = request.if_contains("event");
         if (!event || !event->is_string()) return refusal("\"trigger\" needs an \"event\"");
         const auto length = length_in(request);
         if (!length) return refusal(length.error().message);
-        boost::json::object answer = outcome(collector_->trigger(std::string(event->as_string()), *length));
+        boost::json::object answer =
+            outcome(collector_->trigger(std::string(event->as_string()), *length));
         if (answer.at("ok").as_bool()) answer["session"] = collector_->current_session();
         return answer;
     }
@@ -589,8 +592,8 @@ boost::json::object Service::answer(const boost::json::object& request) {
         return session ? outcome(collector_->finish(*session)) : refusal(session.error().message);
     }
     return refusal(
-        "unknown command; expected status, trigger, record, watch, finish, approve, decline, calls, functions, "
-        "objects");
+        "unknown command; expected status, trigger, record, watch, finish, approve, decline, "
+        "calls, functions, objects");
 }
 
 }  // namespace lagtrap::daemon

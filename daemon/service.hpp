@@ -52,7 +52,8 @@ class Service : private CaptureSurroundings {
 
     // `settings` were read from settings_path. Errors: BPF is refused, or spool or control socket
     // are unusable.
-    [[nodiscard]] static Result<std::unique_ptr<Service>> create(const settings::Settings& settings, Options options);
+    [[nodiscard]] static Result<std::unique_ptr<Service>> create(const settings::Settings& settings,
+                                                                 Options options);
     ~Service() override;
 
     // Runs until SIGTERM or SIGINT. SIGHUP reloads the settings.
@@ -68,7 +69,8 @@ class Service : private CaptureSurroundings {
     void finish_arming();
     void say_ready();
     void report_armed(std::uint32_t event, const Status& armed);
-    [[nodiscard]] static Result<RunSource> source_of(const Listener& listener, const settings::Settings& settings);
+    [[nodiscard]] static Result<RunSource> source_of(const Listener& listener,
+                                                     const settings::Settings& settings);
     void reload();
     void finish_reload(const settings::ParseOutcome& outcome);
     void apply_when_idle(const settings::Settings& settings);
@@ -97,10 +99,12 @@ class Service : private CaptureSurroundings {
     void capture_begun(std::uint32_t event) override { thresholds_->note_capture(event); }
     void spool_changed() override;
     [[nodiscard]] std::vector<std::string> shed_now() override;
-    [[nodiscard]] Status begin_calls(CallRequest request, std::shared_ptr<AnswerLines> lines) override;
+    [[nodiscard]] Status begin_calls(CallRequest request,
+                                     std::shared_ptr<AnswerLines> lines) override;
     [[nodiscard]] Status begin_functions(std::uint32_t event, std::uint32_t pid,
                                          std::shared_ptr<AnswerLines> lines) override;
-    [[nodiscard]] Status begin_objects(ObjectRequest request, std::shared_ptr<AnswerLines> lines) override;
+    [[nodiscard]] Status begin_objects(ObjectRequest request,
+                                       std::shared_ptr<AnswerLines> lines) override;
 
     Options options_;
     boost::asio::io_context context_{1};
@@ -126,10 +130,11 @@ class Service : private CaptureSurroundings {
     std::unique_ptr<TemporaryEvents> temporary_;  // if it does not
     std::unique_ptr<EventFunctions> functions_;
     std::unique_ptr<CallTraces> call_traces_;  // its threads use all the others
-    std::unique_ptr<Arming> arming_;           // until the first arming round is over and the collector is idle
-    bool follower_missed_ = false;             // the warning was logged
-    bool reload_wanted_ = false;               // SIGHUP came while one was loading or arming
-    bool reading_settings_ = false;            // by settings_reader_
+    // until the first arming round is over and the collector is idle
+    std::unique_ptr<Arming> arming_;
+    bool follower_missed_ = false;   // the warning was logged
+    bool reload_wanted_ = false;     // SIGHUP came while one was loading or arming
+    bool reading_settings_ = false;  // by settings_reader_
     std::thread settings_reader_;
 };
 

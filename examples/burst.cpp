@@ -32,7 +32,8 @@ template <typename Pair>
 std::uint64_t make_pairs(const Share& share, Pair pair) {
     std::uint64_t made = 0;
     for (;;) {
-        const std::uint64_t round = share.pairs == 0 ? round_pairs : std::min(round_pairs, share.pairs - made);
+        const std::uint64_t round =
+            share.pairs == 0 ? round_pairs : std::min(round_pairs, share.pairs - made);
         for (std::uint64_t index = 0; index < round; ++index) pair(share.first_key + made + index);
         made += round;
         if (share.pairs != 0 ? made == share.pairs : lagtrap_now_ns() >= share.end_ns) return made;
@@ -56,14 +57,18 @@ std::uint64_t make_tocks(const Share& share) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    const examples::Options options(
-        count, arguments,
-        {{"--threads", "2"}, {"--seconds", "10"}, {"--pairs", "0"}, {"--event", "tick"}, {"--wait", "no"}});
+    const examples::Options options(count, arguments,
+                                    {{"--threads", "2"},
+                                     {"--seconds", "10"},
+                                     {"--pairs", "0"},
+                                     {"--event", "tick"},
+                                     {"--wait", "no"}});
     const std::uint64_t threads = options.number("--threads", 1);
     const std::uint64_t pairs = options.number("--pairs");
     const std::uint64_t seconds = options.number("--seconds", 1);
     const std::string event = options.text("--event");
-    if (event != "tick" && event != "tock") options.stop("--event is \"" + event + "\"; expected tick or tock");
+    if (event != "tick" && event != "tock")
+        options.stop("--event is \"" + event + "\"; expected tick or tock");
     if (pairs != 0 && pairs < threads) options.stop("--pairs is less than --threads");
     if (options.flag("--wait") && !examples::wait_for_go()) return 1;
 
@@ -75,13 +80,14 @@ int main(int count, char** arguments) {
         share.pairs = pairs / threads + (index < pairs % threads ? 1 : 0);
         share.end_ns = begin + seconds * 1'000'000'000;
         share.first_key = (index + 1) << 40;  // keys are unique across threads
-        makers.emplace_back(
-            [&total, share, ticks = event == "tick"] { total += ticks ? make_ticks(share) : make_tocks(share); });
+        makers.emplace_back([&total, share, ticks = event == "tick"] {
+            total += ticks ? make_ticks(share) : make_tocks(share);
+        });
     }
     for (auto& maker : makers) maker.join();
     const std::uint64_t taken_ns = lagtrap_now_ns() - begin;
-    std::printf("{\"event\":\"%s\",\"pid\":%d,\"threads\":%" PRIu64 ",\"pairs\":%" PRIu64 ",\"duration_ns\":%" PRIu64
-                ",\"pairs_per_second\":%.0f}\n",
+    std::printf("{\"event\":\"%s\",\"pid\":%d,\"threads\":%" PRIu64 ",\"pairs\":%" PRIu64
+                ",\"duration_ns\":%" PRIu64 ",\"pairs_per_second\":%.0f}\n",
                 event.c_str(), static_cast<int>(::getpid()), threads, total.load(), taken_ns,
                 static_cast<double>(total.load()) * 1e9 / static_cast<double>(taken_ns));
     return 0;

@@ -48,7 +48,8 @@ __attribute__((noinline)) int wait_until(const timespec* deadline) {
 
 __attribute__((noinline)) void write_and_sync(int fd) {
     static const char block[4096] = {};
-    if (::pwrite(fd, block, sizeof block, 0) != static_cast<ssize_t>(sizeof block)) give_up("write");
+    if (::pwrite(fd, block, sizeof block, 0) != static_cast<ssize_t>(sizeof block))
+        give_up("write");
     if (::fsync(fd) != 0) give_up("fsync");
 }
 
@@ -67,7 +68,9 @@ __attribute__((noinline)) int advise_pages(void* memory, std::size_t size, int a
     return ::madvise(memory, size, advice);
 }
 
-__attribute__((noinline)) void unmap_pages(void* memory, std::size_t size) { ::munmap(memory, size); }
+__attribute__((noinline)) void unmap_pages(void* memory, std::size_t size) {
+    ::munmap(memory, size);
+}
 
 struct HolderOrder {
     std::uint64_t duration_ns = 0;
@@ -128,7 +131,8 @@ PLANTED std::uint64_t planted_lock_wait(std::uint64_t duration_ns) {
 PLANTED std::uint64_t planted_sleep(std::uint64_t duration_ns) {
     const std::uint64_t begin = lagtrap_now_ns();
     const std::uint64_t end = begin + duration_ns;
-    const timespec deadline{static_cast<time_t>(end / 1'000'000'000), static_cast<long>(end % 1'000'000'000)};
+    const timespec deadline{static_cast<time_t>(end / 1'000'000'000),
+                            static_cast<long>(end % 1'000'000'000)};
     while (wait_until(&deadline) == EINTR) {
     }
     return lagtrap_now_ns() - begin;
@@ -136,7 +140,8 @@ PLANTED std::uint64_t planted_sleep(std::uint64_t duration_ns) {
 
 PLANTED std::uint64_t planted_fsync(std::uint64_t duration_ns, const char* directory) {
     const std::uint64_t begin = lagtrap_now_ns();
-    const std::string path = std::string(directory) + "/planted-fsync-" + std::to_string(::getpid());
+    const std::string path =
+        std::string(directory) + "/planted-fsync-" + std::to_string(::getpid());
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) give_up(path.c_str());
     while (lagtrap_now_ns() - begin < duration_ns) write_and_sync(fd);
@@ -155,7 +160,8 @@ PLANTED std::uint64_t planted_page_faults(std::uint64_t duration_ns) {
     // advice, which is fine.
     (void)advise_pages(memory, bytes, MADV_NOHUGEPAGE);
     while (lagtrap_now_ns() - begin < duration_ns) {
-        for (std::size_t at = 0; at < bytes; at += page_bytes) static_cast<volatile char*>(memory)[at] = 1;
+        for (std::size_t at = 0; at < bytes; at += page_bytes)
+            static_cast<volatile char*>(memory)[at] = 1;
         if (advise_pages(memory, bytes, MADV_DONTNEED) != 0) give_up("madvise");
     }
     unmap_pages(memory, bytes);

@@ -140,7 +140,8 @@ int run_slow_kind(const Plan& plan, std::uint64_t threads) {
     std::vector<Done> done(threads);
     std::vector<std::thread> others;
     for (std::uint64_t index = 1; index < threads; ++index)
-        others.emplace_back([&, index] { run_work(plan, Slow::No, plan.seed + index, done[index]); });
+        others.emplace_back(
+            [&, index] { run_work(plan, Slow::No, plan.seed + index, done[index]); });
     run_work(plan, Slow::Yes, plan.seed, done[0]);
     for (auto& other : others) other.join();
     Done all = done[0];
@@ -149,16 +150,18 @@ int run_slow_kind(const Plan& plan, std::uint64_t threads) {
         all.runs_ended += done[index].runs_ended;
         all.longest_fast_ns = std::max(all.longest_fast_ns, done[index].longest_fast_ns);
     }
-    const std::string bounds = all.slow_inner_ns == 0 ? std::string()
-                                                      : ",\"slow_outer_ns\":" + std::to_string(all.slow_outer_ns) +
-                                                            ",\"slow_inner_ns\":" + std::to_string(all.slow_inner_ns);
-    std::printf("{\"event\":\"work\",\"kind\":\"%s\",\"pid\":%d,\"tid\":%d,\"slow_begin_ns\":%" PRIu64
-                ",\"slow_duration_ns\":%" PRIu64 "%s,\"planted_function\":\"%s\",\"planted_ns\":%" PRIu64
-                ",\"lock_holder_tid\":%d,\"runs\":%" PRIu64 ",\"runs_ended\":%" PRIu64 ",\"longest_fast_ns\":%" PRIu64
-                "}\n",
-                plan.kind.c_str(), static_cast<int>(::getpid()), all.tid, all.slow_begin_ns, all.slow_outer_ns,
-                bounds.c_str(), planted_function_of(plan.kind), all.planted_ns, examples::lock_holder_tid(),
-                all.runs_begun, all.runs_ended, all.longest_fast_ns);
+    const std::string bounds = all.slow_inner_ns == 0
+                                   ? std::string()
+                                   : ",\"slow_outer_ns\":" + std::to_string(all.slow_outer_ns) +
+                                         ",\"slow_inner_ns\":" + std::to_string(all.slow_inner_ns);
+    std::printf(
+        "{\"event\":\"work\",\"kind\":\"%s\",\"pid\":%d,\"tid\":%d,\"slow_begin_ns\":%" PRIu64
+        ",\"slow_duration_ns\":%" PRIu64 "%s,\"planted_function\":\"%s\",\"planted_ns\":%" PRIu64
+        ",\"lock_holder_tid\":%d,\"runs\":%" PRIu64 ",\"runs_ended\":%" PRIu64
+        ",\"longest_fast_ns\":%" PRIu64 "}\n",
+        plan.kind.c_str(), static_cast<int>(::getpid()), all.tid, all.slow_begin_ns,
+        all.slow_outer_ns, bounds.c_str(), planted_function_of(plan.kind), all.planted_ns,
+        examples::lock_holder_tid(), all.runs_begun, all.runs_ended, all.longest_fast_ns);
     return 0;
 }
 
@@ -211,16 +214,18 @@ int run_threads_kind(const Plan& plan, std::uint64_t count, std::uint64_t held) 
     std::uint64_t longest_quick_ns = 0;
     std::uint64_t shortest_held_ns = 0;
     for (const std::size_t index : quick)
-        longest_quick_ns = std::max(longest_quick_ns, requests[index].end_ns - requests[index].begin_ns);
+        longest_quick_ns =
+            std::max(longest_quick_ns, requests[index].end_ns - requests[index].begin_ns);
     for (const std::size_t index : late) {
         const std::uint64_t taken = requests[index].end_ns - requests[index].begin_ns;
         shortest_held_ns = shortest_held_ns == 0 ? taken : std::min(shortest_held_ns, taken);
     }
-    std::printf("{\"event\":\"request\",\"kind\":\"threads\",\"pid\":%d,\"tid\":%d,\"end_tid\":%d,\"runs\":%" PRIu64
-                ",\"held\":%" PRIu64 ",\"longest_quick_ns\":%" PRIu64 ",\"shortest_held_ns\":%" PRIu64
-                ",\"first_held_key\":%zu}\n",
-                static_cast<int>(::getpid()), begin_tid, end_tid, count, held, longest_quick_ns, shortest_held_ns,
-                late.empty() ? 0 : *std::min_element(late.begin(), late.end()) + 1);
+    std::printf(
+        "{\"event\":\"request\",\"kind\":\"threads\",\"pid\":%d,\"tid\":%d,\"end_tid\":%d,\"runs\":"
+        "%" PRIu64 ",\"held\":%" PRIu64 ",\"longest_quick_ns\":%" PRIu64
+        ",\"shortest_held_ns\":%" PRIu64 ",\"first_held_key\":%zu}\n",
+        static_cast<int>(::getpid()), begin_tid, end_tid, count, held, longest_quick_ns,
+        shortest_held_ns, late.empty() ? 0 : *std::min_element(late.begin(), late.end()) + 1);
     return 0;
 }
 
@@ -250,7 +255,9 @@ int main(int count, char** arguments) {
     const std::uint64_t held = options.number("--held");
     if (held > requests) options.stop("--held is more than --count");
     if (plan.kind != "threads" && *planted_function_of(plan.kind) == '\0')
-        options.stop("--kind is \"" + plan.kind + "\"; expected cpu, lock, sleep, fsync, fault, never or threads");
+        options.stop("--kind is \"" + plan.kind +
+                     "\"; expected cpu, lock, sleep, fsync, fault, never or threads");
     if (options.flag("--wait") && !examples::wait_for_go()) return 1;
-    return plan.kind == "threads" ? run_threads_kind(plan, requests, held) : run_slow_kind(plan, threads);
+    return plan.kind == "threads" ? run_threads_kind(plan, requests, held)
+                                  : run_slow_kind(plan, threads);
 }

@@ -16,7 +16,8 @@ namespace examples {
 class Options {
   public:
     // `known` maps each option to its default; a default of "no" makes it a flag.
-    Options(int count, char** arguments, std::map<std::string, std::string> known) : values_(std::move(known)) {
+    Options(int count, char** arguments, std::map<std::string, std::string> known)
+        : values_(std::move(known)) {
         for (int index = 1; index < count; ++index) {
             const std::string name = arguments[index];
             const auto found = values_.find(name);
@@ -38,15 +39,18 @@ class Options {
         const std::string& value = values_.at(name);
         char* end = nullptr;
         const unsigned long long number = std::strtoull(value.c_str(), &end, 10);
-        if (value.empty() || value[0] == '-' || *end != '\0' || number < least || number > 1'000'000'000'000ULL)
-            stop(name + " is \"" + value + "\"; expected a whole number, at least " + std::to_string(least));
+        if (value.empty() || value[0] == '-' || *end != '\0' || number < least ||
+            number > 1'000'000'000'000ULL)
+            stop(name + " is \"" + value + "\"; expected a whole number, at least " +
+                 std::to_string(least));
         return number;
     }
 
     [[noreturn]] void stop(const std::string& why) const {
         std::fprintf(stderr, "%s\noptions:", why.c_str());
         for (const auto& [name, value] : values_)
-            std::fprintf(stderr, " %s%s", name.c_str(), value == "no" ? "" : (" (" + value + ")").c_str());
+            std::fprintf(stderr, " %s%s", name.c_str(),
+                         value == "no" ? "" : (" (" + value + ")").c_str());
         std::fprintf(stderr, "\n");
         std::exit(2);
     }

@@ -10,9 +10,10 @@ class ChromeTrace {
     explicit ChromeTrace(const StackProfile& profile) : profile_(profile) {}
 
     std::string write() {
-        text_ = "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"title\":" + json_string(profile_.title) +
-                ",\"host\":" + json_string(profile_.host) +
-                ",\"version\":\"lagtrap " LAGTRAP_VERSION "\"},\"traceEvents\":[";
+        text_ =
+            "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"title\":" + json_string(profile_.title) +
+            ",\"host\":" + json_string(profile_.host) +
+            ",\"version\":\"lagtrap " LAGTRAP_VERSION "\"},\"traceEvents\":[";
         for (const ProfiledThread& thread : profile_.threads) {
             name("process_name", thread, thread.process);
             name("thread_name", thread, thread.name);
@@ -51,9 +52,12 @@ class ChromeTrace {
             const auto path = profile_.path_of(piece.leaf);
             std::size_t shared = 0;
             if (piece.begin_ns == until_ns)
-                while (shared < open_.size() && shared < path.size() && open_[shared].node == path[shared]) ++shared;
+                while (shared < open_.size() && shared < path.size() &&
+                       open_[shared].node == path[shared])
+                    ++shared;
             close(thread, shared, until_ns);
-            for (std::size_t i = shared; i < path.size(); ++i) open_.push_back({path[i], piece.begin_ns});
+            for (std::size_t i = shared; i < path.size(); ++i)
+                open_.push_back({path[i], piece.begin_ns});
             until_ns = piece.begin_ns + piece.length_ns;
         }
         close(thread, 0, until_ns);
@@ -64,22 +68,26 @@ class ChromeTrace {
             const OpenCall call = open_.back();
             open_.pop_back();
             const Place& place = profile_.places[profile_.nodes[call.node].place];
-            std::string fields = "\"ph\":\"X\",\"name\":" + json_string(place.function) + ",\"cat\":\"" +
-                                 (place.state    ? "state"
-                                  : place.kernel ? "kernel"
-                                                 : "user") +
-                                 "\"," + ids(thread.pid, thread.tid) + ",\"ts\":" + decimal(call.begin_ns, 3) +
-                                 ",\"dur\":" + decimal(end_ns - call.begin_ns, 3);
-            if (!place.module.empty()) fields += ",\"args\":{\"module\":" + json_string(place.module) + "}";
+            std::string fields =
+                "\"ph\":\"X\",\"name\":" + json_string(place.function) + ",\"cat\":\"" +
+                (place.state    ? "state"
+                 : place.kernel ? "kernel"
+                                : "user") +
+                "\"," + ids(thread.pid, thread.tid) + ",\"ts\":" + decimal(call.begin_ns, 3) +
+                ",\"dur\":" + decimal(end_ns - call.begin_ns, 3);
+            if (!place.module.empty())
+                fields += ",\"args\":{\"module\":" + json_string(place.module) + "}";
             event(fields);
         }
     }
 
     void add_span(const Span& span) {
-        const std::string fields = "\"name\":" + json_string(span.name) + ",\"cat\":\"run\",\"id\":\"" +
-                                   std::to_string(span.run) + "\"," + ids(span.pid, span.tid);
-        event("\"ph\":\"b\"," + fields + ",\"ts\":" + decimal(span.begin_ns, 3) + ",\"args\":{\"event\":" +
-              json_string(span.event) + ",\"delay\":" + (span.delay ? "true" : "false") + "}");
+        const std::string fields = "\"name\":" + json_string(span.name) +
+                                   ",\"cat\":\"run\",\"id\":\"" + std::to_string(span.run) + "\"," +
+                                   ids(span.pid, span.tid);
+        event("\"ph\":\"b\"," + fields + ",\"ts\":" + decimal(span.begin_ns, 3) +
+              ",\"args\":{\"event\":" + json_string(span.event) +
+              ",\"delay\":" + (span.delay ? "true" : "false") + "}");
         event("\"ph\":\"e\"," + fields + ",\"ts\":" + decimal(span.begin_ns + span.length_ns, 3));
     }
 

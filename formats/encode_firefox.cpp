@@ -10,16 +10,18 @@ namespace lagtrap::formats {
 
 namespace {
 
-constexpr std::string_view categories = R"([{"name":"Other","color":"grey","subcategories":["Other"]},)"
-                                        R"({"name":"User","color":"yellow","subcategories":["Other"]},)"
-                                        R"({"name":"Kernel","color":"orange","subcategories":["Other"]},)"
-                                        R"({"name":"Waiting for a CPU","color":"red","subcategories":["Other"]},)"
-                                        R"({"name":"Blocked","color":"blue","subcategories":["Other"]},)"
-                                        R"({"name":"Unknown","color":"transparent","subcategories":["Other"]}])";
+constexpr std::string_view categories =
+    R"([{"name":"Other","color":"grey","subcategories":["Other"]},)"
+    R"({"name":"User","color":"yellow","subcategories":["Other"]},)"
+    R"({"name":"Kernel","color":"orange","subcategories":["Other"]},)"
+    R"({"name":"Waiting for a CPU","color":"red","subcategories":["Other"]},)"
+    R"({"name":"Blocked","color":"blue","subcategories":["Other"]},)"
+    R"({"name":"Unknown","color":"transparent","subcategories":["Other"]}])";
 
 constexpr std::string_view marker_schema =
-    R"([{"name":"Run","tableLabel":"{marker.data.event} {marker.name}","chartLabel":"{marker.name}",)"
-    R"("tooltipLabel":"{marker.name}","display":["marker-chart","marker-table","timeline-overview"],)"
+    R"([{"name":"Run","tableLabel":"{marker.data.event} {marker.name}",)"
+    R"("chartLabel":"{marker.name}","tooltipLabel":"{marker.name}",)"
+    R"("display":["marker-chart","marker-table","timeline-overview"],)"
     R"("fields":[{"key":"event","label":"Event","format":"string"},)"
     R"({"key":"delay","label":"Over its threshold","format":"string"}]}])";
 
@@ -73,8 +75,9 @@ class FirefoxProfile {
         std::string threads;
         for (const ProfiledThread& thread : profile_.threads)
             threads += (threads.empty() ? "" : ",") + thread_json(thread);
-        return "{\"meta\":" + meta() + ",\"libs\":" + libs_.json() + ",\"pages\":[],\"counters\":[],\"shared\":{" +
-               tables + ",\"stringArray\":" + strings_json_.json() + "},\"threads\":[" + threads + "]}\n";
+        return "{\"meta\":" + meta() + ",\"libs\":" + libs_.json() +
+               ",\"pages\":[],\"counters\":[],\"shared\":{" + tables +
+               ",\"stringArray\":" + strings_json_.json() + "},\"threads\":[" + threads + "]}\n";
     }
 
   private:
@@ -88,12 +91,14 @@ class FirefoxProfile {
         return "{\"interval\":" + decimal(profile_.sample_interval_ns, 6) +
                ",\"startTime\":" + decimal(profile_.realtime_ns, 6) +
                ",\"processType\":0,\"product\":" + json_string("lagtrap: " + profile_.title) +
-               ",\"stackwalk\":1,\"debug\":0,\"version\":24,\"preprocessedProfileVersion\":60,\"symbolicated\":true,"
+               ",\"stackwalk\":1,\"debug\":0,\"version\":24,\"preprocessedProfileVersion\":60,"
+               "\"symbolicated\":true,"
                "\"importedFrom\":\"lagtrap " LAGTRAP_VERSION "\",\"oscpu\":" +
                json_string(profile_.system) +
                ",\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,"
                "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},"
-               "\"extensions\":{\"baseURL\":[],\"id\":[],\"name\":[],\"length\":0},\"categories\":" +
+               "\"extensions\":{\"baseURL\":[],\"id\":[],\"name\":[],\"length\":0},"
+               "\"categories\":" +
                std::string(categories) + ",\"markerSchema\":" + std::string(marker_schema) + "}";
     }
 
@@ -101,15 +106,15 @@ class FirefoxProfile {
     // module.
     std::string frame_tables() {
         struct Known {
-            Column address, category, func, line, func_name, func_resource, func_source, func_line, resource_lib,
-                resource_name, source_name;
+            Column address, category, func, line, func_name, func_resource, func_source, func_line,
+                resource_lib, resource_name, source_name;
         } table;
         std::map<std::tuple<std::string, std::string, std::string>, std::size_t> functions;
         std::map<std::pair<std::string, std::string>, std::size_t> modules;
         std::map<std::string, std::size_t> sources;
         for (const Place& place : profile_.places) {
-            const auto [function, new_function] =
-                functions.try_emplace({place.function, place.module, place.source}, functions.size());
+            const auto [function, new_function] = functions.try_emplace(
+                {place.function, place.module, place.source}, functions.size());
             if (new_function) {
                 table.func_name.add(string(place.function));
                 if (place.module.empty()) {
@@ -127,7 +132,8 @@ class FirefoxProfile {
                 if (place.source.empty()) {
                     table.func_source.add("null");
                 } else {
-                    const auto [source, new_source] = sources.try_emplace(place.source, sources.size());
+                    const auto [source, new_source] =
+                        sources.try_emplace(place.source, sources.size());
                     if (new_source) table.source_name.add(string(place.source));
                     table.func_source.add(source->second);
                 }
@@ -142,30 +148,40 @@ class FirefoxProfile {
             table.category.add(static_cast<std::uint64_t>(category_of(place)));
             table.line.add(place.line != 0 ? std::to_string(place.line) : "null");
         }
-        const std::size_t frames = profile_.places.size(), funcs = functions.size(), files = modules.size();
-        return "\"frameTable\":{\"address\":" + table.address.json() + ",\"inlineDepth\":" + repeated("0", frames) +
-               ",\"category\":" + table.category.json() + ",\"subcategory\":" + repeated("0", frames) +
-               ",\"func\":" + table.func.json() + ",\"nativeSymbol\":" + repeated("null", frames) +
+        const std::size_t frames = profile_.places.size(), funcs = functions.size(),
+                          files = modules.size();
+        return "\"frameTable\":{\"address\":" + table.address.json() +
+               ",\"inlineDepth\":" + repeated("0", frames) +
+               ",\"category\":" + table.category.json() +
+               ",\"subcategory\":" + repeated("0", frames) + ",\"func\":" + table.func.json() +
+               ",\"nativeSymbol\":" + repeated("null", frames) +
                ",\"innerWindowID\":" + repeated("null", frames) + ",\"line\":" + table.line.json() +
                ",\"column\":" + repeated("null", frames) + ",\"length\":" + std::to_string(frames) +
-               "},\"funcTable\":{\"name\":" + table.func_name.json() + ",\"isJS\":" + repeated("false", funcs) +
-               ",\"relevantForJS\":" + repeated("false", funcs) + ",\"resource\":" + table.func_resource.json() +
-               ",\"source\":" + table.func_source.json() + ",\"lineNumber\":" + repeated("null", funcs) +
-               ",\"columnNumber\":" + repeated("null", funcs) + ",\"length\":" + std::to_string(funcs) +
-               "},\"resourceTable\":{\"lib\":" + table.resource_lib.json() + ",\"name\":" + table.resource_name.json() +
-               ",\"host\":" + repeated("null", files) + ",\"type\":" + repeated("1", files) +
-               ",\"length\":" + std::to_string(files) +
-               "},\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[],\"length\":0}," +
+               "},\"funcTable\":{\"name\":" + table.func_name.json() +
+               ",\"isJS\":" + repeated("false", funcs) +
+               ",\"relevantForJS\":" + repeated("false", funcs) +
+               ",\"resource\":" + table.func_resource.json() +
+               ",\"source\":" + table.func_source.json() +
+               ",\"lineNumber\":" + repeated("null", funcs) +
+               ",\"columnNumber\":" + repeated("null", funcs) +
+               ",\"length\":" + std::to_string(funcs) +
+               "},\"resourceTable\":{\"lib\":" + table.resource_lib.json() +
+               ",\"name\":" + table.resource_name.json() + ",\"host\":" + repeated("null", files) +
+               ",\"type\":" + repeated("1", files) + ",\"length\":" + std::to_string(files) +
+               "},\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[]"
+               ",\"length\":0}," +
                "\"sources\":{\"uuid\":" + repeated("null", sources.size()) +
-               ",\"filename\":" + table.source_name.json() + ",\"length\":" + std::to_string(sources.size()) + "}";
+               ",\"filename\":" + table.source_name.json() +
+               ",\"length\":" + std::to_string(sources.size()) + "}";
     }
 
     void add_library(const Place& place) {
         const std::string name = json_string(file_name(place.module));
         const std::string path = json_string(place.module);
-        libs_.add("{\"arch\":\"x86_64\",\"name\":" + name + ",\"path\":" + path + ",\"debugName\":" + name +
-                  ",\"debugPath\":" + path + ",\"breakpadId\":" + json_string(breakpad_id(place.build_id)) +
-                  ",\"codeId\":" + (place.build_id.empty() ? "null" : json_string(place.build_id)) + "}");
+        libs_.add("{\"arch\":\"x86_64\",\"name\":" + name + ",\"path\":" + path +
+                  ",\"debugName\":" + name + ",\"debugPath\":" + path +
+                  ",\"breakpadId\":" + json_string(breakpad_id(place.build_id)) + ",\"codeId\":" +
+                  (place.build_id.empty() ? "null" : json_string(place.build_id)) + "}");
     }
 
     // Omits node 0, the empty stack, so indexes are one less.
@@ -188,13 +204,15 @@ class FirefoxProfile {
             time.add(decimal(piece.begin_ns, 6));
             weight.add(decimal(piece.weight_ns, 6));
         }
-        return "{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,\"registerTime\":0,"
+        return "{\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
+               "\"registerTime\":0,"
                "\"unregisterTime\":null,\"pausedRanges\":[],\"isMainThread\":" +
-               std::string(thread.pid == thread.tid ? "true" : "false") + ",\"name\":" + json_string(thread.name) +
-               ",\"processName\":" + json_string(thread.process) + ",\"pid\":\"" + std::to_string(thread.pid) +
-               "\",\"tid\":" + std::to_string(thread.tid) +
-               ",\"showMarkersInTimeline\":true,\"samples\":{\"stack\":" + stack.json() + ",\"time\":" + time.json() +
-               ",\"weight\":" + weight.json() +
+               std::string(thread.pid == thread.tid ? "true" : "false") +
+               ",\"name\":" + json_string(thread.name) +
+               ",\"processName\":" + json_string(thread.process) + ",\"pid\":\"" +
+               std::to_string(thread.pid) + "\",\"tid\":" + std::to_string(thread.tid) +
+               ",\"showMarkersInTimeline\":true,\"samples\":{\"stack\":" + stack.json() +
+               ",\"time\":" + time.json() + ",\"weight\":" + weight.json() +
                ",\"weightType\":\"tracing-ms\",\"length\":" + std::to_string(stack.length()) +
                "},\"markers\":" + markers_json(thread) + "}";
     }
@@ -211,8 +229,9 @@ class FirefoxProfile {
             phase.add("1");
             category.add("0");
         }
-        return "{\"data\":" + data.json() + ",\"name\":" + name.json() + ",\"startTime\":" + start.json() +
-               ",\"endTime\":" + end.json() + ",\"phase\":" + phase.json() + ",\"category\":" + category.json() +
+        return "{\"data\":" + data.json() + ",\"name\":" + name.json() +
+               ",\"startTime\":" + start.json() + ",\"endTime\":" + end.json() +
+               ",\"phase\":" + phase.json() + ",\"category\":" + category.json() +
                ",\"length\":" + std::to_string(name.length()) + "}";
     }
 

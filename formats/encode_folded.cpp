@@ -20,7 +20,8 @@ std::string encode_folded(const StackProfile& profile) {
     for (const ProfiledThread& thread : profile.threads) {
         std::map<std::uint32_t, std::uint64_t> by_leaf;
         for (const Piece& piece : thread.pieces) by_leaf[piece.leaf] += piece.weight_ns;
-        const std::string start = without_semicolon(thread.process) + ";" + without_semicolon(thread.name);
+        const std::string start =
+            without_semicolon(thread.process) + ";" + without_semicolon(thread.name);
         for (const auto& [leaf, time_ns] : by_leaf) {
             std::string line = start;
             for (const std::uint32_t node : profile.path_of(leaf)) {

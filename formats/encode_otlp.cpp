@@ -33,7 +33,13 @@ enum Span : protozero::pbf_tag_type {
 };
 enum Status : protozero::pbf_tag_type { status_message = 2, status_code };
 enum KeyValue : protozero::pbf_tag_type { key = 1, value };
-enum AnyValue : protozero::pbf_tag_type { string_value = 1, bool_value, int_value, double_value, array_value };
+enum AnyValue : protozero::pbf_tag_type {
+    string_value = 1,
+    bool_value,
+    int_value,
+    double_value,
+    array_value
+};
 enum ArrayValue : protozero::pbf_tag_type { array_item = 1 };
 }  // namespace otlp_field
 
@@ -42,7 +48,8 @@ constexpr std::int32_t code_error = 2;
 
 class Attributes {
   public:
-    Attributes(protozero::pbf_writer& parent, protozero::pbf_tag_type tag) : parent_(parent), tag_(tag) {}
+    Attributes(protozero::pbf_writer& parent, protozero::pbf_tag_type tag)
+        : parent_(parent), tag_(tag) {}
 
     void text(std::string_view name, std::string_view value) {
         if (!value.empty())
@@ -52,7 +59,8 @@ class Attributes {
     }
     void number(std::string_view name, std::uint64_t value) {
         add(name, [&](protozero::pbf_writer& any) {
-            any.add_int64(otlp_field::int_value, static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX)));
+            any.add_int64(otlp_field::int_value,
+                          static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX)));
         });
     }
     void truth(std::string_view name, bool value) {
@@ -122,13 +130,15 @@ class SpanWriter {
   private:
     void ids(protozero::pbf_writer& span, const std::string& name) const {
         const std::string& carried = delay_.trace.trace_id;
-        span.add_bytes(otlp_field::trace_id,
-                       carried.empty() ? bytes_of_name("trace " + identity_, 16) : bytes_of_digits(carried));
+        span.add_bytes(otlp_field::trace_id, carried.empty()
+                                                 ? bytes_of_name("trace " + identity_, 16)
+                                                 : bytes_of_digits(carried));
         span.add_bytes(otlp_field::span_id, bytes_of_name("span " + name, 8));
     }
 
     void times(protozero::pbf_writer& span, std::uint64_t begin_ns, std::uint64_t end_ns) const {
-        const std::uint64_t wall_ns = recording_.system.started_realtime_ns - recording_.system.started_boottime_ns;
+        const std::uint64_t wall_ns =
+            recording_.system.started_realtime_ns - recording_.system.started_boottime_ns;
         span.add_int32(otlp_field::kind, kind_internal);
         span.add_fixed64(otlp_field::start_time, begin_ns + wall_ns);
         span.add_fixed64(otlp_field::end_time, end_ns + wall_ns);
@@ -143,14 +153,16 @@ class SpanWriter {
         attributes.text("lagtrap.no_trace_id", delay_.no_trace);
         attributes.number("thread.id", delay_.begin_tid);
         attributes.text("thread.name", delay_.thread);
-        const auto split = analysis::split_time(recording_, analysis::intervals_of_delay(recording_, delay_));
+        const auto split =
+            analysis::split_time(recording_, analysis::intervals_of_delay(recording_, delay_));
         attributes.number("lagtrap.on_cpu_ns", split.on_cpu_ns);
         attributes.number("lagtrap.runnable_ns", split.runnable_ns);
         attributes.number("lagtrap.blocked_ns", split.blocked_ns);
         attributes.number("lagtrap.unknown_ns", split.not_recorded_ns);
         for (const analysis::BlockedTime& blocked : split.blocked)
             attributes.number("lagtrap.blocked." + blocked.reason + "_ns", blocked.total_ns);
-        attributes.texts("lagtrap.causes", analysis::cause_sentences(analysis::causes_of_delay(recording_, delay_)));
+        attributes.texts("lagtrap.causes",
+                         analysis::cause_sentences(analysis::causes_of_delay(recording_, delay_)));
     }
 
     void write_stage(protozero::pbf_writer& scope, std::size_t index) const {
@@ -175,7 +187,8 @@ class SpanWriter {
     std::uint64_t end_ns_;
 };
 
-void describe_resource(const trace::SystemFile& system, const trace::Delay& delay, protozero::pbf_writer& resource) {
+void describe_resource(const trace::SystemFile& system, const trace::Delay& delay,
+                       protozero::pbf_writer& resource) {
     Attributes attributes(resource, otlp_field::resource_attribute);
     attributes.text("service.name", delay.process);
     attributes.text("service.version", delay.program_version);
@@ -192,10 +205,12 @@ void describe_resource(const trace::SystemFile& system, const trace::Delay& dela
 
 }  // namespace
 
-Result<std::string> encode_otlp(const analysis::Recording& recording, std::optional<std::size_t> number) {
+Result<std::string> encode_otlp(const analysis::Recording& recording,
+                                std::optional<std::size_t> number) {
     const auto& delays = recording.system.delays;
     if (number && (*number == 0 || *number > delays.size()))
-        return make_error(ErrorKind::NotFound, "there is no delay " + std::to_string(*number) + "; the recording has " +
+        return make_error(ErrorKind::NotFound, "there is no delay " + std::to_string(*number) +
+                                                   "; the recording has " +
                                                    std::to_string(delays.size()));
     std::map<std::uint32_t, std::vector<const trace::Delay*>> by_process;
     for (std::size_t i = 0; i < delays.size(); ++i)

@@ -14,9 +14,12 @@ std::string stack_text(const StackProfile& profile, std::uint32_t leaf) {
     for (std::uint32_t node = leaf; node != 0; node = profile.nodes[node].parent) {
         const Place& place = profile.places[profile.nodes[node].place];
         char address[24];
-        std::snprintf(address, sizeof address, "\t%16llx ", static_cast<unsigned long long>(place.offset));
+        std::snprintf(address, sizeof address, "\t%16llx ",
+                      static_cast<unsigned long long>(place.offset));
         text.append(address).append(place.function).append(" (");
-        text.append(place.kernel ? "[kernel.kallsyms]" : place.module.empty() ? "[unknown]" : place.module);
+        text.append(place.kernel           ? "[kernel.kallsyms]"
+                    : place.module.empty() ? "[unknown]"
+                                           : place.module);
         text.append(")\n");
     }
     return text;
@@ -33,8 +36,9 @@ std::string encode_perf(const StackProfile& profile) {
     for (const ProfiledThread& thread : profile.threads)
         for (const Piece& piece : thread.pieces)
             if (piece.weight_ns > 0) lines.push_back({&thread, &piece});
-    std::stable_sort(lines.begin(), lines.end(),
-                     [](const Line& a, const Line& b) { return a.piece->begin_ns < b.piece->begin_ns; });
+    std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
+        return a.piece->begin_ns < b.piece->begin_ns;
+    });
     std::string text;
     for (const Line& line : lines) {
         char cpu[16];
@@ -44,7 +48,8 @@ std::string encode_perf(const StackProfile& profile) {
         text.append(std::to_string(line.thread->tid)).append(cpu);
         text.append(decimal((profile.boottime_ns + line.piece->begin_ns) / 1000, 6)).append(": ");
         text.append(std::to_string(line.piece->weight_ns));
-        text.append(line.piece->kind == analysis::TimeKind::OnCpu ? " cpu-clock: \n" : " off-cpu: \n");
+        text.append(line.piece->kind == analysis::TimeKind::OnCpu ? " cpu-clock: \n"
+                                                                  : " off-cpu: \n");
         text.append(stack_text(profile, line.piece->leaf)).append("\n");
     }
     return text;

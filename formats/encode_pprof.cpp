@@ -62,13 +62,16 @@ class PprofWriter {
         add_places();
         add_samples();
         writer_.add_int64(pprof_field::time_nanos, static_cast<std::int64_t>(profile_.realtime_ns));
-        writer_.add_int64(pprof_field::duration_nanos, static_cast<std::int64_t>(profile_.length_ns));
+        writer_.add_int64(pprof_field::duration_nanos,
+                          static_cast<std::int64_t>(profile_.length_ns));
         value_type(pprof_field::period_type, "cpu");
-        writer_.add_int64(pprof_field::period, static_cast<std::int64_t>(profile_.sample_interval_ns));
+        writer_.add_int64(pprof_field::period,
+                          static_cast<std::int64_t>(profile_.sample_interval_ns));
         for (const std::string& said : {profile_.title, profile_.host, profile_.system})
             if (!said.empty()) writer_.add_int64(pprof_field::comment, string(said));
         writer_.add_int64(pprof_field::default_sample_type, string(types_.front().first));
-        for (const std::string* text : strings_in_order_) writer_.add_string(pprof_field::string_table, *text);
+        for (const std::string* text : strings_in_order_)
+            writer_.add_string(pprof_field::string_table, *text);
         return std::move(bytes_);
     }
 
@@ -84,12 +87,15 @@ class PprofWriter {
         switch (profile_.time) {
             case TimeChoice::OnCpu: types_ = {cpu}; break;
             case TimeChoice::OffCpu: types_ = {time, runnable, blocked}; break;
-            default: types_ = {time, cpu, runnable, blocked, {"unknown", {TimeKind::Unknown}}}; break;
+            default:
+                types_ = {time, cpu, runnable, blocked, {"unknown", {TimeKind::Unknown}}};
+                break;
         }
     }
 
     std::int64_t string(const std::string& text) {
-        const auto [known, added] = strings_.try_emplace(text, static_cast<std::int64_t>(strings_.size()));
+        const auto [known, added] =
+            strings_.try_emplace(text, static_cast<std::int64_t>(strings_.size()));
         if (added) strings_in_order_.push_back(&known->first);
         return known->second;
     }
@@ -114,12 +120,13 @@ class PprofWriter {
         std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> functions;
         for (std::size_t i = 0; i < profile_.places.size(); ++i) {
             const Place& place = profile_.places[i];
-            const auto [known, added] =
-                functions.try_emplace({place.function, place.module, place.source}, functions.size() + 1);
+            const auto [known, added] = functions.try_emplace(
+                {place.function, place.module, place.source}, functions.size() + 1);
             if (added) add_function(known->second, place);
             protozero::pbf_writer location(writer_, pprof_field::location);
             location.add_uint64(pprof_field::location_own_id, i + 1);
-            if (!place.state) location.add_uint64(pprof_field::location_mapping, mapping_of[&place]);
+            if (!place.state)
+                location.add_uint64(pprof_field::location_mapping, mapping_of[&place]);
             if (place.offset != 0) location.add_uint64(pprof_field::address, place.offset);
             protozero::pbf_writer line(location, pprof_field::line);
             line.add_uint64(pprof_field::function_id, known->second);
@@ -159,7 +166,9 @@ class PprofWriter {
 
     void add_samples() {
         for (const ProfiledThread& thread : profile_.threads) {
-            std::map<std::tuple<std::uint32_t, std::uint32_t, TimeKind, std::uint32_t>, std::uint64_t> sums;
+            std::map<std::tuple<std::uint32_t, std::uint32_t, TimeKind, std::uint32_t>,
+                     std::uint64_t>
+                sums;
             for (const Piece& piece : thread.pieces)
                 sums[{piece.stack, piece.leaf, piece.kind, piece.reason}] += piece.weight_ns;
             for (const auto& [key, time_ns] : sums) {
@@ -216,7 +225,8 @@ std::string gzip(const std::string& bytes) {
     z_stream stream{};
     constexpr int gzip_window = 15 + 16;
     // It fails only if memory runs out, so treat it like any failed allocation.
-    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_window, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
         throw std::bad_alloc();
     std::string packed;
     std::array<char, 65536> buffer;

@@ -11,7 +11,8 @@ std::string frames_json(const StackProfile& profile) {
         json += (json.empty() ? "{\"name\":" : ",{\"name\":") + json_string(place.function);
         const std::string& file = place.source.empty() ? place.module : place.source;
         if (!file.empty()) json += ",\"file\":" + json_string(file);
-        if (!place.source.empty() && place.line != 0) json += ",\"line\":" + std::to_string(place.line);
+        if (!place.source.empty() && place.line != 0)
+            json += ",\"line\":" + std::to_string(place.line);
         json += "}";
     }
     return json;
@@ -30,19 +31,20 @@ void append_thread(const StackProfile& profile, const ProfiledThread& thread, st
         total_ns += piece.weight_ns;
     }
     json += "{\"type\":\"sampled\",\"name\":" +
-            json_string(thread.process + " / " + thread.name + " (" + std::to_string(thread.tid) + ")") +
-            ",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":" + std::to_string(total_ns) + ",\"samples\":[" +
-            samples + "],\"weights\":[" + weights + "]}";
+            json_string(thread.process + " / " + thread.name + " (" + std::to_string(thread.tid) +
+                        ")") +
+            ",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":" + std::to_string(total_ns) +
+            ",\"samples\":[" + samples + "],\"weights\":[" + weights + "]}";
 }
 
 }  // namespace
 
 std::string encode_speedscope(const StackProfile& profile) {
     std::string json =
-        "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"lagtrap " LAGTRAP_VERSION
-        "\",\"name\":" +
-        json_string(profile.title) + ",\"activeProfileIndex\":0,\"shared\":{\"frames\":[" + frames_json(profile) +
-        "]},\"profiles\":[";
+        "{\"$schema\":\"https://www.speedscope.app/"
+        "file-format-schema.json\",\"exporter\":\"lagtrap " LAGTRAP_VERSION "\",\"name\":" +
+        json_string(profile.title) + ",\"activeProfileIndex\":0,\"shared\":{\"frames\":[" +
+        frames_json(profile) + "]},\"profiles\":[";
     bool first = true;
     for (const ProfiledThread& thread : profile.threads) {
         if (!first) json += ",";

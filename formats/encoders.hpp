@@ -40,6 +40,7 @@ namespace lagtrap::formats {
 // span whose children are its stages; its causes are sentences, its parts attributes. A delay gets
 // the same ids every time. `delay` counts from 1; nullopt selects all. ErrorKind::NotFound if there
 // is no such delay.
-[[nodiscard]] Result<std::string> encode_otlp(const analysis::Recording& recording, std::optional<std::size_t> delay);
+[[nodiscard]] Result<std::string> encode_otlp(const analysis::Recording& recording,
+                                              std::optional<std::size_t> delay);
 
 }  // namespace lagtrap::formats

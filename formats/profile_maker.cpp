@@ -52,15 +52,17 @@ std::uint32_t ProfileMaker::add_place(Place place) {
 }
 
 std::uint32_t ProfileMaker::child(std::uint32_t parent, std::uint32_t place) {
-    const auto [known, added] = children_.try_emplace(static_cast<std::uint64_t>(parent) << 32 | place,
-                                                      static_cast<std::uint32_t>(profile_.nodes.size()));
+    const auto [known, added] =
+        children_.try_emplace(static_cast<std::uint64_t>(parent) << 32 | place,
+                              static_cast<std::uint32_t>(profile_.nodes.size()));
     if (added) profile_.nodes.push_back({parent, place});
     return known->second;
 }
 
 std::uint32_t ProfileMaker::text(const std::string& text) {
     if (text.empty()) return 0;
-    const auto [known, added] = texts_.try_emplace(text, static_cast<std::uint32_t>(profile_.texts.size()));
+    const auto [known, added] =
+        texts_.try_emplace(text, static_cast<std::uint32_t>(profile_.texts.size()));
     if (added) profile_.texts.push_back(text);
     return known->second;
 }
@@ -68,7 +70,8 @@ std::uint32_t ProfileMaker::text(const std::string& text) {
 void ProfileMaker::set_leaf(Piece& piece) {
     piece.leaf = piece.stack;
     if (piece.kind == TimeKind::OnCpu && piece.stack != 0) return;
-    const std::string words = piece.kind == TimeKind::OnCpu ? "on CPU, not sampled" : state_words(profile_, piece);
+    const std::string words =
+        piece.kind == TimeKind::OnCpu ? "on CPU, not sampled" : state_words(profile_, piece);
     const auto [known, added] = states_.try_emplace(words, 0);
     if (added) {
         Place state;
@@ -83,17 +86,20 @@ void ProfileMaker::finish(TimeChoice time) {
     profile_.time = time;
     auto& threads = profile_.threads;
     for (ProfiledThread& thread : threads)
-        std::erase_if(thread.pieces, [&](const Piece& piece) { return !is_wanted(piece.kind, time); });
+        std::erase_if(thread.pieces,
+                      [&](const Piece& piece) { return !is_wanted(piece.kind, time); });
     std::erase_if(threads, [](const ProfiledThread& thread) { return thread.pieces.empty(); });
     // Most threads of a machine only sleep; list the active ones first.
     using Weights = std::pair<std::uint64_t, std::uint64_t>;
     std::vector<std::pair<Weights, std::size_t>> order;
     for (std::size_t i = 0; i < threads.size(); ++i) {
         std::uint64_t on_cpu_ns = 0;
-        for (const Piece& piece : threads[i].pieces) on_cpu_ns += piece.kind == TimeKind::OnCpu ? piece.weight_ns : 0;
+        for (const Piece& piece : threads[i].pieces)
+            on_cpu_ns += piece.kind == TimeKind::OnCpu ? piece.weight_ns : 0;
         order.emplace_back(Weights{on_cpu_ns, threads[i].weight_ns()}, i);
     }
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<ProfiledThread> sorted;
     sorted.reserve(threads.size());
     for (const auto& [weights, i] : order) sorted.push_back(std::move(threads[i]));

@@ -29,8 +29,9 @@ class RecordingProfile {
     std::uint32_t node_of(StackId stack);
     void add_running(ProfiledThread& thread, const Interval& interval);
     void add_lost(ProfiledThread& thread, const Interval& interval, bool with_unknown);
-    void add_piece(ProfiledThread& thread, std::uint64_t begin_ns, std::uint64_t end_ns, TimeKind kind, StackId stack,
-                   const Interval& interval, std::string_view reason = {}, bool sampled = false);
+    void add_piece(ProfiledThread& thread, std::uint64_t begin_ns, std::uint64_t end_ns,
+                   TimeKind kind, StackId stack, const Interval& interval,
+                   std::string_view reason = {}, bool sampled = false);
     void give_first_waits_a_stack(ProfiledThread& thread);
     static void share_out(ProfiledThread& thread);
 
@@ -67,8 +68,9 @@ std::uint32_t RecordingProfile::node_of(StackId stack) {
     return node;
 }
 
-void RecordingProfile::add_piece(ProfiledThread& thread, std::uint64_t begin_ns, std::uint64_t end_ns, TimeKind kind,
-                                 StackId stack, const Interval& interval, std::string_view reason, bool sampled) {
+void RecordingProfile::add_piece(ProfiledThread& thread, std::uint64_t begin_ns,
+                                 std::uint64_t end_ns, TimeKind kind, StackId stack,
+                                 const Interval& interval, std::string_view reason, bool sampled) {
     if (end_ns <= begin_ns) return;
     Piece piece;
     piece.begin_ns = begin_ns - profile_.boottime_ns;
@@ -97,7 +99,9 @@ void RecordingProfile::add_running(ProfiledThread& thread, const Interval& inter
     std::uint64_t from_ns = interval.begin_ns;
     for (std::size_t i = 0; i < samples.size(); ++i) {
         const std::uint64_t to_ns =
-            i + 1 < samples.size() ? samples[i].at_ns + (samples[i + 1].at_ns - samples[i].at_ns) / 2 : interval.end_ns;
+            i + 1 < samples.size()
+                ? samples[i].at_ns + (samples[i + 1].at_ns - samples[i].at_ns) / 2
+                : interval.end_ns;
         add_piece(thread, from_ns, to_ns, TimeKind::OnCpu, samples[i].stack, interval, {}, true);
         last_seen_ = samples[i].stack;
         from_ns = std::max(from_ns, to_ns);
@@ -106,33 +110,38 @@ void RecordingProfile::add_running(ProfiledThread& thread, const Interval& inter
 
 // If context switches were lost, samples still prove that the thread ran; each covers one sample
 // interval.
-void RecordingProfile::add_lost(ProfiledThread& thread, const Interval& interval, bool with_unknown) {
+void RecordingProfile::add_lost(ProfiledThread& thread, const Interval& interval,
+                                bool with_unknown) {
     const auto unknown = [&](std::uint64_t from_ns, std::uint64_t to_ns) {
         if (with_unknown)
-            add_piece(thread, from_ns, to_ns, TimeKind::Unknown, 0, interval, analysis::to_text(interval));
+            add_piece(thread, from_ns, to_ns, TimeKind::Unknown, 0, interval,
+                      analysis::to_text(interval));
     };
     std::uint64_t from_ns = interval.begin_ns;
     const analysis::Thread* known =
         interval.gap == Interval::Gap::Lost ? recording_.find_thread(interval.tid) : nullptr;
     if (known != nullptr) {
-        analysis::for_samples(*known, {interval.begin_ns, interval.end_ns}, [&](const analysis::Sample& sample) {
-            const std::uint64_t begin_ns = std::max(from_ns, sample.at_ns);
-            const std::uint64_t end_ns = std::min(begin_ns + recording_.sample_interval_ns(), interval.end_ns);
-            unknown(from_ns, begin_ns);
-            Interval on_cpu = interval;
-            on_cpu.cpu = static_cast<std::uint16_t>(sample.cpu);
-            add_piece(thread, begin_ns, end_ns, TimeKind::OnCpu, sample.stack, on_cpu, {}, true);
-            last_seen_ = sample.stack;
-            from_ns = std::max(from_ns, end_ns);
-        });
+        analysis::for_samples(
+            *known, {interval.begin_ns, interval.end_ns}, [&](const analysis::Sample& sample) {
+                const std::uint64_t begin_ns = std::max(from_ns, sample.at_ns);
+                const std::uint64_t end_ns =
+                    std::min(begin_ns + recording_.sample_interval_ns(), interval.end_ns);
+                unknown(from_ns, begin_ns);
+                Interval on_cpu = interval;
+                on_cpu.cpu = static_cast<std::uint16_t>(sample.cpu);
+                add_piece(thread, begin_ns, end_ns, TimeKind::OnCpu, sample.stack, on_cpu, {},
+                          true);
+                last_seen_ = sample.stack;
+                from_ns = std::max(from_ns, end_ns);
+            });
     }
     unknown(from_ns, interval.end_ns);
 }
 
 // A thread that waits for a CPU before it was seen anywhere will resume where it is first seen.
 void RecordingProfile::give_first_waits_a_stack(ProfiledThread& thread) {
-    const auto seen =
-        std::find_if(thread.pieces.begin(), thread.pieces.end(), [](const Piece& piece) { return piece.stack != 0; });
+    const auto seen = std::find_if(thread.pieces.begin(), thread.pieces.end(),
+                                   [](const Piece& piece) { return piece.stack != 0; });
     if (seen == thread.pieces.end()) return;
     for (auto piece = thread.pieces.begin(); piece != seen; ++piece) {
         if (piece->kind != TimeKind::Runnable) continue;
@@ -154,13 +163,15 @@ void RecordingProfile::share_out(ProfiledThread& thread) {
     for (Piece& piece : thread.pieces) {
         if (piece.kind != TimeKind::OnCpu) continue;
         seen += piece.sampled ? 1 : 0;
-        const auto until_ns = static_cast<std::uint64_t>(static_cast<unsigned __int128>(on_cpu_ns) * seen / samples);
+        const auto until_ns =
+            static_cast<std::uint64_t>(static_cast<unsigned __int128>(on_cpu_ns) * seen / samples);
         piece.weight_ns = until_ns - given_ns;
         given_ns = until_ns;
     }
 }
 
-void RecordingProfile::add(std::uint32_t tid, const std::vector<Interval>& intervals, bool with_unknown) {
+void RecordingProfile::add(std::uint32_t tid, const std::vector<Interval>& intervals,
+                           bool with_unknown) {
     ProfiledThread thread;
     thread.tid = tid;
     if (const analysis::Thread* known = recording_.find_thread(tid); known != nullptr) {
@@ -173,13 +184,16 @@ void RecordingProfile::add(std::uint32_t tid, const std::vector<Interval>& inter
         switch (interval.state) {
             case ThreadState::Running: add_running(thread, interval); break;
             case ThreadState::Runnable:
-                add_piece(thread, interval.begin_ns, interval.end_ns, TimeKind::Runnable, last_seen_, interval);
+                add_piece(thread, interval.begin_ns, interval.end_ns, TimeKind::Runnable,
+                          last_seen_, interval);
                 break;
             case ThreadState::Blocked: {
                 const auto [known, added] = reasons_.try_emplace(interval.stack);
                 if (added) known->second = analysis::reason_of_stack(recording_, interval.stack);
-                add_piece(thread, interval.begin_ns, interval.end_ns, TimeKind::Blocked, interval.stack, interval,
-                          interval.queue.empty() ? std::string_view(known->second) : interval.queue);
+                add_piece(
+                    thread, interval.begin_ns, interval.end_ns, TimeKind::Blocked, interval.stack,
+                    interval,
+                    interval.queue.empty() ? std::string_view(known->second) : interval.queue);
                 last_seen_ = interval.stack;
                 break;
             }
@@ -195,8 +209,8 @@ void RecordingProfile::add_run(const analysis::Run& run) {
     const auto after = [&](std::uint64_t at_ns) {
         return std::max(at_ns, profile_.boottime_ns) - profile_.boottime_ns;
     };
-    const auto add = [&](const std::string& name, std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns,
-                         bool stage) {
+    const auto add = [&](const std::string& name, std::uint32_t tid, std::uint64_t begin_ns,
+                         std::uint64_t end_ns, bool stage) {
         Span span;
         span.name = name;
         span.event = run.event;
@@ -211,10 +225,12 @@ void RecordingProfile::add_run(const analysis::Run& run) {
     };
     add(run.event, run.begin_tid, run.begin_ns, run.end_ns, false);
     for (const analysis::RecordedStage& stage : run.stages)
-        add(stage.name, stage.tid != 0 ? stage.tid : run.begin_tid, stage.begin_ns, stage.end_ns, true);
+        add(stage.name, stage.tid != 0 ? stage.tid : run.begin_tid, stage.begin_ns, stage.end_ns,
+            true);
 }
 
-void describe(const Recording& recording, StackProfile& profile, std::uint64_t begin_ns, std::uint64_t end_ns) {
+void describe(const Recording& recording, StackProfile& profile, std::uint64_t begin_ns,
+              std::uint64_t end_ns) {
     const trace::SystemFile& system = recording.system;
     profile.host = system.host;
     profile.system = system.os_name + ", Linux " + system.kernel_release;
@@ -233,28 +249,35 @@ void choose_thread(StackProfile& profile, const std::string& wanted) {
     std::vector<std::uint32_t> tids;
     for (const ProfiledThread& thread : profile.threads)
         if (is_wanted(thread)) tids.push_back(thread.tid);
-    std::erase_if(profile.threads, [&](const ProfiledThread& thread) { return !is_wanted(thread); });
-    std::erase_if(profile.spans,
-                  [&](const Span& span) { return std::find(tids.begin(), tids.end(), span.tid) == tids.end(); });
+    std::erase_if(profile.threads,
+                  [&](const ProfiledThread& thread) { return !is_wanted(thread); });
+    std::erase_if(profile.spans, [&](const Span& span) {
+        return std::find(tids.begin(), tids.end(), span.tid) == tids.end();
+    });
 }
 
-Error no_thread(const StackProfile& profile, const ProfileChoice& choice, const std::vector<std::string>& names) {
+Error no_thread(const StackProfile& profile, const ProfileChoice& choice,
+                const std::vector<std::string>& names) {
     std::string message = "no thread \"" + choice.thread + "\" in " + profile.title + "; there ";
     message += names.size() == 1 ? "is " : "are ";
     constexpr std::size_t shown = 5;
-    for (std::size_t i = 0; i < std::min(names.size(), shown); ++i) message += (i > 0 ? ", " : "") + names[i];
+    for (std::size_t i = 0; i < std::min(names.size(), shown); ++i)
+        message += (i > 0 ? ", " : "") + names[i];
     if (names.size() > shown) message += " and " + std::to_string(names.size() - shown) + " more";
-    return make_error(ErrorKind::NotFound, names.empty() ? "nothing is known of " + profile.title : message);
+    return make_error(ErrorKind::NotFound,
+                      names.empty() ? "nothing is known of " + profile.title : message);
 }
 
 Result<const trace::Delay*> delay_of(const Recording& recording, std::size_t number) {
     const auto& delays = recording.system.delays;
     if (number >= 1 && number <= delays.size()) return &delays[number - 1];
-    return make_error(ErrorKind::NotFound, "there is no delay " + std::to_string(number) + "; the recording has " +
+    return make_error(ErrorKind::NotFound, "there is no delay " + std::to_string(number) +
+                                               "; the recording has " +
                                                std::to_string(delays.size()));
 }
 
-void add_delay(const Recording& recording, const trace::Delay& delay, StackProfile& profile, RecordingProfile& maker) {
+void add_delay(const Recording& recording, const trace::Delay& delay, StackProfile& profile,
+               RecordingProfile& maker) {
     std::map<std::uint32_t, std::vector<Interval>> by_thread;
     for (const Interval& interval : analysis::intervals_of_delay(recording, delay))
         by_thread[interval.tid].push_back(interval);
@@ -262,9 +285,11 @@ void add_delay(const Recording& recording, const trace::Delay& delay, StackProfi
     for (ProfiledThread& thread : profile.threads) {
         if (thread.pid == 0) thread.pid = delay.begin_pid;
         if (thread.process.empty()) thread.process = delay.process;
-        if (thread.name.empty()) thread.name = thread.tid == delay.begin_tid ? delay.thread : "no thread";
+        if (thread.name.empty())
+            thread.name = thread.tid == delay.begin_tid ? delay.thread : "no thread";
     }
-    if (const analysis::Run* run = recording.find_run(delay.run_id); run != nullptr) maker.add_run(*run);
+    if (const analysis::Run* run = recording.find_run(delay.run_id); run != nullptr)
+        maker.add_run(*run);
 }
 
 }  // namespace
@@ -282,7 +307,8 @@ Result<StackProfile> profile_of_recording(const Recording& recording, const Prof
         describe(recording, profile, recording.begin_ns, recording.end_ns);
         for (const analysis::Thread& thread : recording.threads)
             maker.add(thread.tid,
-                      analysis::intervals_of_thread(recording, thread.tid, {recording.begin_ns, recording.end_ns}),
+                      analysis::intervals_of_thread(recording, thread.tid,
+                                                    {recording.begin_ns, recording.end_ns}),
                       false);
         for (const analysis::Run& run : recording.runs) maker.add_run(run);
     }

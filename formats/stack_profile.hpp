@@ -46,8 +46,9 @@ struct Piece {
     // sample may have weight 0. Before anything is filtered out, a thread's weights add up to its
     // lengths.
     std::uint64_t weight_ns = 0;
-    std::uint32_t stack = 0;   // node of the innermost call
-    std::uint32_t leaf = 0;    // `stack`, or a node below it that names the state; not 0 if the stack is unknown
+    std::uint32_t stack = 0;  // node of the innermost call
+    // `stack`, or a node below it that names the state; not 0 if the stack is unknown
+    std::uint32_t leaf = 0;
     std::uint32_t reason = 0;  // of blocked or unknown time: index into StackProfile::texts
     std::uint16_t cpu = 0;     // of time on a CPU
     analysis::TimeKind kind = analysis::TimeKind::Unknown;
@@ -89,8 +90,9 @@ struct StackProfile {
     std::vector<Place> places;
     std::vector<StackNode> nodes{{}};
     std::vector<std::string> texts{std::string()};
-    std::vector<ProfiledThread> threads;  // by time on a CPU, then by weight, descending; none is empty
-    std::vector<Span> spans;              // by begin; a run precedes its stages
+    // by time on a CPU, then by weight, descending; none is empty
+    std::vector<ProfiledThread> threads;
+    std::vector<Span> spans;  // by begin; a run precedes its stages
 
     // The nodes from the outermost call to `node`.
     [[nodiscard]] std::vector<std::uint32_t> path_of(std::uint32_t node) const;
@@ -101,8 +103,9 @@ struct StackProfile {
 [[nodiscard]] std::string state_words(const StackProfile& profile, const Piece& piece);
 
 struct ProfileChoice {
-    std::optional<std::size_t> delay{};  // from 1, as numbered in a report: only its threads and its duration
-    std::string thread{};                // an id or a name; empty for all
+    // from 1, as numbered in a report: only its threads and its duration
+    std::optional<std::size_t> delay{};
+    std::string thread{};  // an id or a name; empty for all
     TimeChoice time = TimeChoice::All;
 };
 

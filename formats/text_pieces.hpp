@@ -25,6 +25,8 @@ inline std::string decimal(std::uint64_t value, unsigned digits) {
 }
 
 // "library.so" for "/usr/lib/library.so".
-inline std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+inline std::string_view file_name(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
 
 }  // namespace lagtrap::formats

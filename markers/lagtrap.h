@@ -30,13 +30,13 @@
  *     LAGTRAP_STAGE_KEY(event, stage, key)
  *     LAGTRAP_END_KEY(event, key)
  *     LAGTRAP_BEGIN_AT(event, begin_ns)             the run began earlier, at this time in ns of
- *     LAGTRAP_BEGIN_KEY_AT(event, key, begin_ns)    CLOCK_MONOTONIC, so that time in a queue counts too
- *     LAGTRAP_ARMED(event)                          nonzero while a tool listens to markers with arguments
- *                                                   of this event in this program or library, so that you
- *                                                   can skip your preparations otherwise
- *     lagtrap_now_ns()                              the current time, for begin_ns
- *     LAGTRAP_SCOPE(event);                         C++: begins now, and ends with the block, including by an exception
- *     LAGTRAP_SCOPE_KEY(event, key);                the same, with a key, which is evaluated once
+ *     LAGTRAP_BEGIN_KEY_AT(event, key, begin_ns)    CLOCK_MONOTONIC, so that time in a queue counts
+ * too LAGTRAP_ARMED(event)                          nonzero while a tool listens to markers with
+ * arguments of this event in this program or library, so that you can skip your preparations
+ * otherwise lagtrap_now_ns()                              the current time, for begin_ns
+ *     LAGTRAP_SCOPE(event);                         C++: begins now, and ends with the block,
+ * including by an exception LAGTRAP_SCOPE_KEY(event, key);                the same, with a key,
+ * which is evaluated once
  *
  * If LAGTRAP_DISABLED is defined before this header is included, or on other architectures, all
  * markers are empty.
@@ -59,17 +59,21 @@
 /* Declares clock_gettime by its symbol, because in strict C99 <time.h> declares neither it nor
  * its clock. */
 #ifdef __cplusplus
-extern int lagtrap_clock_gettime_(int clock, long* seconds_and_nanoseconds) noexcept __asm__("clock_gettime");
+extern int lagtrap_clock_gettime_(int clock, long* seconds_and_nanoseconds) noexcept
+    __asm__("clock_gettime");
 #define LAGTRAP_INLINE_ inline
 #else
-extern int lagtrap_clock_gettime_(int clock, long* seconds_and_nanoseconds) __asm__("clock_gettime");
+extern int lagtrap_clock_gettime_(int clock,
+                                  long* seconds_and_nanoseconds) __asm__("clock_gettime");
 #define LAGTRAP_INLINE_ static inline
 #endif
 
 #ifdef __cplusplus
 namespace lagtrap::markers {
 
-constexpr bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+constexpr bool is_name_start(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
 constexpr bool is_name(const char* name) {
     if (!is_name_start(*name)) return false;
@@ -97,14 +101,16 @@ unsigned long long argument_value(Object* object) {
 #define LAGTRAP_VALUE_(value) ((unsigned long long)(value))
 #if defined(__GNUC__) && !defined(__clang__)
 #define LAGTRAP_NAME_START_ "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-#define LAGTRAP_CHECK_NAME_(name)                                                                    \
-    __extension__ _Static_assert(                                                                    \
-        __builtin_strspn("" name "", LAGTRAP_NAME_START_ "0123456789-") == sizeof("" name "") - 1 && \
-            __builtin_strspn("" name "", LAGTRAP_NAME_START_) > 0,                                   \
+#define LAGTRAP_CHECK_NAME_(name)                                          \
+    __extension__ _Static_assert(                                          \
+        __builtin_strspn("" name "", LAGTRAP_NAME_START_ "0123456789-") == \
+                sizeof("" name "") - 1 &&                                  \
+            __builtin_strspn("" name "", LAGTRAP_NAME_START_) > 0,         \
         "a name of lagtrap has letters, digits, _ and -, and begins with a letter or _")
 #else
 /* clang does not evaluate strings in C constant expressions, so only empty names are found. */
-#define LAGTRAP_CHECK_NAME_(name) __extension__ _Static_assert(sizeof("" name "") > 1, "a name of lagtrap is empty")
+#define LAGTRAP_CHECK_NAME_(name) \
+    __extension__ _Static_assert(sizeof("" name "") > 1, "a name of lagtrap is empty")
 #endif
 #endif
 
@@ -201,10 +207,11 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
                  "cmpw $0, " LAGTRAP_SEMAPHORE_(event) "(%%rip)\n" : "=@ccne"(armed) : : "memory")
 #define LAGTRAP_CONSTRAINT_ "nr"
 #else
-#define LAGTRAP_READ_SEMAPHORE_(event, armed)                                                          \
-    LAGTRAP_ASM_(LAGTRAP_DEFINE_SEMAPHORE_(event)                                                      \
-                 "adrp %x0, " LAGTRAP_SEMAPHORE_(event) "\n"                                           \
-                 "ldrh %w0, [%x0, #:lo12:" LAGTRAP_SEMAPHORE_(event) "]\n" : "=r"(armed) : : "memory")
+#define LAGTRAP_READ_SEMAPHORE_(event, armed)                                                      \
+    LAGTRAP_ASM_(LAGTRAP_DEFINE_SEMAPHORE_(event)                                                  \
+                 "adrp %x0, " LAGTRAP_SEMAPHORE_(event) "\n"                                       \
+                 "ldrh %w0, [%x0, #:lo12:" LAGTRAP_SEMAPHORE_(event) "]\n"                         \
+                 : "=r"(armed) : : "memory")
 #define LAGTRAP_CONSTRAINT_ "r"
 #endif
 
@@ -298,10 +305,12 @@ LAGTRAP_INLINE_ __UINT64_TYPE__ lagtrap_now_ns(void) {
 
 /* A local class per use, because a name in an asm cannot be a parameter. Named by line rather
  * than by counter, so that an inline function is the same in every file that includes it. */
-#define LAGTRAP_SCOPE(event)                                                                                 \
-    struct LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__) {                                                      \
-        __attribute__((always_inline)) ~LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__)() { LAGTRAP_END(event); } \
-    } LAGTRAP_JOIN_NAME_(lagtrap_scope_, __LINE__);                                                          \
+#define LAGTRAP_SCOPE(event)                                                           \
+    struct LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__) {                                \
+        __attribute__((always_inline)) ~LAGTRAP_JOIN_NAME_(LagtrapScope, __LINE__)() { \
+            LAGTRAP_END(event);                                                        \
+        }                                                                              \
+    } LAGTRAP_JOIN_NAME_(lagtrap_scope_, __LINE__);                                    \
     LAGTRAP_BEGIN(event)
 
 /* A run that began while nobody listened must not end either. */

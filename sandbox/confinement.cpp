@@ -28,7 +28,8 @@ bool is_confined = false;
 }
 // LeakSanitizer's check at exit starts a thread. A confined process cannot start one, and would
 // exit with a failure.
-extern "C" int __lsan_is_turned_off() {  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
+extern "C" int
+__lsan_is_turned_off() {  // NOLINT(bugprone-reserved-identifier): the sanitizer's name
     return is_confined ? 1 : 0;
 }
 #endif
@@ -70,12 +71,13 @@ constexpr std::initializer_list<int> always_allowed = {
     SCMP_SYS(restart_syscall),
 };
 
-constexpr std::initializer_list<int> for_messages = {SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(recvmsg),
-                                                     SCMP_SYS(recvfrom)};
+constexpr std::initializer_list<int> for_messages = {SCMP_SYS(sendmsg), SCMP_SYS(sendto),
+                                                     SCMP_SYS(recvmsg), SCMP_SYS(recvfrom)};
 
 constexpr std::initializer_list<int> for_output_files = {
-    SCMP_SYS(pwrite64), SCMP_SYS(ftruncate),  SCMP_SYS(fsync), SCMP_SYS(fdatasync),    SCMP_SYS(fchmod),
-    SCMP_SYS(writev),   SCMP_SYS(getdents64), SCMP_SYS(uname), SCMP_SYS(memfd_create), SCMP_SYS(sysinfo),
+    SCMP_SYS(pwrite64),     SCMP_SYS(ftruncate), SCMP_SYS(fsync),      SCMP_SYS(fdatasync),
+    SCMP_SYS(fchmod),       SCMP_SYS(writev),    SCMP_SYS(getdents64), SCMP_SYS(uname),
+    SCMP_SYS(memfd_create), SCMP_SYS(sysinfo),
 };
 
 // openat() and ioctl() have conditional rules.
@@ -99,9 +101,10 @@ struct FreeFilter {
     void operator()(void* filter) const { seccomp_release(filter); }
 };
 
-Status allow(scmp_filter_ctx filter, int call, std::initializer_list<scmp_arg_cmp> conditions = {}) {
-    const int code = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, static_cast<unsigned>(conditions.size()),
-                                            conditions.begin());
+Status allow(scmp_filter_ctx filter, int call,
+             std::initializer_list<scmp_arg_cmp> conditions = {}) {
+    const int code = seccomp_rule_add_array(
+        filter, SCMP_ACT_ALLOW, call, static_cast<unsigned>(conditions.size()), conditions.begin());
     return code == 0 ? success() : Status(system_error("create a system call filter", -code));
 }
 
@@ -127,7 +130,8 @@ Status allow_looking_into_processes(scmp_filter_ctx filter) {
     TRY(allow_all(filter, for_looking_into_processes));
     for (const scmp_datum_t question : {NS_GET_USERNS, NS_GET_PARENT, NS_GET_OWNER_UID})
         TRY(allow(filter, SCMP_SYS(ioctl), {SCMP_A1_64(SCMP_CMP_EQ, question, 0)}));
-    return allow(filter, SCMP_SYS(openat), {SCMP_A2_64(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY)});
+    return allow(filter, SCMP_SYS(openat),
+                 {SCMP_A2_64(SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY)});
 }
 
 bool may_change_user() {
@@ -137,7 +141,8 @@ bool may_change_user() {
 
 // Clears all sets: setresuid() leaves them if the process was not root's, or was set to keep them.
 Status drop_capabilities() {
-    if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return system_error("drop capabilities");
+    if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0)
+        return system_error("drop capabilities");
     return set_own_capabilities({});
 }
 
@@ -164,7 +169,8 @@ Status drop_privileges() {
     // Keeps other processes of the same user from inspecting this one.
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error("disable core dumps");
     // Must come last: changing the user resets it.
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return system_error("set the parent death signal");
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+        return system_error("set the parent death signal");
     return success();
 }
 
@@ -183,7 +189,8 @@ Status confine_process(const Confinement& confinement) {
     if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return system_error("disable core dumps");
     if (!is_sanitized && confinement.address_space_bytes > 0)
         TRY(limit(RLIMIT_AS, confinement.address_space_bytes, "limiting memory"));
-    if (confinement.cpu_seconds > 0) TRY(limit(RLIMIT_CPU, confinement.cpu_seconds, "limiting CPU time"));
+    if (confinement.cpu_seconds > 0)
+        TRY(limit(RLIMIT_CPU, confinement.cpu_seconds, "limiting CPU time"));
     TRY(limit(RLIMIT_FSIZE, confinement.file_bytes, "limiting files"));
     TRY(limit(RLIMIT_CORE, 0, "limit core dumps"));
     // Forbidden calls fail rather than kill, because libraries look for optional files.

@@ -6,8 +6,10 @@
 
 namespace lagtrap {
 
-inline constexpr std::string_view dpkg_status = "/var/lib/dpkg/status";  // installed packages and their versions
-inline constexpr std::string_view dpkg_lists = "/var/lib/dpkg/info";     // the folder of file lists
-inline constexpr std::string_view dpkg_list_suffix = ".list";            // lists are named PACKAGE[:ARCHITECTURE].list
+// installed packages and their versions
+inline constexpr std::string_view dpkg_status = "/var/lib/dpkg/status";
+inline constexpr std::string_view dpkg_lists = "/var/lib/dpkg/info";  // the folder of file lists
+// lists are named PACKAGE[:ARCHITECTURE].list
+inline constexpr std::string_view dpkg_list_suffix = ".list";
 
 }  // namespace lagtrap

@@ -52,7 +52,8 @@ struct Message {
 Result<Message> receive_message(int socket, bool with_fd) {
     Message received;
     received.text.resize(paths_limit_bytes);
-    std::array<iovec, 2> parts{{{&received.head, sizeof received.head}, {received.text.data(), received.text.size()}}};
+    std::array<iovec, 2> parts{
+        {{&received.head, sizeof received.head}, {received.text.data(), received.text.size()}}};
     msghdr message{};
     message.msg_iov = parts.data();
     message.msg_iovlen = parts.size();
@@ -70,7 +71,8 @@ Result<Message> receive_message(int socket, bool with_fd) {
         std::memcpy(&fd, CMSG_DATA(part), sizeof fd);
         received.fd.reset(fd);
     }
-    if (static_cast<std::size_t>(got) < sizeof received.head || (message.msg_flags & MSG_TRUNC) != 0)
+    if (static_cast<std::size_t>(got) < sizeof received.head ||
+        (message.msg_flags & MSG_TRUNC) != 0)
         return make_error(ErrorKind::Invalid, "the file broker has disconnected");
     received.text.resize(static_cast<std::size_t>(got) - sizeof received.head);
     return received;
@@ -85,7 +87,8 @@ bool is_program(int fd) {
     constexpr std::size_t head_bytes = 18;
     std::array<unsigned char, head_bytes> head{};
     if (::pread(fd, head.data(), head.size(), 0) != static_cast<ssize_t>(head.size())) return false;
-    if (std::memcmp(head.data(), ELFMAG, SELFMAG) != 0 || head[EI_DATA] != ELFDATA2LSB) return false;
+    if (std::memcmp(head.data(), ELFMAG, SELFMAG) != 0 || head[EI_DATA] != ELFDATA2LSB)
+        return false;
     const unsigned type = head[type_at] | static_cast<unsigned>(head[type_at + 1]) << 8;
     return type == ET_REL || type == ET_EXEC || type == ET_DYN;
 }
@@ -101,11 +104,13 @@ struct FileBroker::Reply {
     std::string name;
 };
 
-Result<BrokeredFiles::Answer> BrokeredFiles::ask(int kind, int flags, unsigned mode, const std::string& paths) {
+Result<BrokeredFiles::Answer> BrokeredFiles::ask(int kind, int flags, unsigned mode,
+                                                 const std::string& paths) {
     if (paths.size() > paths_limit_bytes) return system_error("ask for a file", ENAMETOOLONG);
     TRY(send_message(socket_.get(), Head{kind, flags, mode}, paths, -1));
     TRY_ASSIGN(Message message, receive_message(socket_.get(), true));
-    if (message.head.flags != 0) return system_error(paths.substr(0, paths.find('\0')), message.head.flags);
+    if (message.head.flags != 0)
+        return system_error(paths.substr(0, paths.find('\0')), message.head.flags);
     return Answer{std::move(message.fd), std::move(message.text)};
 }
 
@@ -115,7 +120,8 @@ Result<UniqueFd> BrokeredFiles::open(const std::filesystem::path& path, int flag
         int own = -1;
         const char* const digits = text.data() + own_descriptors.size();
         const auto [end, failed] = std::from_chars(digits, text.data() + text.size(), own);
-        if (failed != std::errc{} || end != text.data() + text.size()) return system_error(text, ENOENT);
+        if (failed != std::errc{} || end != text.data() + text.size())
+            return system_error(text, ENOENT);
         UniqueFd copy(::fcntl(own, F_DUPFD_CLOEXEC, 0));
         if (!copy.valid()) return system_error(text);
         (void)::lseek(copy.get(), 0, SEEK_SET);
@@ -138,7 +144,9 @@ Status BrokeredFiles::rename(const std::filesystem::path& from, const std::files
     return answer ? success() : Status(answer.error().within("rename"));
 }
 
-void BrokeredFiles::remove(const std::filesystem::path& path) { (void)ask(remove_kind, 0, 0, path.native()); }
+void BrokeredFiles::remove(const std::filesystem::path& path) {
+    (void)ask(remove_kind, 0, 0, path.native());
+}
 
 Result<FileBroker> FileBroker::create(BrokerPolicy policy) {
     FileBroker broker;
@@ -146,7 +154,8 @@ Result<FileBroker> FileBroker::create(BrokerPolicy policy) {
         std::error_code failed;
         const auto whole = std::filesystem::absolute(path, failed).lexically_normal();
         TRY_ASSIGN(UniqueFd fd, open_file(whole, O_PATH | O_DIRECTORY));
-        broker.folders_.push_back({whole.has_filename() ? whole : whole.parent_path(), name_part, std::move(fd)});
+        broker.folders_.push_back(
+            {whole.has_filename() ? whole : whole.parent_path(), name_part, std::move(fd)});
     }
     broker.policy_ = std::move(policy);
     return broker;
@@ -171,25 +180,29 @@ Result<UniqueFd> FileBroker::open_program(const std::filesystem::path& path) con
     if (access == ProgramAccess::Refused) return refused(path);
     if (policy_.on_program) policy_.on_program(whole);
     const Links links = access == ProgramAccess::Allowed ? Links::Followed : Links::Refused;
-    auto opened = policy_.open_program ? policy_.open_program(whole) : open_regular_file(whole, links);
+    auto opened =
+        policy_.open_program ? policy_.open_program(whole) : open_regular_file(whole, links);
     const bool wrong = opened && !policy_.open_program && !is_program(opened->get());
     if (policy_.on_program) policy_.on_program({});
     if (wrong) return refused(path);
     return opened;
 }
 
-Result<UniqueFd> FileBroker::open(const std::filesystem::path& path, int flags, unsigned mode) const {
-    constexpr int known = O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_DIRECTORY;
+Result<UniqueFd> FileBroker::open(const std::filesystem::path& path, int flags,
+                                  unsigned mode) const {
+    constexpr int known =
+        O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_DIRECTORY;
     if ((flags & ~(known | O_CLOEXEC)) != 0) return refused(path);
     if (const auto place = place_of(path)) {
         // Only permissions to read and write, and none for others, are ever needed.
         const unsigned allowed_mode = (flags & O_CREAT) != 0 ? mode & 0660 : 0;
-        return open_resolved(place->folder, place->name, flags | O_NOFOLLOW | O_NONBLOCK, allowed_mode,
-                             RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+        return open_resolved(place->folder, place->name, flags | O_NOFOLLOW | O_NONBLOCK,
+                             allowed_mode, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
     }
     if ((flags & (O_ACCMODE | O_CREAT | O_TRUNC)) != O_RDONLY) return refused(path);
     const auto& readable = policy_.readable;
-    if (std::find(readable.begin(), readable.end(), path) != readable.end()) return open_file(path, O_RDONLY);
+    if (std::find(readable.begin(), readable.end(), path) != readable.end())
+        return open_file(path, O_RDONLY);
     if (policy_.is_readable && path == path.lexically_normal() && policy_.is_readable(path))
         return open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     return open_program(path);
@@ -198,27 +211,33 @@ Result<UniqueFd> FileBroker::open(const std::filesystem::path& path, int flags, 
 Result<UniqueFd> FileBroker::make_temporary(std::string& name) const {
     TRY_ASSIGN(const Place place, place_of(name));
     constexpr std::string_view open_part = "XXXXXX";
-    if (!name.ends_with(open_part) || place.name.native().size() < open_part.size()) return refused(name);
+    if (!name.ends_with(open_part) || place.name.native().size() < open_part.size())
+        return refused(name);
     std::string below = place.name.native();
     constexpr int attempts = 100;
     for (int attempt = 0; attempt < attempts; ++attempt) {
         std::array<char, 16> drawn{};
-        std::snprintf(drawn.data(), drawn.size(), "%06x", static_cast<unsigned>(::arc4random()) & 0xffffffU);
-        below.replace(below.size() - open_part.size(), open_part.size(), drawn.data(), open_part.size());
+        std::snprintf(drawn.data(), drawn.size(), "%06x",
+                      static_cast<unsigned>(::arc4random()) & 0xffffffU);
+        below.replace(below.size() - open_part.size(), open_part.size(), drawn.data(),
+                      open_part.size());
         auto fd = open_resolved(place.folder, below, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0640,
                                 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
         if (!fd && fd.error().system_errno == EEXIST) continue;
         // Independent of this process's umask: the other side is not the owner and cannot change
         // the mode.
         if (fd && ::fchmod(fd->get(), 0640) != 0) return system_error(name);
-        if (fd) name.replace(name.size() - open_part.size(), open_part.size(), drawn.data(), open_part.size());
+        if (fd)
+            name.replace(name.size() - open_part.size(), open_part.size(), drawn.data(),
+                         open_part.size());
         return fd;
     }
     return system_error(name, EEXIST);
 }
 
 // Direct entries of the folder only; files in its subfolders cannot be renamed or removed.
-Status FileBroker::rename(const std::filesystem::path& from, const std::filesystem::path& to) const {
+Status FileBroker::rename(const std::filesystem::path& from,
+                          const std::filesystem::path& to) const {
     TRY_ASSIGN(const Place source, place_of(from));
     TRY_ASSIGN(const Place target, place_of(to));
     if (source.name.has_parent_path() || target.name.has_parent_path()) return refused(to);
@@ -238,7 +257,9 @@ FileBroker::Reply FileBroker::answer(int kind, int flags, unsigned mode, const s
                                      const std::string& second) const {
     Reply reply;
     const auto fail = [&](const Error& error) {
-        reply.error = error.system_errno != 0 ? error.system_errno : error.kind == ErrorKind::Denied ? EPERM : EIO;
+        reply.error = error.system_errno != 0           ? error.system_errno
+                      : error.kind == ErrorKind::Denied ? EPERM
+                                                        : EIO;
     };
     if (kind == open_kind || kind == temporary_kind) {
         std::string name = first;
@@ -260,11 +281,12 @@ bool FileBroker::serve(int socket) {
     if (head.kind < open_kind || head.kind > remove_kind) return false;
     const std::size_t end = request->text.find('\0');
     const std::string first = request->text.substr(0, end);
-    const std::string second = end == std::string::npos ? std::string() : request->text.substr(end + 1);
+    const std::string second =
+        end == std::string::npos ? std::string() : request->text.substr(end + 1);
     if (first.empty() || second.find('\0') != std::string::npos) return false;
     const Reply reply = answer(head.kind, head.flags, head.mode, first, second);
-    return send_message(socket, Head{head.kind, reply.error, 0}, reply.name.substr(0, paths_limit_bytes),
-                        reply.fd.get())
+    return send_message(socket, Head{head.kind, reply.error, 0},
+                        reply.name.substr(0, paths_limit_bytes), reply.fd.get())
         .ok();
 }
 

@@ -25,9 +25,11 @@ class BrokeredFiles : public FileAccess {
 
     // A path that names a descriptor of this process ("/proc/self/fd/N") is opened without a
     // request.
-    [[nodiscard]] Result<UniqueFd> open(const std::filesystem::path& path, int flags, unsigned mode) override;
+    [[nodiscard]] Result<UniqueFd> open(const std::filesystem::path& path, int flags,
+                                        unsigned mode) override;
     [[nodiscard]] Result<UniqueFd> make_temporary(std::string& name) override;
-    [[nodiscard]] Status rename(const std::filesystem::path& from, const std::filesystem::path& to) override;
+    [[nodiscard]] Status rename(const std::filesystem::path& from,
+                                const std::filesystem::path& to) override;
     void remove(const std::filesystem::path& path) override;
 
   private:
@@ -90,10 +92,12 @@ class FileBroker {
     struct Reply;
     FileBroker() = default;
     [[nodiscard]] Result<Place> place_of(const std::filesystem::path& path) const;
-    [[nodiscard]] Result<UniqueFd> open(const std::filesystem::path& path, int flags, unsigned mode) const;
+    [[nodiscard]] Result<UniqueFd> open(const std::filesystem::path& path, int flags,
+                                        unsigned mode) const;
     [[nodiscard]] Result<UniqueFd> open_program(const std::filesystem::path& path) const;
     [[nodiscard]] Result<UniqueFd> make_temporary(std::string& name) const;
-    [[nodiscard]] Status rename(const std::filesystem::path& from, const std::filesystem::path& to) const;
+    [[nodiscard]] Status rename(const std::filesystem::path& from,
+                                const std::filesystem::path& to) const;
     [[nodiscard]] Status remove(const std::filesystem::path& path) const;
     [[nodiscard]] Reply answer(int kind, int flags, unsigned mode, const std::string& first,
                                const std::string& second) const;

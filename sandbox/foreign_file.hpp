@@ -19,10 +19,12 @@ enum class Links { Followed, Refused };
 // cannot lead out of that folder. Magic links of /proc are not followed on the way, but
 // /proc/PID/exe and the entries of /proc/PID/map_files and /proc/PID/fd can be opened themselves.
 // ErrorKind::Denied if it is not a regular file.
-[[nodiscard]] Result<UniqueFd> open_regular_file(const std::filesystem::path& path, Links links = Links::Followed);
+[[nodiscard]] Result<UniqueFd> open_regular_file(const std::filesystem::path& path,
+                                                 Links links = Links::Followed);
 
 // Opens what is there, a folder too, with O_PATH. Paths resolve as in open_regular_file().
-[[nodiscard]] Result<UniqueFd> open_place(const std::filesystem::path& path, Links links = Links::Followed);
+[[nodiscard]] Result<UniqueFd> open_place(const std::filesystem::path& path,
+                                          Links links = Links::Followed);
 
 // Reopens `place`, which may be an O_PATH descriptor, for reading. ErrorKind::Denied if it is not a
 // regular file.
@@ -30,13 +32,14 @@ enum class Links { Followed, Refused };
 
 // Returns the content of a regular file in a folder where others may create files; refuses links
 // and pipes. ErrorKind::NotFound, Denied, TooLarge.
-[[nodiscard]] Result<std::string> read_regular_file(const std::filesystem::path& path, std::uint64_t limit_bytes);
+[[nodiscard]] Result<std::string> read_regular_file(const std::filesystem::path& path,
+                                                    std::uint64_t limit_bytes);
 
 // The path by which an open descriptor can be opened again.
 [[nodiscard]] std::filesystem::path path_of_descriptor(int fd);
 
 // openat2() relative to `directory`, with RESOLVE_* flags.
-[[nodiscard]] Result<UniqueFd> open_resolved(int directory, const std::filesystem::path& path, int flags, unsigned mode,
-                                             unsigned long long resolve);
+[[nodiscard]] Result<UniqueFd> open_resolved(int directory, const std::filesystem::path& path,
+                                             int flags, unsigned mode, unsigned long long resolve);
 
 }  // namespace lagtrap

@@ -37,7 +37,8 @@ fs::path name_on_machine(const fs::path& place, const fs::path& root) {
 
 std::optional<struct stat> facts_on_machine(const fs::path& path) {
     struct stat facts {};
-    if (machine_root() == "/") return ::stat(path.c_str(), &facts) == 0 ? std::optional(facts) : std::nullopt;
+    if (machine_root() == "/")
+        return ::stat(path.c_str(), &facts) == 0 ? std::optional(facts) : std::nullopt;
     const auto place = open_place(on_machine(path));
     if (place && ::fstat(place->get(), &facts) == 0) return facts;
     if (!place) errno = place.error().system_errno;
@@ -48,7 +49,8 @@ fs::path real_path_on_machine(const fs::path& path) {
     std::error_code failed;
     if (machine_root() == "/") return fs::canonical(path, failed);
     const auto place = open_place(on_machine(path));
-    return place ? name_on_machine(fs::read_symlink(path_of_descriptor(place->get()), failed)) : fs::path();
+    return place ? name_on_machine(fs::read_symlink(path_of_descriptor(place->get()), failed))
+                 : fs::path();
 }
 
 bool sees_all_processes() {

@@ -17,8 +17,8 @@ namespace lagtrap {
                                                const std::filesystem::path& root = machine_root());
 
 // The reverse: the machine's path of `place`.
-[[nodiscard]] std::filesystem::path name_on_machine(const std::filesystem::path& place,
-                                                    const std::filesystem::path& root = machine_root());
+[[nodiscard]] std::filesystem::path name_on_machine(
+    const std::filesystem::path& place, const std::filesystem::path& root = machine_root());
 
 // stat(2) of the machine's `path`, with links resolved as on the machine. On failure, nullopt and
 // errno. May block on the file system.

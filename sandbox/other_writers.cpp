@@ -38,12 +38,15 @@ bool is_group_of_one(gid_t group, uid_t user, std::string& name) {
 
 // Who else may write there, as the end of a sentence; empty if nobody.
 std::string others_at(const struct stat& place, uid_t owner) {
-    if (place.st_uid != 0 && place.st_uid != owner) return "belongs to user " + user_text(place.st_uid);
+    if (place.st_uid != 0 && place.st_uid != owner)
+        return "belongs to user " + user_text(place.st_uid);
     // In a sticky folder, only owners can remove or replace files.
     if (S_ISDIR(place.st_mode) && (place.st_mode & S_ISVTX) != 0) return {};
     if ((place.st_mode & S_IWOTH) != 0) return "is writable by everyone";
     std::string group;
-    if ((place.st_mode & S_IWGRP) == 0 || place.st_gid == 0 || is_group_of_one(place.st_gid, owner, group)) return {};
+    if ((place.st_mode & S_IWGRP) == 0 || place.st_gid == 0 ||
+        is_group_of_one(place.st_gid, owner, group))
+        return {};
     return "is writable by the group " + group;
 }
 
@@ -59,7 +62,8 @@ fs::path real_folder(const fs::path& folder) {
 std::set<fs::path> folders_to(const fs::path& path) {
     std::set<fs::path> folders;
     const auto add_above = [&](const fs::path& file) {
-        for (fs::path folder = file.parent_path(); folders.insert(folder).second && folder.has_relative_path();)
+        for (fs::path folder = file.parent_path();
+             folders.insert(folder).second && folder.has_relative_path();)
             folder = folder.parent_path();
     };
     fs::path name = fs::absolute(path).lexically_normal();
@@ -84,7 +88,8 @@ std::string user_text(unsigned user) {
 std::string other_writers(const std::string& path) {
     const auto file = facts_on_machine(path);
     if (!file) return {};
-    if (const std::string others = others_at(*file, file->st_uid); !others.empty()) return path + " " + others;
+    if (const std::string others = others_at(*file, file->st_uid); !others.empty())
+        return path + " " + others;
     for (const fs::path& folder : folders_to(path)) {
         const auto place = facts_on_machine(folder);
         if (!place) continue;

@@ -52,7 +52,8 @@ Result<std::string> read_line() {
         if (got < 0) return system_error("reading the password");
         if (got == 0 || letter == '\n') break;
         line += letter;
-        if (line.size() > password_longest_bytes) return make_error(ErrorKind::TooLarge, "the password is too long");
+        if (line.size() > password_longest_bytes)
+            return make_error(ErrorKind::TooLarge, "the password is too long");
     }
     if (line.ends_with('\r')) line.pop_back();
     return line;
@@ -85,14 +86,17 @@ Result<Account> account_of(Store& store, const std::string& name) {
 Status keep_an_admin(Store& store, const Account& account) {
     if (account.role != Role::Admin) return success();
     TRY_ASSIGN(const auto accounts, store.accounts().list());
-    const auto admins = std::count_if(accounts.begin(), accounts.end(),
-                                      [](const Account& a) { return a.role == Role::Admin && !a.disabled; });
+    const auto admins = std::count_if(accounts.begin(), accounts.end(), [](const Account& a) {
+        return a.role == Role::Admin && !a.disabled;
+    });
     if (admins > 1) return success();
-    return make_error(ErrorKind::Denied, account.name + " is the last admin; create another admin first");
+    return make_error(ErrorKind::Denied,
+                      account.name + " is the last admin; create another admin first");
 }
 
 // Everybody who can run the program with this store counts as "command line".
-Status note(Store& store, const char* action, const std::string& object, const std::string& detail = {}) {
+Status note(Store& store, const char* action, const std::string& object,
+            const std::string& detail = {}) {
     AuditEntry entry;
     entry.at_realtime_ns = ClockSnapshot::take().realtime_ns;
     entry.who = "command line";
@@ -115,22 +119,26 @@ Result<std::string> find_build(Store& store, const std::string& beginning) {
     }
     if (found.size() == 1) return found.front();
     if (found.size() > 1)
-        return make_error(ErrorKind::Invalid,
-                          fmt::format("{} builds begin with \"{}\", such as {} and {}; give more digits", found.size(),
-                                      printable(beginning), found[0], found[1]));
+        return make_error(
+            ErrorKind::Invalid,
+            fmt::format("{} builds begin with \"{}\", such as {} and {}; give more digits",
+                        found.size(), printable(beginning), found[0], found[1]));
     // The full id of a build without runs is accepted, so that a build can get its name first.
     const bool hexadecimal = beginning.find_first_not_of("0123456789abcdef") == std::string::npos;
     if (hexadecimal && beginning.size() >= whole_build_id_digits) return beginning;
-    return make_error(ErrorKind::NotFound,
-                      "no run has a build that begins with \"" + printable(beginning) +
-                          "\"; to name a build before its first run, give its full id (readelf -n PROGRAM shows it)");
+    return make_error(ErrorKind::NotFound, "no run has a build that begins with \"" +
+                                               printable(beginning) +
+                                               "\"; to name a build before its first run, give its "
+                                               "full id (readelf -n PROGRAM shows it)");
 }
 
 std::string patterns_of(const Team& team) {
     std::string text;
     for (const auto& [what, lines] :
-         {std::pair("event", &team.events), std::pair("unit", &team.units), std::pair("group", &team.groups)})
-        for (const std::string& line : *lines) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, line);
+         {std::pair("event", &team.events), std::pair("unit", &team.units),
+          std::pair("group", &team.groups)})
+        for (const std::string& line : *lines)
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, line);
     return text.empty() ? "sees nothing" : text;
 }
 
@@ -138,7 +146,8 @@ Status warn_without_accounts(Store& store) {
     TRY_ASSIGN(const auto accounts, store.accounts().list());
     if (accounts.empty())
         fmt::print(stderr,
-                   "With a token, pages and API require signing in, and there are no accounts yet. Create one with:\n"
+                   "With a token, pages and API require signing in, and there are no accounts yet. "
+                   "Create one with:\n"
                    "lagtrap-server user add NAME --role admin\n");
     return success();
 }
@@ -151,7 +160,8 @@ Status add_user(Store& store, const std::string& name, const std::string& role) 
     TRY_ASSIGN(const std::string hash, ask_hash(name));
     const Account account{name, parsed, hash, ClockSnapshot::take().realtime_ns, false};
     TRY_ASSIGN(const AddOutcome added, store.accounts().add_account(account));
-    if (added == AddOutcome::Already) return make_error(ErrorKind::Invalid, "account \"" + name + "\" already exists");
+    if (added == AddOutcome::Already)
+        return make_error(ErrorKind::Invalid, "account \"" + name + "\" already exists");
     fmt::print("added {} as {}\n", name, role_name(parsed));
     return note(store, "add account", name, role_name(parsed));
 }
@@ -161,7 +171,8 @@ Status list_users(Store& store) {
     for (const Account& account : accounts)
         fmt::print("{:<24} {:<9} since {}{}\n", account.name, role_name(account.role),
                    time_or(account.created_realtime_ns, ""), account.disabled ? ", disabled" : "");
-    if (accounts.empty()) fmt::print("no accounts; create one with: lagtrap-server user add NAME --role admin\n");
+    if (accounts.empty())
+        fmt::print("no accounts; create one with: lagtrap-server user add NAME --role admin\n");
     return success();
 }
 
@@ -205,7 +216,8 @@ Status add_token(Store& store, const NewToken& wanted) {
     if (!wanted.expires.empty()) {
         const auto life = parse_duration(wanted.expires);
         if (!life) return life.error().within("--expires");
-        token.expires_realtime_ns = token.created_realtime_ns + static_cast<std::uint64_t>(life->count());
+        token.expires_realtime_ns =
+            token.created_realtime_ns + static_cast<std::uint64_t>(life->count());
     }
     TRY_ASSIGN(const auto tokens, store.tokens().list());
     for (const Token& other : tokens)
@@ -224,11 +236,13 @@ Status add_token(Store& store, const NewToken& wanted) {
 Status list_tokens(Store& store) {
     TRY_ASSIGN(const auto tokens, store.tokens().list());
     for (const Token& token : tokens)
-        fmt::print("{} {:<24} {:<6} host {} group {} expires {} last used {}\n", token.id, token.name,
-                   token_scope_name(token.scopes), token.host.empty() ? "any" : token.host,
-                   token.group.empty() ? "-" : token.group, time_or(token.expires_realtime_ns, "never"),
+        fmt::print("{} {:<24} {:<6} host {} group {} expires {} last used {}\n", token.id,
+                   token.name, token_scope_name(token.scopes),
+                   token.host.empty() ? "any" : token.host, token.group.empty() ? "-" : token.group,
+                   time_or(token.expires_realtime_ns, "never"),
                    time_or(token.used_realtime_ns, "never"));
-    if (tokens.empty()) fmt::print("no tokens; create one with: lagtrap-server token add NAME --scope upload\n");
+    if (tokens.empty())
+        fmt::print("no tokens; create one with: lagtrap-server token add NAME --scope upload\n");
     return success();
 }
 
@@ -237,9 +251,11 @@ Status revoke_token(Store& store, const std::string& id_or_name) {
     std::set<std::string> ids;
     for (const Token& token : tokens)
         if (token.id == id_or_name || token.name == id_or_name) ids.insert(token.id);
-    if (ids.empty()) return make_error(ErrorKind::NotFound, "no token \"" + printable(id_or_name) + "\"");
+    if (ids.empty())
+        return make_error(ErrorKind::NotFound, "no token \"" + printable(id_or_name) + "\"");
     if (ids.size() > 1)
-        return make_error(ErrorKind::Invalid, "several tokens have this name; give the id (see token list)");
+        return make_error(ErrorKind::Invalid,
+                          "several tokens have this name; give the id (see token list)");
     TRY(store.tokens().remove_token(*ids.begin()));
     fmt::print("revoked {}\n", id_or_name);
     return note(store, "revoke token", id_or_name);
@@ -252,7 +268,9 @@ Status set_team(Store& store, const Team& team) {
     fmt::print("{} team {}: {}\n", fresh ? "made" : "changed", team.name, patterns_of(team));
     TRY_ASSIGN(const auto teams, store.teams().list());
     if (fresh && teams.size() == 1)
-        fmt::print("this is the first team: from now on, accounts without a team see nothing, except admins\n");
+        fmt::print(
+            "this is the first team: from now on, accounts without a team see nothing, except "
+            "admins\n");
     return note(store, fresh ? "add team" : "change team", team.name, patterns_of(team));
 }
 
@@ -265,8 +283,8 @@ Status list_teams(Store& store) {
     }
     if (teams.empty())
         fmt::print(
-            "no teams, so everybody sees everything; create one with: lagtrap-server team set NAME --unit "
-            "PATTERN\n");
+            "no teams, so everybody sees everything; create one with: lagtrap-server team set NAME "
+            "--unit PATTERN\n");
     return success();
 }
 
@@ -274,7 +292,8 @@ Status remove_team(Store& store, const std::string& name) {
     const auto removed = store.teams().remove_team(name);
     if (!removed && removed.error().kind == ErrorKind::Busy)
         return make_error(ErrorKind::Invalid,
-                          removed.error().message + "; add them to another team, or remove them from this one, first");
+                          removed.error().message +
+                              "; add them to another team, or remove them from this one, first");
     if (!removed) return removed.error();
     if (!*removed) return make_error(ErrorKind::NotFound, "no team \"" + printable(name) + "\"");
     fmt::print("removed team {}\n", name);
@@ -298,21 +317,25 @@ Status join_team(Store& store, const std::string& team, const std::string& accou
 Status leave_team(Store& store, const std::string& team, const std::string& account) {
     TRY_ASSIGN(const bool left, store.teams().leave_team(team, account));
     if (!left)
-        return make_error(ErrorKind::NotFound,
-                          "\"" + printable(account) + "\" is not in a team \"" + printable(team) + "\"");
+        return make_error(
+            ErrorKind::NotFound,
+            "\"" + printable(account) + "\" is not in a team \"" + printable(team) + "\"");
     TRY_ASSIGN(const auto others, store.teams().teams_of(account));
     TRY_ASSIGN(const auto found, store.accounts().find_account(account));
     const bool sees_nothing = others.empty() && found && found->role != Role::Admin;
-    fmt::print("{} left team {}{}\n", account, team, sees_nothing ? "; it is in no other team, and sees nothing" : "");
+    fmt::print("{} left team {}{}\n", account, team,
+               sees_nothing ? "; it is in no other team, and sees nothing" : "");
     return note(store, "leave team", team, account);
 }
 
 Status label_build(Store& store, const std::string& build, const std::string& name) {
     if (build.empty()) return make_error(ErrorKind::Invalid, "expected a build id");
     if (name.size() > build_name_limit_bytes || printable(name) != name)
-        return make_error(ErrorKind::Invalid, "expected a name of at most 64 bytes without control characters");
+        return make_error(ErrorKind::Invalid,
+                          "expected a name of at most 64 bytes without control characters");
     TRY_ASSIGN(const std::string found, find_build(store, build));
-    TRY(store.everything().builds().label_build({found, name, "command line", ClockSnapshot::take().realtime_ns}));
+    TRY(store.everything().builds().label_build(
+        {found, name, "command line", ClockSnapshot::take().realtime_ns}));
     if (name.empty()) {
         fmt::print("build {} no longer has a name\n", found);
     } else {
@@ -324,8 +347,10 @@ Status label_build(Store& store, const std::string& build, const std::string& na
 Status list_build_labels(Store& store) {
     TRY_ASSIGN(const auto labels, store.everything().builds().build_labels());
     for (const BuildLabel& label : labels)
-        fmt::print("{:<40} {:<20} {} by {}\n", label.build, label.name, time_or(label.at_realtime_ns, ""), label.by);
-    if (labels.empty()) fmt::print("no build has a name; name one with: lagtrap-server label BUILD NAME\n");
+        fmt::print("{:<40} {:<20} {} by {}\n", label.build, label.name,
+                   time_or(label.at_realtime_ns, ""), label.by);
+    if (labels.empty())
+        fmt::print("no build has a name; name one with: lagtrap-server label BUILD NAME\n");
     return success();
 }
 
@@ -347,8 +372,8 @@ Status check_all(Store& store, Blobs& blobs) {
     for (const std::string& digest : listed)
         complaints.push_back("bundle " + digest + " is listed, but its data is missing");
     for (const std::string& complaint : complaints) fmt::print("{}\n", complaint);
-    fmt::print("{} bundles listed, {} stored without being listed, {} complaint(s)\n", rows.size(), unlisted,
-               complaints.size());
+    fmt::print("{} bundles listed, {} stored without being listed, {} complaint(s)\n", rows.size(),
+               unlisted, complaints.size());
     if (!complaints.empty()) return make_error(ErrorKind::Invalid, "the store is damaged");
     return success();
 }

@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
     using namespace lagtrap::server;
     lagtrap::keep_heap_small();
     // Before any setup, because this process must have as few privileges and resources as possible.
-    if (argc == 3 && std::string_view(argv[1]) == "--parse-worker") return run_parse_worker(argv[2]);
+    if (argc == 3 && std::string_view(argv[1]) == "--parse-worker")
+        return run_parse_worker(argv[2]);
     // Keeps other users from reading bundles, runs and accounts, however the program is started.
     ::umask(0077);
     Options options;

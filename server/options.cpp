@@ -8,15 +8,18 @@
 namespace lagtrap::server {
 namespace {
 
-Status read_timeout(const char* option, const std::string& text, std::chrono::milliseconds& target) {
+Status read_timeout(const char* option, const std::string& text,
+                    std::chrono::milliseconds& target) {
     const auto duration = parse_duration(text);
     if (!duration) return duration.error().within(option);
     target = std::chrono::duration_cast<std::chrono::milliseconds>(*duration);
-    if (target.count() == 0) return make_error(ErrorKind::Invalid, std::string(option) + ": expected at least 1ms");
+    if (target.count() == 0)
+        return make_error(ErrorKind::Invalid, std::string(option) + ": expected at least 1ms");
     return success();
 }
 
-Status read_size(const char* option, const std::string& text, std::optional<std::uint64_t>& target) {
+Status read_size(const char* option, const std::string& text,
+                 std::optional<std::uint64_t>& target) {
     if (text.empty()) return success();
     const auto size = parse_byte_size(text);
     if (!size) return size.error().within(option);
@@ -24,7 +27,8 @@ Status read_size(const char* option, const std::string& text, std::optional<std:
     return success();
 }
 
-Status read_age(const char* option, const std::string& text, std::optional<std::chrono::nanoseconds>& target) {
+Status read_age(const char* option, const std::string& text,
+                std::optional<std::chrono::nanoseconds>& target) {
     if (text.empty()) return success();
     const auto duration = parse_duration(text);
     if (!duration) return duration.error().within(option);
@@ -38,7 +42,8 @@ Status check_url(const char* option, const std::string& url, const char* example
     if (url.empty() || (web && url.size() <= url_limit_bytes && printable(url) == url &&
                         url.find_first_of(" <>\"'?#;,") == std::string::npos))
         return success();
-    return make_error(ErrorKind::Invalid, std::string(option) + " is \"" + printable(url).substr(0, url_limit_bytes) +
+    return make_error(ErrorKind::Invalid, std::string(option) + " is \"" +
+                                              printable(url).substr(0, url_limit_bytes) +
                                               "\"; expected an address such as " + example);
 }
 
@@ -86,7 +91,8 @@ Result<SenderLimits> read_sender_limits(const Options& options) {
 }
 
 Result<std::string> read_trace_viewer(const Options& options) {
-    TRY(check_url("--trace-viewer", options.trace_viewer, "https://ui.perfetto.dev, or nothing for no viewer"));
+    TRY(check_url("--trace-viewer", options.trace_viewer,
+                  "https://ui.perfetto.dev, or nothing for no viewer"));
     return options.trace_viewer;
 }
 
@@ -98,8 +104,9 @@ Result<AlertOptions> read_alert_options(const Options& options) {
     const auto interval = parse_duration(options.rule_interval);
     if (!interval) return interval.error().within("--rule-interval");
     if (*interval < std::chrono::seconds(1) || *interval > std::chrono::hours(24))
-        return make_error(ErrorKind::Invalid,
-                          "--rule-interval is \"" + printable(options.rule_interval) + "\"; expected 1s to 24h");
+        return make_error(
+            ErrorKind::Invalid,
+            "--rule-interval is \"" + printable(options.rule_interval) + "\"; expected 1s to 24h");
     alert_sender.interval = *interval;
     if (options.allow_local_receivers) alert_sender.receivers = Receivers::Any;
     return alert_sender;
@@ -108,8 +115,9 @@ Result<AlertOptions> read_alert_options(const Options& options) {
 Result<std::unique_ptr<OidcProvider>> read_provider(const Options& options) {
     if (options.oidc_file.empty()) return std::unique_ptr<OidcProvider>();
     if (options.public_url.empty())
-        return make_error(ErrorKind::Invalid,
-                          "--oidc-file needs --public-url: the provider sends users back to that address");
+        return make_error(
+            ErrorKind::Invalid,
+            "--oidc-file needs --public-url: the provider sends users back to that address");
     auto settings = read_oidc_settings(options.oidc_file);
     if (!settings) return settings.error().within("--oidc-file");
     return std::make_unique<OidcProvider>(std::move(settings).value());
@@ -121,9 +129,10 @@ Result<BasePath> read_base_path(const Options& options) {
     std::string_view url = options.public_url;
     while (url.ends_with('/')) url.remove_suffix(1);
     if (!url.empty() && !url.ends_with(base->text()))
-        return make_error(ErrorKind::Invalid, "--public-url is " + printable(url) + ", but the pages are below " +
-                                                  base->text() + "; expected an address that ends with it, such as " +
-                                                  printable(url) + base->text());
+        return make_error(ErrorKind::Invalid,
+                          "--public-url is " + printable(url) + ", but the pages are below " +
+                              base->text() + "; expected an address that ends with it, such as " +
+                              printable(url) + base->text());
     return base;
 }
 
@@ -144,8 +153,8 @@ Result<std::string> store_address(const Options& options) {
     if (options.store.empty()) return options.data + "/lagtrap.sqlite";
     if (has_password(options.store))
         return make_error(ErrorKind::Invalid,
-                          "--store contains a password, which every user of this machine can see in the process list; "
-                          "use --store-file or PGPASSWORD");
+                          "--store contains a password, which every user of this machine can see "
+                          "in the process list; use --store-file or PGPASSWORD");
     const auto address = parse_store_address(options.store);
     if (!address) return address.error().within("--store is \"" + printable(options.store) + "\"");
     return *address;
@@ -157,12 +166,14 @@ Result<std::uint64_t> store_cache_bytes(const Options& options) {
     const auto size = parse_byte_size(options.store_cache);
     if (!size) return size.error().within("--store-cache");
     if (*size < min_bytes || *size > max_bytes)
-        return make_error(ErrorKind::Invalid,
-                          "--store-cache is \"" + options.store_cache + "\"; expected 1MiB to 1024GiB");
+        return make_error(ErrorKind::Invalid, "--store-cache is \"" + options.store_cache +
+                                                  "\"; expected 1MiB to 1024GiB");
     return *size;
 }
 
-std::string blobs_address(const Options& options) { return options.blobs.empty() ? options.data : options.blobs; }
+std::string blobs_address(const Options& options) {
+    return options.blobs.empty() ? options.data : options.blobs;
+}
 
 Result<std::unique_ptr<Store>> open_chosen_store(const Options& options) {
     TRY_ASSIGN(const std::string address, store_address(options));

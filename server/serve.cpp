@@ -38,8 +38,9 @@ struct Running {
     std::unique_ptr<Application> application;
 };
 
-Result<Running> open_parts(const Options& options, const IngestLimits& limits, const SenderLimits& sender_limits,
-                           BasePath base, std::optional<TokenTable> tokens) {
+Result<Running> open_parts(const Options& options, const IngestLimits& limits,
+                           const SenderLimits& sender_limits, BasePath base,
+                           std::optional<TokenTable> tokens) {
     const auto log = [](const std::string& line) { spdlog::info("{}", line); };
     Running parts;
     TRY_ASSIGN(parts.store, open_chosen_store(options));
@@ -52,13 +53,16 @@ Result<Running> open_parts(const Options& options, const IngestLimits& limits, c
     TRY_ASSIGN(parts.provider, read_provider(options));
     TRY_ASSIGN(const std::string trace_viewer, read_trace_viewer(options));
     JobRunner& jobs = *parts.jobs;
-    parts.ingest = std::make_unique<Ingest>(*parts.blobs, *parts.store, limits, [&jobs] { jobs.wake(); });
+    parts.ingest =
+        std::make_unique<Ingest>(*parts.blobs, *parts.store, limits, [&jobs] { jobs.wake(); });
     TRY_ASSIGN(const Reconciled mended, parts.ingest->reconcile(ClockSnapshot::take().realtime_ns));
-    if (mended.rows_added > 0) spdlog::warn("listed {} bundle(s) that were stored unlisted", mended.rows_added);
+    if (mended.rows_added > 0)
+        spdlog::warn("listed {} bundle(s) that were stored unlisted", mended.rows_added);
     if (mended.rows_removed > 0)
         spdlog::warn("dropped {} listed bundle(s) whose files are missing", mended.rows_removed);
     parts.application = std::make_unique<Application>(
-        Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.alert_sender, log, parts.provider.get(), trace_viewer},
+        Parts{*parts.store, *parts.ingest, *parts.jobs, *parts.alert_sender, log,
+              parts.provider.get(), trace_viewer},
         sender_limits, std::move(base), std::move(tokens));
     return parts;
 }
@@ -69,13 +73,16 @@ Status check_openness(const Options& options, Application& application) {
     TRY_ASSIGN(const bool loopback, is_loopback(options.http.listen));
     TRY_ASSIGN(const bool open, application.is_open());
     if (!open || (loopback && !options.http.behind_proxy)) return success();
-    return make_error(ErrorKind::Denied,
-                      "without accounts, tokens or --token-file, the server listens only on loopback, not on " +
-                          options.http.listen + "; create an account with: lagtrap-server user add NAME --role admin");
+    return make_error(
+        ErrorKind::Denied,
+        "without accounts, tokens or --token-file, the server listens only on loopback, not on " +
+            options.http.listen +
+            "; create an account with: lagtrap-server user add NAME --role admin");
 }
 
 void maintain(Running& parts) {
-    if (const auto status = parts.store->upkeep().maintain(ClockSnapshot::take().realtime_ns); !status)
+    if (const auto status = parts.store->upkeep().maintain(ClockSnapshot::take().realtime_ns);
+        !status)
         spdlog::warn("the store's upkeep: {}", status.error().message);
     parts.jobs->close_failed_jobs();
 }
@@ -125,34 +132,43 @@ HttpCallbacks make_callbacks(const Options& options, Running& parts) {
 int serve(Options& options) {
     start_program_log();
     std::signal(SIGPIPE, SIG_IGN);
-    if (const auto status = read_timeouts(options); !status) return fail(status.error(), wrong_options);
-    if (const auto status = read_proxies(options); !status) return fail(status.error(), wrong_options);
+    if (const auto status = read_timeouts(options); !status)
+        return fail(status.error(), wrong_options);
+    if (const auto status = read_proxies(options); !status)
+        return fail(status.error(), wrong_options);
     const auto limits = read_ingest_limits(options);
     if (!limits) return fail(limits.error(), wrong_options);
     const auto sender_limits = read_sender_limits(options);
     if (!sender_limits) return fail(sender_limits.error(), wrong_options);
-    if (const auto address = store_address(options); !address) return fail(address.error(), wrong_options);
-    if (const auto cache = store_cache_bytes(options); !cache) return fail(cache.error(), wrong_options);
+    if (const auto address = store_address(options); !address)
+        return fail(address.error(), wrong_options);
+    if (const auto cache = store_cache_bytes(options); !cache)
+        return fail(cache.error(), wrong_options);
     if (const auto alert_sender = read_alert_options(options); !alert_sender)
         return fail(alert_sender.error(), wrong_options);
     auto base = read_base_path(options);
     if (!base) return fail(base.error(), wrong_options);
-    if (const auto provider = read_provider(options); !provider) return fail(provider.error(), wrong_options);
+    if (const auto provider = read_provider(options); !provider)
+        return fail(provider.error(), wrong_options);
     auto tokens = read_token_file(options);
     if (!tokens) return fail(tokens.error(), wrong_options);
     auto parts = open_parts(options, *limits, *sender_limits, *base, std::move(tokens).value());
     if (!parts) return fail(parts.error(), failed);
     if (const auto status = check_openness(options, *parts->application); !status)
         return fail(status.error(), wrong_options);
-    auto server = HttpServer::listen(options.http, *parts->application, make_callbacks(options, *parts));
+    auto server =
+        HttpServer::listen(options.http, *parts->application, make_callbacks(options, *parts));
     if (!server) return fail(server.error(), failed);
     maintain(*parts);
     parts->application->remove_old_bundles();
     parts->jobs->start(options.parsers);
     parts->alert_sender->start();
     spdlog::info("listening on {}{}, data in {}", (*server)->address(), base->text(), options.data);
-    if (options.http.tls_certificate.empty() && !options.http.behind_proxy && !is_loopback(options.http.listen).value())
-        spdlog::warn("plain HTTP exposes tokens; use --tls-certificate, or a proxy with TLS and --behind-proxy");
+    if (options.http.tls_certificate.empty() && !options.http.behind_proxy &&
+        !is_loopback(options.http.listen).value())
+        spdlog::warn(
+            "plain HTTP exposes tokens; use --tls-certificate, or a proxy with TLS and "
+            "--behind-proxy");
     ::sd_notify(0, ("READY=1\nSTATUS=listening on " + (*server)->address()).c_str());
     const bool all_finished = (*server)->run();
     parts->alert_sender->stop();

@@ -22,7 +22,8 @@ Recording build_recording(const Element& element) {
     Recording recording;
     recording.sample_interval = duration_of(element, "sample-interval");
     recording.cool_down = duration_of(element, "cool-down");
-    recording.captures_per_hour = static_cast<std::uint32_t>(element.number_of("captures-per-hour"));
+    recording.captures_per_hour =
+        static_cast<std::uint32_t>(element.number_of("captures-per-hour"));
     recording.capture_size_limit_bytes = element.number_of("capture-size-limit");
     recording.merge_limit = duration_of(element, "merge-limit");
     recording.stack_copies_bytes = element.number_of("stack-copies");
@@ -31,7 +32,8 @@ Recording build_recording(const Element& element) {
 }
 
 AutoThreshold build_auto_threshold(const Element& element) {
-    return AutoThreshold{duration_of(element, "floor"), static_cast<std::uint32_t>(element.number_of("min-runs")),
+    return AutoThreshold{duration_of(element, "floor"),
+                         static_cast<std::uint32_t>(element.number_of("min-runs")),
                          duration_of(element, "learn"), duration_of(element, "quiet"),
                          static_cast<std::uint32_t>(element.number_of("captures-per-day"))};
 }
@@ -48,14 +50,18 @@ Runs build_runs(const Element& element) {
 
 Budget build_budget(const Element& element) {
     static const std::map<std::string_view, Shed> kinds{
-        {"switches", Shed::Switches}, {"samples", Shed::Samples}, {"history", Shed::History}, {"times", Shed::Times},
-        {"stacks", Shed::Stacks},     {"stages", Shed::Stages},   {"events", Shed::Events}};
-    Budget budget{
-        element.number_of("share"),       element.number_of("recording-share"),
-        duration_of(element, "interval"), {},
-        duration_of(element, "pause"),    element.attribute("open-runs") ? element.number_of("open-runs") : 0};
+        {"switches", Shed::Switches}, {"samples", Shed::Samples}, {"history", Shed::History},
+        {"times", Shed::Times},       {"stacks", Shed::Stacks},   {"stages", Shed::Stages},
+        {"events", Shed::Events}};
+    Budget budget{element.number_of("share"),
+                  element.number_of("recording-share"),
+                  duration_of(element, "interval"),
+                  {},
+                  duration_of(element, "pause"),
+                  element.attribute("open-runs") ? element.number_of("open-runs") : 0};
     for (const std::string& word : words_of(element.text_of("shed")))
-        if (const auto kind = kinds.find(word); kind != kinds.end()) budget.shed.push_back(kind->second);
+        if (const auto kind = kinds.find(word); kind != kinds.end())
+            budget.shed.push_back(kind->second);
     return budget;
 }
 
@@ -78,8 +84,10 @@ Upload build_upload(const Element& element, Diagnostics& diagnostics) {
     upload.timeout = duration_of(element, "timeout");
     const Attribute* url = element.attribute("url");
     const bool open_text = url && url->valid && upload.url.starts_with("http://");
-    if (open_text && element.text_of("allow-http") != "yes" && !is_loopback(host_of_url(upload.url)))
-        diagnostics.add(url->place, fmt::format("url is {}, which is not encrypted", in_quotes(upload.url)),
+    if (open_text && element.text_of("allow-http") != "yes" &&
+        !is_loopback(host_of_url(upload.url)))
+        diagnostics.add(url->place,
+                        fmt::format("url is {}, which is not encrypted", in_quotes(upload.url)),
                         "expected https://, or a server on this machine",
                         "allow-http=\"yes\" sends data and token unencrypted");
     return upload;
@@ -114,7 +122,8 @@ Control build_control(const Element& element, MachineSources& sources) {
 // Builds all events, from the file and from presets, in the order of the file.
 class EventsBuilder {
   public:
-    EventsBuilder(Built& built, Diagnostics& diagnostics) : built_(built), diagnostics_(diagnostics) {}
+    EventsBuilder(Built& built, Diagnostics& diagnostics)
+        : built_(built), diagnostics_(diagnostics) {}
 
     void build(const Element& root) {
         for (const Element& child : root.children) {
@@ -131,18 +140,20 @@ class EventsBuilder {
         if (events.size() == events_limit + 1)
             diagnostics_.add(element.place, fmt::format("this makes {} events", events.size()),
                              fmt::format("expected at most {}", events_limit));
-        const std::size_t before =
-            std::exchange(markers_, markers_ + 2 + events.back().stages.size() + events.back().other_ends.size());
+        const std::size_t before = std::exchange(
+            markers_, markers_ + 2 + events.back().stages.size() + events.back().other_ends.size());
         if (before <= markers_limit && markers_ > markers_limit)
-            diagnostics_.add(element.place, fmt::format("this event makes {} markers", markers_),
-                             fmt::format("expected at most {} in all events together", markers_limit),
-                             "each event has a begin and an end, and one for each stage");
+            diagnostics_.add(
+                element.place, fmt::format("this event makes {} markers", markers_),
+                fmt::format("expected at most {} in all events together", markers_limit),
+                "each event has a begin and an end, and one for each stage");
         const Element* queue = element.child("run-queue");
         if (queue && ++run_queue_events_ == run_queue_events_limit + 1)
-            diagnostics_.add(from_preset_ ? element.place : queue->place,
-                             fmt::format("this makes {} events with <run-queue>", run_queue_events_),
-                             fmt::format("expected at most {}", run_queue_events_limit),
-                             "a pattern in <scope> covers many units with one event");
+            diagnostics_.add(
+                from_preset_ ? element.place : queue->place,
+                fmt::format("this makes {} events with <run-queue>", run_queue_events_),
+                fmt::format("expected at most {}", run_queue_events_limit),
+                "a pattern in <scope> covers many units with one event");
         count_tracepoints(element.place, events.back());
     }
 
@@ -152,8 +163,10 @@ class EventsBuilder {
             const std::string name = marker.provider + ":" + marker.name;
             if (++tracepoints_[name] == tracepoint_markers_limit + 1)
                 diagnostics_.add(place,
-                                 fmt::format("this makes {} markers on the tracepoint {}", tracepoints_[name], name),
-                                 fmt::format("expected at most {} in all events together", tracepoint_markers_limit),
+                                 fmt::format("this makes {} markers on the tracepoint {}",
+                                             tracepoints_[name], name),
+                                 fmt::format("expected at most {} in all events together",
+                                             tracepoint_markers_limit),
                                  "a pattern in <scope> covers many units with one event");
         };
         count(event.begin);
@@ -181,7 +194,8 @@ class EventsBuilder {
         from_preset_ = true;
         for (const Element& event : used->events) add(event);
         from_preset_ = false;
-        PresetSource source{used->preset.name, used->preset.tried_with, used->preset.programs, use.place, {}};
+        PresetSource source{
+            used->preset.name, used->preset.tried_with, used->preset.programs, use.place, {}};
         source.markers.assign(markers.begin() + own_markers, markers.end());
         markers.erase(markers.begin() + own_markers, markers.end());
         built_.sources.presets.push_back(std::move(source));
@@ -201,22 +215,29 @@ class EventsBuilder {
 Built build_settings(const Element& root, Diagnostics& diagnostics) {
     Built built;
     Settings& settings = built.settings;
-    if (const Element* element = root.child("recording")) settings.recording = build_recording(*element);
-    if (const Element* element = root.child("auto-threshold")) settings.auto_threshold = build_auto_threshold(*element);
-    if (const Element* element = root.child("unwinding")) settings.unwinding = build_unwinding(*element);
+    if (const Element* element = root.child("recording"))
+        settings.recording = build_recording(*element);
+    if (const Element* element = root.child("auto-threshold"))
+        settings.auto_threshold = build_auto_threshold(*element);
+    if (const Element* element = root.child("unwinding"))
+        settings.unwinding = build_unwinding(*element);
     if (const Element* element = root.child("runs")) settings.runs = build_runs(*element);
     if (const Element* element = root.child("budget")) settings.budget = build_budget(*element);
     if (const Element* element = root.child("history")) settings.history = build_history(*element);
-    if (const Element* element = root.child("confirm")) settings.confirm = Confirm{duration_of(*element, "wait")};
+    if (const Element* element = root.child("confirm"))
+        settings.confirm = Confirm{duration_of(*element, "wait")};
     if (const Element* element = root.child("privacy"))
         settings.privacy.command_lines = command_lines_of(element->text_of("command-lines"));
     if (const Element* element = root.child("spool")) {
         settings.spool = build_spool(*element);
         built.sources.spool = given_path(*element, "path");
     }
-    if (const Element* element = root.child("upload")) settings.upload = build_upload(*element, diagnostics);
-    if (const Element* element = root.child("otlp")) settings.otlp = build_upload(*element, diagnostics);
-    if (const Element* element = root.child("control")) settings.control = build_control(*element, built.sources);
+    if (const Element* element = root.child("upload"))
+        settings.upload = build_upload(*element, diagnostics);
+    if (const Element* element = root.child("otlp"))
+        settings.otlp = build_upload(*element, diagnostics);
+    if (const Element* element = root.child("control"))
+        settings.control = build_control(*element, built.sources);
     EventsBuilder(built, diagnostics).build(root);
     return built;
 }

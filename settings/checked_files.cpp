@@ -14,9 +14,10 @@ const binaries::ProgramFile* CheckedFiles::open(const MarkerSource& source) {
     if (found == files_.end()) {
         found = files_.emplace(path, binaries::ProgramFile::open(path)).first;
         if (const std::string others = other_writers(path); !others.empty())
-            diagnostics_.warn(
-                source.binary_place,
-                others + "; expected only root and the owner: whoever can replace the file chooses what is watched");
+            diagnostics_.warn(source.binary_place,
+                              others +
+                                  "; expected only root and the owner: whoever can replace the "
+                                  "file chooses what is watched");
     }
     if (found->second) return &*found->second;
     refuse(source, found->second.error());
@@ -31,10 +32,11 @@ void CheckedFiles::refuse(const MarkerSource& source, const Error& error) {
         return diagnostics_.add(source.binary_place, printable(error.message),
                                 "expected a program or library (64-bit ELF)");
     const std::string pattern = "*/" + std::string(file_name_of(path));
-    diagnostics_.warn(source.binary_place,
-                      fmt::format("{} does not exist yet; it will be watched once a process runs it, including in a "
-                                  "container (binary={} matches every file of that name)",
-                                  in_quotes(path), in_quotes(pattern)));
+    diagnostics_.warn(
+        source.binary_place,
+        fmt::format("{} does not exist yet; it will be watched once a process runs it, including "
+                    "in a container (binary={} matches every file of that name)",
+                    in_quotes(path), in_quotes(pattern)));
 }
 
 }  // namespace lagtrap::settings

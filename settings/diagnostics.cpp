@@ -14,7 +14,8 @@ namespace lagtrap::settings {
 namespace {
 
 constexpr std::size_t quoted_bytes = 80;
-constexpr std::size_t shown_before = 80;  // characters shown of the source line, before and after the column
+// characters shown of the source line, before and after the column
+constexpr std::size_t shown_before = 80;
 constexpr std::size_t shown_after = 60;
 constexpr std::size_t max_character_bytes = 4;
 
@@ -46,8 +47,8 @@ std::string shown(std::string_view part) {
 }
 
 std::size_t characters(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char byte) { return !continues_character(byte); }));
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char byte) { return !continues_character(byte); }));
 }
 
 std::vector<Note> in_order(std::vector<Note> notes) {
@@ -61,7 +62,8 @@ std::vector<Note> in_order(std::vector<Note> notes) {
 // may be as long as the file, and have many errors.
 std::string source_excerpt(const LineIndex& index, Place place) {
     const std::string_view line = index.line(place.line);
-    const std::size_t at = index.offset_of(place) - static_cast<std::size_t>(line.data() - index.text().data());
+    const std::size_t at =
+        index.offset_of(place) - static_cast<std::size_t>(line.data() - index.text().data());
     const std::size_t before = std::min(at, shown_before * max_character_bytes);
     const std::size_t start = at - bytes_of_last(line.substr(at - before, before), shown_before);
     const std::string_view rest = line.substr(at, shown_after * max_character_bytes);
@@ -86,7 +88,8 @@ void Diagnostics::add(Place place, std::string found, std::string allowed, std::
         return kept.line == place.line && kept.column == place.column && kept.found == found;
     };
     if (std::any_of(kept_.begin(), kept_.end(), is_same)) return;
-    kept_.push_back({place.line, place.column, std::move(found), std::move(allowed), std::move(hint)});
+    kept_.push_back(
+        {place.line, place.column, std::move(found), std::move(allowed), std::move(hint)});
 }
 
 void Diagnostics::note(Place place, const std::string& what, const Error& why) {
@@ -95,17 +98,20 @@ void Diagnostics::note(Place place, const std::string& what, const Error& why) {
     const std::string prefix = printable(what) + ": ";
     if (reason.starts_with(prefix)) reason.erase(0, prefix.size());
     notes_.push_back(
-        {place.line, place.column, fmt::format("{} could not be checked: {}; run as root", shortened(what), reason)});
+        {place.line, place.column,
+         fmt::format("{} could not be checked: {}; run as root", shortened(what), reason)});
 }
 
 void Diagnostics::note(Place place, std::string text) {
-    if (notes_.size() < diagnostics_limit) notes_.push_back({place.line, place.column, std::move(text)});
+    if (notes_.size() < diagnostics_limit)
+        notes_.push_back({place.line, place.column, std::move(text)});
 }
 
 void Diagnostics::warn(Place place, std::string text) {
-    const bool said =
-        std::any_of(warnings_.begin(), warnings_.end(), [&](const Note& warning) { return warning.text == text; });
-    if (!said && warnings_.size() < diagnostics_limit) warnings_.push_back({place.line, place.column, std::move(text)});
+    const bool said = std::any_of(warnings_.begin(), warnings_.end(),
+                                  [&](const Note& warning) { return warning.text == text; });
+    if (!said && warnings_.size() < diagnostics_limit)
+        warnings_.push_back({place.line, place.column, std::move(text)});
 }
 
 std::vector<Note> Diagnostics::take_notes() { return in_order(std::exchange(notes_, {})); }
@@ -117,12 +123,14 @@ std::vector<Diagnostic> Diagnostics::take() {
         return std::tie(a.line, a.column) < std::tie(b.line, b.column);
     });
     if (dropped_ > 0)
-        kept_.push_back(
-            {0, 0, fmt::format("{} more errors", dropped_), fmt::format("only {} are listed", diagnostics_limit), ""});
+        kept_.push_back({0, 0, fmt::format("{} more errors", dropped_),
+                         fmt::format("only {} are listed", diagnostics_limit), ""});
     return std::exchange(kept_, {});
 }
 
-bool root_may_know(const Error& error) { return error.kind == ErrorKind::Denied && ::geteuid() != 0; }
+bool root_may_know(const Error& error) {
+    return error.kind == ErrorKind::Denied && ::geteuid() != 0;
+}
 
 std::string shortened(std::string_view text) {
     if (text.size() <= quoted_bytes) return printable(text);
@@ -141,9 +149,11 @@ std::string format_notes(const std::filesystem::path& path, const ParseOutcome& 
     const std::string file = printable(path.string());
     std::string output;
     for (const Note& warning : outcome.warnings)
-        output += fmt::format("{}:{}:{}: warning: {}\n", file, warning.line, warning.column, printable(warning.text));
+        output += fmt::format("{}:{}:{}: warning: {}\n", file, warning.line, warning.column,
+                              printable(warning.text));
     for (const Note& note : outcome.notes)
-        output += fmt::format("{}:{}:{}: note: {}\n", file, note.line, note.column, printable(note.text));
+        output +=
+            fmt::format("{}:{}:{}: note: {}\n", file, note.line, note.column, printable(note.text));
     return output;
 }
 
@@ -155,10 +165,14 @@ std::string format_diagnostics(const std::filesystem::path& path, std::string_vi
     std::string output;
     for (const Diagnostic& diagnostic : diagnostics) {
         const std::string where =
-            diagnostic.line > 0 ? fmt::format("{}:{}:{}", file, diagnostic.line, diagnostic.column) : file;
-        output += fmt::format("{}: {}; {}\n", where, printable(diagnostic.found), printable(diagnostic.allowed));
-        if (!index.line(diagnostic.line).empty()) output += source_excerpt(index, {diagnostic.line, diagnostic.column});
-        if (!diagnostic.hint.empty()) output += fmt::format("  hint: {}\n", printable(diagnostic.hint));
+            diagnostic.line > 0 ? fmt::format("{}:{}:{}", file, diagnostic.line, diagnostic.column)
+                                : file;
+        output += fmt::format("{}: {}; {}\n", where, printable(diagnostic.found),
+                              printable(diagnostic.allowed));
+        if (!index.line(diagnostic.line).empty())
+            output += source_excerpt(index, {diagnostic.line, diagnostic.column});
+        if (!diagnostic.hint.empty())
+            output += fmt::format("  hint: {}\n", printable(diagnostic.hint));
     }
     return output;
 }

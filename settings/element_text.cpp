@@ -26,9 +26,11 @@ std::string element_text(const Element& element, std::size_t indent) {
     for (const AttributeSpec& spec : element.spec->attributes) {  // in the order of the reference
         const Attribute* attribute = element.attribute(spec.name);
         if (!attribute || attribute->text == spec.default_text) continue;
-        const std::string one = fmt::format("{}=\"{}\"", spec.name, attribute_text(attribute->text));
+        const std::string one =
+            fmt::format("{}=\"{}\"", spec.name, attribute_text(attribute->text));
         const bool fits = width + 1 + one.size() + 2 <= columns;
-        const std::string gap = fits ? " " : "\n" + std::string(indent + element.spec->name.size() + 2, ' ');
+        const std::string gap =
+            fits ? " " : "\n" + std::string(indent + element.spec->name.size() + 2, ' ');
         width = fits ? width + 1 + one.size() : gap.size() - 1 + one.size();
         text += gap + one;
     }

@@ -28,7 +28,8 @@ Character decode(std::string_view text) {
     }
     constexpr std::uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     const bool surrogate = code >= 0xd800 && code <= 0xdfff;
-    return code < smallest[bytes] || code > 0x10ffff || surrogate ? Character{} : Character{code, bytes};
+    return code < smallest[bytes] || code > 0x10ffff || surrogate ? Character{}
+                                                                  : Character{code, bytes};
 }
 
 constexpr const char* utf8_expected = "expected UTF-8 text";
@@ -51,11 +52,14 @@ std::string_view declared_encoding(std::string_view text, std::size_t& offset) {
     const std::size_t quote = declaration.find_first_of("\"'", offset);
     if (quote == std::string_view::npos) return {};
     const std::size_t end = declaration.find(declaration[quote], quote + 1);
-    return end == std::string_view::npos ? std::string_view{} : declaration.substr(quote + 1, end - quote - 1);
+    return end == std::string_view::npos ? std::string_view{}
+                                         : declaration.substr(quote + 1, end - quote - 1);
 }
 
 bool is_utf8_name(std::string_view name) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    const auto lower = [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
     constexpr std::string_view utf8 = "utf-8";
     return std::equal(name.begin(), name.end(), utf8.begin(), utf8.end(),
                       [&](char a, char b) { return lower(a) == b; });
@@ -65,7 +69,8 @@ bool is_utf8_name(std::string_view name) {
 
 bool is_xml_character(std::uint32_t code) {
     if (code < 0x20) return code == '\t' || code == '\n' || code == '\r';
-    return code < 0xd800 || (code >= 0xe000 && code < 0xfffe) || (code >= 0x10000 && code <= 0x10ffff);
+    return code < 0xd800 || (code >= 0xe000 && code < 0xfffe) ||
+           (code >= 0x10000 && code <= 0x10ffff);
 }
 
 bool check_encoding(const LineIndex& index, Diagnostics& diagnostics) {
@@ -76,9 +81,10 @@ bool check_encoding(const LineIndex& index, Diagnostics& diagnostics) {
         return false;
     }
     std::size_t place = 0;
-    if (const std::string_view name = declared_encoding(text, place); !name.empty() && !is_utf8_name(name)) {
-        diagnostics.add(index.place_of(place), "the file declares the encoding " + in_quotes(name), utf8_expected,
-                        "convert the file, or remove the declaration");
+    if (const std::string_view name = declared_encoding(text, place);
+        !name.empty() && !is_utf8_name(name)) {
+        diagnostics.add(index.place_of(place), "the file declares the encoding " + in_quotes(name),
+                        utf8_expected, "convert the file, or remove the declaration");
         return false;
     }
     for (std::size_t offset = 0; offset < text.size();) {
@@ -89,11 +95,13 @@ bool check_encoding(const LineIndex& index, Diagnostics& diagnostics) {
         }
         const auto byte = static_cast<unsigned char>(text[offset]);
         if (character.bytes == 0)
-            diagnostics.add(index.place_of(offset), fmt::format("the byte 0x{:02x} is not UTF-8", byte), utf8_expected);
-        else
             diagnostics.add(index.place_of(offset),
-                            byte == 0 ? "a NUL byte" : fmt::format("the character U+{:04X}", character.code),
-                            "expected text without control characters");
+                            fmt::format("the byte 0x{:02x} is not UTF-8", byte), utf8_expected);
+        else
+            diagnostics.add(
+                index.place_of(offset),
+                byte == 0 ? "a NUL byte" : fmt::format("the character U+{:04X}", character.code),
+                "expected text without control characters");
         return false;
     }
     return true;

@@ -31,7 +31,8 @@ std::optional<std::uint32_t> find_uid(const std::string& user) {
     passwd entry{};
     passwd* found = nullptr;
     std::array<char, 16384> buffer;
-    if (getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found) return {};
+    if (getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found)
+        return {};
     return found->pw_uid;
 }
 
@@ -45,19 +46,24 @@ class EventBuilder {
         build_threshold();
         build_trace_length();
         event_.copies = element_.text_of("copies") != "none";
-        event_.breach = element_.text_of("breach") == "end" ? BreachMode::End : BreachMode::Deadline;
+        event_.breach =
+            element_.text_of("breach") == "end" ? BreachMode::End : BreachMode::Deadline;
         if (const Element* scope = element_.child("scope")) build_scope(*scope);
         const Element* key = element_.child("key");
         if (key || markers_have_keys()) event_.key = KeyKind::Argument;
-        if (key) event_.key_scope = key->text_of("scope") == "machine" ? KeyScope::Machine : KeyScope::Process;
+        if (key)
+            event_.key_scope =
+                key->text_of("scope") == "machine" ? KeyScope::Machine : KeyScope::Process;
         build_recording();
         build_form();
         check_stage_names();
         build_nesting();
         if (element_.child("run-queue")) check_run_queue();
         if (const Element* calls = element_.child("calls")) build_calls(*calls);
-        if (const Element* functions = element_.child("functions")) build_functions(*functions, event_, diagnostics_);
-        for (const Element* object : element_.children_of("object")) build_object(*object, event_, diagnostics_);
+        if (const Element* functions = element_.child("functions"))
+            build_functions(*functions, event_, diagnostics_);
+        for (const Element* object : element_.children_of("object"))
+            build_object(*object, event_, diagnostics_);
         return std::move(event_);
     }
 
@@ -73,31 +79,36 @@ class EventBuilder {
             event_.threshold_rule->floor = duration_of("threshold-floor");
         const Attribute* threshold = element_.attribute("threshold");
         if (floor && threshold && threshold->valid && !event_.threshold_rule)
-            diagnostics_.add(floor->place, "a threshold-floor for a fixed threshold", "expected none",
-                             "it limits threshold=\"auto\" and percentiles such as threshold=\"p99.9 x 3\"");
+            diagnostics_.add(
+                floor->place, "a threshold-floor for a fixed threshold", "expected none",
+                "it limits threshold=\"auto\" and percentiles such as threshold=\"p99.9 x 3\"");
     }
 
     void build_trace_length() {
         const Attribute* length = element_.attribute("trace-length");
         if (!length) {
-            event_.trace_length = default_trace_length(event_.threshold, event_.threshold_rule.has_value());
+            event_.trace_length =
+                default_trace_length(event_.threshold, event_.threshold_rule.has_value());
             event_.trace_length_limit = event_.trace_length * usual_limit_factor;
             return;
         }
         if (!length->valid) return;
-        const std::uint64_t usual = std::min(length->number * usual_limit_factor, length->spec->high);
+        const std::uint64_t usual =
+            std::min(length->number * usual_limit_factor, length->spec->high);
         event_.trace_length = std::chrono::nanoseconds(static_cast<std::int64_t>(length->number));
-        event_.trace_length_limit =
-            std::chrono::nanoseconds(static_cast<std::int64_t>(longest_of_range(length->text).value_or(usual)));
+        event_.trace_length_limit = std::chrono::nanoseconds(
+            static_cast<std::int64_t>(longest_of_range(length->text).value_or(usual)));
     }
 
     void build_scope(const Element& scope) {
-        if (scope.attribute("pid")) event_.scope.pid = static_cast<std::uint32_t>(scope.number_of("pid"));
+        if (scope.attribute("pid"))
+            event_.scope.pid = static_cast<std::uint32_t>(scope.number_of("pid"));
         event_.scope.binary = scope.text_of("binary");
-        event_.scope.groups = {std::string(scope.text_of("unit")),      std::string(scope.text_of("control-group")),
-                               std::string(scope.text_of("container")), std::string(scope.text_of("image")),
-                               std::string(scope.text_of("pod")),       std::string(scope.text_of("namespace")),
-                               std::string(scope.text_of("label"))};
+        event_.scope.groups = {
+            std::string(scope.text_of("unit")),      std::string(scope.text_of("control-group")),
+            std::string(scope.text_of("container")), std::string(scope.text_of("image")),
+            std::string(scope.text_of("pod")),       std::string(scope.text_of("namespace")),
+            std::string(scope.text_of("label"))};
         if (const Attribute* binary = scope.attribute("binary"); binary && binary->valid)
             sources_.scopes.push_back({binary->text, binary->place});
         const Attribute* user = scope.attribute("user");
@@ -115,23 +126,27 @@ class EventBuilder {
             event_.cold.after = std::chrono::nanoseconds(static_cast<std::int64_t>(after->number));
         const Attribute* record = element_.attribute("record");
         if (event_.record == RecordMode::Runs || !record || !record->valid) return;
-        for (const std::string_view name : {"stacks", "cold", "cold-after"}) refuse_without_runs(name);
+        for (const std::string_view name : {"stacks", "cold", "cold-after"})
+            refuse_without_runs(name);
         const Element* library = element_.child("library");
-        for (const Element* stage : library ? library->children_of("stage") : element_.children_of("stage"))
+        for (const Element* stage :
+             library ? library->children_of("stage") : element_.children_of("stage"))
             if (stage->text_of("expected") == "yes") refuse_expected_without_runs(*stage);
     }
 
     void refuse_without_runs(std::string_view name) {
         const Attribute* attribute = element_.attribute(name);
         if (!attribute || !attribute->given || !attribute->valid) return;
-        diagnostics_.add(attribute->place, fmt::format("{} in {}, whose runs are not recorded", name, event_text()),
+        diagnostics_.add(attribute->place,
+                         fmt::format("{} in {}, whose runs are not recorded", name, event_text()),
                          fmt::format("expected record=\"runs\" with {}", name));
     }
 
     void refuse_expected_without_runs(const Element& stage) {
-        diagnostics_.add(stage.attribute("expected")->place,
-                         fmt::format("an expected stage in {}, whose runs are not recorded", event_text()),
-                         "expected record=\"runs\" in the event");
+        diagnostics_.add(
+            stage.attribute("expected")->place,
+            fmt::format("an expected stage in {}, whose runs are not recorded", event_text()),
+            "expected record=\"runs\" in the event");
     }
 
     // An event has one of four forms: <begin> and <end>, <function>, <library>, <run-queue>.
@@ -148,16 +163,22 @@ class EventBuilder {
         if (function) {
             build_function(*function);
         } else {
-            constexpr const char* forms = "expected <begin> and <end>, <usdt>, <function>, <header>, or <run-queue>";
-            if (!begin && !end) diagnostics_.add(element_.place, event_text() + " has no markers", forms);
-            if (begin && !end) diagnostics_.add(element_.place, event_text() + " has a <begin> but no <end>", forms);
-            if (end && !begin) diagnostics_.add(element_.place, event_text() + " has an <end> but no <begin>", forms);
+            constexpr const char* forms =
+                "expected <begin> and <end>, <usdt>, <function>, <header>, or <run-queue>";
+            if (!begin && !end)
+                diagnostics_.add(element_.place, event_text() + " has no markers", forms);
+            if (begin && !end)
+                diagnostics_.add(element_.place, event_text() + " has a <begin> but no <end>",
+                                 forms);
+            if (end && !begin)
+                diagnostics_.add(element_.place, event_text() + " has an <end> but no <begin>",
+                                 forms);
             if (begin) event_.begin = build_marker(*begin);
             if (end) build_ends(*end);
         }
         for (const Element* stage : element_.children_of("stage"))
-            event_.stages.push_back(
-                {std::string(stage->text_of("name")), build_marker(*stage), stage->text_of("expected") == "yes"});
+            event_.stages.push_back({std::string(stage->text_of("name")), build_marker(*stage),
+                                     stage->text_of("expected") == "yes"});
         if (begin && end && !alone) {
             refuse_same_marker(*end);
             check_keys();
@@ -168,7 +189,8 @@ class EventBuilder {
     void build_ends(const Element& first) {
         event_.end = build_marker(first);
         if (first.text_of("as") != "done")
-            diagnostics_.add(first.attribute("as")->place, fmt::format("the first <end> of {} has as", event_text()),
+            diagnostics_.add(first.attribute("as")->place,
+                             fmt::format("the first <end> of {} has as", event_text()),
                              "expected none: the first <end> means done",
                              "put as=\"failed\" and as=\"cancelled\" on further ends");
         for (const Element* other : element_.children_of("end"))
@@ -177,12 +199,15 @@ class EventBuilder {
 
     void build_other_end(const Element& element) {
         const std::string_view as = element.text_of("as");
-        OtherEnd other{build_marker(element), as == "cancelled" ? EndMeaning::Cancelled : EndMeaning::Failed};
+        OtherEnd other{build_marker(element),
+                       as == "cancelled" ? EndMeaning::Cancelled : EndMeaning::Failed};
         if (as == "done")
-            diagnostics_.add(element.place, fmt::format("a second <end> of {} with as=\"done\"", event_text()),
+            diagnostics_.add(element.place,
+                             fmt::format("a second <end> of {} with as=\"done\"", event_text()),
                              "expected as=\"failed\" or as=\"cancelled\"");
         else if (other.marker.binary != event_.end.binary)
-            diagnostics_.add(element.place, fmt::format("the ends of {} are in two programs", event_text()),
+            diagnostics_.add(element.place,
+                             fmt::format("the ends of {} are in two programs", event_text()),
                              "expected all ends in the same program, or in the kernel");
         event_.other_ends.push_back(std::move(other));
     }
@@ -197,10 +222,12 @@ class EventBuilder {
                                         (other == "run-queue" && name != "run-queue");
             const bool stage_of_library = other == "stage" && name == "library";
             if (begins_or_ends)
-                diagnostics_.add(child.place, fmt::format("<{}> and <{}> in {}", other, name, event_text()),
-                                 "expected <begin> and <end>, <function>, <library>, or <run-queue>");
+                diagnostics_.add(
+                    child.place, fmt::format("<{}> and <{}> in {}", other, name, event_text()),
+                    "expected <begin> and <end>, <function>, <library>, or <run-queue>");
             if (stage_of_library)
-                diagnostics_.add(child.place, fmt::format("<stage> with <library> in {}", event_text()),
+                diagnostics_.add(child.place,
+                                 fmt::format("<stage> with <library> in {}", event_text()),
                                  "expected the stages inside <library>");
         }
     }
@@ -219,9 +246,10 @@ class EventBuilder {
         event_.end.side = FunctionSide::Return;
         if (found && is_valid(function)) sources_.markers.push_back(source);
         if (const Element* key = element_.child("key"))
-            diagnostics_.add(key->place, fmt::format("<key> with <function> in {}", event_text()),
-                             "expected no <key>: calls of a function are paired by thread",
-                             "to pair two functions by key, use <begin function=... key=...> and <end .../>");
+            diagnostics_.add(
+                key->place, fmt::format("<key> with <function> in {}", event_text()),
+                "expected no <key>: calls of a function are paired by thread",
+                "to pair two functions by key, use <begin function=... key=...> and <end .../>");
         for (const Element* stage : element_.children_of("stage"))
             if (const Attribute* key = stage->attribute("key"))
                 diagnostics_.add(key->place, "key on a <stage> with <function>",
@@ -230,7 +258,8 @@ class EventBuilder {
 
     void build_calls(const Element& calls) {
         if (!element_.child("function")) {
-            diagnostics_.add(calls.place, fmt::format("<calls> in {}, which has no <function>", event_text()),
+            diagnostics_.add(calls.place,
+                             fmt::format("<calls> in {}, which has no <function>", event_text()),
                              "expected <calls> with <function>",
                              "a tree of calls starts with the call of one function");
             return;
@@ -240,7 +269,8 @@ class EventBuilder {
         recorded.match = calls.text_of("match");
         recorded.share_ppm = calls.number_of("share");
         for (MarkerSource& source : sources_.markers)
-            if (source.each_call && source.name_place == place_of(*element_.child("function"), "name"))
+            if (source.each_call &&
+                source.name_place == place_of(*element_.child("function"), "name"))
                 source.calls_place = calls.place;
     }
 
@@ -250,8 +280,8 @@ class EventBuilder {
         event_.end = build_library_marker(library, library, "end");
         for (const Element* stage : library.children_of("stage")) {
             const std::string name(stage->text_of("name"));
-            event_.stages.push_back(
-                {name, build_library_marker(library, *stage, "stage__" + name), stage->text_of("expected") == "yes"});
+            event_.stages.push_back({name, build_library_marker(library, *stage, "stage__" + name),
+                                     stage->text_of("expected") == "yes"});
         }
     }
 
@@ -268,20 +298,25 @@ class EventBuilder {
     void check_run_queue() {
         for (const std::string_view name : {"key", "stage"})
             if (const Element* other = element_.child(name))
-                diagnostics_.add(other->place, fmt::format("<{}> with <run-queue> in {}", name, event_text()),
+                diagnostics_.add(other->place,
+                                 fmt::format("<{}> with <run-queue> in {}", name, event_text()),
                                  fmt::format("expected no <{}>: waits for a CPU have none", name));
         for (const std::string_view name : {"nesting", "binary"})
             if (const Attribute* other = element_.attribute(name); other && other->given)
-                diagnostics_.add(other->place, fmt::format("{} in {}, which has <run-queue>", name, event_text()),
-                                 fmt::format("expected no {} with <run-queue>", name),
-                                 name == "binary" ? "<scope binary=\"...\"/> selects the program" : "");
+                diagnostics_.add(
+                    other->place,
+                    fmt::format("{} in {}, which has <run-queue>", name, event_text()),
+                    fmt::format("expected no {} with <run-queue>", name),
+                    name == "binary" ? "<scope binary=\"...\"/> selects the program" : "");
         if (event_.record == RecordMode::Runs)
-            diagnostics_.add(element_.attribute("record")->place,
-                             fmt::format("record=\"runs\" in {}, which has <run-queue>", event_text()),
-                             "expected record=\"delays\": there are too many waits to keep each one");
+            diagnostics_.add(
+                element_.attribute("record")->place,
+                fmt::format("record=\"runs\" in {}, which has <run-queue>", event_text()),
+                "expected record=\"delays\": there are too many waits to keep each one");
     }
 
-    Marker build_library_marker(const Element& library, const Element& place, const std::string& point) {
+    Marker build_library_marker(const Element& library, const Element& place,
+                                const std::string& point) {
         MarkerSource source;
         Marker& marker = source.marker;
         marker.kind = MarkerKind::Library;
@@ -301,7 +336,8 @@ class EventBuilder {
             source.begin_time = event_.begin_time;
             source.begin_time_place = place.place;
         }
-        if (found && is_valid(element_, "name") && is_valid(place)) sources_.markers.push_back(source);
+        if (found && is_valid(element_, "name") && is_valid(place))
+            sources_.markers.push_back(source);
         return marker;
     }
 
@@ -331,7 +367,8 @@ class EventBuilder {
         source.begin_time = build_argument(element, "begin-time", marker, source.begin_time_place);
         source.trace_id = build_argument(element, "trace-id", marker, source.trace_id_place);
         if (source.trace_id && marker.kind == MarkerKind::Tracepoint)
-            diagnostics_.add(source.trace_id_place, "trace-id with tracepoint", "expected usdt or function");
+            diagnostics_.add(source.trace_id_place, "trace-id with tracepoint",
+                             "expected usdt or function");
         if (element.spec->name == "begin") {
             event_.begin_time = source.begin_time;
             event_.trace_id = source.trace_id;
@@ -347,16 +384,18 @@ class EventBuilder {
         for (const std::string_view kind : {"usdt", "function", "tracepoint"}) {
             const Attribute* attribute = element.attribute(kind);
             if (attribute && found) {
-                diagnostics_.add(attribute->place,
-                                 fmt::format("<{}> has {} and {}", element.spec->name, found->spec->name, kind),
-                                 "expected one of usdt, function, tracepoint");
+                diagnostics_.add(
+                    attribute->place,
+                    fmt::format("<{}> has {} and {}", element.spec->name, found->spec->name, kind),
+                    "expected one of usdt, function, tracepoint");
                 return nullptr;
             }
             if (attribute) found = attribute;
         }
         if (!found)
             diagnostics_.add(element.place, fmt::format("<{}> names no marker", element.spec->name),
-                             "expected usdt=\"PROVIDER:NAME\", function=\"NAME\" or tracepoint=\"CATEGORY:NAME\"");
+                             "expected usdt=\"PROVIDER:NAME\", function=\"NAME\" or "
+                             "tracepoint=\"CATEGORY:NAME\"");
         return found;
     }
 
@@ -384,7 +423,8 @@ class EventBuilder {
 
     bool find_binary(const Element& element, MarkerSource& source) {
         const bool usable = inherit_binary(element, source);
-        if (!usable && source.marker.binary.empty() && !element.attribute("binary") && !element_.attribute("binary"))
+        if (!usable && source.marker.binary.empty() && !element.attribute("binary") &&
+            !element_.attribute("binary"))
             diagnostics_.add(element.place, fmt::format("<{}> has no binary", element.spec->name),
                              "expected binary=\"/PATH\" here, or in <event> for all its markers");
         return usable;
@@ -397,20 +437,22 @@ class EventBuilder {
     }
 
     // The value that attribute `name` refers to; nullopt if the attribute is missing or invalid.
-    std::optional<ArgumentRef> build_argument(const Element& element, std::string_view name, const Marker& marker,
-                                              Place& place) {
+    std::optional<ArgumentRef> build_argument(const Element& element, std::string_view name,
+                                              const Marker& marker, Place& place) {
         const Attribute* attribute = element.attribute(name);
         if (!attribute) return {};
         place = attribute->place;
         if (!attribute->valid) return {};
         if (marker.kind == MarkerKind::Tracepoint) return field_of(attribute->text);
-        const std::uint32_t count = marker.kind == MarkerKind::Usdt ? usdt_arguments : function_arguments;
+        const std::uint32_t count =
+            marker.kind == MarkerKind::Usdt ? usdt_arguments : function_arguments;
         const auto index = argument_number(attribute->text);
         if (!index || *index >= count) {
-            diagnostics_.add(place, fmt::format("{} is {}", name, in_quotes(attribute->text)),
-                             fmt::format("expected arg0 to arg{} for a {}", count - 1,
-                                         marker.kind == MarkerKind::Usdt ? "USDT probe" : "function"),
-                             index ? "" : "field names are for tracepoints");
+            diagnostics_.add(
+                place, fmt::format("{} is {}", name, in_quotes(attribute->text)),
+                fmt::format("expected arg0 to arg{} for a {}", count - 1,
+                            marker.kind == MarkerKind::Usdt ? "USDT probe" : "function"),
+                index ? "" : "field names are for tracepoints");
             return {};
         }
         if (marker.side == FunctionSide::Return) {
@@ -437,25 +479,27 @@ class EventBuilder {
         }
         const Element* key = element_.child("key");
         if (with.empty() && key)
-            diagnostics_.add(key->place, fmt::format("<key> in {}, whose markers have none", event_text()),
+            diagnostics_.add(key->place,
+                             fmt::format("<key> in {}, whose markers have none", event_text()),
                              "expected key=\"...\" on each of its markers");
         if (with.empty()) return;
         for (const Element* element : without)
-            diagnostics_.add(
-                element->place,
-                fmt::format("<{}> has no key, but <{}> has one", element->spec->name, with.front()->spec->name),
-                "expected key=\"...\" on every marker of the event, or on none");
+            diagnostics_.add(element->place,
+                             fmt::format("<{}> has no key, but <{}> has one", element->spec->name,
+                                         with.front()->spec->name),
+                             "expected key=\"...\" on every marker of the event, or on none");
     }
 
     void refuse_same_marker(const Element& end) {
         const Marker& a = event_.begin;
         const Marker& b = event_.end;
-        const bool same = a.kind == b.kind && a.binary == b.binary && a.provider == b.provider && a.name == b.name &&
-                          a.side == b.side;
+        const bool same = a.kind == b.kind && a.binary == b.binary && a.provider == b.provider &&
+                          a.name == b.name && a.side == b.side;
         if (!same || a.name.empty()) return;
-        diagnostics_.add(end.place, fmt::format("begin and end of {} are the same marker", event_text()),
-                         "expected two different markers",
-                         a.kind == MarkerKind::Function ? "<function name=\"...\"/> makes each call a run" : "");
+        diagnostics_.add(
+            end.place, fmt::format("begin and end of {} are the same marker", event_text()),
+            "expected two different markers",
+            a.kind == MarkerKind::Function ? "<function name=\"...\"/> makes each call a run" : "");
     }
 
     void check_stage_names() {
@@ -468,15 +512,19 @@ class EventBuilder {
             const auto [first, is_new] = names.emplace(name->text, name->place);
             if (!is_new)
                 diagnostics_.add(
-                    name->place, fmt::format("a second stage {} in {}", in_quotes(name->text), event_text()),
-                    "expected unique stage names", fmt::format("the first is at line {}", first->second.line));
+                    name->place,
+                    fmt::format("a second stage {} in {}", in_quotes(name->text), event_text()),
+                    "expected unique stage names",
+                    fmt::format("the first is at line {}", first->second.line));
         }
     }
 
     void build_nesting() {
         const std::string_view nesting = element_.text_of("nesting");
         const MarkerKind kind = event_.begin.kind;
-        event_.nesting = kind == MarkerKind::Function || kind == MarkerKind::Library ? Nesting::Each : Nesting::Restart;
+        event_.nesting = kind == MarkerKind::Function || kind == MarkerKind::Library
+                             ? Nesting::Each
+                             : Nesting::Restart;
         if (nesting == "each") event_.nesting = Nesting::Each;
         if (nesting == "outermost") event_.nesting = Nesting::Outermost;
         if (nesting == "restart") event_.nesting = Nesting::Restart;

@@ -15,14 +15,16 @@ namespace lagtrap::settings {
 // Looks up all functions of a file in one pass: call expect() for each marker first, then check().
 class FunctionCheck {
   public:
-    FunctionCheck(CheckedFiles& files, Diagnostics& diagnostics) : files_(files), diagnostics_(diagnostics) {}
+    FunctionCheck(CheckedFiles& files, Diagnostics& diagnostics)
+        : files_(files), diagnostics_(diagnostics) {}
 
     void expect(const MarkerSource& source);
     // `source` must have been passed to expect() before.
     void check(const MarkerSource& source);
 
   private:
-    using Query = std::pair<std::string, bool>;  // a function's name, and whether its return is meant
+    // a function's name, and whether its return is meant
+    using Query = std::pair<std::string, bool>;
     using Places = Result<binaries::FunctionPlaces>;
     struct Asked {
         std::map<Query, std::size_t> numbers;  // index into `queries`
@@ -31,8 +33,10 @@ class FunctionCheck {
     };
     void ask_for(const std::string& binary, const std::string& name, bool at_return);
     void report_missing(const MarkerSource& source, const binaries::ProgramFile& file);
-    void report_ambiguous(const MarkerSource& source, const std::vector<binaries::Function>& functions);
-    void report_unwatched(const MarkerSource& source, const binaries::ProgramFile& file, const Error& error);
+    void report_ambiguous(const MarkerSource& source,
+                          const std::vector<binaries::Function>& functions);
+    void report_unwatched(const MarkerSource& source, const binaries::ProgramFile& file,
+                          const Error& error);
 
     CheckedFiles& files_;
     Diagnostics& diagnostics_;

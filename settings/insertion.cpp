@@ -21,37 +21,44 @@ std::size_t end_tag_of(std::string_view text) {
         text = text.substr(0, comment);
     }
     const std::size_t tag = text.rfind('<');
-    return tag != std::string_view::npos && text.substr(tag).starts_with(end_tag) ? tag : std::string_view::npos;
+    return tag != std::string_view::npos && text.substr(tag).starts_with(end_tag)
+               ? tag
+               : std::string_view::npos;
 }
 
 Result<std::string> checked(std::string text, const std::string& name, std::string_view what) {
     const ParseOutcome outcome = parse_settings(text, BinaryCheck::Skip);
     if (outcome.ok()) return text;
-    return make_error(ErrorKind::Invalid,
-                      std::string(what) + ":\n" + format_diagnostics(name, text, outcome.diagnostics));
+    return make_error(ErrorKind::Invalid, std::string(what) + ":\n" +
+                                              format_diagnostics(name, text, outcome.diagnostics));
 }
 
 }  // namespace
 
-Result<std::string> with_elements(std::string_view text, std::string_view elements, const std::string& name) {
+Result<std::string> with_elements(std::string_view text, std::string_view elements,
+                                  const std::string& name) {
     TRY(checked(std::string(text), name, "the settings already have errors"));
     std::string result(text);
     const std::size_t end = end_tag_of(text);
     if (end != std::string_view::npos) {
-        const std::size_t line = result.find_last_not_of(" \t", end - 1);  // keep the end tag's indent before it
+        // keep the end tag's indent before it
+        const std::size_t line = result.find_last_not_of(" \t", end - 1);
         const bool own_line = line != std::string::npos && result[line] == '\n';
         result.insert(own_line ? line + 1 : end, (own_line ? "" : "\n") + std::string(elements));
     } else {
         const std::size_t tag = result.rfind("<lagtrap");
         const std::size_t slash = tag == std::string::npos ? tag : result.find("/>", tag);
-        if (slash == std::string::npos) return make_error(ErrorKind::Invalid, name + " has no end tag </lagtrap>");
+        if (slash == std::string::npos)
+            return make_error(ErrorKind::Invalid, name + " has no end tag </lagtrap>");
         result.replace(slash, 2, ">\n" + std::string(elements) + "</lagtrap>");
     }
     // A comment may have misled the search; verify that the events were added.
-    TRY_ASSIGN(result, checked(std::move(result), name, "the settings would have errors with the new elements"));
+    TRY_ASSIGN(result, checked(std::move(result), name,
+                               "the settings would have errors with the new elements"));
     const std::size_t before = parse_settings(text, BinaryCheck::Skip).settings.events.size();
     if (parse_settings(result, BinaryCheck::Skip).settings.events.size() > before) return result;
-    return make_error(ErrorKind::Invalid, name + ": the end of <lagtrap> was not found; add the elements by hand");
+    return make_error(ErrorKind::Invalid,
+                      name + ": the end of <lagtrap> was not found; add the elements by hand");
 }
 
 }  // namespace lagtrap::settings

@@ -22,9 +22,11 @@ namespace {
 
 void check_accounts(const MachineSources& sources, Diagnostics& diagnostics) {
     for (const AccountSource& user : sources.unknown_users)
-        diagnostics.add(user.place, fmt::format("user is {}", in_quotes(user.name)), "expected a user of this machine");
+        diagnostics.add(user.place, fmt::format("user is {}", in_quotes(user.name)),
+                        "expected a user of this machine");
     for (const AccountSource& account : sources.groups)
-        if (const auto group = find_group(account.name); !group && group.error().kind == ErrorKind::NotFound)
+        if (const auto group = find_group(account.name);
+            !group && group.error().kind == ErrorKind::NotFound)
             diagnostics.add(account.place, fmt::format("group is {}", in_quotes(account.name)),
                             "expected a group of this machine");
 }
@@ -36,8 +38,9 @@ void check_scope(const FileSource& scope, Diagnostics& diagnostics) {
     const Error error = system_error(scope.path);
     if (root_may_know(error)) return diagnostics.note(scope.place, scope.path, error);
     diagnostics.add(scope.place,
-                    error.kind == ErrorKind::NotFound ? fmt::format("{} does not exist", in_quotes(scope.path))
-                                                      : printable(error.message),
+                    error.kind == ErrorKind::NotFound
+                        ? fmt::format("{} does not exist", in_quotes(scope.path))
+                        : printable(error.message),
                     "expected the program whose processes are watched");
 }
 
@@ -51,7 +54,8 @@ void check_folder(const FileSource& folder, Diagnostics& diagnostics) {
             if (path.has_relative_path()) continue;
         }
         if (!S_ISDIR(facts.st_mode))
-            diagnostics.add(folder.place, fmt::format("{} is not a folder", in_quotes(path.string())),
+            diagnostics.add(folder.place,
+                            fmt::format("{} is not a folder", in_quotes(path.string())),
                             "expected a folder, or a path where one can be created");
         return;
     }
@@ -70,25 +74,31 @@ void check_socket(const FileSource& socket, Diagnostics& diagnostics) {
 }
 
 // Checks each package once, because an event's markers share their binary.
-void check_package(const MarkerSource& source, std::set<std::string>& checked, Diagnostics& diagnostics) {
-    if (kind_of_program(source.marker.binary) != ProgramName::Package || !checked.insert(source.marker.binary).second)
+void check_package(const MarkerSource& source, std::set<std::string>& checked,
+                   Diagnostics& diagnostics) {
+    if (kind_of_program(source.marker.binary) != ProgramName::Package ||
+        !checked.insert(source.marker.binary).second)
         return;
-    const std::string_view package = std::string_view(source.marker.binary).substr(package_prefix.size());
+    const std::string_view package =
+        std::string_view(source.marker.binary).substr(package_prefix.size());
     if (files_of_package(package)->empty())
-        diagnostics.add(source.binary_place, fmt::format("there is no package {}", in_quotes(package)),
+        diagnostics.add(source.binary_place,
+                        fmt::format("there is no package {}", in_quotes(package)),
                         "expected an installed Debian package",
-                        "`dpkg -S PATH` prints the package of a program; */NAME also works for programs that are only "
-                        "in containers");
+                        "`dpkg -S PATH` prints the package of a program; */NAME also works for "
+                        "programs that are only in containers");
 }
 
 }  // namespace
 
-void check_machine(const MachineSources& sources, Diagnostics& diagnostics, const OpenTraceFs& open_tracefs) {
+void check_machine(const MachineSources& sources, Diagnostics& diagnostics,
+                   const OpenTraceFs& open_tracefs) {
     check_accounts(sources, diagnostics);
     if (sources.spool) check_folder(*sources.spool, diagnostics);
     if (sources.socket) check_socket(*sources.socket, diagnostics);
     for (const FileSource& scope : sources.scopes) check_scope(scope, diagnostics);
-    for (const PresetSource& preset : sources.presets) check_preset(preset, diagnostics, open_tracefs);
+    for (const PresetSource& preset : sources.presets)
+        check_preset(preset, diagnostics, open_tracefs);
     CheckedFiles files(diagnostics);
     FunctionCheck functions(files, diagnostics);
     TracepointCheck tracepoints(open_tracefs, diagnostics);
@@ -96,7 +106,8 @@ void check_machine(const MachineSources& sources, Diagnostics& diagnostics, cons
         return kind_of_program(source.marker.binary) != ProgramName::Path;
     };
     for (const MarkerSource& source : sources.markers)
-        if (source.marker.kind == MarkerKind::Function && !is_found_later(source)) functions.expect(source);
+        if (source.marker.kind == MarkerKind::Function && !is_found_later(source))
+            functions.expect(source);
     std::set<std::string> checked_packages;
     for (const MarkerSource& source : sources.markers) {
         check_package(source, checked_packages, diagnostics);

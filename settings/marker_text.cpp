@@ -21,22 +21,28 @@ std::optional<std::string> attribute_value(ValueKind kind, std::string_view valu
 }
 
 bool names_an_end(std::string_view name) {
-    constexpr std::array<std::string_view, 6> ends = {"__end", "__done", "__return", "__exit", "__stop", "__finish"};
+    constexpr std::array<std::string_view, 6> ends = {"__end",  "__done", "__return",
+                                                      "__exit", "__stop", "__finish"};
     return name.starts_with("sys_exit_") ||
-           std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return name.ends_with(end); });
+           std::any_of(ends.begin(), ends.end(),
+                       [&](std::string_view end) { return name.ends_with(end); });
 }
 
-std::string_view element_of(std::string_view marker_name) { return names_an_end(marker_name) ? "end" : "begin"; }
+std::string_view element_of(std::string_view marker_name) {
+    return names_an_end(marker_name) ? "end" : "begin";
+}
 
 }  // namespace
 
 std::optional<std::string> function_element(std::string_view name, std::string_view binary) {
-    const auto symbol = attribute_value(ValueKind::Symbol, name), path = attribute_value(ValueKind::Path, binary);
+    const auto symbol = attribute_value(ValueKind::Symbol, name),
+               path = attribute_value(ValueKind::Path, binary);
     if (!symbol || !path) return std::nullopt;
     return fmt::format("<function name=\"{}\" binary=\"{}\"/>", *symbol, *path);
 }
 
-std::optional<std::string> usdt_element(std::string_view provider, std::string_view name, std::string_view binary) {
+std::optional<std::string> usdt_element(std::string_view provider, std::string_view name,
+                                        std::string_view binary) {
     const auto probe = attribute_value(ValueKind::Usdt, fmt::format("{}:{}", provider, name));
     const auto path = attribute_value(ValueKind::Path, binary);
     if (!probe || !path) return std::nullopt;
@@ -44,7 +50,8 @@ std::optional<std::string> usdt_element(std::string_view provider, std::string_v
 }
 
 std::optional<std::string> tracepoint_element(std::string_view category, std::string_view name) {
-    const auto tracepoint = attribute_value(ValueKind::Tracepoint, fmt::format("{}:{}", category, name));
+    const auto tracepoint =
+        attribute_value(ValueKind::Tracepoint, fmt::format("{}:{}", category, name));
     if (!tracepoint) return std::nullopt;
     return fmt::format("<{} tracepoint=\"{}\"/>", element_of(name), *tracepoint);
 }

@@ -47,16 +47,19 @@ std::string same_in_other_scope(const std::vector<Function>& functions, const st
     std::set<std::string> candidates;
     std::size_t demangled = 0;
     for (const Function& function : functions) {
-        if (!function.name.starts_with('_') || function.name.find(part) == std::string::npos) continue;
+        if (!function.name.starts_with('_') || function.name.find(part) == std::string::npos)
+            continue;
         if (++demangled > names_demangled) break;
         const std::string name = binaries::demangle_without_parameters(function.name);
         if (name != function.name && last_part(name) == part) candidates.insert(name);
     }
     const auto distance = [&](const std::string& name) {
-        return edit_distance(without_anonymous_namespaces(name).substr(0, max_compared_bytes), wanted);
+        return edit_distance(without_anonymous_namespaces(name).substr(0, max_compared_bytes),
+                             wanted);
     };
-    const auto nearest = std::min_element(candidates.begin(), candidates.end(),
-                                          [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+    const auto nearest =
+        std::min_element(candidates.begin(), candidates.end(),
+                         [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
     return nearest == candidates.end() ? std::string() : *nearest;
 }
 
@@ -64,7 +67,8 @@ std::string slip_of(const std::vector<Function>& functions, const std::string& w
     std::set<std::string> near;
     for (std::size_t i = 0; i < functions.size() && i < near_names_searched; ++i) {
         const std::string& name = functions[i].name;
-        const std::size_t difference = std::max(name.size(), wanted.size()) - std::min(name.size(), wanted.size());
+        const std::size_t difference =
+            std::max(name.size(), wanted.size()) - std::min(name.size(), wanted.size());
         if (difference < wanted.size() / 3 + 2) near.insert(name);
     }
     return nearest_name(wanted, near);
@@ -75,13 +79,16 @@ std::string slip_of(const std::vector<Function>& functions, const std::string& w
 std::string library_hint(const std::string& program, const std::string& function) {
     std::vector<std::filesystem::path> libraries = binaries::libraries_of(program);
     for (const std::string& path : mapped_by_a_process_of(program))
-        if (std::find(libraries.begin(), libraries.end(), path) == libraries.end()) libraries.emplace_back(path);
+        if (std::find(libraries.begin(), libraries.end(), path) == libraries.end())
+            libraries.emplace_back(path);
     for (const auto& library : libraries) {
         const auto file = ProgramFile::open(library);
-        const auto found = file ? file->find_functions(function) : Result<std::vector<Function>>(file.error());
+        const auto found =
+            file ? file->find_functions(function) : Result<std::vector<Function>>(file.error());
         if (!found || found->empty()) continue;
         return fmt::format(
-            "it is in binary=\"{}\", a library of this program; <scope binary=\"{}\"/> limits it to this program",
+            "it is in binary=\"{}\", a library of this program; <scope binary=\"{}\"/> limits it "
+            "to this program",
             printable(library.string()), printable(program));
     }
     return {};

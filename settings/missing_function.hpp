@@ -14,6 +14,7 @@ namespace lagtrap::settings {
 // Suggests a function of the file, in the form that the settings want: the same name in another
 // namespace, anonymous ones too ("app::(anonymous namespace)::buy" for "app::buy"), or a similar
 // name. Empty if none is similar.
-[[nodiscard]] std::string near_function(const binaries::ProgramFile& file, const std::string& function);
+[[nodiscard]] std::string near_function(const binaries::ProgramFile& file,
+                                        const std::string& function);
 
 }  // namespace lagtrap::settings

@@ -28,15 +28,18 @@ std::vector<fs::path> lists_of(std::string_view package, const fs::path& folder)
     for (fs::directory_iterator file(folder, failed); !failed && file != fs::directory_iterator();
          file.increment(failed)) {
         const std::string name = file->path().filename().string();
-        if (name.starts_with(beginning) && name.ends_with(dpkg_list_suffix)) lists.push_back(file->path());
+        if (name.starts_with(beginning) && name.ends_with(dpkg_list_suffix))
+            lists.push_back(file->path());
     }
     return lists;
 }
 
 bool may_be_code(std::string_view path) {
-    constexpr std::array<std::string_view, 4> others{"/etc/", "/usr/include/", "/usr/share/", "/var/"};
+    constexpr std::array<std::string_view, 4> others{"/etc/", "/usr/include/", "/usr/share/",
+                                                     "/var/"};
     return path.starts_with('/') &&
-           std::none_of(others.begin(), others.end(), [&](std::string_view other) { return path.starts_with(other); });
+           std::none_of(others.begin(), others.end(),
+                        [&](std::string_view other) { return path.starts_with(other); });
 }
 
 void take_list(std::string_view list, PackageFiles& files) {
@@ -57,7 +60,8 @@ struct Known {
 
 }  // namespace
 
-std::shared_ptr<const PackageFiles> files_of_package(std::string_view package, const fs::path& lists_folder) {
+std::shared_ptr<const PackageFiles> files_of_package(std::string_view package,
+                                                     const fs::path& lists_folder) {
     static std::mutex mutex;
     static std::map<fs::path, Known> all_known;
     if (!is_package_name(package)) return std::make_shared<const PackageFiles>();
@@ -67,7 +71,8 @@ std::shared_ptr<const PackageFiles> files_of_package(std::string_view package, c
     const std::lock_guard lock(mutex);
     const fs::path name = lists_folder / package;
     const auto known = all_known.find(name);
-    if (known != all_known.end() && known->second.lists_changed == changed) return known->second.files;
+    if (known != all_known.end() && known->second.lists_changed == changed)
+        return known->second.files;
     auto files = std::make_shared<PackageFiles>();
     for (const fs::path& path : lists_of(package, lists_folder))
         if (const auto list = read_file(path, list_limit_bytes)) take_list(*list, *files);
@@ -80,8 +85,9 @@ bool is_package_name(std::string_view text) {
     constexpr std::size_t max_bytes = 200;
     const std::string_view name = text.substr(0, text.find(':'));
     const std::string_view architecture = text.substr(std::min(name.size() + 1, text.size()));
-    return text.size() <= max_bytes && name.size() >= 2 && name.find_first_not_of(letters) == std::string_view::npos &&
-           name[0] != '.' && name[0] != '-' && architecture.find_first_not_of(letters) == std::string_view::npos;
+    return text.size() <= max_bytes && name.size() >= 2 &&
+           name.find_first_not_of(letters) == std::string_view::npos && name[0] != '.' &&
+           name[0] != '-' && architecture.find_first_not_of(letters) == std::string_view::npos;
 }
 
 }  // namespace lagtrap::settings

@@ -45,9 +45,10 @@ ParseOutcome load_settings(const std::filesystem::path& path, BinaryCheck check)
 }
 
 std::string success_line(const std::filesystem::path& path, const ParseOutcome& outcome) {
-    std::string line =
-        fmt::format("{}: {} events, no errors", printable(path.string()), outcome.settings.events.size());
-    if (!outcome.notes.empty()) line += fmt::format("; {} markers or files could not be checked", outcome.notes.size());
+    std::string line = fmt::format("{}: {} events, no errors", printable(path.string()),
+                                   outcome.settings.events.size());
+    if (!outcome.notes.empty())
+        line += fmt::format("; {} markers or files could not be checked", outcome.notes.size());
     return line + "\n";
 }
 

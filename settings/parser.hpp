@@ -49,12 +49,15 @@ struct ParseOutcome {
 
 // "FILE:LINE:COLUMN: found; allowed", the source line with a caret below it, and "hint: ...".
 // Printable characters only.
-[[nodiscard]] std::string format_diagnostics(const std::filesystem::path& path, std::string_view text,
+[[nodiscard]] std::string format_diagnostics(const std::filesystem::path& path,
+                                             std::string_view text,
                                              const std::vector<Diagnostic>& diagnostics);
 // One line each: "FILE:LINE:COLUMN: warning: ..." or "FILE:LINE:COLUMN: note: ...". Printable
 // characters only.
-[[nodiscard]] std::string format_notes(const std::filesystem::path& path, const ParseOutcome& outcome);
+[[nodiscard]] std::string format_notes(const std::filesystem::path& path,
+                                       const ParseOutcome& outcome);
 // "FILE: 3 events, no errors", and how much could not be checked. For an outcome without errors.
-[[nodiscard]] std::string success_line(const std::filesystem::path& path, const ParseOutcome& outcome);
+[[nodiscard]] std::string success_line(const std::filesystem::path& path,
+                                       const ParseOutcome& outcome);
 
 }  // namespace lagtrap::settings

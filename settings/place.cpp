@@ -24,7 +24,8 @@ LineIndex::LineIndex(std::string_view text) : text_(text), line_starts_{0} {
 
 std::size_t LineIndex::characters_before(std::size_t offset) const {
     const std::size_t checkpoint = offset / checkpoint_bytes;
-    const std::string_view rest = text_.substr(checkpoint * checkpoint_bytes, offset % checkpoint_bytes);
+    const std::string_view rest =
+        text_.substr(checkpoint * checkpoint_bytes, offset % checkpoint_bytes);
     return characters_[checkpoint] +
            static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), begins_character));
 }
@@ -33,8 +34,9 @@ Place LineIndex::place_of(std::size_t offset) const {
     offset = std::min(offset, text_.size());
     const auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
     const std::size_t start = *std::prev(after);
-    return Place{static_cast<std::uint32_t>(after - line_starts_.begin()),
-                 static_cast<std::uint32_t>(characters_before(offset) - characters_before(start) + 1)};
+    return Place{
+        static_cast<std::uint32_t>(after - line_starts_.begin()),
+        static_cast<std::uint32_t>(characters_before(offset) - characters_before(start) + 1)};
 }
 
 std::size_t LineIndex::offset_of(Place place) const {
@@ -43,7 +45,8 @@ std::size_t LineIndex::offset_of(Place place) const {
     const std::size_t end = start + line(place.line).size();
     const std::size_t wanted = characters_before(start) + std::max(place.column, 1U) - 1;
     const auto after = std::upper_bound(characters_.begin(), characters_.end(), wanted);
-    std::size_t offset = static_cast<std::size_t>(std::prev(after) - characters_.begin()) * checkpoint_bytes;
+    std::size_t offset =
+        static_cast<std::size_t>(std::prev(after) - characters_.begin()) * checkpoint_bytes;
     for (std::size_t seen = *std::prev(after); offset < end; ++offset)
         if (begins_character(text_[offset]) && seen++ == wanted) break;
     return std::min(offset, end);

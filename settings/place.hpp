@@ -13,7 +13,8 @@ namespace lagtrap::settings {
 struct Place {
     std::uint32_t line = 0;
     std::uint32_t column = 0;
-    friend auto operator<=>(const Place&, const Place&) = default;  // NOLINT(modernize-use-nullptr): not a pointer
+    friend auto operator<=>(const Place&, const Place&) =
+        default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
 // Maps between offsets and places. Each query scans only a short part of the text, even if a line

@@ -37,7 +37,8 @@ void check_event_names(const Element& root, Diagnostics& diagnostics) {
             diagnostics.add(name->place, fmt::format("a second event {}", in_quotes(name->text)),
                             "expected unique event names");
     }
-    if (names.empty()) diagnostics.add(root.place, "the preset has no events", "expected at least one <event>");
+    if (names.empty())
+        diagnostics.add(root.place, "the preset has no events", "expected at least one <event>");
 }
 
 Preset preset_of(const Element& root, const fs::path& file) {
@@ -47,8 +48,10 @@ Preset preset_of(const Element& root, const fs::path& file) {
     preset.about = root.text_of("about");
     preset.tried_with = root.text_of("tried-with");
     preset.may_have_scope = root.text_of("scope") == "yes";
-    for (const Element* program : root.children_of("program")) preset.programs.emplace_back(program->text_of("path"));
-    for (const Element* limit : root.children_of("limit")) preset.limits.emplace_back(limit->text_of("text"));
+    for (const Element* program : root.children_of("program"))
+        preset.programs.emplace_back(program->text_of("path"));
+    for (const Element* limit : root.children_of("limit"))
+        preset.limits.emplace_back(limit->text_of("text"));
     for (const Element* event : root.children_of("event")) preset.events.push_back(*event);
     return preset;
 }
@@ -87,7 +90,8 @@ Result<fs::path> find_preset(std::string_view name) {
         if (fs::exists(file, ignored)) return file;
         searched += (searched.empty() ? "" : " and ") + folder.string();
     }
-    return make_error(ErrorKind::NotFound, fmt::format("there is no preset {} in {}", in_quotes(name), searched));
+    return make_error(ErrorKind::NotFound,
+                      fmt::format("there is no preset {} in {}", in_quotes(name), searched));
 }
 
 std::string ask_about_preset(std::string_view name) {
@@ -129,7 +133,8 @@ std::vector<std::string> installed_programs(const std::vector<std::string>& patt
                 const std::string path = matches.gl_pathv[i] + prefix_bytes;
                 const fs::path whole = real_path_on_machine(path);
                 const auto facts = facts_on_machine(path);
-                if (facts && S_ISREG(facts->st_mode) && seen.insert(whole).second) found.push_back(path);
+                if (facts && S_ISREG(facts->st_mode) && seen.insert(whole).second)
+                    found.push_back(path);
             }
         }
         ::globfree(&matches);

@@ -17,14 +17,16 @@ namespace {
 
 class PresetCheck {
   public:
-    PresetCheck(const PresetSource& preset, Diagnostics& diagnostics, const OpenTraceFs& open_tracefs)
+    PresetCheck(const PresetSource& preset, Diagnostics& diagnostics,
+                const OpenTraceFs& open_tracefs)
         : preset_(preset),
           diagnostics_(diagnostics),
           open_tracefs_(open_tracefs),
           installed_(installed_programs(preset.programs)) {}
 
     void run() {
-        std::map<std::string, std::vector<std::size_t>> markers_of_file;  // key "" holds those of the kernel
+        // key "" holds those of the kernel
+        std::map<std::string, std::vector<std::size_t>> markers_of_file;
         bool any_wanted = false;
         for (std::size_t marker = 0; marker < preset_.markers.size(); ++marker) {
             any_wanted = any_wanted || !preset_.markers[marker].marker.binary.empty();
@@ -32,7 +34,8 @@ class PresetCheck {
                 markers_of_file[file].push_back(marker);
         }
         for (const auto& [file, markers] : markers_of_file) check(file, markers);
-        for (const Problem& problem : problems_) report(problem.error, sound_.contains(problem.marker));
+        for (const Problem& problem : problems_)
+            report(problem.error, sound_.contains(problem.marker));
         const bool only_kernel = markers_of_file.size() == markers_of_file.count("");
         if (any_wanted && only_kernel) note_absence();
     }
@@ -65,8 +68,10 @@ class PresetCheck {
         }
         Diagnostics own;
         check_machine(sources, own, open_tracefs_);
-        for (const Note& note : own.take_notes()) diagnostics_.note(preset_.place, about(note.text));
-        for (const Note& warning : own.take_warnings()) diagnostics_.warn(preset_.place, warning.text);
+        for (const Note& note : own.take_notes())
+            diagnostics_.note(preset_.place, about(note.text));
+        for (const Note& warning : own.take_warnings())
+            diagnostics_.warn(preset_.place, warning.text);
         std::set<std::size_t> wrong;
         for (Diagnostic& error : own.take()) {
             wrong.insert(error.line - 1);
@@ -80,18 +85,22 @@ class PresetCheck {
         if (!said_.insert(error.found).second) return;
         const std::string tried = fmt::format("the preset was tested with {}", preset_.tried_with);
         if (found_elsewhere)
-            return diagnostics_.warn(preset_.place,
-                                     about(error.found) + "; other programs of this preset have it; " + tried);
+            return diagnostics_.warn(
+                preset_.place,
+                about(error.found) + "; other programs of this preset have it; " + tried);
         diagnostics_.add(preset_.place, about(error.found), error.allowed,
                          tried + (error.hint.empty() ? "" : "; " + error.hint));
     }
 
     void note_absence() {
         std::string list;
-        for (const std::string& program : preset_.programs) list += (list.empty() ? "" : ", ") + program;
-        diagnostics_.note(preset_.place, about(fmt::format("none of its programs is installed ({}); it will be watched "
-                                                           "once a process runs one, including in a container",
-                                                           list)));
+        for (const std::string& program : preset_.programs)
+            list += (list.empty() ? "" : ", ") + program;
+        diagnostics_.note(
+            preset_.place,
+            about(fmt::format("none of its programs is installed ({}); it will be watched once a "
+                              "process runs one, including in a container",
+                              list)));
     }
 
     [[nodiscard]] std::string about(const std::string& text) const {
@@ -109,7 +118,8 @@ class PresetCheck {
 
 }  // namespace
 
-void check_preset(const PresetSource& preset, Diagnostics& diagnostics, const OpenTraceFs& open_tracefs) {
+void check_preset(const PresetSource& preset, Diagnostics& diagnostics,
+                  const OpenTraceFs& open_tracefs) {
     PresetCheck(preset, diagnostics, open_tracefs).run();
 }
 

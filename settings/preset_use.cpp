@@ -21,7 +21,8 @@ void move_to(Element& element, Place place) {
 
 const AttributeSpec* spec_of(const Element& element, std::string_view name) {
     const auto specs = element.spec->attributes;
-    const auto found = std::find_if(specs.begin(), specs.end(), [&](const auto& spec) { return spec.name == name; });
+    const auto found = std::find_if(specs.begin(), specs.end(),
+                                    [&](const auto& spec) { return spec.name == name; });
     return found == specs.end() ? nullptr : &*found;
 }
 
@@ -32,7 +33,8 @@ void take_attribute(Element& element, const Element& use, std::string_view name)
     if (!given || !spec) return;
     Attribute taken = *given;
     taken.spec = spec;
-    std::erase_if(element.attributes, [&](const Attribute& attribute) { return attribute.spec->name == name; });
+    std::erase_if(element.attributes,
+                  [&](const Attribute& attribute) { return attribute.spec->name == name; });
     element.attributes.push_back(std::move(taken));
 }
 
@@ -56,7 +58,8 @@ bool names_binary(const Element& event) {
 
 class PresetUse {
   public:
-    PresetUse(const Element& use, Diagnostics& diagnostics) : use_(use), diagnostics_(diagnostics) {}
+    PresetUse(const Element& use, Diagnostics& diagnostics)
+        : use_(use), diagnostics_(diagnostics) {}
 
     std::optional<UsedPreset> build() {
         const Attribute* name = use_.attribute("preset");
@@ -64,14 +67,15 @@ class PresetUse {
         const auto file = find_preset(name->text);
         if (!file) {
             const std::string question = ask_about_preset(name->text);
-            diagnostics_.add(name->place, printable(file.error().message), "expected the name of a preset",
+            diagnostics_.add(name->place, printable(file.error().message),
+                             "expected the name of a preset",
                              question.empty() ? "`lagtrap presets` lists them" : question);
             return std::nullopt;
         }
         if (const std::string others = other_writers(file->string()); !others.empty())
-            diagnostics_.warn(
-                name->place,
-                others + "; expected only root and the owner: whoever can change a preset chooses what is watched");
+            diagnostics_.warn(name->place, others +
+                                               "; expected only root and the owner: whoever can "
+                                               "change a preset chooses what is watched");
         PresetOutcome loaded = load_preset(*file);
         if (!loaded.preset) {
             report_errors(*name, *file, loaded.diagnostics);
@@ -90,14 +94,18 @@ class PresetUse {
         for (std::size_t i = 0; i < std::min(errors.size(), errors_shown); ++i) {
             const Diagnostic& error = errors[i];
             const std::string where =
-                error.line > 0 ? fmt::format("{}:{}:{}", file.string(), error.line, error.column) : file.string();
-            diagnostics_.add(name.place, fmt::format("preset {}: {}: {}", name.text, where, error.found), error.allowed,
-                             error.hint);
+                error.line > 0 ? fmt::format("{}:{}:{}", file.string(), error.line, error.column)
+                               : file.string();
+            diagnostics_.add(name.place,
+                             fmt::format("preset {}: {}: {}", name.text, where, error.found),
+                             error.allowed, error.hint);
         }
         if (errors.size() > errors_shown)
             diagnostics_.add(name.place,
-                             fmt::format("preset {} has {} more errors", name.text, errors.size() - errors_shown),
-                             "expected none", fmt::format("lagtrap presets {} shows all", file.string()));
+                             fmt::format("preset {} has {} more errors", name.text,
+                                         errors.size() - errors_shown),
+                             "expected none",
+                             fmt::format("lagtrap presets {} shows all", file.string()));
     }
 
     void choose_events(UsedPreset& used) {
@@ -114,8 +122,10 @@ class PresetUse {
             if (std::find(known.begin(), known.end(), word) != known.end()) continue;
             std::string list;
             for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
-            diagnostics_.add(chosen->place, fmt::format("preset {} has no event {}", used.preset.name, in_quotes(word)),
-                             "expected some of " + list, did_you_mean(nearest_name(word, known)));
+            diagnostics_.add(
+                chosen->place,
+                fmt::format("preset {} has no event {}", used.preset.name, in_quotes(word)),
+                "expected some of " + list, did_you_mean(nearest_name(word, known)));
         }
     }
 
@@ -123,23 +133,27 @@ class PresetUse {
         const bool has_binary = std::any_of(used.events.begin(), used.events.end(), names_binary);
         if (const Attribute* binary = use_.attribute("binary"); binary && !has_binary)
             diagnostics_.add(binary->place,
-                             fmt::format("binary for preset {}, whose markers are in the kernel", used.preset.name),
-                             "expected none", used.preset.may_have_scope ? "<scope> selects the processes" : "");
+                             fmt::format("binary for preset {}, whose markers are in the kernel",
+                                         used.preset.name),
+                             "expected none",
+                             used.preset.may_have_scope ? "<scope> selects the processes" : "");
         const Element* scope = use_.child("scope");
         if (scope && !used.preset.may_have_scope)
-            diagnostics_.add(scope->place, fmt::format("a <scope> for preset {}", used.preset.name), "expected none",
-                             "the kernel hits its markers in arbitrary processes");
+            diagnostics_.add(scope->place, fmt::format("a <scope> for preset {}", used.preset.name),
+                             "expected none", "the kernel hits its markers in arbitrary processes");
     }
 
     void adapt(Element& event) {
         move_to(event, use_.place);
-        for (const std::string_view name : {"threshold", "threshold-floor", "trace-length", "record"})
+        for (const std::string_view name :
+             {"threshold", "threshold-floor", "trace-length", "record"})
             take_attribute(event, use_, name);
         take_binary(event, use_);
         const Attribute* prefix = use_.attribute("prefix");
         if (prefix && prefix->valid) prepend(event, *prefix);
         if (const Element* scope = use_.child("scope")) {
-            std::erase_if(event.children, [](const Element& child) { return child.spec->name == "scope"; });
+            std::erase_if(event.children,
+                          [](const Element& child) { return child.spec->name == "scope"; });
             event.children.push_back(*scope);
         }
     }
@@ -151,8 +165,10 @@ class PresetUse {
             attribute.place = prefix.place;
             if (const auto wrong = check_value(*attribute.spec, attribute.text, attribute.number)) {
                 attribute.valid = false;
-                diagnostics_.add(prefix.place, fmt::format("this makes an event name {}", in_quotes(attribute.text)),
-                                 wrong->allowed);
+                diagnostics_.add(
+                    prefix.place,
+                    fmt::format("this makes an event name {}", in_quotes(attribute.text)),
+                    wrong->allowed);
             }
         }
     }

@@ -20,7 +20,8 @@ class ProbeCheck {
   public:
     explicit ProbeCheck(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-    void check(const MarkerSource& source, const ProgramFile& file, const std::vector<UsdtProbe>& probes) {
+    void check(const MarkerSource& source, const ProgramFile& file,
+               const std::vector<UsdtProbe>& probes) {
         const Marker& marker = source.marker;
         const std::string full_name = marker.provider + ":" + marker.name;
         std::set<std::string> names;
@@ -39,8 +40,10 @@ class ProbeCheck {
             if (source.marker.key && *arguments == 0) report_missing_key(source);
         } else {
             check_argument(source.marker.key, "key", source.key_place, full_name, *arguments);
-            check_argument(source.begin_time, "begin-time", source.begin_time_place, full_name, *arguments);
-            check_argument(source.trace_id, "trace-id", source.trace_id_place, full_name, *arguments);
+            check_argument(source.begin_time, "begin-time", source.begin_time_place, full_name,
+                           *arguments);
+            check_argument(source.trace_id, "trace-id", source.trace_id_place, full_name,
+                           *arguments);
         }
         check_readable(source.marker.key, source.key_place, full_name, sites);
         check_readable(source.begin_time, source.begin_time_place, full_name, sites);
@@ -54,31 +57,34 @@ class ProbeCheck {
         const std::string list = fmt::format("lagtrap list-markers {} lists all", path);
         const std::string near = nearest_name(full_name, names);
         const bool library = source.marker.kind == MarkerKind::Library;
-        std::string allowed = names.empty() ? "expected a file with USDT probes" : "expected one of its USDT probes";
+        std::string allowed =
+            names.empty() ? "expected a file with USDT probes" : "expected one of its USDT probes";
         if (library) allowed = "expected a file with lagtrap.h markers for this event";
         std::string hint = near.empty() ? list : fmt::format("{} ({})", did_you_mean(near), list);
         if (names.empty()) hint = "it has no USDT probes";
         diagnostics_.add(source.name_place,
-                         fmt::format("{} has no {} {}", path, library ? "marker" : "probe", shortened(full_name)),
+                         fmt::format("{} has no {} {}", path, library ? "marker" : "probe",
+                                     shortened(full_name)),
                          std::move(allowed), std::move(hint));
     }
 
-    void report_misplaced(const MarkerSource& source, const std::string& full_name, const Error& error) {
+    void report_misplaced(const MarkerSource& source, const std::string& full_name,
+                          const Error& error) {
         diagnostics_.add(source.name_place,
-                         fmt::format("probe {} of {}: {}", shortened(full_name), shortened(source.marker.binary),
-                                     printable(error.message)),
+                         fmt::format("probe {} of {}: {}", shortened(full_name),
+                                     shortened(source.marker.binary), printable(error.message)),
                          "expected a probe inside the file's code");
     }
 
     void report_missing_key(const MarkerSource& source) {
-        diagnostics_.add(
-            source.key_place,
-            fmt::format("lagtrap:{} in {} has no key", source.marker.name, shortened(source.marker.binary)),
-            "expected a key at every marker of the event, as with LAGTRAP_BEGIN_KEY");
+        diagnostics_.add(source.key_place,
+                         fmt::format("lagtrap:{} in {} has no key", source.marker.name,
+                                     shortened(source.marker.binary)),
+                         "expected a key at every marker of the event, as with LAGTRAP_BEGIN_KEY");
     }
 
-    void check_argument(const std::optional<ArgumentRef>& argument, std::string_view name, Place place,
-                        const std::string& probe, std::uint32_t count) {
+    void check_argument(const std::optional<ArgumentRef>& argument, std::string_view name,
+                        Place place, const std::string& probe, std::uint32_t count) {
         if (!argument || argument->index < count) return;
         const std::string has = count == 0   ? std::string("no arguments")
                                 : count == 1 ? std::string("1 argument")
@@ -87,24 +93,28 @@ class ProbeCheck {
                                     : count == 1 ? std::string("expected arg0")
                                                  : fmt::format("expected arg0 to arg{}", count - 1);
         diagnostics_.add(place,
-                         fmt::format("{} is \"arg{}\", but {} has {}", name, argument->index, shortened(probe), has),
+                         fmt::format("{} is \"arg{}\", but {} has {}", name, argument->index,
+                                     shortened(probe), has),
                          allowed);
     }
 
     // Reports the first site where the argument cannot be read.
-    void check_readable(const std::optional<ArgumentRef>& argument, Place place, const std::string& probe,
-                        const std::vector<const UsdtProbe*>& sites) {
+    void check_readable(const std::optional<ArgumentRef>& argument, Place place,
+                        const std::string& probe, const std::vector<const UsdtProbe*>& sites) {
         if (!argument) return;
         const auto unreadable = [&](const UsdtProbe* site) {
-            return argument->index < site->places.size() && !site->places[argument->index].readable();
+            return argument->index < site->places.size() &&
+                   !site->places[argument->index].readable();
         };
         const auto found = std::find_if(sites.begin(), sites.end(), unreadable);
         if (found == sites.end()) return;
-        const std::string_view text = binaries::usdt_argument_text((*found)->arguments, argument->index);
-        diagnostics_.add(place,
-                         fmt::format("arg{} of {} {}", argument->index, shortened(probe),
-                                     binaries::why_unreadable((*found)->places[argument->index], text)),
-                         "expected an argument in a register, in memory at a register, or a constant");
+        const std::string_view text =
+            binaries::usdt_argument_text((*found)->arguments, argument->index);
+        diagnostics_.add(
+            place,
+            fmt::format("arg{} of {} {}", argument->index, shortened(probe),
+                        binaries::why_unreadable((*found)->places[argument->index], text)),
+            "expected an argument in a register, in memory at a register, or a constant");
     }
 
     Diagnostics& diagnostics_;

@@ -7,7 +7,8 @@ namespace lagtrap::settings {
 ProgramName kind_of_program(std::string_view name) {
     if (name.starts_with(build_id_prefix)) return ProgramName::BuildId;
     if (name.starts_with(package_prefix)) return ProgramName::Package;
-    return name.find_first_of("*?") == std::string_view::npos ? ProgramName::Path : ProgramName::Pattern;
+    return name.find_first_of("*?") == std::string_view::npos ? ProgramName::Path
+                                                              : ProgramName::Pattern;
 }
 
 // At a mismatch, the last * takes one more character. Earlier ones need no retry.
@@ -35,8 +36,10 @@ bool means_file(std::string_view name, std::string_view path, std::string_view b
     switch (kind_of_program(name)) {
         case ProgramName::Path: return name == path;
         case ProgramName::Pattern: return matches_pattern(name, path);
-        case ProgramName::BuildId: return !build_id.empty() && name.substr(build_id_prefix.size()) == build_id;
-        case ProgramName::Package: return files_of_package(name.substr(package_prefix.size()))->contains(path);
+        case ProgramName::BuildId:
+            return !build_id.empty() && name.substr(build_id_prefix.size()) == build_id;
+        case ProgramName::Package:
+            return files_of_package(name.substr(package_prefix.size()))->contains(path);
     }
     return false;
 }

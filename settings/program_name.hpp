@@ -22,7 +22,8 @@ inline constexpr std::string_view package_prefix = "package:";
 [[nodiscard]] bool matches_pattern(std::string_view pattern, std::string_view text);
 // Whether the name means a file that a process sees at this path. `build_id` is in lower-case
 // hexadecimal, or empty if unknown; then no build id matches.
-[[nodiscard]] bool means_file(std::string_view name, std::string_view path, std::string_view build_id);
+[[nodiscard]] bool means_file(std::string_view name, std::string_view path,
+                              std::string_view build_id);
 // The last component of a path or pattern; empty for a build id or package.
 [[nodiscard]] std::string_view file_name_of(std::string_view name);
 

@@ -19,7 +19,8 @@ class Fields {
     }
     void add(std::uint64_t number) { add(std::to_string(number)); }
     void add(const std::optional<ArgumentRef>& argument) {
-        add(argument ? std::to_string(argument->index) + " " + argument->field + " " + argument->second_field
+        add(argument ? std::to_string(argument->index) + " " + argument->field + " " +
+                           argument->second_field
                      : std::string());
     }
     void add(const Marker& marker) {
@@ -33,8 +34,9 @@ class Fields {
         add(scope.uid ? std::to_string(*scope.uid) : std::string());
         add(scope.binary);
         const GroupScope& groups = scope.groups;
-        for (const std::string* part : {&groups.unit, &groups.control_group, &groups.container, &groups.image,
-                                        &groups.pod, &groups.pod_namespace, &groups.label})
+        for (const std::string* part :
+             {&groups.unit, &groups.control_group, &groups.container, &groups.image, &groups.pod,
+              &groups.pod_namespace, &groups.label})
             add(*part);
     }
     [[nodiscard]] const std::string& text() const { return text_; }

@@ -11,12 +11,13 @@
 namespace lagtrap::settings {
 
 enum class ValueKind {
-    Name,           // [A-Za-z_][A-Za-z0-9_-]{0,62}
-    Names,          // several, separated by spaces
-    Text,           // one line of text for people
-    Choice,         // one of `choices`
-    Duration,       // core/duration.hpp; low and high in nanoseconds
-    Threshold,      // a Duration, "auto", or a percentile and a factor (settings/threshold_rule.hpp)
+    Name,      // [A-Za-z_][A-Za-z0-9_-]{0,62}
+    Names,     // several, separated by spaces
+    Text,      // one line of text for people
+    Choice,    // one of `choices`
+    Duration,  // core/duration.hpp; low and high in nanoseconds
+    // a Duration, "auto", or a percentile and a factor (settings/threshold_rule.hpp)
+    Threshold,
     DurationRange,  // a Duration, or "4s..20s", whose shorter side is the number
     ByteSize,       // core/duration.hpp; low and high in bytes
     Count,          // a whole number, low to high
@@ -72,8 +73,9 @@ inline constexpr std::size_t ends_limit = 4;
 inline constexpr std::size_t stages_limit = 16;
 inline constexpr std::size_t depth_limit = 16;
 inline constexpr std::size_t file_bytes_limit = 1U << 20;
-inline constexpr std::uint32_t usdt_arguments = 12;     // as many as libbpf reads
-inline constexpr std::uint32_t function_arguments = 6;  // those that the calling convention passes in registers
+inline constexpr std::uint32_t usdt_arguments = 12;  // as many as libbpf reads
+// those that the calling convention passes in registers
+inline constexpr std::uint32_t function_arguments = 6;
 
 // <lagtrap>, the outermost element of a settings file.
 [[nodiscard]] const ElementSpec& root_element();

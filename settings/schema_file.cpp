@@ -13,9 +13,10 @@ namespace lagtrap::settings {
 namespace {
 
 constexpr const char* about =
-    "\n  The structure of settings files: elements, attributes, value formats. Rules that XML Schema 1.0 cannot "
-    "express\n"
-    "  (ranges of durations, one kind of markers per event, keys on all markers or none, what the machine has) are\n"
+    "\n  The structure of settings files: elements, attributes, value formats. Rules that XML "
+    "Schema 1.0 cannot express\n"
+    "  (ranges of durations, one kind of markers per event, keys on all markers or none, what the "
+    "machine has) are\n"
     "  checked by `lagtrap check FILE`.\n";
 
 // Format of the values of a kind; an empty or zero member sets no limit.
@@ -35,15 +36,17 @@ Form form_of(ValueKind kind) {
         case ValueKind::Text: return {"", 1, 1000};
         case ValueKind::Duration: return {duration};
         case ValueKind::Threshold:
-            return {fmt::format(R"(({0})|auto|(p[0-9]{{2}}(\.[0-9]{{1,3}})? *x *[0-9]{{1,4}}(\.[0-9]{{1,2}})?))",
-                                duration)};
+            return {fmt::format(
+                R"(({0})|auto|(p[0-9]{{2}}(\.[0-9]{{1,3}})? *x *[0-9]{{1,4}}(\.[0-9]{{1,2}})?))",
+                duration)};
         case ValueKind::DurationRange: return {fmt::format(R"({0}(\.\.{0})?)", duration)};
         case ValueKind::ByteSize: return {number + "(B|KiB|MiB|GiB|TiB|kB|MB|GB)"};
         case ValueKind::Share: return {R"([0-9]{1,9}(\.[0-9]{1,3})?%)"};
         case ValueKind::Path: return {"/.*", 0, 4095};
         case ValueKind::Program:
-            return {R"((\*?/.*)|(build-id:[0-9a-f]{16,40})|(package:[a-z0-9+][a-z0-9+.\-]+(:[a-z0-9+.\-]*)?))", 0,
-                    4096};
+            return {R"((\*?/.*)|(build-id:[0-9a-f]{16,40})|)"
+                    R"((package:[a-z0-9+][a-z0-9+.\-]+(:[a-z0-9+.\-]*)?))",
+                    0, 4096};
         case ValueKind::Pattern: return {"", 1, 512};
         case ValueKind::Label: return {"[^=]+=.*", 1, 512};
         case ValueKind::SocketPath: return {"/.*", 0, 107};
@@ -100,19 +103,23 @@ void add_type(pugi::xml_node& owner, const AttributeSpec& attribute) {
     }
     const Form form = form_of(attribute.kind);
     const bool is_count = attribute.kind == ValueKind::Count;
-    pugi::xml_node restriction = add(type, "xs:restriction", "base", is_count ? "xs:nonNegativeInteger" : "xs:string");
+    pugi::xml_node restriction =
+        add(type, "xs:restriction", "base", is_count ? "xs:nonNegativeInteger" : "xs:string");
     if (is_count) {
         add_facet(restriction, "xs:minInclusive", std::to_string(attribute.low));
         add_facet(restriction, "xs:maxInclusive", std::to_string(attribute.high));
     }
-    if (form.min_length != 0) add_facet(restriction, "xs:minLength", std::to_string(form.min_length));
-    if (form.max_length != 0) add_facet(restriction, "xs:maxLength", std::to_string(form.max_length));
+    if (form.min_length != 0)
+        add_facet(restriction, "xs:minLength", std::to_string(form.min_length));
+    if (form.max_length != 0)
+        add_facet(restriction, "xs:maxLength", std::to_string(form.max_length));
     if (!form.pattern.empty()) add_facet(restriction, "xs:pattern", form.pattern);
 }
 
 void add_attribute(pugi::xml_node& owner, const AttributeSpec& attribute) {
     pugi::xml_node node = add(owner, "xs:attribute", "name", std::string(attribute.name));
-    if (attribute.presence == Presence::Required) node.append_attribute("use").set_value("required");
+    if (attribute.presence == Presence::Required)
+        node.append_attribute("use").set_value("required");
     if (!attribute.default_text.empty())
         node.append_attribute("default").set_value(std::string(attribute.default_text).c_str());
     add_meaning(node, attribute.meaning);
@@ -120,10 +127,11 @@ void add_attribute(pugi::xml_node& owner, const AttributeSpec& attribute) {
 }
 
 bool is_named(const ElementSpec& element) {
-    return std::any_of(element.attributes.begin(), element.attributes.end(), [](const AttributeSpec& attribute) {
-        return attribute.name == "name" && attribute.presence == Presence::Required &&
-               attribute.kind == ValueKind::Name;
-    });
+    return std::any_of(
+        element.attributes.begin(), element.attributes.end(), [](const AttributeSpec& attribute) {
+            return attribute.name == "name" && attribute.presence == Presence::Required &&
+                   attribute.kind == ValueKind::Name;
+        });
 }
 
 void add_element(pugi::xml_node& parent, const ElementSpec& element, const std::string& path) {
@@ -131,7 +139,8 @@ void add_element(pugi::xml_node& parent, const ElementSpec& element, const std::
     add_meaning(node, element.meaning);
     pugi::xml_node type = add(node, "xs:complexType");
     if (!element.children.empty()) {
-        pugi::xml_node choice = add(type, "xs:choice", "minOccurs", element.needs_children ? "1" : "0");
+        pugi::xml_node choice =
+            add(type, "xs:choice", "minOccurs", element.needs_children ? "1" : "0");
         choice.append_attribute("maxOccurs").set_value("unbounded");
         for (const ChildSpec& child : element.children)
             add_element(choice, *child.element, fmt::format("{}-{}", path, child.element->name));
@@ -139,7 +148,8 @@ void add_element(pugi::xml_node& parent, const ElementSpec& element, const std::
     for (const AttributeSpec& attribute : element.attributes) add_attribute(type, attribute);
     for (const ChildSpec& child : element.children) {
         if (!is_named(*child.element) || child.at_most == 1) continue;
-        pugi::xml_node unique = add(node, "xs:unique", "name", fmt::format("{}-{}-names", path, child.element->name));
+        pugi::xml_node unique =
+            add(node, "xs:unique", "name", fmt::format("{}-{}-names", path, child.element->name));
         add(unique, "xs:selector", "xpath", std::string(child.element->name));
         add(unique, "xs:field", "xpath", "@name");
     }

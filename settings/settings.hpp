@@ -32,7 +32,8 @@ struct ArgumentRef {
 
 struct Marker {
     MarkerKind kind = MarkerKind::Usdt;
-    std::string binary;    // program or library, as described in settings/program_name.hpp; empty for tracepoints
+    // program or library, as described in settings/program_name.hpp; empty for tracepoints
+    std::string binary;
     std::string provider;  // usdt: provider; tracepoint: category ("syscalls"); library: "lagtrap"
     std::string name;      // usdt and tracepoint: name; function: symbol or demangled name;
                            // library: "EVENT__begin", "EVENT__stage__STAGE", "EVENT__end";
@@ -114,11 +115,14 @@ struct RecordedCalls {
 // Tracing of the functions of an event's process, after a breach or always (docs/calls.md).
 struct TracedFunctions {
     bool standing = false;
-    std::chrono::nanoseconds window = std::chrono::seconds(5);  // if standing: how much time before a breach is kept
+    // if standing: how much time before a breach is kept
+    std::chrono::nanoseconds window = std::chrono::seconds(5);
     std::string include, exclude;  // regular expressions for functions or files; empty if not set
-    std::chrono::nanoseconds least = std::chrono::microseconds(20);  // shorter calls are only counted
-    std::uint64_t bytes_per_second = 200'000;                        // limit for recorded calls
-    std::uint64_t share_ppm = 100'000;                               // for the probes, in millionths of one CPU
+    // shorter calls are only counted
+    std::chrono::nanoseconds least = std::chrono::microseconds(20);
+    std::uint64_t bytes_per_second = 200'000;  // limit for recorded calls
+    // for the probes, in millionths of one CPU
+    std::uint64_t share_ppm = 100'000;
     bool operator==(const TracedFunctions&) const = default;
 };
 
@@ -142,10 +146,12 @@ inline constexpr std::chrono::nanoseconds max_threshold = std::chrono::hours(1);
 
 struct Event {
     std::string name;
-    std::chrono::nanoseconds threshold{};  // with a rule: the longest one; the daemon finds the value in force
+    // with a rule: the longest one; the daemon finds the value in force
+    std::chrono::nanoseconds threshold{};
     std::optional<ThresholdRule> threshold_rule;
     std::chrono::nanoseconds trace_length{};
-    std::chrono::nanoseconds trace_length_limit{};  // while a run detected at its deadline is open; >= trace_length
+    // while a run detected at its deadline is open; >= trace_length
+    std::chrono::nanoseconds trace_length_limit{};
     BreachMode breach = BreachMode::Deadline;
     Nesting nesting = Nesting::Each;
     KeyKind key = KeyKind::Thread;
@@ -153,9 +159,11 @@ struct Event {
     RecordMode record = RecordMode::Delays;
     StackMode stacks = StackMode::None;  // this and `cold` apply only to RecordMode::Runs
     ColdRule cold;
-    std::optional<ArgumentRef> begin_time;  // argument of the begin marker: CLOCK_MONOTONIC nanoseconds
-    std::optional<ArgumentRef> trace_id;    // argument of the begin marker: address of a trace id's text
-    bool copies = true;                     // also watch the same path in other mount namespaces
+    // argument of the begin marker: CLOCK_MONOTONIC nanoseconds
+    std::optional<ArgumentRef> begin_time;
+    // argument of the begin marker: address of a trace id's text
+    std::optional<ArgumentRef> trace_id;
+    bool copies = true;  // also watch the same path in other mount namespaces
     Scope scope;
     Marker begin;
     std::vector<Stage> stages;
@@ -168,12 +176,15 @@ struct Event {
 
 struct Recording {
     std::chrono::nanoseconds sample_interval{1'000'000};
-    std::chrono::nanoseconds cool_down{30'000'000'000};  // after a capture, minimum time before the next
+    // after a capture, minimum time before the next
+    std::chrono::nanoseconds cool_down{30'000'000'000};
     std::uint32_t captures_per_hour = 12;
     std::uint64_t capture_size_limit_bytes = 512ULL << 20;
     std::chrono::nanoseconds merge_limit = std::chrono::minutes(10);  // wall-clock time
-    std::uint64_t stack_copies_bytes = 64ULL << 20;                   // for stacks that only the merge can unwind
-    bool scheduling = true;                                           // context switches, wakeups and off-CPU stacks
+    // for stacks that only the merge can unwind
+    std::uint64_t stack_copies_bytes = 64ULL << 20;
+    // context switches, wakeups and off-CPU stacks
+    bool scheduling = true;
 };
 
 // For all events whose threshold follows from their runs.
@@ -181,8 +192,9 @@ struct AutoThreshold {
     std::chrono::nanoseconds floor = std::chrono::milliseconds(1);
     std::uint32_t min_runs = 100;                            // before the first threshold
     std::chrono::nanoseconds learn = std::chrono::hours(1);  // likewise
-    std::chrono::nanoseconds quiet = std::chrono::hours(6);  // without a delay, before a raised threshold is halved
-    std::uint32_t captures_per_day = 12;                     // of each such event
+    // without a delay, before a raised threshold is halved
+    std::chrono::nanoseconds quiet = std::chrono::hours(6);
+    std::uint32_t captures_per_day = 12;  // of each such event
 };
 
 // Resources for unwinding stacks of programs without frame pointers.
@@ -194,9 +206,12 @@ struct Unwinding {
 
 // How recorded runs are collected and sent to the server.
 struct Runs {
-    std::chrono::nanoseconds batch_interval{10'000'000'000};  // maximum batch age, from its first run
-    std::uint64_t batch_size_bytes = 256ULL << 10;            // maximum batch size, before compression
-    std::uint32_t limit_per_second = 2000;                    // per event; above it, runs are sampled
+    // maximum batch age, from its first run
+    std::chrono::nanoseconds batch_interval{10'000'000'000};
+    // maximum batch size, before compression
+    std::uint64_t batch_size_bytes = 256ULL << 10;
+    // per event; above it, runs are sampled
+    std::uint32_t limit_per_second = 2000;
 };
 
 // What is disabled when lagtrap exceeds its budget.
@@ -215,18 +230,22 @@ struct Budget {
     std::uint64_t share_ppm = 100'000;            // of one CPU, while watching; millionths
     std::uint64_t recording_share_ppm = 200'000;  // of all CPUs, during a recording
     std::chrono::nanoseconds interval{2'000'000'000};
-    std::vector<Shed> shed{Shed::Switches, Shed::Samples, Shed::History, Shed::Times,
-                           Shed::Stacks,   Shed::Stages,  Shed::Events};  // in this order; empty: never shed
-    std::chrono::nanoseconds pause{60'000'000'000};  // before retrying what was disabled while watching
-    std::uint64_t open_runs = 0;  // of all events together; 0: as many as 1/1024 of the machine's memory holds
+    std::vector<Shed> shed{
+        Shed::Switches, Shed::Samples, Shed::History, Shed::Times,
+        Shed::Stacks,   Shed::Stages,  Shed::Events};  // in this order; empty: never shed
+    // before retrying what was disabled while watching
+    std::chrono::nanoseconds pause{60'000'000'000};
+    // of all events together; 0: as many as 1/1024 of the machine's memory holds
+    std::uint64_t open_runs = 0;
 };
 
 // What is kept in memory from before a breach.
 struct History {
     std::chrono::nanoseconds length{5'000'000'000};        // of the window; 0: none
     std::chrono::nanoseconds sample_interval{20'000'000};  // in the window
-    std::uint64_t early_share_ppm = 20'000;                // share of the time that early recordings may take; 0: none
-    bool times = true;                                     // whether each run's time is broken down
+    // share of the time that early recordings may take; 0: none
+    std::uint64_t early_share_ppm = 20'000;
+    bool times = true;  // whether each run's time is broken down
 };
 
 // Recordings wait this long in memory for `lagtrap approve` or `decline`.
@@ -238,7 +257,8 @@ struct Spool {
     std::string path = "/var/lib/lagtrap/spool";
     std::uint64_t size_limit_bytes = 2ULL << 30;
     std::chrono::nanoseconds age_limit{30LL * 86400 * 1'000'000'000};
-    std::chrono::nanoseconds sent_runs_age{6LL * 3600 * 1'000'000'000};  // 0: sent batches of runs are deleted
+    // 0: sent batches of runs are deleted
+    std::chrono::nanoseconds sent_runs_age{6LL * 3600 * 1'000'000'000};
 };
 
 struct Upload {
@@ -262,7 +282,8 @@ struct Control {
     std::string group;                // the group that Callers::Group means; empty: only root
     Callers read = Callers::Group;    // read the status
     Callers change = Callers::Group;  // start a recording, approve or decline one
-    Callers trace = Callers::Root;    // calls, functions and objects of any process, and so values in its memory
+    // calls, functions and objects of any process, and so values in its memory
+    Callers trace = Callers::Root;
 };
 
 struct Settings {

@@ -18,7 +18,8 @@ const ElementSpec* child_spec(const ElementSpec& parent, std::string_view name) 
 void complete(Element& element) {
     for (const AttributeSpec& spec : element.spec->attributes)
         if (!spec.default_text.empty() && element.attribute(spec.name) == nullptr)
-            element.attributes.push_back({&spec, std::string(spec.default_text), 0, element.place, false, true});
+            element.attributes.push_back(
+                {&spec, std::string(spec.default_text), 0, element.place, false, true});
 }
 
 const AttributeSpec* attribute_spec(const ElementSpec& element, std::string_view name) {
@@ -33,10 +34,12 @@ Element marker_of(const Element& pair, const ElementSpec& spec) {
     const Attribute* const name = pair.attribute("name");
     const Attribute* const provider = pair.attribute("provider");
     const Attribute* const ending = pair.attribute(spec.name);
-    const bool valid = name && provider && ending && name->valid && provider->valid && ending->valid;
+    const bool valid =
+        name && provider && ending && name->valid && provider->valid && ending->valid;
     const std::string probe =
         valid ? fmt::format("{}:{}__{}", provider->text, name->text, ending->text) : std::string();
-    marker.attributes.push_back({attribute_spec(spec, "usdt"), probe, 0, name ? name->place : pair.place, true, valid});
+    marker.attributes.push_back(
+        {attribute_spec(spec, "usdt"), probe, 0, name ? name->place : pair.place, true, valid});
     for (const std::string_view same : {"binary", "key"}) {
         const Attribute* const given = pair.attribute(same);
         if (given == nullptr) continue;
@@ -58,8 +61,8 @@ Element with_long_forms(const Element& event, Diagnostics& diagnostics) {
     for (const Element& child : event.children) {
         const std::string_view name = child.spec->name;
         const bool ends_normally = name == "end" && child.text_of("as") == "done";
-        const bool excludes_pair = name == "begin" || ends_normally || name == "function" || name == "library" ||
-                                   name == "header" || name == "run-queue";
+        const bool excludes_pair = name == "begin" || ends_normally || name == "function" ||
+                                   name == "library" || name == "header" || name == "run-queue";
         if (pair && excludes_pair) {
             diagnostics.add(child.place, fmt::format("<{}> and <usdt> in one event", name),
                             "expected <usdt>, which has both markers, or <begin> and <end>");
@@ -71,7 +74,8 @@ Element with_long_forms(const Element& event, Diagnostics& diagnostics) {
                             "expected one of them: they mean the same");
         } else {
             expanded.children.push_back(child);
-            if (name == "header") expanded.children.back().spec = child_spec(*event.spec, "library");
+            if (name == "header")
+                expanded.children.back().spec = child_spec(*event.spec, "library");
         }
     }
     return expanded;

@@ -17,8 +17,10 @@ std::optional<std::uint32_t> scaled(std::string_view text, std::size_t digits, s
     const std::string_view whole = text.substr(0, text.find('.'));
     std::string_view fraction = text.substr(whole.size());
     if (!fraction.empty()) fraction.remove_prefix(1);
-    if (whole.empty() || whole.size() > digits || fraction.size() > places || text.ends_with('.')) return {};
-    const std::string all = std::string(whole) + std::string(fraction) + std::string(places - fraction.size(), '0');
+    if (whole.empty() || whole.size() > digits || fraction.size() > places || text.ends_with('.'))
+        return {};
+    const std::string all =
+        std::string(whole) + std::string(fraction) + std::string(places - fraction.size(), '0');
     std::uint32_t value = 0;
     const char* end = all.data() + all.size();
     const auto [rest, failure] = std::from_chars(all.data(), end, value);
@@ -49,8 +51,11 @@ std::optional<ThresholdRule> threshold_rule_of(std::string_view text) {
     if (!text.starts_with('p') || times == std::string_view::npos) return {};
     const auto percentile_ppm = scaled(trimmed(text.substr(1, times - 1)), 2, 4);
     const auto factor_hundredths = scaled(trimmed(text.substr(times + 1)), 4, 2);
-    if (!percentile_ppm || *percentile_ppm < min_percentile_ppm || *percentile_ppm > max_percentile_ppm) return {};
-    if (!factor_hundredths || *factor_hundredths < min_factor_hundredths || *factor_hundredths > max_factor_hundredths)
+    if (!percentile_ppm || *percentile_ppm < min_percentile_ppm ||
+        *percentile_ppm > max_percentile_ppm)
+        return {};
+    if (!factor_hundredths || *factor_hundredths < min_factor_hundredths ||
+        *factor_hundredths > max_factor_hundredths)
         return {};
     return ThresholdRule{*percentile_ppm, *factor_hundredths, std::nullopt};
 }
@@ -62,7 +67,8 @@ std::chrono::nanoseconds default_trace_length(std::chrono::nanoseconds threshold
 }
 
 std::string threshold_rule_text(const ThresholdRule& rule) {
-    return fmt::format("p{} x {}", decimal(rule.percentile_ppm, 4), decimal(rule.factor_hundredths, 2));
+    return fmt::format("p{} x {}", decimal(rule.percentile_ppm, 4),
+                       decimal(rule.factor_hundredths, 2));
 }
 
 }  // namespace lagtrap::settings

@@ -16,7 +16,8 @@ namespace lagtrap::settings {
 
 // How long to record after a delay of an event whose settings do not say: four times its threshold,
 // from 2 s to 20 s, and 4 s with a rule.
-[[nodiscard]] std::chrono::nanoseconds default_trace_length(std::chrono::nanoseconds threshold, bool has_rule);
+[[nodiscard]] std::chrono::nanoseconds default_trace_length(std::chrono::nanoseconds threshold,
+                                                            bool has_rule);
 
 // "p99.9 x 3"
 [[nodiscard]] std::string threshold_rule_text(const ThresholdRule& rule);

@@ -22,8 +22,10 @@ constexpr int offset_limit_bytes = 4096;
 Result<UniqueFd> mount_detached() {
     const UniqueFd context(::fsopen("tracefs", FSOPEN_CLOEXEC));
     if (!context.valid()) return system_error("fsopen tracefs");
-    if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return system_error("create tracefs");
-    UniqueFd root(::fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+    if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+        return system_error("create tracefs");
+    UniqueFd root(::fsmount(context.get(), FSMOUNT_CLOEXEC,
+                            MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
     if (!root.valid()) return system_error("fsmount tracefs");
     return root;
 }
@@ -37,20 +39,24 @@ int number_after(std::string_view line, std::string_view label) {
     return number;
 }
 
-// Parses "	field:unsigned int fd;	offset:16;	size:8;	signed:0;"; nullopt for other lines. Arrays
+// Parses "	field:unsigned int fd;	offset:16;	size:8;	signed:0;"; nullopt for other lines.
+// Arrays
 // ("char rwbs[10]") and strings ("__data_loc char[] cmd") do not count as numbers.
 std::optional<TracepointField> field_of(std::string_view line) {
     constexpr std::string_view label = "field:";
     const auto begin = line.find(label);
     const auto end = line.find(';');
-    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return std::nullopt;
-    const std::string_view declaration = line.substr(begin + label.size(), end - begin - label.size());
+    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin)
+        return std::nullopt;
+    const std::string_view declaration =
+        line.substr(begin + label.size(), end - begin - label.size());
     TracepointField field;
     field.name = declaration.substr(declaration.find_last_of(" *") + 1);
     const int offset = number_after(line, "offset:");
     const int bytes = number_after(line, "size:");
     const bool plain = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
-    field.number = plain && offset >= 0 && offset <= offset_limit_bytes && declaration.find('[') == std::string::npos;
+    field.number = plain && offset >= 0 && offset <= offset_limit_bytes &&
+                   declaration.find('[') == std::string::npos;
     if (!field.number) return field;
     field.offset = static_cast<std::uint16_t>(offset);
     field.bytes = static_cast<std::uint16_t>(bytes);
@@ -83,7 +89,8 @@ Result<TraceFs> TraceFs::open() {
 
 Result<TraceFs> TraceFs::below(const std::filesystem::path& folder) {
     UniqueFd root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root.valid() || ::faccessat(root.get(), "events", R_OK, 0) != 0) return system_error(folder.string());
+    if (!root.valid() || ::faccessat(root.get(), "events", R_OK, 0) != 0)
+        return system_error(folder.string());
     return TraceFs(std::move(root));
 }
 
@@ -93,18 +100,22 @@ Result<std::string> TraceFs::read(const std::string& path) const {
     return read_all(fd.get(), format_limit_bytes);
 }
 
-Result<std::uint64_t> TraceFs::tracepoint_id(const std::string& category, const std::string& name) const {
+Result<std::uint64_t> TraceFs::tracepoint_id(const std::string& category,
+                                             const std::string& name) const {
     auto text = read("events/" + category + "/" + name + "/id");
     if (!text && text.error().kind == ErrorKind::NotFound)
-        return make_error(ErrorKind::NotFound, "the kernel has no tracepoint " + category + ":" + name);
+        return make_error(ErrorKind::NotFound,
+                          "the kernel has no tracepoint " + category + ":" + name);
     if (!text) return text.error();
     std::uint64_t id = 0;
     const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), id);
-    if (failure != std::errc{}) return make_error(ErrorKind::Invalid, "tracefs has no id for " + category + ":" + name);
+    if (failure != std::errc{})
+        return make_error(ErrorKind::Invalid, "tracefs has no id for " + category + ":" + name);
     return id;
 }
 
-Result<std::vector<TracepointField>> TraceFs::fields(const std::string& category, const std::string& name) const {
+Result<std::vector<TracepointField>> TraceFs::fields(const std::string& category,
+                                                     const std::string& name) const {
     TRY_ASSIGN(const std::string format, read("events/" + category + "/" + name + "/format"));
     std::vector<TracepointField> own = all_fields(format);
     own.erase(std::remove_if(own.begin(), own.end(), common_to_all), own.end());
@@ -122,7 +133,8 @@ Result<TracepointField> TraceFs::field(const std::string& category, const std::s
         return make_error(ErrorKind::Unsupported,
                           "field " + field + " of " + category + ":" + name + " is not a number");
     }
-    return make_error(ErrorKind::NotFound, category + ":" + name + " has no field " + field + "; it has " + known);
+    return make_error(ErrorKind::NotFound,
+                      category + ":" + name + " has no field " + field + "; it has " + known);
 }
 
 std::vector<std::string> TraceFs::folders_in(const std::string& path) const {
@@ -133,7 +145,9 @@ std::vector<std::string> TraceFs::folders_in(const std::string& path) const {
     while (const dirent* entry = ::readdir(folder.get())) {
         const std::string name = entry->d_name;
         struct stat facts {};
-        if (name == "." || name == ".." || ::fstatat(fd, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        if (name == "." || name == ".." ||
+            ::fstatat(fd, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
         if (S_ISDIR(facts.st_mode)) names.push_back(name);
     }
     std::sort(names.begin(), names.end());
@@ -142,6 +156,8 @@ std::vector<std::string> TraceFs::folders_in(const std::string& path) const {
 
 std::vector<std::string> TraceFs::categories() const { return folders_in("events"); }
 
-std::vector<std::string> TraceFs::names(const std::string& category) const { return folders_in("events/" + category); }
+std::vector<std::string> TraceFs::names(const std::string& category) const {
+    return folders_in("events/" + category);
+}
 
 }  // namespace lagtrap::settings

@@ -32,13 +32,15 @@ class TraceFs {
 
     // The tracepoint's number for perf_event_open(). ErrorKind::NotFound if the kernel does not
     // have it.
-    [[nodiscard]] Result<std::uint64_t> tracepoint_id(const std::string& category, const std::string& name) const;
+    [[nodiscard]] Result<std::uint64_t> tracepoint_id(const std::string& category,
+                                                      const std::string& name) const;
     // Its own fields in the order of the record, without those common to all tracepoints.
     [[nodiscard]] Result<std::vector<TracepointField>> fields(const std::string& category,
                                                               const std::string& name) const;
     // A field that is a number; may be one common to all tracepoints. ErrorKind::NotFound, with a
     // list of the fields, if there is no such field; ErrorKind::Unsupported if it is not a number.
-    [[nodiscard]] Result<TracepointField> field(const std::string& category, const std::string& name,
+    [[nodiscard]] Result<TracepointField> field(const std::string& category,
+                                                const std::string& name,
                                                 const std::string& field) const;
     // Sorted names; names() is empty for an unknown category.
     [[nodiscard]] std::vector<std::string> categories() const;

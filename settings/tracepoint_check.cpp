@@ -15,9 +15,11 @@ std::string full_name(const Marker& marker) { return marker.provider + ":" + mar
 // is similar.
 std::string nearest_tracepoint(const Marker& marker, const TraceFs& tracefs) {
     std::vector<std::string> near;
-    for (const std::string& name : tracefs.names(marker.provider)) near.push_back(marker.provider + ":" + name);
+    for (const std::string& name : tracefs.names(marker.provider))
+        near.push_back(marker.provider + ":" + name);
     if (near.empty())
-        for (const std::string& category : tracefs.categories()) near.push_back(category + ":" + marker.name);
+        for (const std::string& category : tracefs.categories())
+            near.push_back(category + ":" + marker.name);
     return nearest_name(full_name(marker), near);
 }
 
@@ -36,8 +38,9 @@ void TracepointCheck::check(const MarkerSource& source) {
     if (!*tracefs_) return refuse(source.name_place, marker, tracefs_->error());
     const TraceFs& tracefs = **tracefs_;
     if (const auto id = tracefs.tracepoint_id(marker.provider, marker.name); !id)
-        return id.error().kind == ErrorKind::NotFound ? report_missing(source, tracefs)
-                                                      : refuse(source.name_place, marker, id.error());
+        return id.error().kind == ErrorKind::NotFound
+                   ? report_missing(source, tracefs)
+                   : refuse(source.name_place, marker, id.error());
     check_fields(marker.key, "key", source.key_place, marker, tracefs);
     check_fields(source.begin_time, "begin-time", source.begin_time_place, marker, tracefs);
 }
@@ -53,19 +56,23 @@ void TracepointCheck::report_missing(const MarkerSource& source, const TraceFs& 
     const std::string near = nearest_tracepoint(source.marker, tracefs);
     const std::string list = "lagtrap list-markers --tracepoints lists all";
     diagnostics_.add(
-        source.name_place, fmt::format("the kernel has no tracepoint {}", shortened(full_name(source.marker))),
-        "expected one of its tracepoints", near.empty() ? list : fmt::format("{} ({})", did_you_mean(near), list));
+        source.name_place,
+        fmt::format("the kernel has no tracepoint {}", shortened(full_name(source.marker))),
+        "expected one of its tracepoints",
+        near.empty() ? list : fmt::format("{} ({})", did_you_mean(near), list));
 }
 
-void TracepointCheck::check_fields(const std::optional<ArgumentRef>& argument, const std::string& attribute,
-                                   Place place, const Marker& marker, const TraceFs& tracefs) {
+void TracepointCheck::check_fields(const std::optional<ArgumentRef>& argument,
+                                   const std::string& attribute, Place place, const Marker& marker,
+                                   const TraceFs& tracefs) {
     if (!argument) return;
     check_field(argument->field, attribute, place, marker, tracefs);
-    if (!argument->second_field.empty()) check_field(argument->second_field, attribute, place, marker, tracefs);
+    if (!argument->second_field.empty())
+        check_field(argument->second_field, attribute, place, marker, tracefs);
 }
 
-void TracepointCheck::check_field(const std::string& field, const std::string& attribute, Place place,
-                                  const Marker& marker, const TraceFs& tracefs) {
+void TracepointCheck::check_field(const std::string& field, const std::string& attribute,
+                                  Place place, const Marker& marker, const TraceFs& tracefs) {
     if (tracefs.field(marker.provider, marker.name, field)) return;
     const auto fields = tracefs.fields(marker.provider, marker.name);
     if (!fields) return refuse(place, marker, fields.error());
@@ -74,7 +81,8 @@ void TracepointCheck::check_field(const std::string& field, const std::string& a
     for (const std::string& name : numbers) list += (list.empty() ? "" : ", ") + printable(name);
     diagnostics_.add(
         place,
-        fmt::format("{} is {}, which is not a number in {}", attribute, in_quotes(field), shortened(full_name(marker))),
+        fmt::format("{} is {}, which is not a number in {}", attribute, in_quotes(field),
+                    shortened(full_name(marker))),
         numbers.empty() ? fmt::format("expected no {}", attribute) : "expected one of " + list,
         did_you_mean(nearest_name(field, numbers)));
 }

@@ -13,16 +13,17 @@ namespace lagtrap::settings {
 class TracepointCheck {
   public:
     // Calls `open` only when it checks the first tracepoint.
-    TracepointCheck(OpenTraceFs open, Diagnostics& diagnostics) : open_(std::move(open)), diagnostics_(diagnostics) {}
+    TracepointCheck(OpenTraceFs open, Diagnostics& diagnostics)
+        : open_(std::move(open)), diagnostics_(diagnostics) {}
 
     void check(const MarkerSource& source);
 
   private:
     void report_missing(const MarkerSource& source, const TraceFs& tracefs);
-    void check_fields(const std::optional<ArgumentRef>& argument, const std::string& attribute, Place place,
-                      const Marker& marker, const TraceFs& tracefs);
-    void check_field(const std::string& field, const std::string& attribute, Place place, const Marker& marker,
-                     const TraceFs& tracefs);
+    void check_fields(const std::optional<ArgumentRef>& argument, const std::string& attribute,
+                      Place place, const Marker& marker, const TraceFs& tracefs);
+    void check_field(const std::string& field, const std::string& attribute, Place place,
+                     const Marker& marker, const TraceFs& tracefs);
     // Reports why a tracepoint or one of its fields cannot be used.
     void refuse(Place place, const Marker& marker, const Error& error);
 

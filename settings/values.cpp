@@ -29,8 +29,9 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 bool all_of(std::string_view text, std::string_view others) {
-    return std::all_of(text.begin(), text.end(),
-                       [&](char c) { return is_letter(c) || is_digit(c) || others.find(c) != std::string_view::npos; });
+    return std::all_of(text.begin(), text.end(), [&](char c) {
+        return is_letter(c) || is_digit(c) || others.find(c) != std::string_view::npos;
+    });
 }
 
 bool has_control_character(std::string_view text) {
@@ -39,7 +40,8 @@ bool has_control_character(std::string_view text) {
 }
 
 bool is_name(std::string_view text) {
-    return !text.empty() && text.size() <= 63 && (is_letter(text[0]) || text[0] == '_') && all_of(text, "_-");
+    return !text.empty() && text.size() <= 63 && (is_letter(text[0]) || text[0] == '_') &&
+           all_of(text, "_-");
 }
 
 constexpr std::size_t line_bytes_limit = 1000;
@@ -75,16 +77,19 @@ bool is_too_large(std::string_view text, const Error& error) {
 }
 
 template <typename Quantity>
-Problem check_range(const AttributeSpec& attribute, const Result<Quantity>& parsed, std::string_view example,
-                    std::string_view text, std::uint64_t& number, std::uint64_t value) {
+Problem check_range(const AttributeSpec& attribute, const Result<Quantity>& parsed,
+                    std::string_view example, std::string_view text, std::uint64_t& number,
+                    std::uint64_t value) {
     if (!parsed && !is_too_large(text, parsed.error()))
-        return ValueProblem{fmt::format("expected {}", example), "the value " + parsed.error().message};
+        return ValueProblem{fmt::format("expected {}", example),
+                            "the value " + parsed.error().message};
     if (!parsed || value < attribute.low || value > attribute.high) return problem(attribute);
     number = value;
     return {};
 }
 
-Problem check_duration(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+Problem check_duration(const AttributeSpec& attribute, std::string_view text,
+                       std::uint64_t& number) {
     const auto parsed = parse_duration(text);
     return check_range(attribute, parsed, "a duration such as 250ms or 2s", text, number,
                        parsed ? static_cast<std::uint64_t>(parsed->count()) : 0);
@@ -97,7 +102,8 @@ std::optional<std::pair<std::string_view, std::string_view>> split_range(std::st
     return std::pair(text.substr(0, dots), text.substr(dots + 2));
 }
 
-Problem check_duration_range(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+Problem check_duration_range(const AttributeSpec& attribute, std::string_view text,
+                             std::uint64_t& number) {
     const auto sides = split_range(text);
     if (!sides) return check_duration(attribute, text, number);
     std::uint64_t shortest = 0;
@@ -109,21 +115,25 @@ Problem check_duration_range(const AttributeSpec& attribute, std::string_view te
     return {};
 }
 
-Problem check_threshold(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+Problem check_threshold(const AttributeSpec& attribute, std::string_view text,
+                        std::uint64_t& number) {
     if (threshold_rule_of(text)) {
         number = attribute.high;
         return {};
     }
     if (text.starts_with('p'))
-        return problem(attribute, "the percentile is from p50 to p99.999, the factor from 1 to 1000");
+        return problem(attribute,
+                       "the percentile is from p50 to p99.999, the factor from 1 to 1000");
     if (text.size() < 100 && !nearest_name(text, std::vector<std::string>{"auto"}).empty())
         return problem(attribute, did_you_mean("auto"));
     return check_duration(attribute, text, number);
 }
 
-Problem check_byte_size(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+Problem check_byte_size(const AttributeSpec& attribute, std::string_view text,
+                        std::uint64_t& number) {
     const auto parsed = parse_byte_size(text);
-    return check_range(attribute, parsed, "a size such as 512MiB or 2GiB", text, number, parsed ? *parsed : 0);
+    return check_range(attribute, parsed, "a size such as 512MiB or 2GiB", text, number,
+                       parsed ? *parsed : 0);
 }
 
 Problem check_count(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
@@ -143,11 +153,14 @@ std::optional<std::uint64_t> millionths_of(std::string_view text) {
     const std::string_view whole = text.substr(0, text.find('.'));
     std::string_view fraction = text.substr(whole.size());
     if (!fraction.empty()) fraction.remove_prefix(1);
-    if (whole.empty() || whole.size() > 9 || fraction.size() > 3 || (fraction.empty() && text.ends_with('.')))
+    if (whole.empty() || whole.size() > 9 || fraction.size() > 3 ||
+        (fraction.empty() && text.ends_with('.')))
         return {};
-    const std::string digits = std::string(whole) + std::string(fraction) + std::string(4 - fraction.size(), '0');
+    const std::string digits =
+        std::string(whole) + std::string(fraction) + std::string(4 - fraction.size(), '0');
     std::uint64_t value = 0;
-    const auto [rest, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const auto [rest, failure] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (failure != std::errc{} || rest != digits.data() + digits.size()) return {};
     return value;
 }
@@ -166,7 +179,8 @@ Problem check_choice_list(const AttributeSpec& attribute, std::string_view text)
     if (given.empty()) return problem(attribute);
     for (const std::string& word : given)
         if (std::find(known.begin(), known.end(), word) == known.end())
-            return problem(attribute, word.size() < 100 ? did_you_mean(nearest_name(word, known)) : "");
+            return problem(attribute,
+                           word.size() < 100 ? did_you_mean(nearest_name(word, known)) : "");
     std::sort(given.begin(), given.end());
     if (const auto twice = std::adjacent_find(given.begin(), given.end()); twice != given.end())
         return problem(attribute, *twice + " is listed twice");
@@ -177,22 +191,26 @@ Problem check_choice_list(const AttributeSpec& attribute, std::string_view text)
 
 Problem check_names(const AttributeSpec& attribute, std::string_view text) {
     std::vector<std::string> given = words_of(text);
-    if (given.empty() || !std::all_of(given.begin(), given.end(), is_name)) return problem(attribute);
+    if (given.empty() || !std::all_of(given.begin(), given.end(), is_name))
+        return problem(attribute);
     std::sort(given.begin(), given.end());
     const auto twice = std::adjacent_find(given.begin(), given.end());
     return twice == given.end() ? Problem{} : problem(attribute, *twice + " is listed twice");
 }
 
 Problem check_line(const AttributeSpec& attribute, std::string_view text) {
-    const bool valid = !text.empty() && text.size() <= line_bytes_limit && !has_control_character(text);
+    const bool valid =
+        !text.empty() && text.size() <= line_bytes_limit && !has_control_character(text);
     return valid ? Problem{} : problem(attribute);
 }
 
 Problem check_path(const AttributeSpec& attribute, std::string_view text, std::size_t limit_bytes) {
-    if (!text.starts_with('/')) return problem(attribute, text.empty() ? "" : "paths must begin with /");
+    if (!text.starts_with('/'))
+        return problem(attribute, text.empty() ? "" : "paths must begin with /");
     if (has_control_character(text)) return problem(attribute, "it contains a control character");
     if (text.size() > limit_bytes)
-        return problem(attribute, fmt::format("it has {} bytes; the limit is {}", text.size(), limit_bytes));
+        return problem(attribute,
+                       fmt::format("it has {} bytes; the limit is {}", text.size(), limit_bytes));
     return {};
 }
 
@@ -200,18 +218,22 @@ Problem check_path(const AttributeSpec& attribute, std::string_view text, std::s
 Problem check_program(const AttributeSpec& attribute, std::string_view text) {
     if (text.starts_with(build_id_prefix)) {
         const std::string_view digits = text.substr(build_id_prefix.size());
-        const bool hexadecimal = digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+        const bool hexadecimal =
+            digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
         if (hexadecimal && digits.size() % 2 == 0 && digits.size() >= build_id_least_digits &&
             digits.size() <= build_id_most_digits)
             return {};
-        return problem(attribute, fmt::format("a build id has {} to {} hexadecimal digits (0-9, a-f), an even number",
-                                              build_id_least_digits, build_id_most_digits));
+        return problem(
+            attribute,
+            fmt::format("a build id has {} to {} hexadecimal digits (0-9, a-f), an even number",
+                        build_id_least_digits, build_id_most_digits));
     }
     if (text.starts_with(package_prefix)) {
         if (is_package_name(text.substr(package_prefix.size()))) return {};
         return problem(attribute, "use the package name of dpkg, such as package:redis-server");
     }
-    if (kind_of_program(text) == ProgramName::Path) return check_path(attribute, text, path_bytes_limit);
+    if (kind_of_program(text) == ProgramName::Path)
+        return check_path(attribute, text, path_bytes_limit);
     if (!text.starts_with('/') && !text.starts_with("*/"))
         return problem(attribute, "a pattern must begin with / or */, and match whole paths");
     if (file_name_of(text).find_first_not_of("*?") == std::string_view::npos)
@@ -220,7 +242,8 @@ Problem check_program(const AttributeSpec& attribute, std::string_view text) {
 }
 
 Problem check_pattern(const AttributeSpec& attribute, std::string_view text) {
-    const bool valid = !text.empty() && text.size() <= pattern_bytes_limit && !has_control_character(text);
+    const bool valid =
+        !text.empty() && text.size() <= pattern_bytes_limit && !has_control_character(text);
     return valid ? Problem{} : problem(attribute);
 }
 
@@ -234,7 +257,8 @@ Problem check_label(const AttributeSpec& attribute, std::string_view text) {
 // Checks "HOST", "HOST:PORT", "[IPv6]:PORT". Returns what is wrong; empty if nothing is.
 std::string authority_problem(std::string_view authority) {
     if (authority.find('@') != std::string_view::npos)
-        return "do not put user names and passwords here: every bundle contains a copy of this file";
+        return "do not put user names and passwords here: every bundle contains a copy of this "
+               "file";
     std::string_view host = authority.substr(0, authority.rfind(':'));
     std::string_view port = authority.substr(host.size());
     if (authority.starts_with('[')) {
@@ -253,7 +277,8 @@ std::string authority_problem(std::string_view authority) {
     const char* end = port.data() + port.size();
     const auto [rest, failure] = std::from_chars(port.data() + 1, end, number);
     const bool whole = port.front() == ':' && failure == std::errc{} && rest == end;
-    return whole && number >= 1 && number <= 65535 ? "" : "the port must be a number from 1 to 65535";
+    return whole && number >= 1 && number <= 65535 ? ""
+                                                   : "the port must be a number from 1 to 65535";
 }
 
 std::string_view authority_of(std::string_view url) {
@@ -266,10 +291,12 @@ Problem check_url(const AttributeSpec& attribute, std::string_view text,
     const std::size_t colon = text.find("://");
     if (colon == std::string_view::npos ||
         std::find(schemes.begin(), schemes.end(), text.substr(0, colon)) == schemes.end())
-        return problem(attribute,
-                       fmt::format("it must begin with one of {}://", fmt::format("{}", fmt::join(schemes, "://, "))));
-    if (text.size() > address_bytes_limit) return problem(attribute, fmt::format("it has {} bytes", text.size()));
-    if (text.find_first_of(" \"<>\\^`{|}?#") != std::string_view::npos || has_control_character(text))
+        return problem(attribute, fmt::format("it must begin with one of {}://",
+                                              fmt::format("{}", fmt::join(schemes, "://, "))));
+    if (text.size() > address_bytes_limit)
+        return problem(attribute, fmt::format("it has {} bytes", text.size()));
+    if (text.find_first_of(" \"<>\\^`{|}?#") != std::string_view::npos ||
+        has_control_character(text))
         return problem(attribute, "it contains a character that is not allowed in an address");
     const std::string wrong = authority_problem(authority_of(text));
     if (!wrong.empty()) return problem(attribute, wrong);
@@ -279,22 +306,26 @@ Problem check_url(const AttributeSpec& attribute, std::string_view text,
 // "LEFT:RIGHT", where both sides consist of letters, digits and `others`.
 Problem check_pair(const AttributeSpec& attribute, std::string_view text, std::string_view others) {
     const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size() || text.size() > 512)
+    if (colon == std::string_view::npos || colon == 0 || colon + 1 == text.size() ||
+        text.size() > 512)
         return problem(attribute);
-    if (!all_of(text.substr(0, colon), others) || !all_of(text.substr(colon + 1), others)) return problem(attribute);
+    if (!all_of(text.substr(0, colon), others) || !all_of(text.substr(colon + 1), others))
+        return problem(attribute);
     return {};
 }
 
 Problem check_symbol(const AttributeSpec& attribute, std::string_view text) {
     if (text.empty() || text.front() == ' ' || text.back() == ' ') return problem(attribute);
     if (has_control_character(text)) return problem(attribute, "it contains a control character");
-    if (text.size() > symbol_bytes_limit) return problem(attribute, fmt::format("it has {} bytes", text.size()));
+    if (text.size() > symbol_bytes_limit)
+        return problem(attribute, fmt::format("it has {} bytes", text.size()));
     return {};
 }
 
 // Uses the same library that later applies the expression.
 Problem check_expression(const AttributeSpec& attribute, std::string_view text) {
-    if (text.empty() || text.size() > expression_bytes_limit || has_control_character(text)) return problem(attribute);
+    if (text.empty() || text.size() > expression_bytes_limit || has_control_character(text))
+        return problem(attribute);
     try {
         const boost::regex expression(text.begin(), text.end());
     } catch (const std::exception& wrong) {
@@ -317,13 +348,15 @@ Problem check_key(const AttributeSpec& attribute, std::string_view text) {
 
 Problem check_account(const AttributeSpec& attribute, std::string_view text) {
     const bool valid = !text.empty() && text.size() <= 255 && text.front() != '-' &&
-                       text.find_first_of(":/ ,") == std::string_view::npos && !has_control_character(text);
+                       text.find_first_of(":/ ,") == std::string_view::npos &&
+                       !has_control_character(text);
     return valid ? Problem{} : problem(attribute);
 }
 
 }  // namespace
 
-std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text, std::uint64_t& number) {
+std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text,
+                                        std::uint64_t& number) {
     switch (attribute.kind) {
         case ValueKind::Name: return is_name(text) ? Problem{} : problem(attribute);
         case ValueKind::Names: return check_names(attribute, text);
@@ -342,7 +375,8 @@ std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::str
         case ValueKind::Label: return check_label(attribute, text);
         case ValueKind::SocketPath: return check_path(attribute, text, socket_bytes_limit);
         case ValueKind::Url: return check_url(attribute, text, {"https", "http"});
-        case ValueKind::ProxyUrl: return check_url(attribute, text, {"http", "https", "socks5", "socks5h"});
+        case ValueKind::ProxyUrl:
+            return check_url(attribute, text, {"http", "https", "socks5", "socks5h"});
         case ValueKind::Usdt: return check_pair(attribute, text, "_$.-");
         case ValueKind::Symbol: return check_symbol(attribute, text);
         case ValueKind::Expression: return check_expression(attribute, text);
@@ -376,14 +410,16 @@ std::optional<std::uint32_t> argument_number(std::string_view text) {
     if (!text.starts_with("arg")) return {};
     text.remove_prefix(3);
     std::uint32_t number = 0;
-    if (text.empty() || text.size() > 9 || !std::all_of(text.begin(), text.end(), is_digit)) return {};
+    if (text.empty() || text.size() > 9 || !std::all_of(text.begin(), text.end(), is_digit))
+        return {};
     std::from_chars(text.data(), text.data() + text.size(), number);
     return number;
 }
 
 std::string host_of_url(std::string_view url) {
     const std::string_view authority = authority_of(url);
-    if (authority.starts_with('[')) return std::string(authority.substr(1, authority.find(']') - 1));
+    if (authority.starts_with('['))
+        return std::string(authority.substr(1, authority.find(']') - 1));
     return std::string(authority.substr(0, authority.rfind(':')));
 }
 

@@ -20,8 +20,8 @@ struct ValueProblem {
 // nullopt if `text` is valid for this attribute. Then `number` holds nanoseconds, bytes, millionths
 // or the count, depending on the kind. Does not check what depends on other attributes or on the
 // machine.
-[[nodiscard]] std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::string_view text,
-                                                      std::uint64_t& number);
+[[nodiscard]] std::optional<ValueProblem> check_value(const AttributeSpec& attribute,
+                                                      std::string_view text, std::uint64_t& number);
 
 // The longer side of a range ("4s..20s") that check_value accepted, in nanoseconds; nullopt if it
 // is a single duration.

@@ -70,28 +70,33 @@ class SyntaxErrors {
         : index_(index), text_(index.text()), diagnostics_(diagnostics) {}
 
     void report(const pugi::xml_parse_result& result) {
-        const std::size_t at =
-            std::min(static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0)), text_.size());
+        const std::size_t at = std::min(
+            static_cast<std::size_t>(std::max<std::ptrdiff_t>(result.offset, 0)), text_.size());
         switch (result.status) {
             case pugi::status_end_element_mismatch:
             case pugi::status_bad_end_element: return report_end_tag(at);
-            case pugi::status_bad_comment: return add(last("<!--", at), "unterminated comment", "expected -->");
-            case pugi::status_bad_cdata: return add(last("<![", at), "unterminated CDATA section", "expected ]]>");
+            case pugi::status_bad_comment:
+                return add(last("<!--", at), "unterminated comment", "expected -->");
+            case pugi::status_bad_cdata:
+                return add(last("<![", at), "unterminated CDATA section", "expected ]]>");
             case pugi::status_bad_pi:
                 return add(last("<?", at), "a malformed XML declaration",
                            "expected <?xml version=\"1.0\"?> at the very start");
             case pugi::status_bad_doctype:
-                return add(last("<!", at), "a document type declaration", "expected none: settings cannot have a DTD");
+                return add(last("<!", at), "a document type declaration",
+                           "expected none: settings cannot have a DTD");
             case pugi::status_bad_start_element:
             case pugi::status_bad_attribute: return report_start_tag(at);
             default:
-                return add(at, "not an XML tag", "expected an element such as <event>", "write a < in text as &lt;");
+                return add(at, "not an XML tag", "expected an element such as <event>",
+                           "write a < in text as &lt;");
         }
     }
 
   private:
     void add(std::size_t offset, std::string found, std::string allowed, std::string hint = {}) {
-        diagnostics_.add(index_.place_of(offset), std::move(found), std::move(allowed), std::move(hint));
+        diagnostics_.add(index_.place_of(offset), std::move(found), std::move(allowed),
+                         std::move(hint));
     }
 
     [[nodiscard]] std::size_t last(std::string_view construct, std::size_t before) const {
@@ -112,22 +117,28 @@ class SyntaxErrors {
     void report_end_tag(std::size_t at) {
         const std::size_t tag = last("</", at);
         const bool at_end = skip_spaces(text_, at) == text_.size();
-        const bool cut_short = text_.substr(tag).starts_with("</") && text_.find('>', tag) == std::string_view::npos;
+        const bool cut_short =
+            text_.substr(tag).starts_with("</") && text_.find('>', tag) == std::string_view::npos;
         if (at_end && !cut_short) {
             const std::vector<OpenTag> open = open_tags(text_, text_.size());
             const OpenTag unclosed = open.empty() ? OpenTag{name_at(text_, 0), 0} : open.back();
             const std::string name = shortened(unclosed.name);
-            return add(unclosed.offset, fmt::format("<{}> is not closed", name), fmt::format("expected </{}>", name));
+            return add(unclosed.offset, fmt::format("<{}> is not closed", name),
+                       fmt::format("expected </{}>", name));
         }
         const std::vector<OpenTag> open = open_tags(text_, tag);
         const std::string name = shortened(name_at(text_, std::min(tag + 2, text_.size())));
         if (open.empty())
-            return add(tag, fmt::format("</{}> has no start tag", name), "expected the end tag of an open element");
+            return add(tag, fmt::format("</{}> has no start tag", name),
+                       "expected the end tag of an open element");
         const std::string expected = shortened(open.back().name);
         if (name == expected)
-            return add(tag, fmt::format("malformed end tag </{}>", name), fmt::format("expected </{}>", name));
-        add(tag, fmt::format("</{}> while <{}> is open", name, expected), fmt::format("expected </{}>", expected),
-            fmt::format("<{}> opens at line {}", expected, index_.place_of(open.back().offset).line));
+            return add(tag, fmt::format("malformed end tag </{}>", name),
+                       fmt::format("expected </{}>", name));
+        add(tag, fmt::format("</{}> while <{}> is open", name, expected),
+            fmt::format("expected </{}>", expected),
+            fmt::format("<{}> opens at line {}", expected,
+                        index_.place_of(open.back().offset).line));
     }
 
     const LineIndex& index_;
@@ -152,27 +163,33 @@ bool is_known_reference(std::string_view reference) {
 // Refuses what pugixml accepts in a tree and settings do not allow.
 class TreeCheck : public pugi::xml_tree_walker {
   public:
-    TreeCheck(const LineIndex& index, Diagnostics& diagnostics) : index_(index), diagnostics_(diagnostics) {}
+    TreeCheck(const LineIndex& index, Diagnostics& diagnostics)
+        : index_(index), diagnostics_(diagnostics) {}
 
     bool for_each(pugi::xml_node& node) override {
-        const auto offset = static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 0));
+        const auto offset =
+            static_cast<std::size_t>(std::max<std::ptrdiff_t>(node.offset_debug(), 0));
         switch (node.type()) {
             case pugi::node_doctype:
                 add(index_.text().rfind("<!", offset), "a document type declaration",
                     "expected none: settings cannot have a DTD");
                 break;
             case pugi::node_pi:
-                add(offset - 2, fmt::format("a processing instruction <?{}?>", shortened(node.name())),
+                add(offset - 2,
+                    fmt::format("a processing instruction <?{}?>", shortened(node.name())),
                     "expected none");
                 break;
             case pugi::node_declaration:
-                if (offset != 2) add(offset - 2, "an XML declaration", "expected only at the very start of the file");
+                if (offset != 2)
+                    add(offset - 2, "an XML declaration",
+                        "expected only at the very start of the file");
                 break;
             case pugi::node_element: check_element(node, offset - 1); break;
             case pugi::node_pcdata:
             case pugi::node_cdata:
                 if (depth() == 0)
-                    add(skip_spaces(index_.text(), offset), "text outside the root element", "expected none");
+                    add(skip_spaces(index_.text(), offset), "text outside the root element",
+                        "expected none");
                 break;
             default: break;
         }
@@ -183,30 +200,36 @@ class TreeCheck : public pugi::xml_tree_walker {
 
   private:
     void add(std::size_t offset, std::string found, std::string allowed, std::string hint = {}) {
-        diagnostics_.add(index_.place_of(offset), std::move(found), std::move(allowed), std::move(hint));
+        diagnostics_.add(index_.place_of(offset), std::move(found), std::move(allowed),
+                         std::move(hint));
     }
 
     void check_element(const pugi::xml_node& node, std::size_t offset) {
         if (depth() == 0 && ++elements_ == 2)
-            add(offset, fmt::format("a second root element <{}>", shortened(node.name())), "expected one");
+            add(offset, fmt::format("a second root element <{}>", shortened(node.name())),
+                "expected one");
         if (static_cast<std::size_t>(depth()) == depth_limit)
             add(offset, fmt::format("<{}> is nested too deep", shortened(node.name())),
                 fmt::format("expected at most {} levels", depth_limit));
         const auto tag = scan_start_tag(index_.text(), offset);
-        if (!tag) return add(offset, "a malformed start tag", "expected <NAME ATTRIBUTE=\"VALUE\">");
+        if (!tag)
+            return add(offset, "a malformed start tag", "expected <NAME ATTRIBUTE=\"VALUE\">");
         for (const RawAttribute& attribute : tag->attributes) check_attribute(attribute);
     }
 
     void check_attribute(const RawAttribute& attribute) {
         if (attribute.value.find('<') != std::string_view::npos)
-            add(attribute.offset, fmt::format("{} contains a <", shortened(attribute.name)), "expected &lt;");
+            add(attribute.offset, fmt::format("{} contains a <", shortened(attribute.name)),
+                "expected &lt;");
         for (std::size_t at = attribute.value.find('&'); at != std::string_view::npos;
              at = attribute.value.find('&', at + 1)) {
             const std::size_t end = attribute.value.find(';', at);
             const std::string_view rest = attribute.value.substr(at + 1);
-            if (end != std::string_view::npos && is_known_reference(rest.substr(0, end - at - 1))) continue;
+            if (end != std::string_view::npos && is_known_reference(rest.substr(0, end - at - 1)))
+                continue;
             add(attribute.offset,
-                fmt::format("{} contains an & that starts no known reference", shortened(attribute.name)),
+                fmt::format("{} contains an & that starts no known reference",
+                            shortened(attribute.name)),
                 "expected &amp;, &lt;, &gt;, &quot; or &apos;");
             return;
         }
@@ -255,10 +278,11 @@ bool parse_xml(const LineIndex& index, pugi::xml_document& document, Diagnostics
     if (!check_encoding(index, diagnostics)) return false;
     // parse_fragment keeps text outside the root element, which pugixml would otherwise drop
     // silently.
-    constexpr unsigned options =
-        pugi::parse_default | pugi::parse_fragment | pugi::parse_doctype | pugi::parse_pi | pugi::parse_declaration;
+    constexpr unsigned options = pugi::parse_default | pugi::parse_fragment | pugi::parse_doctype |
+                                 pugi::parse_pi | pugi::parse_declaration;
     const std::string_view text = index.text();
-    const pugi::xml_parse_result result = document.load_buffer(text.data(), text.size(), options, pugi::encoding_utf8);
+    const pugi::xml_parse_result result =
+        document.load_buffer(text.data(), text.size(), options, pugi::encoding_utf8);
     if (!result) {
         SyntaxErrors(index, diagnostics).report(result);
         return false;

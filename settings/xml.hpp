@@ -39,6 +39,7 @@ struct RawTag {
 // not well-formed or contains what settings do not need: other encodings, NUL and other control
 // characters, a DTD, processing instructions, deep nesting. Node offsets of `document` are offsets
 // into the text.
-[[nodiscard]] bool parse_xml(const LineIndex& index, pugi::xml_document& document, Diagnostics& diagnostics);
+[[nodiscard]] bool parse_xml(const LineIndex& index, pugi::xml_document& document,
+                             Diagnostics& diagnostics);
 
 }  // namespace lagtrap::settings

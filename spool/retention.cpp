@@ -34,7 +34,8 @@ bool is_too_old(const RetentionEntry& entry, const RetentionLimits& limits) {
 
 }  // namespace
 
-std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entries, const RetentionLimits& limits) {
+std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entries,
+                                         const RetentionLimits& limits) {
     std::vector<std::size_t> removals;
     std::vector<std::size_t> kept;
     std::uint64_t total_bytes = 0;
@@ -60,9 +61,10 @@ std::vector<std::size_t> choose_removals(const std::vector<RetentionEntry>& entr
         return rank_a != rank_b ? rank_a < rank_b : entries[a].age > entries[b].age;
     });
     for (const std::size_t index : kept) {
-        const bool for_room = shortage_bytes > 0 && removal_rank(entries[index]) <= last_rank_for_room;
-        const bool too_many_batches =
-            is_sent_batch(entries[index]) && sent_batches_bytes > limits.size_bytes / sent_batches_part;
+        const bool for_room =
+            shortage_bytes > 0 && removal_rank(entries[index]) <= last_rank_for_room;
+        const bool too_many_batches = is_sent_batch(entries[index]) &&
+                                      sent_batches_bytes > limits.size_bytes / sent_batches_part;
         if (total_bytes <= limits.size_bytes && !for_room && !too_many_batches) break;
         total_bytes -= entries[index].size_bytes;
         if (is_sent_batch(entries[index])) sent_batches_bytes -= entries[index].size_bytes;

@@ -19,7 +19,8 @@ enum class EntryKind { Bundle, Batch, Spans };
 struct RetentionEntry {
     EntryState state = EntryState::Ready;
     std::uint64_t size_bytes = 0;
-    std::chrono::nanoseconds age{};  // since it was made; negative (the clock was set back) counts as new
+    // since it was made; negative (the clock was set back) counts as new
+    std::chrono::nanoseconds age{};
     EntryKind kind = EntryKind::Bundle;
 };
 

@@ -40,7 +40,8 @@ constexpr std::uint64_t reason_limit_bytes = 4096;
 // Readable for everyone who can enter the spool.
 constexpr unsigned note_mode = 0644;
 constexpr const char* retention_lock = ".retention";
-constexpr std::array all_states{EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected};
+constexpr std::array all_states{EntryState::Ready, EntryState::Sending, EntryState::Sent,
+                                EntryState::Rejected};
 
 const char* folder_name(EntryState state) {
     switch (state) {
@@ -74,9 +75,12 @@ Status make_folder(const fs::path& folder, unsigned mode, std::optional<gid_t> g
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(folder.string());
     // Before the mode, because changing the group clears the setgid bit.
-    if (group && facts.st_gid != *group && ::fchown(fd.get(), static_cast<uid_t>(-1), *group) != 0) {
+    if (group && facts.st_gid != *group &&
+        ::fchown(fd.get(), static_cast<uid_t>(-1), *group) != 0) {
         Error error = system_error("change the group of " + folder.string() + "");
-        error.message += "; the user who creates the spool must be in that group (SupplementaryGroups= of the unit)";
+        error.message +=
+            "; the user who creates the spool must be in that group (SupplementaryGroups= of the "
+            "unit)";
         return error;
     }
     if ((facts.st_mode & 07777) != mode || (group && facts.st_gid != *group)) {
@@ -86,8 +90,9 @@ Status make_folder(const fs::path& folder, unsigned mode, std::optional<gid_t> g
 }
 
 std::chrono::system_clock::time_point to_time_point(const timespec& time) {
-    return std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
-        std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec)));
+    return std::chrono::system_clock::time_point(
+        std::chrono::duration_cast<std::chrono::system_clock::duration>(
+            std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec)));
 }
 
 // Number in a file, or 0 if there is none.
@@ -124,8 +129,11 @@ void remove_torn_files(const fs::path& folder, std::chrono::system_clock::time_p
     fs::directory_iterator files(folder, error);
     for (; !error && files != fs::directory_iterator(); files.increment(error)) {
         struct stat facts {};
-        if (!is_torn_name(files->path().filename().string()) || ::lstat(files->path().c_str(), &facts) != 0) continue;
-        if (S_ISREG(facts.st_mode) && now - to_time_point(facts.st_mtim) > torn_age) ::unlink(files->path().c_str());
+        if (!is_torn_name(files->path().filename().string()) ||
+            ::lstat(files->path().c_str(), &facts) != 0)
+            continue;
+        if (S_ISREG(facts.st_mode) && now - to_time_point(facts.st_mtim) > torn_age)
+            ::unlink(files->path().c_str());
     }
 }
 
@@ -138,7 +146,9 @@ std::string_view suffix_of(EntryKind kind) {
     return bundle_suffix;
 }
 
-std::string plural(std::uint32_t count, const char* what) { return fmt::format("{} {}", count, what); }
+std::string plural(std::uint32_t count, const char* what) {
+    return fmt::format("{} {}", count, what);
+}
 
 }  // namespace
 
@@ -156,7 +166,8 @@ std::optional<EntryName> parse_entry_name(std::string_view name) {
 }
 
 std::string make_bundle_name(std::string_view session_id, std::string_view digest) {
-    return fmt::format("{}-{}{}", session_id, digest.substr(0, digest_prefix_length), bundle_suffix);
+    return fmt::format("{}-{}{}", session_id, digest.substr(0, digest_prefix_length),
+                       bundle_suffix);
 }
 
 std::string make_batch_name(std::string_view batch_id, std::string_view digest) {
@@ -182,8 +193,8 @@ std::string RetentionOutcome::describe() const {
     if (unsent > 0) parts.push_back(plural(unsent, "never sent"));
     if (batches > 0) parts.push_back(plural(batches, "unsent batches of runs"));
     if (parts.empty()) return {};
-    return fmt::format("removed bundles to enforce the limits of the spool: {} ({})", fmt::join(parts, ", "),
-                       format_byte_size(bytes));
+    return fmt::format("removed bundles to enforce the limits of the spool: {} ({})",
+                       fmt::join(parts, ", "), format_byte_size(bytes));
 }
 
 std::string group_of_writers() { return find_group(spool_writers) ? spool_writers : std::string(); }
@@ -204,7 +215,8 @@ Result<Spool> Spool::create(const fs::path& path, const std::string& group) {
     TRY(make_folder(path, 0750, group_id));
     TRY(make_folder(spool.captures(), 0750, std::nullopt));
     const unsigned shared_mode = group_id ? 0775 : 02770;
-    for (const EntryState state : all_states) TRY(make_folder(spool.folder(state), shared_mode, group_id));
+    for (const EntryState state : all_states)
+        TRY(make_folder(spool.folder(state), shared_mode, group_id));
     return spool;
 }
 
@@ -212,11 +224,13 @@ Result<Spool> Spool::open(const fs::path& path) {
     const Spool spool(path);
     for (const EntryState state : all_states) {
         const fs::path folder = spool.folder(state);
-        if (state != EntryState::Ready) ::mkdir(folder.c_str(), 02770);  // access() tells whether it worked
+        // access() tells whether it worked
+        if (state != EntryState::Ready) ::mkdir(folder.c_str(), 02770);
         if (::access(folder.c_str(), R_OK | W_OK | X_OK) == 0) continue;
         Error error = system_error("spool folder " + folder.string());
-        error.message += error.kind == ErrorKind::NotFound ? "; lagtrapd creates it at startup, or check <spool path>"
-                                                           : "; this user must be in the folder's group";
+        error.message += error.kind == ErrorKind::NotFound
+                             ? "; lagtrapd creates it at startup, or check <spool path>"
+                             : "; this user must be in the folder's group";
         return error;
     }
     return spool;
@@ -224,7 +238,9 @@ Result<Spool> Spool::open(const fs::path& path) {
 
 fs::path Spool::folder(EntryState state) const { return path_ / folder_name(state); }
 
-fs::path Spool::path_of(EntryState state, const std::string& name) const { return folder(state) / name; }
+fs::path Spool::path_of(EntryState state, const std::string& name) const {
+    return folder(state) / name;
+}
 
 Result<std::vector<SpoolEntry>> Spool::list(EntryState state) const {
     std::vector<SpoolEntry> entries;
@@ -234,11 +250,17 @@ Result<std::vector<SpoolEntry>> Spool::list(EntryState state) const {
         const std::string name = files->path().filename().string();
         struct stat facts {};
         const auto parsed = parse_entry_name(name);
-        if (!parsed || ::lstat(files->path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
-        SpoolEntry entry{
-            name, state, parsed->kind, static_cast<std::uint64_t>(facts.st_size), to_time_point(facts.st_mtim), {}};
+        if (!parsed || ::lstat(files->path().c_str(), &facts) != 0 || !S_ISREG(facts.st_mode))
+            continue;
+        SpoolEntry entry{name,
+                         state,
+                         parsed->kind,
+                         static_cast<std::uint64_t>(facts.st_size),
+                         to_time_point(facts.st_mtim),
+                         {}};
         if (state == EntryState::Rejected) {
-            const auto reason = read_regular_file(files->path().string() + reason_suffix, reason_limit_bytes);
+            const auto reason =
+                read_regular_file(files->path().string() + reason_suffix, reason_limit_bytes);
             entry.reason = reason ? printable(reason->substr(0, reason->find('\n'))) : "unknown";
         }
         entries.push_back(std::move(entry));
@@ -269,12 +291,14 @@ Status give_to_group(int fd, const fs::path& folder) {
     struct stat facts {};
     struct stat of_folder {};
     if (::fstat(fd, &facts) != 0 || facts.st_uid != ::geteuid()) return success();
-    const bool of_another_group = ::stat(folder.c_str(), &of_folder) == 0 && facts.st_gid != of_folder.st_gid;
+    const bool of_another_group =
+        ::stat(folder.c_str(), &of_folder) == 0 && facts.st_gid != of_folder.st_gid;
     // The uploader's unit may not change owners. The daemon can read the file anyway, and nobody
     // else needs to.
     if (of_another_group && ::fchown(fd, static_cast<uid_t>(-1), of_folder.st_gid) != 0)
-        return errno == EPERM ? set_mode(fd, 0600)
-                              : Status(system_error("change the group of the lock in " + folder.string()));
+        return errno == EPERM
+                   ? set_mode(fd, 0600)
+                   : Status(system_error("change the group of the lock in " + folder.string()));
     return (facts.st_mode & 07777) == mode ? success() : set_mode(fd, mode);
 }
 
@@ -285,7 +309,8 @@ Result<UniqueFd> open_lock(const fs::path& path) {
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(path.string());
     if (!S_ISREG(facts.st_mode) || facts.st_nlink > 1)
-        return make_error(ErrorKind::Denied, path.string() + " is not a regular file with one link; remove it");
+        return make_error(ErrorKind::Denied,
+                          path.string() + " is not a regular file with one link; remove it");
     return fd;
 }
 
@@ -294,7 +319,8 @@ Result<UniqueFd> lock_file(const fs::path& path) {
     TRY_ASSIGN(UniqueFd fd, open_lock(path));
     TRY(give_to_group(fd.get(), path.parent_path()));
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK) return make_error(ErrorKind::Busy, path.string() + " is held by another process");
+        if (errno == EWOULDBLOCK)
+            return make_error(ErrorKind::Busy, path.string() + " is held by another process");
         return system_error("locking " + path.string());
     }
     return fd;
@@ -307,13 +333,15 @@ std::uint64_t holder_of(const fs::path& path) {
     struct stat facts {};
     const auto locks = read_file("/proc/locks", locks_limit_bytes);
     if (!locks || ::stat(path.c_str(), &facts) != 0) return 0;
-    const std::string file = fmt::format("{:02x}:{:02x}:{}", major(facts.st_dev), minor(facts.st_dev), facts.st_ino);
+    const std::string file =
+        fmt::format("{:02x}:{:02x}:{}", major(facts.st_dev), minor(facts.st_dev), facts.st_ino);
     std::istringstream lines(*locks);
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
         std::string number, kind, advisory, access, place;
         std::uint64_t pid = 0;
-        if (words >> number >> kind >> advisory >> access >> pid >> place && kind == "FLOCK" && place == file)
+        if (words >> number >> kind >> advisory >> access >> pid >> place && kind == "FLOCK" &&
+            place == file)
             return pid;
     }
     return 0;
@@ -324,9 +352,10 @@ std::uint64_t holder_of(const fs::path& path) {
 Result<UniqueFd> Spool::lock_for_sending() const {
     auto lock = lock_file(folder(EntryState::Sending) / ".lock");
     if (!lock && lock.error().kind == ErrorKind::Busy)
-        return make_error(ErrorKind::Busy,
-                          "another lagtrap-uploader works on " + path_.string() +
-                              " and sends the bundles there; `lagtrap upload BUNDLE` sends one immediately");
+        return make_error(
+            ErrorKind::Busy,
+            "another lagtrap-uploader works on " + path_.string() +
+                " and sends the bundles there; `lagtrap upload BUNDLE` sends one immediately");
     return lock;
 }
 
@@ -386,7 +415,8 @@ Result<RetentionOutcome> Spool::apply_retention(const RetentionLimits& limits,
     std::vector<RetentionEntry> candidates;
     candidates.reserve(entries.size());
     for (const SpoolEntry& entry : entries)
-        candidates.push_back({entry.state, entry.size_bytes, std::chrono::nanoseconds(now - entry.made), entry.kind});
+        candidates.push_back({entry.state, entry.size_bytes,
+                              std::chrono::nanoseconds(now - entry.made), entry.kind});
 
     RetentionLimits with_room = limits;
     with_room.shortage_bytes = std::max(limits.shortage_bytes, shortage_of(path_));
@@ -430,7 +460,9 @@ std::string Spool::who_holds_retention() const {
     return fmt::format("process {} of user {} holds {}", pid, facts.st_uid, lock.string());
 }
 
-std::uint64_t Spool::unsent_removed() const { return count_in(folder(EntryState::Ready) / removed_bundles_file); }
+std::uint64_t Spool::unsent_removed() const {
+    return count_in(folder(EntryState::Ready) / removed_bundles_file);
+}
 
 std::uint64_t Spool::unsent_batches_removed() const {
     return count_in(folder(EntryState::Ready) / removed_batches_file);

@@ -77,7 +77,8 @@ class Spool {
     // Creates what is missing. `group` may write to the shared folders; fails if it does not exist
     // or cannot be given the folders. If empty, the folders keep their group, whose members may
     // read and write, and new files inherit it (mode 2770).
-    [[nodiscard]] static Result<Spool> create(const std::filesystem::path& path, const std::string& group = {});
+    [[nodiscard]] static Result<Spool> create(const std::filesystem::path& path,
+                                              const std::string& group = {});
     // Opens an existing spool. Fails with a hint if there is no ready/ or a folder is unusable.
     // Creates other missing folders if this user may.
     [[nodiscard]] static Result<Spool> open(const std::filesystem::path& path);
@@ -100,7 +101,8 @@ class Spool {
     // sending -> sent, rejected (with a reason), or back to ready. A batch of runs that was sent is
     // deleted instead, if so wished.
     enum class SentBatch { Delete, Keep };
-    [[nodiscard]] Status mark_sent(const std::string& name, SentBatch batch = SentBatch::Delete) const;
+    [[nodiscard]] Status mark_sent(const std::string& name,
+                                   SentBatch batch = SentBatch::Delete) const;
     [[nodiscard]] Status mark_rejected(const std::string& name, std::string_view reason) const;
     [[nodiscard]] Status put_back(const std::string& name) const;
     // Adds the spans of a session, from make_spans(), to ready/.
@@ -112,8 +114,8 @@ class Spool {
     // Removes what choose_removals() returns, which is more if the disk is nearly full (less than
     // 64 MiB and less than a twentieth of it free), and unfinished files older than an hour. Adds
     // entries that were never sent to unsent_removed() and unsent_batches_removed().
-    [[nodiscard]] Result<RetentionOutcome> apply_retention(const RetentionLimits& limits,
-                                                           std::chrono::system_clock::time_point now) const;
+    [[nodiscard]] Result<RetentionOutcome> apply_retention(
+        const RetentionLimits& limits, std::chrono::system_clock::time_point now) const;
     // Names the holder of the lock of apply_retention(), and its file: "process 17 of user 1000
     // holds /.../.retention".
     [[nodiscard]] std::string who_holds_retention() const;

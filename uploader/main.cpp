@@ -38,12 +38,14 @@ Result<settings::Settings> read_settings(const Arguments& arguments) {
     // With --spool and --url, no settings file is needed.
     if (arguments.settings_file.empty() && !arguments.spool.empty() && !arguments.url.empty())
         return settings::Settings{};
-    const std::string path = arguments.settings_file.empty() ? default_settings : arguments.settings_file;
+    const std::string path =
+        arguments.settings_file.empty() ? default_settings : arguments.settings_file;
     auto outcome = settings::load_settings(path, settings::BinaryCheck::Skip);
     if (!outcome.ok()) {
         const auto text = read_file(path, settings_limit_bytes);
-        return make_error(ErrorKind::Invalid,
-                          settings::format_diagnostics(path, text ? *text : std::string(), outcome.diagnostics));
+        return make_error(
+            ErrorKind::Invalid,
+            settings::format_diagnostics(path, text ? *text : std::string(), outcome.diagnostics));
     }
     return std::move(outcome.settings);
 }
@@ -63,7 +65,8 @@ Result<ServiceSettings> effective_settings(const Arguments& arguments) {
     TRY_ASSIGN(const settings::Settings settings, read_settings(arguments));
     ServiceSettings effective;
     effective.spool_path = arguments.spool.empty() ? settings.spool.path : arguments.spool;
-    effective.retention = {settings.spool.size_limit_bytes, settings.spool.age_limit, 0, settings.spool.sent_runs_age};
+    effective.retention = {settings.spool.size_limit_bytes, settings.spool.age_limit, 0,
+                           settings.spool.sent_runs_age};
     // The settings parser accepts plain http only where the settings allow it.
     if (settings.otlp) {
         TRY_ASSIGN(effective.collector, make_target(*settings.otlp, PlainHttp::Allow));
@@ -76,7 +79,8 @@ Result<ServiceSettings> effective_settings(const Arguments& arguments) {
     if (upload.url.empty()) return effective;
     // The settings parser accepts plain http only where the settings allow it.
     const bool allowed = arguments.allow_http || arguments.url.empty();
-    TRY_ASSIGN(effective.target, make_target(upload, allowed ? PlainHttp::Allow : PlainHttp::Refuse));
+    TRY_ASSIGN(effective.target,
+               make_target(upload, allowed ? PlainHttp::Allow : PlainHttp::Refuse));
     return effective;
 }
 
@@ -98,7 +102,8 @@ int run(const Arguments& arguments) {
     start_program_log();
     auto settings = effective_settings(arguments);
     if (!settings) return fail(settings.error(), wrong_settings);
-    auto service = Service::create(std::move(settings).value(), [arguments] { return effective_settings(arguments); });
+    auto service = Service::create(std::move(settings).value(),
+                                   [arguments] { return effective_settings(arguments); });
     if (!service) return fail(service.error(), failed);
     if (arguments.once) {
         const auto outcome = service->run_once();
@@ -116,13 +121,19 @@ int main(int argc, char** argv) {
     lagtrap::keep_heap_small();
     lagtrap::uploader::Arguments arguments;
     CLI::App app{"Send the bundles in lagtrap's spool to the server."};
-    app.add_option("--settings", arguments.settings_file, "Settings file; default: /etc/lagtrap/settings.xml");
-    app.add_option("--spool", arguments.spool, "Spool folder to use instead of <spool> in the settings");
-    app.add_option("--url", arguments.url, "Server address to use instead of <upload> in the settings");
-    app.add_option("--token-file", arguments.token_file, "File with the token; must not be readable by others");
+    app.add_option("--settings", arguments.settings_file,
+                   "Settings file; default: /etc/lagtrap/settings.xml");
+    app.add_option("--spool", arguments.spool,
+                   "Spool folder to use instead of <spool> in the settings");
+    app.add_option("--url", arguments.url,
+                   "Server address to use instead of <upload> in the settings");
+    app.add_option("--token-file", arguments.token_file,
+                   "File with the token; must not be readable by others");
     app.add_option("--ca-file", arguments.ca_file, "Certificates to trust instead of the system's");
-    app.add_flag("--allow-http", arguments.allow_http, "Allow --url to be plain HTTP to another machine");
-    app.add_flag("--once", arguments.once, "Try each ready bundle once, print one line for each, and exit");
+    app.add_flag("--allow-http", arguments.allow_http,
+                 "Allow --url to be plain HTTP to another machine");
+    app.add_flag("--once", arguments.once,
+                 "Try each ready bundle once, print one line for each, and exit");
     app.set_version_flag("--version", "lagtrap-uploader " LAGTRAP_VERSION);
     try {
         app.parse(argc, argv);

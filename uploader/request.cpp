@@ -41,7 +41,8 @@ void take_header(Response& response, std::string_view line) {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return;
     std::string name(line.substr(0, colon));
-    for (char& letter : name) letter = (letter >= 'A' && letter <= 'Z') ? static_cast<char>(letter + 32) : letter;
+    for (char& letter : name)
+        letter = (letter >= 'A' && letter <= 'Z') ? static_cast<char>(letter + 32) : letter;
     const std::string_view value = trimmed(line.substr(colon + 1), " \t\r\n");
     if (name == "x-lagtrap-digest") response.digest = value;
     if (name == "retry-after") response.retry_after = value;
@@ -118,10 +119,12 @@ void set_common_options(CURL* curl, const Target& target, Exchange& exchange) {
     }
     const auto to_long = [](auto value) { return static_cast<long>(value.count()); };
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, to_long(target.connect_timeout));
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(target.slowest_bytes_per_second));
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT,
+                     static_cast<long>(target.slowest_bytes_per_second));
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, to_long(target.stall_timeout));
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
-                     to_long(std::chrono::duration_cast<std::chrono::milliseconds>(target.timeout)));
+    curl_easy_setopt(
+        curl, CURLOPT_TIMEOUT_MS,
+        to_long(std::chrono::duration_cast<std::chrono::milliseconds>(target.timeout)));
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &on_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &exchange);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &on_body);
@@ -171,8 +174,9 @@ Response Request::get_into(Sink& sink) {
     set_common_options(curl_, target_, exchange);
     Response response = perform(exchange);
     if (response.result == CURLE_WRITE_ERROR && response.found)
-        response.error =
-            sink.problem ? sink.problem->message : fmt::format("the file is longer than {} bytes", sink.limit_bytes);
+        response.error = sink.problem
+                             ? sink.problem->message
+                             : fmt::format("the file is longer than {} bytes", sink.limit_bytes);
     return response;
 }
 
@@ -209,9 +213,11 @@ Response Request::perform(Exchange& exchange) {
     exchange.response.result = curl_easy_perform(curl_);
     curl_easy_setopt(curl_, CURLOPT_ERRORBUFFER, nullptr);
     curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &exchange.response.status);
-    exchange.response.error = error[0] != '\0' ? error.data() : curl_easy_strerror(exchange.response.result);
+    exchange.response.error =
+        error[0] != '\0' ? error.data() : curl_easy_strerror(exchange.response.result);
     if (exchange.response.result == CURLE_WRITE_ERROR) {
-        exchange.response.error = fmt::format("the server's answer is longer than {} bytes", exchange.limit_bytes);
+        exchange.response.error =
+            fmt::format("the server's answer is longer than {} bytes", exchange.limit_bytes);
     }
     return std::move(exchange.response);
 }

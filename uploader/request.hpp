@@ -43,7 +43,8 @@ struct Exchange;
 // What the requests for one entry share. Keeps references to its arguments.
 class Request {
   public:
-    Request(CURL* curl, const Target& target, std::string url, const Transfer::KeepGoing& keep_going)
+    Request(CURL* curl, const Target& target, std::string url,
+            const Transfer::KeepGoing& keep_going)
         : curl_(curl), target_(target), url_(std::move(url)), keep_going_(keep_going) {}
 
     // Reads the token file every time.

@@ -34,7 +34,8 @@ struct AttemptHistory {
 // of RFC 9110. A date is compared with `wall_clock`, which should be the answer's own Date header
 // if it has one. At most retry_after_cap; 0 for a date in the past; nullopt if the header is
 // neither.
-[[nodiscard]] std::optional<std::chrono::seconds> parse_retry_after(std::string_view header, std::time_t wall_clock);
+[[nodiscard]] std::optional<std::chrono::seconds> parse_retry_after(std::string_view header,
+                                                                    std::time_t wall_clock);
 
 enum class Verdict {
     Delivered,  // the server has it and confirms that

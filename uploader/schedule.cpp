@@ -7,7 +7,8 @@
 
 namespace lagtrap::uploader {
 
-void Schedule::State::note(TimePoint now, std::optional<std::chrono::seconds> retry_after, double share) {
+void Schedule::State::note(TimePoint now, std::optional<std::chrono::seconds> retry_after,
+                           double share) {
     ++history.failures;
     history.last_failure = now;
     history.retry_after = retry_after;
@@ -23,7 +24,8 @@ Schedule::Choice Schedule::choose(const std::vector<std::string>& names, TimePoi
     const std::set<std::string> present(names.begin(), names.end());
     std::erase_if(entries_, [&](const auto& known) { return !present.contains(known.first); });
     Choice choice;
-    const std::string* best[2] = {nullptr, nullptr};  // [0]: the kind whose turn it is; [1]: the other
+    // [0]: the kind whose turn it is; [1]: the other
+    const std::string* best[2] = {nullptr, nullptr};
     for (const std::string& name : names) {
         const auto known = entries_.find(name);
         const TimePoint own = known == entries_.end() ? now : known->second.due(now);
@@ -35,7 +37,8 @@ Schedule::Choice Schedule::choose(const std::vector<std::string>& names, TimePoi
         const std::string*& place = best[kind_of(name) == last_kind_ ? 1 : 0];
         if (place == nullptr || failures_of(name) < failures_of(*place)) place = &name;
     }
-    if (const std::string* const chosen = best[0] != nullptr ? best[0] : best[1]; chosen != nullptr) {
+    if (const std::string* const chosen = best[0] != nullptr ? best[0] : best[1];
+        chosen != nullptr) {
         choice.name = *chosen;
         last_kind_ = kind_of(*chosen);
         choice.wake.reset();
@@ -49,8 +52,8 @@ std::uint32_t Schedule::failures_of(const std::string& name) const {
 }
 
 std::chrono::milliseconds Schedule::note_failure(const std::string& name, long status,
-                                                 std::optional<std::chrono::seconds> retry_after, TimePoint now,
-                                                 double random) {
+                                                 std::optional<std::chrono::seconds> retry_after,
+                                                 TimePoint now, double random) {
     State& entry = entries_[name];
     entry.note(now, retry_after, random);
     TimePoint due = entry.due(now);

@@ -15,7 +15,8 @@ class Schedule {
   public:
     struct Choice {
         std::optional<std::string> name;  // to try now
-        std::optional<TimePoint> wake;    // otherwise, when the next one is due; nullopt if there is none
+        // otherwise, when the next one is due; nullopt if there is none
+        std::optional<TimePoint> wake;
     };
 
     // `names` are in sending order; names no longer listed are forgotten. Bundles and batches that
@@ -27,8 +28,8 @@ class Schedule {
     // A failure that concerns all entries delays all of them; `random` is in [0, 1). Returns how
     // long the entries it concerns will wait.
     std::chrono::milliseconds note_failure(const std::string& name, long status,
-                                           std::optional<std::chrono::seconds> retry_after, TimePoint now,
-                                           double random);
+                                           std::optional<std::chrono::seconds> retry_after,
+                                           TimePoint now, double random);
     // Clears the failures of this entry and of the server.
     void note_success(const std::string& name);
 
@@ -39,7 +40,9 @@ class Schedule {
     struct State {
         AttemptHistory history;
         double random = 0;
-        [[nodiscard]] TimePoint due(TimePoint now) const { return next_attempt(now, history, random); }
+        [[nodiscard]] TimePoint due(TimePoint now) const {
+            return next_attempt(now, history, random);
+        }
         void note(TimePoint now, std::optional<std::chrono::seconds> retry_after, double share);
     };
     State server_;

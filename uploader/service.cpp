@@ -62,7 +62,8 @@ void Service::take_routes() {
     server_.reset();
     collector_.reset();
     if (settings_.target) server_ = Route{*settings_.target, Transfer(*settings_.target)};
-    if (settings_.collector) collector_ = Route{*settings_.collector, Transfer(*settings_.collector)};
+    if (settings_.collector)
+        collector_ = Route{*settings_.collector, Transfer(*settings_.collector)};
 }
 
 Service::Route* Service::route_of(const std::string& name) {
@@ -76,19 +77,21 @@ Service::Route* Service::route_of(const std::string& name) {
 // it.
 Status Service::add_missing_spans(const std::vector<spool::SpoolEntry>& ready) {
     std::set<std::string> known;
-    for (const spool::EntryState state :
-         {spool::EntryState::Ready, spool::EntryState::Sending, spool::EntryState::Sent, spool::EntryState::Rejected}) {
+    for (const spool::EntryState state : {spool::EntryState::Ready, spool::EntryState::Sending,
+                                          spool::EntryState::Sent, spool::EntryState::Rejected}) {
         TRY_ASSIGN(const auto entries, spool_.list(state));
         for (const spool::SpoolEntry& entry : entries)
-            if (entry.kind == spool::EntryKind::Spans) known.insert(spool::parse_entry_name(entry.name)->id);
+            if (entry.kind == spool::EntryKind::Spans)
+                known.insert(spool::parse_entry_name(entry.name)->id);
     }
     for (const spool::SpoolEntry& bundle : ready) {
-        if (bundle.kind != spool::EntryKind::Bundle || without_spans_.contains(bundle.name)) continue;
+        if (bundle.kind != spool::EntryKind::Bundle || without_spans_.contains(bundle.name))
+            continue;
         const std::string session = spool::parse_entry_name(bundle.name)->id;
         if (known.contains(session) || stop_requested_) continue;
         const auto path = spool_.path_of(spool::EntryState::Ready, bundle.name);
-        const auto spans =
-            make_spans(settings_.lagtrap_program, path, [this] { return keep_going() && !stop_requested_; });
+        const auto spans = make_spans(settings_.lagtrap_program, path,
+                                      [this] { return keep_going() && !stop_requested_; });
         if (stop_requested_) break;
         if (!spans) {
             without_spans_.insert(bundle.name);
@@ -108,7 +111,8 @@ Result<std::vector<std::string>> Service::ready_names() {
         TRY_ASSIGN(const auto now, spool_.list(spool::EntryState::Ready));
         for (const spool::SpoolEntry& entry : now)
             if (entry.kind == spool::EntryKind::Spans &&
-                std::none_of(ready.begin(), ready.end(), [&](const auto& one) { return one.name == entry.name; }))
+                std::none_of(ready.begin(), ready.end(),
+                             [&](const auto& one) { return one.name == entry.name; }))
                 ready.push_back(entry);
     }
     std::vector<std::string> names;
@@ -149,17 +153,19 @@ Result<std::optional<TransferOutcome>> Service::send(const std::string& name) {
         return claimed.error();
     }
     const auto path = spool_.path_of(spool::EntryState::Sending, name);
-    const TransferOutcome outcome =
-        route_of(name)->transfer.send(path, *spool::parse_entry_name(name), [this] { return keep_going(); });
+    const TransferOutcome outcome = route_of(name)->transfer.send(
+        path, *spool::parse_entry_name(name), [this] { return keep_going(); });
     TRY(file_away(name, outcome));
     return std::optional(outcome);
 }
 
 Result<bool> Service::run_once() {
     if (!server_ && !collector_)
-        return make_error(ErrorKind::Invalid, "no server configured: set <upload url=...>, <otlp url=...> or --url");
+        return make_error(ErrorKind::Invalid,
+                          "no server configured: set <upload url=...>, <otlp url=...> or --url");
     TRY_ASSIGN(const auto ready, ready_names());
-    if (ready.empty()) fmt::print("nothing to send in {}\n", spool_.folder(spool::EntryState::Ready).string());
+    if (ready.empty())
+        fmt::print("nothing to send in {}\n", spool_.folder(spool::EntryState::Ready).string());
     bool all_delivered = true;
     std::map<Route*, std::chrono::seconds> asked_to_wait;
     for (const std::string& name : ready) {
@@ -167,8 +173,9 @@ Result<bool> Service::run_once() {
         if (asked != asked_to_wait.end() || stop_requested_) {
             all_delivered = false;
             fmt::print("{}: not tried: {}\n", name,
-                       asked != asked_to_wait.end() ? fmt::format("the server asks to wait {} s", asked->second.count())
-                                                    : "stopped");
+                       asked != asked_to_wait.end()
+                           ? fmt::format("the server asks to wait {} s", asked->second.count())
+                           : "stopped");
             continue;
         }
         TRY_ASSIGN(const auto outcome, send(name));
@@ -191,7 +198,8 @@ void Service::note_spool_trouble(const Error& error) {
     left_behind_ = true;
     spool_pause_ = std::clamp(2 * spool_pause_, min_spool_pause, max_spool_pause);
     last_trouble_ = error.message;
-    spdlog::error("cannot use the spool, retrying in {} s: {}", spool_pause_.count(), error.message);
+    spdlog::error("cannot use the spool, retrying in {} s: {}", spool_pause_.count(),
+                  error.message);
     spool_pause_ends_ = Clock::now() + spool_pause_;
 }
 
@@ -228,8 +236,8 @@ Result<Service::Turn> Service::take_turn(Route& route, const std::vector<std::st
     if (!outcome || outcome->cancelled) return Turn{true, {}};
     if (outcome->verdict == Verdict::TryLater) {
         const double share = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
-        const std::chrono::duration<double> wait =
-            route.schedule.note_failure(*choice.name, outcome->status, outcome->retry_after, Clock::now(), share);
+        const std::chrono::duration<double> wait = route.schedule.note_failure(
+            *choice.name, outcome->status, outcome->retry_after, Clock::now(), share);
         last_trouble_ = outcome->message;
         spdlog::warn("{}: retrying in {:.1f} s: {}", *choice.name, wait.count(), outcome->message);
     } else {
@@ -269,7 +277,8 @@ bool Service::keep_going() {
 
 void Service::wait_until(TimePoint wake) {
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wake - Clock::now());
-    std::array<pollfd, 2> descriptors{pollfd{signals_.get(), POLLIN, 0}, pollfd{changes_.get(), POLLIN, 0}};
+    std::array<pollfd, 2> descriptors{pollfd{signals_.get(), POLLIN, 0},
+                                      pollfd{changes_.get(), POLLIN, 0}};
     const auto timeout_ms = std::clamp<std::chrono::milliseconds::rep>(wait.count(), 0, 3'600'000);
     ::poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout_ms));
     if ((descriptors[1].revents & POLLIN) != 0) drain(changes_.get());
@@ -277,7 +286,8 @@ void Service::wait_until(TimePoint wake) {
 
 void Service::tidy() {
     last_tidy_ = Clock::now();
-    const auto outcome = spool_.apply_retention(settings_.retention, std::chrono::system_clock::now());
+    const auto outcome =
+        spool_.apply_retention(settings_.retention, std::chrono::system_clock::now());
     if (!outcome) {
         spdlog::error("retention: {}", outcome.error().message);
     } else if (retention_lock_.note(outcome->left_to_another, last_tidy_)) {
@@ -292,7 +302,8 @@ void Service::reload() {
     reload_requested_ = false;
     auto fresh = reload_();
     if (!fresh) {
-        spdlog::error("the new settings are invalid; the old settings stay in effect: {}", fresh.error().message);
+        spdlog::error("the new settings are invalid; the old settings stay in effect: {}",
+                      fresh.error().message);
         return;
     }
     if (fresh->spool_path != settings_.spool_path) {
@@ -308,8 +319,9 @@ void Service::reload() {
 void Service::tell_systemd() {
     const auto ready = spool_.list(spool::EntryState::Ready);
     const std::string state = fmt::format(
-        "STATUS={} delivered, {} rejected, {} failed attempts, {} waiting, {} removed unsent{}{}", delivered_,
-        rejected_, failed_, ready ? ready->size() : 0, spool_.unsent_removed() + spool_.unsent_batches_removed(),
+        "STATUS={} delivered, {} rejected, {} failed attempts, {} waiting, {} removed unsent{}{}",
+        delivered_, rejected_, failed_, ready ? ready->size() : 0,
+        spool_.unsent_removed() + spool_.unsent_batches_removed(),
         last_trouble_.empty() ? "" : "; ", last_trouble_);
     ::sd_notify(0, state.c_str());
 }
@@ -320,7 +332,8 @@ Status Service::run() {
     } else {
         spdlog::warn("the settings have no <upload>: bundles stay in {}", settings_.spool_path);
     }
-    if (settings_.collector) spdlog::info("sending delays as spans to {}", settings_.collector->url);
+    if (settings_.collector)
+        spdlog::info("sending delays as spans to {}", settings_.collector->url);
     ::sd_notify(0, "READY=1");
     while (!stop_requested_) {
         if (reload_requested_) reload();

@@ -31,7 +31,8 @@ Result<UniqueFd> make_memory_file() {
     return file;
 }
 
-Result<pid_t> spawn(const std::string& program, const std::filesystem::path& bundle, int output, int said) {
+Result<pid_t> spawn(const std::string& program, const std::filesystem::path& bundle, int output,
+                    int said) {
     ChildOptions options;
     options.arguments = {program, "export", "--format", "otlp", bundle.string()};
     options.descriptors = {{STDIN_FILENO, -1}, {STDOUT_FILENO, output}, {STDERR_FILENO, said}};
@@ -54,7 +55,8 @@ Result<int> await(pid_t pid, int output, const std::function<bool()>& keep_going
         pollfd ended{process.get(), POLLIN, 0};
         if (::poll(&ended, 1, turn_ms) > 0) break;
         if (!keep_going()) status = make_error(ErrorKind::Timeout, "stopped");
-        if (size_of(output) > spans_limit_bytes) status = make_error(ErrorKind::Invalid, "more than 16 MiB of spans");
+        if (size_of(output) > spans_limit_bytes)
+            status = make_error(ErrorKind::Invalid, "more than 16 MiB of spans");
         if (std::chrono::steady_clock::now() > deadline)
             status = make_error(ErrorKind::Timeout, "it took longer than two minutes");
     }
@@ -79,9 +81,11 @@ Result<std::string> make_spans(const std::string& program, const std::filesystem
     TRY_ASSIGN(const UniqueFd said, make_memory_file());
     TRY_ASSIGN(const pid_t pid, spawn(program, bundle, output.get(), said.get()));
     TRY_ASSIGN(const int code, await(pid, output.get(), keep_going));
-    if (WIFEXITED(code) && WEXITSTATUS(code) == 0) return content_of(output.get(), spans_limit_bytes);
+    if (WIFEXITED(code) && WEXITSTATUS(code) == 0)
+        return content_of(output.get(), spans_limit_bytes);
     if (WIFSIGNALED(code))
-        return make_error(ErrorKind::System, "lagtrap export was killed by signal " + std::to_string(WTERMSIG(code)));
+        return make_error(ErrorKind::System,
+                          "lagtrap export was killed by signal " + std::to_string(WTERMSIG(code)));
     const auto content = content_of(said.get(), said_limit_bytes);
     const std::string words = content ? printable(trimmed(*content, "\n")) : std::string();
     return make_error(ErrorKind::Invalid, words.empty() ? "lagtrap export failed" : words);

@@ -14,7 +14,8 @@ namespace lagtrap::uploader {
 // and kills the program if it returns false, or after two minutes. `program` is the path of
 // lagtrap. Errors: the bundle cannot be read (with the program's message); ErrorKind::Timeout if
 // time or `keep_going` ended it.
-[[nodiscard]] Result<std::string> make_spans(const std::string& program, const std::filesystem::path& bundle,
+[[nodiscard]] Result<std::string> make_spans(const std::string& program,
+                                             const std::filesystem::path& bundle,
                                              const std::function<bool()>& keep_going);
 
 }  // namespace lagtrap::uploader

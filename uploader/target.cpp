@@ -44,17 +44,20 @@ Result<Target> make_target(const settings::Upload& upload, PlainHttp plain_http)
     const Url url(curl_url());
     if (url == nullptr) return make_error(ErrorKind::System, "out of memory");
     if (upload.url.find("://") == std::string::npos ||
-        curl_url_set(url.get(), CURLUPART_URL, upload.url.c_str(), CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
+        curl_url_set(url.get(), CURLUPART_URL, upload.url.c_str(), CURLU_NON_SUPPORT_SCHEME) !=
+            CURLUE_OK)
         return invalid(upload.url, "not an address; expected https://host[:port][/path]");
     const std::string scheme = part_of(url, CURLUPART_SCHEME);
     const std::string host = part_of(url, CURLUPART_HOST);
-    if (scheme != "https" && scheme != "http") return invalid(upload.url, "only https and http are supported");
+    if (scheme != "https" && scheme != "http")
+        return invalid(upload.url, "only https and http are supported");
     if (!part_of(url, CURLUPART_USER).empty() || !part_of(url, CURLUPART_PASSWORD).empty())
         return invalid(upload.url, "contains a user or password; use a token file");
     if (!part_of(url, CURLUPART_QUERY).empty() || !part_of(url, CURLUPART_FRAGMENT).empty())
         return invalid(upload.url, "must not have a query or fragment");
     if (scheme == "http" && plain_http == PlainHttp::Refuse && !is_this_machine(host))
-        return invalid(upload.url, "plain http would expose token and bundles; use https, or allow it");
+        return invalid(upload.url,
+                       "plain http would expose token and bundles; use https, or allow it");
 
     Target target;
     target.url = part_of(url, CURLUPART_URL);
@@ -68,7 +71,8 @@ Result<Target> make_target(const settings::Upload& upload, PlainHttp plain_http)
 
 std::string entry_url(const Target& target, spool::EntryKind kind, std::string_view digest) {
     if (kind == spool::EntryKind::Spans) return target.url + "/v1/traces";
-    const char* const folder = kind == spool::EntryKind::Batch ? "/api/v1/batches/" : "/api/v1/bundles/";
+    const char* const folder =
+        kind == spool::EntryKind::Batch ? "/api/v1/batches/" : "/api/v1/bundles/";
     return target.url + folder + std::string(digest);
 }
 
@@ -82,9 +86,11 @@ Result<std::string> read_token(const std::string& path) {
     if (!content) return content.error().within(path);
     std::string token = std::move(content).value();
     while (token.ends_with('\n') || token.ends_with('\r')) token.pop_back();
-    const bool plain = std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
+    const bool plain =
+        std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
     if (token.empty() || !plain)
-        return make_error(ErrorKind::Invalid, path + ": expected one line with a token of printable characters");
+        return make_error(ErrorKind::Invalid,
+                          path + ": expected one line with a token of printable characters");
     return token;
 }
 

@@ -32,7 +32,8 @@ struct Target {
 
 // The address for a bundle or batch of runs; for spans, where the collector accepts them (OTLP over
 // HTTP).
-[[nodiscard]] std::string entry_url(const Target& target, spool::EntryKind kind, std::string_view digest);
+[[nodiscard]] std::string entry_url(const Target& target, spool::EntryKind kind,
+                                    std::string_view digest);
 
 // Reads the token from a file: one line of at most 4096 printable characters without blanks. The
 // file must not be readable by others. It is read for each attempt, so a new token needs no

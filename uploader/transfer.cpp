@@ -45,7 +45,8 @@ TransferOutcome later(const std::string& message) {
 // What to do, for sending. Reading uses other words.
 struct Hints {
     const char* refused =
-        "; the server rejects the token: check the token file, and the scope of the token on the server";
+        "; the server rejects the token: check the token file, and the scope of the token on the "
+        "server";
     const char* redirected = "set <url> to the final address";
 };
 
@@ -59,15 +60,18 @@ TransferOutcome judge(const Response& response, const Hints& hints = {}) {
     }
     outcome.status = response.status;
     outcome.verdict = verdict_of_status(response.status);
-    const std::time_t date = response.date.empty() ? -1 : curl_getdate(response.date.c_str(), nullptr);
-    outcome.retry_after = parse_retry_after(response.retry_after, date == -1 ? std::time(nullptr) : date);
+    const std::time_t date =
+        response.date.empty() ? -1 : curl_getdate(response.date.c_str(), nullptr);
+    outcome.retry_after =
+        parse_retry_after(response.retry_after, date == -1 ? std::time(nullptr) : date);
     outcome.message = fmt::format("HTTP {}", response.status);
     const std::string said = error_of_answer(response.body);
     if (!said.empty()) outcome.message += ": " + said;
     if (response.status == 401 || response.status == 403) outcome.message += hints.refused;
     if (response.status >= 300 && response.status < 400) {
-        outcome.message += fmt::format("; redirects are not followed (to \"{}\"): {}",
-                                       printable(std::string_view(response.location).substr(0, 200)), hints.redirected);
+        outcome.message += fmt::format(
+            "; redirects are not followed (to \"{}\"): {}",
+            printable(std::string_view(response.location).substr(0, 200)), hints.redirected);
     }
     if (outcome.verdict == Verdict::TryLater && outcome.retry_after)
         outcome.message += fmt::format("; retry after {} s", outcome.retry_after->count());
@@ -93,7 +97,8 @@ Transfer& Transfer::operator=(Transfer&&) noexcept = default;
 namespace {
 
 // Checks that the server's answer to PUT confirms what was sent.
-TransferOutcome confirm(const Response& response, const std::string& digest, std::uint64_t size_bytes) {
+TransferOutcome confirm(const Response& response, const std::string& digest,
+                        std::uint64_t size_bytes) {
     TransferOutcome outcome = judge(response);
     if (outcome.verdict != Verdict::Delivered) return outcome;
     outcome.verdict = Verdict::TryLater;
@@ -101,9 +106,11 @@ TransferOutcome confirm(const Response& response, const std::string& digest, std
     if (!answer) {
         outcome.message += ", but " + answer.error().message;
     } else if (answer->digest != digest) {
-        outcome.message += fmt::format(", but the server stored another digest, {}", answer->digest);
+        outcome.message +=
+            fmt::format(", but the server stored another digest, {}", answer->digest);
     } else if (answer->bytes != size_bytes) {
-        outcome.message += fmt::format(", but the server stored {} bytes of {}", answer->bytes, size_bytes);
+        outcome.message +=
+            fmt::format(", but the server stored {} bytes of {}", answer->bytes, size_bytes);
     } else {
         outcome.verdict = Verdict::Delivered;
         outcome.message = answer->already ? "the server already had it" : "sent";
@@ -131,9 +138,10 @@ TransferOutcome confirm_spans(const Response& response) {
     TransferOutcome outcome = judge(response);
     if (outcome.verdict != Verdict::Delivered) return outcome;
     const RefusedSpans refused = refused_spans(response.body);
-    outcome.message = refused.count == 0 ? "sent"
-                                         : fmt::format("sent, but the collector refused {} span(s): {}", refused.count,
-                                                       printable(refused.message));
+    outcome.message = refused.count == 0
+                          ? "sent"
+                          : fmt::format("sent, but the collector refused {} span(s): {}",
+                                        refused.count, printable(refused.message));
     return outcome;
 }
 
@@ -145,7 +153,8 @@ TransferOutcome Transfer::send(const std::filesystem::path& file, const spool::E
     const auto fd = open_file(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (!fd) return later(fd.error().message);
     struct stat facts {};
-    if (::fstat(fd->get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return later("not a regular file");
+    if (::fstat(fd->get(), &facts) != 0 || !S_ISREG(facts.st_mode))
+        return later("not a regular file");
     const auto size_bytes = static_cast<std::uint64_t>(facts.st_size);
     const auto digest = digest_of(fd->get(), keep_going);
     if (!digest) {
@@ -154,14 +163,17 @@ TransferOutcome Transfer::send(const std::filesystem::path& file, const spool::E
         return outcome;
     }
     if (!digest->starts_with(name.digest_prefix)) {
-        TransferOutcome outcome = later("the file's digest is " + digest->substr(0, 16) +
-                                        "..., which differs from the one in its name: it was damaged in the spool");
+        TransferOutcome outcome =
+            later("the file's digest is " + digest->substr(0, 16) +
+                  "..., which differs from the one in its name: it was damaged in the spool");
         outcome.verdict = Verdict::Rejected;
         return outcome;
     }
 
-    Request request(static_cast<CURL*>(curl_.get()), target_, entry_url(target_, name.kind, *digest), keep_going);
-    if (const Status authorised = request.authorise(); !authorised) return later(authorised.error().message);
+    Request request(static_cast<CURL*>(curl_.get()), target_,
+                    entry_url(target_, name.kind, *digest), keep_going);
+    if (const Status authorised = request.authorise(); !authorised)
+        return later(authorised.error().message);
     if (name.kind == spool::EntryKind::Spans) {
         request.add_header("Content-Type: application/x-protobuf");
         return confirm_spans(request.post(fd->get(), size_bytes));
@@ -192,7 +204,8 @@ Error failed_to_get(const Response& response, const std::string& url) {
 
 }  // namespace
 
-Result<std::string> Transfer::get(const std::string& path, std::size_t limit_bytes, const KeepGoing& keep_going) {
+Result<std::string> Transfer::get(const std::string& path, std::size_t limit_bytes,
+                                  const KeepGoing& keep_going) {
     if (curl_ == nullptr) return make_error(ErrorKind::System, "cannot start libcurl");
     Request request(static_cast<CURL*>(curl_.get()), target_, target_.url + path, keep_going);
     TRY(request.authorise());
@@ -208,7 +221,8 @@ Result<Download> Transfer::download(const std::string& path, int file, std::uint
     TRY(request.authorise());
     Sink sink{file, limit_bytes};
     const Response response = request.get_into(sink);
-    if (response.result == CURLE_OK && response.status == 200) return Download{sink.bytes, sink.digest.finish_hex()};
+    if (response.result == CURLE_OK && response.status == 200)
+        return Download{sink.bytes, sink.digest.finish_hex()};
     if (sink.problem) return *sink.problem;
     return failed_to_get(response, target_.url);
 }

@@ -49,8 +49,8 @@ class Transfer {
     // to a collector by POST and confirmed by the status. If it refuses some of them, the message
     // says how many; they must not be sent again. Does not follow redirects, checks certificates,
     // and limits the size of answers. Failures are reported only as a verdict.
-    [[nodiscard]] TransferOutcome send(const std::filesystem::path& file, const spool::EntryName& name,
-                                       const KeepGoing& keep_going);
+    [[nodiscard]] TransferOutcome send(const std::filesystem::path& file,
+                                       const spool::EntryName& name, const KeepGoing& keep_going);
 
     // GET {url}{path} by the same rules; returns the body of a 200 answer, at most `limit_bytes`.
     // ErrorKind::NotFound for 404; Denied for 401 or 403 (the caller explains what to do about the
@@ -61,8 +61,8 @@ class Transfer {
 
     // Like get(), but writes the body of a 200 answer to a file, at most `limit_bytes`. After an
     // error, the file may have a part of it.
-    [[nodiscard]] Result<Download> download(const std::string& path, int file, std::uint64_t limit_bytes,
-                                            const KeepGoing& keep_going);
+    [[nodiscard]] Result<Download> download(const std::string& path, int file,
+                                            std::uint64_t limit_bytes, const KeepGoing& keep_going);
 
   private:
     Target target_;

@@ -47,14 +47,17 @@ class InstructionDecoder {
 // The number of a general register in machine code; no_jump_register for others.
 std::uint8_t number_of(x86_reg wanted) {
     constexpr std::array<x86_reg, 16> registers = {
-        X86_REG_RAX, X86_REG_RCX, X86_REG_RDX, X86_REG_RBX, X86_REG_RSP, X86_REG_RBP, X86_REG_RSI, X86_REG_RDI,
-        X86_REG_R8,  X86_REG_R9,  X86_REG_R10, X86_REG_R11, X86_REG_R12, X86_REG_R13, X86_REG_R14, X86_REG_R15};
+        X86_REG_RAX, X86_REG_RCX, X86_REG_RDX, X86_REG_RBX, X86_REG_RSP, X86_REG_RBP,
+        X86_REG_RSI, X86_REG_RDI, X86_REG_R8,  X86_REG_R9,  X86_REG_R10, X86_REG_R11,
+        X86_REG_R12, X86_REG_R13, X86_REG_R14, X86_REG_R15};
     const auto* const found = std::find(registers.begin(), registers.end(), wanted);
-    return found == registers.end() ? no_jump_register : static_cast<std::uint8_t>(found - registers.begin());
+    return found == registers.end() ? no_jump_register
+                                    : static_cast<std::uint8_t>(found - registers.begin());
 }
 
 bool is_relative(const cs_x86_op& operand) {
-    return operand.type == X86_OP_MEM && operand.mem.base == X86_REG_RIP && operand.mem.index == X86_REG_INVALID;
+    return operand.type == X86_OP_MEM && operand.mem.base == X86_REG_RIP &&
+           operand.mem.index == X86_REG_INVALID;
 }
 
 std::uint64_t relative_address(const cs_insn& instruction, const cs_x86_op& operand) {
@@ -103,7 +106,8 @@ Branch indirect_jump(const cs_insn& instruction, const Sums& sums);
 // Like a jump, but without a table.
 Branch indirect_call(const cs_insn& instruction) {
     Branch branch = indirect_jump(instruction, Sums());
-    branch.kind = branch.kind == BranchKind::JumpThroughSlot ? BranchKind::CallThroughSlot : BranchKind::IndirectCall;
+    branch.kind = branch.kind == BranchKind::JumpThroughSlot ? BranchKind::CallThroughSlot
+                                                             : BranchKind::IndirectCall;
     branch.table = TableKind::None;
     branch.table_address = 0;
     return branch;
@@ -123,9 +127,11 @@ Branch indirect_jump(const cs_insn& instruction, const Sums& sums) {
         branch.kind = BranchKind::JumpThroughSlot;
         branch.target = relative_address(instruction, operand);
     } else if (operand.type == X86_OP_MEM) {
-        branch.computed = {operand.mem.disp, number_of(operand.mem.base), number_of(operand.mem.index),
-                           static_cast<std::uint8_t>(operand.mem.scale == 8 ? 3 : operand.mem.scale / 2), true};
-        const bool is_table = operand.mem.base == X86_REG_INVALID && operand.mem.index != X86_REG_INVALID;
+        branch.computed = {
+            operand.mem.disp, number_of(operand.mem.base), number_of(operand.mem.index),
+            static_cast<std::uint8_t>(operand.mem.scale == 8 ? 3 : operand.mem.scale / 2), true};
+        const bool is_table =
+            operand.mem.base == X86_REG_INVALID && operand.mem.index != X86_REG_INVALID;
         if (is_table) branch.table = TableKind::Pointers;
         if (is_table) branch.table_address = static_cast<std::uint64_t>(operand.mem.disp);
     }
@@ -143,7 +149,9 @@ JumpCondition condition_of(const cs_insn& instruction) {
 
 std::optional<Branch> branch_of(const cs_insn& instruction, const Sums& sums) {
     const cs_x86& x86 = instruction.detail->x86;
-    const auto is = [&](BranchKind kind) { return Branch{.kind = kind, .address = instruction.address}; };
+    const auto is = [&](BranchKind kind) {
+        return Branch{.kind = kind, .address = instruction.address};
+    };
     const auto direct = [&](BranchKind kind, JumpCondition condition = JumpCondition::Always) {
         return Branch{.kind = kind,
                       .address = instruction.address,
@@ -165,7 +173,8 @@ std::optional<Branch> branch_of(const cs_insn& instruction, const Sums& sums) {
         case X86_INS_HLT:
         case X86_INS_INT3: return is(BranchKind::Stop);
         case X86_INS_CALL: return is_direct ? direct(BranchKind::Call) : indirect_call(instruction);
-        case X86_INS_JMP: return is_direct ? direct(BranchKind::Jump) : indirect_jump(instruction, sums);
+        case X86_INS_JMP:
+            return is_direct ? direct(BranchKind::Jump) : indirect_jump(instruction, sums);
         case X86_INS_LOOP:
         case X86_INS_LOOPE:
         case X86_INS_LOOPNE: return direct(BranchKind::ConditionalJump);
@@ -178,7 +187,8 @@ std::optional<Branch> branch_of(const cs_insn& instruction, const Sums& sums) {
 // As Linux decides it: arch/x86/kernel/uprobes.c, is_prefix_bad() and branch_setup_xol_ops().
 bool can_be_probed(const cs_insn& instruction) {
     const auto& prefix = instruction.detail->x86.prefix;
-    const bool segment = prefix[1] == 0x26 || prefix[1] == 0x2e || prefix[1] == 0x36 || prefix[1] == notrack_prefix;
+    const bool segment =
+        prefix[1] == 0x26 || prefix[1] == 0x2e || prefix[1] == 0x36 || prefix[1] == notrack_prefix;
     return !segment && prefix[0] != 0xf0 && prefix[2] != 0x66;
 }
 
@@ -186,15 +196,17 @@ bool can_be_probed(const cs_insn& instruction) {
 
 Result<std::vector<Branch>> decode_branches(std::string_view code, std::uint64_t address) {
     InstructionDecoder decoder;
-    if (!decoder.ready()) return make_error(ErrorKind::Unsupported, "libcapstone cannot decode x86-64");
+    if (!decoder.ready())
+        return make_error(ErrorKind::Unsupported, "libcapstone cannot decode x86-64");
     std::vector<Branch> branches;
     Sums sums;
     while (!code.empty()) {
         const cs_insn* instruction = decoder.next(code, address);
         if (instruction == nullptr)
-            return make_error(ErrorKind::Unsupported,
-                              fmt::format("the bytes at {:#x} are not an instruction known to capstone {}.{}", address,
-                                          CS_API_MAJOR, CS_API_MINOR));
+            return make_error(
+                ErrorKind::Unsupported,
+                fmt::format("the bytes at {:#x} are not an instruction known to capstone {}.{}",
+                            address, CS_API_MAJOR, CS_API_MINOR));
         address += instruction->size;
         if (auto branch = branch_of(*instruction, sums)) {
             branch->next = address;

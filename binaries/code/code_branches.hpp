@@ -45,11 +45,13 @@ struct Branch {
 
 // Whether the function continues at the next instruction, as if there were no branch.
 [[nodiscard]] inline bool is_call(BranchKind kind) {
-    return kind == BranchKind::Call || kind == BranchKind::CallThroughSlot || kind == BranchKind::IndirectCall;
+    return kind == BranchKind::Call || kind == BranchKind::CallThroughSlot ||
+           kind == BranchKind::IndirectCall;
 }
 
 // Decodes all of `code`, whose address as linked is `address`. ErrorKind::Unsupported if some bytes
 // are not an instruction, or the last instruction is cut off.
-[[nodiscard]] Result<std::vector<Branch>> decode_branches(std::string_view code, std::uint64_t address);
+[[nodiscard]] Result<std::vector<Branch>> decode_branches(std::string_view code,
+                                                          std::uint64_t address);
 
 }  // namespace lagtrap::binaries

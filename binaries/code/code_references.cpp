@@ -24,18 +24,21 @@ Use use_of(std::uint8_t before_last, std::uint8_t last) {
 
 }  // namespace
 
-void CodeReferences::read_code(const FunctionFrames& frames, std::string_view code, std::uint64_t address) {
+void CodeReferences::read_code(const FunctionFrames& frames, std::string_view code,
+                               std::uint64_t address) {
     constexpr std::size_t displacement_bytes = 4;
     const auto& extents = frames.extents();
     if (extents.empty()) return;
     const std::uint64_t first = extents.front().begin, last = extents.back().end;
     for (std::size_t at = 2; at + displacement_bytes <= code.size(); ++at) {
-        const Use use = use_of(static_cast<std::uint8_t>(code[at - 2]), static_cast<std::uint8_t>(code[at - 1]));
+        const Use use = use_of(static_cast<std::uint8_t>(code[at - 2]),
+                               static_cast<std::uint8_t>(code[at - 1]));
         if (use == Use::None) continue;
         std::int32_t displacement = 0;
         std::memcpy(&displacement, code.data() + at, sizeof displacement);
         const std::uint64_t from = address + at;
-        const std::uint64_t to = from + displacement_bytes + static_cast<std::uint64_t>(std::int64_t{displacement});
+        const std::uint64_t to =
+            from + displacement_bytes + static_cast<std::uint64_t>(std::int64_t{displacement});
         if (to < first || to >= last) continue;
         const FrameExtent* const target = frames.extent_at(to);
         if (target == nullptr) continue;
@@ -52,7 +55,8 @@ void CodeReferences::read_data(const ElfImage& image, const FunctionFrames& fram
         if (section.type != SHT_RELA || (section.flags & SHF_ALLOC) == 0) continue;
         const auto relocations = image.read(section, max_relocation_bytes);
         if (!relocations) continue;
-        for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations->size(); at += sizeof(Elf64_Rela)) {
+        for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations->size();
+             at += sizeof(Elf64_Rela)) {
             const auto relocation = number_at<Elf64_Rela>(*relocations, at);
             if (ELF64_R_TYPE(relocation.r_info) != R_X86_64_RELATIVE) continue;
             const auto to = static_cast<std::uint64_t>(relocation.r_addend);
@@ -71,31 +75,40 @@ CodeReferences CodeReferences::read(const ElfImage& image, const FunctionFrames&
     }
     found.read_data(image, frames);
     std::sort(found.references_.begin(), found.references_.end(),
-              [](const Reference& a, const Reference& b) { return std::tie(a.to, a.from) < std::tie(b.to, b.from); });
-    std::sort(found.returns_.begin(), found.returns_.end(),
-              [](const Return& a, const Return& b) { return std::tie(a.to, a.from) < std::tie(b.to, b.from); });
+              [](const Reference& a, const Reference& b) {
+                  return std::tie(a.to, a.from) < std::tie(b.to, b.from);
+              });
+    std::sort(found.returns_.begin(), found.returns_.end(), [](const Return& a, const Return& b) {
+        return std::tie(a.to, a.from) < std::tie(b.to, b.from);
+    });
     found.returns_.erase(std::unique(found.returns_.begin(), found.returns_.end(),
-                                     [](const Return& a, const Return& b) { return a.to == b.to && a.from == b.from; }),
+                                     [](const Return& a, const Return& b) {
+                                         return a.to == b.to && a.from == b.from;
+                                     }),
                          found.returns_.end());
     return found;
 }
 
-bool CodeReferences::referred_to(const FrameExtent& extent, const std::vector<const FrameExtent*>& parts) const {
-    auto at = std::lower_bound(references_.begin(), references_.end(), extent.begin,
-                               [](const Reference& reference, std::uint64_t to) { return reference.to < to; });
+bool CodeReferences::referred_to(const FrameExtent& extent,
+                                 const std::vector<const FrameExtent*>& parts) const {
+    auto at = std::lower_bound(
+        references_.begin(), references_.end(), extent.begin,
+        [](const Reference& reference, std::uint64_t to) { return reference.to < to; });
     for (; at != references_.end() && at->to == extent.begin; ++at) {
-        const bool within = extent.holds(at->from) || std::any_of(parts.begin(), parts.end(), [&](const auto* part) {
-                                return part->holds(at->from);
-                            });
+        const bool within = extent.holds(at->from) ||
+                            std::any_of(parts.begin(), parts.end(),
+                                        [&](const auto* part) { return part->holds(at->from); });
         if (!within) return true;
     }
     return false;
 }
 
-std::vector<const FrameExtent*> CodeReferences::parts_returning_to(const FrameExtent& function) const {
+std::vector<const FrameExtent*> CodeReferences::parts_returning_to(
+    const FrameExtent& function) const {
     std::vector<const FrameExtent*> parts;
-    auto at = std::lower_bound(returns_.begin(), returns_.end(), &function,
-                               [](const Return& entry, const FrameExtent* to) { return entry.to < to; });
+    auto at =
+        std::lower_bound(returns_.begin(), returns_.end(), &function,
+                         [](const Return& entry, const FrameExtent* to) { return entry.to < to; });
     for (; at != returns_.end() && at->to == &function; ++at) parts.push_back(at->from);
     return parts;
 }

@@ -17,9 +17,11 @@ class CodeReferences {
     [[nodiscard]] static CodeReferences read(const ElfImage& image, const FunctionFrames& frames);
 
     // Whether anything outside `parts` and `extent` refers to the first byte of `extent`.
-    [[nodiscard]] bool referred_to(const FrameExtent& extent, const std::vector<const FrameExtent*>& parts) const;
+    [[nodiscard]] bool referred_to(const FrameExtent& extent,
+                                   const std::vector<const FrameExtent*>& parts) const;
     // The extents that jump into the middle of `function` and do not start like a function.
-    [[nodiscard]] std::vector<const FrameExtent*> parts_returning_to(const FrameExtent& function) const;
+    [[nodiscard]] std::vector<const FrameExtent*> parts_returning_to(
+        const FrameExtent& function) const;
 
   private:
     struct Reference {

@@ -34,13 +34,15 @@ std::map<std::uint64_t, std::string> slot_symbols(const ElfImage& image) {
         const auto entries = image.read(table, max_dynamic_symbol_bytes);
         const auto names = image.read(sections[table.link], max_dynamic_symbol_bytes);
         if (!relocations || !entries || !names) continue;
-        for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations->size(); at += sizeof(Elf64_Rela)) {
+        for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= relocations->size();
+             at += sizeof(Elf64_Rela)) {
             const auto relocation = number_at<Elf64_Rela>(*relocations, at);
             const auto type = ELF64_R_TYPE(relocation.r_info);
             if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
             const std::uint64_t place = ELF64_R_SYM(relocation.r_info) * sizeof(Elf64_Sym);
             if (place + sizeof(Elf64_Sym) > entries->size()) continue;
-            symbols[relocation.r_offset] = text_at(*names, number_at<Elf64_Sym>(*entries, place).st_name);
+            symbols[relocation.r_offset] =
+                text_at(*names, number_at<Elf64_Sym>(*entries, place).st_name);
         }
     }
     return symbols;
@@ -50,15 +52,20 @@ std::map<std::uint64_t, std::string> slot_symbols(const ElfImage& image) {
 // their call.
 bool leaves_goroutine(std::string_view name) {
     constexpr std::string_view names[] = {"runtime.mcall", "runtime.gogo", "runtime.morestack"};
-    return std::any_of(std::begin(names), std::end(names), [&](std::string_view one) { return name.starts_with(one); });
+    return std::any_of(std::begin(names), std::end(names),
+                       [&](std::string_view one) { return name.starts_with(one); });
 }
 
 class CallSearch {
   public:
     CallSearch(const ProgramFile& file, const ProgramCode& code, std::vector<Function> functions)
-        : file_(file), code_(code), functions_(std::move(functions)), symbols_(slot_symbols(file.image())) {
+        : file_(file),
+          code_(code),
+          functions_(std::move(functions)),
+          symbols_(slot_symbols(file.image())) {
         return_probe_ = !file.exceptions_may_pass();
-        for (const LinkageJump& jump : read_linkage_jumps(file.image())) jumps_[jump.begin] = jump.end;
+        for (const LinkageJump& jump : read_linkage_jumps(file.image()))
+            jumps_[jump.begin] = jump.end;
     }
 
     [[nodiscard]] FunctionCalls look_at(std::uint64_t file_offset) const {
@@ -84,13 +91,16 @@ class CallSearch {
   private:
     void add_go(const Function& function, FunctionCalls& found) const {
         const auto go = file_.go_function(function.address);
-        const auto entry = go && *go != nullptr ? function_entry(file_, function) : Result<std::uint64_t>(0);
+        const auto entry =
+            go && *go != nullptr ? function_entry(file_, function) : Result<std::uint64_t>(0);
         if (go && *go == nullptr && found.problem.empty())
             found.problem = "is not a Go function, in a Go program: it has no goroutine";
         if (leaves_goroutine(function.name) && found.problem.empty())
-            found.problem = "switches to another stack and does not return; its time counts as its caller's";
+            found.problem =
+                "switches to another stack and does not return; its time counts as its caller's";
         for (const Error* error : {go ? nullptr : &go.error(), entry ? nullptr : &entry.error()})
-            if (error != nullptr && found.problem.empty()) found.problem = exit_problem(*error, function);
+            if (error != nullptr && found.problem.empty())
+                found.problem = exit_problem(*error, function);
         if (!found.problem.empty()) return;
         found.goid_offset = file_.go().goid_offset;
         found.frame_offset = file_.go().frame_offset;
@@ -101,8 +111,9 @@ class CallSearch {
     // If several symbols start here, chooses the one that people are most likely to know.
     [[nodiscard]] Function function_at(std::uint64_t file_offset) const {
         const std::uint64_t address = file_.address_of(file_offset).value_or(0);
-        auto at = std::lower_bound(functions_.begin(), functions_.end(), address,
-                                   [](const Function& other, std::uint64_t wanted) { return other.address < wanted; });
+        auto at = std::lower_bound(
+            functions_.begin(), functions_.end(), address,
+            [](const Function& other, std::uint64_t wanted) { return other.address < wanted; });
         Function chosen;
         chosen.address = address;
         chosen.file_offset = file_offset;
@@ -117,23 +128,27 @@ class CallSearch {
 
     void add_calls(const std::vector<CodePart>& parts, FunctionCalls& found) const {
         const auto holds = [&](std::uint64_t address) {
-            return std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return part.holds(address); });
+            return std::any_of(parts.begin(), parts.end(),
+                               [&](const auto& part) { return part.holds(address); });
         };
         const auto reached = reached_branches(code_, parts);
         for (std::size_t number = 0; number < parts.size(); ++number) {
             for (std::size_t at = 0; at < parts[number].branches.size(); ++at) {
                 const Branch& branch = parts[number].branches[at];
-                const bool jump = branch.kind == BranchKind::Jump || branch.kind == BranchKind::ConditionalJump;
+                const bool jump =
+                    branch.kind == BranchKind::Jump || branch.kind == BranchKind::ConditionalJump;
                 if (!reached[number][at]) continue;
                 if (branch.kind == BranchKind::Call || (jump && !holds(branch.target)))
                     add_target(branch.target, found);
-                if (branch.kind == BranchKind::CallThroughSlot || branch.kind == BranchKind::JumpThroughSlot)
+                if (branch.kind == BranchKind::CallThroughSlot ||
+                    branch.kind == BranchKind::JumpThroughSlot)
                     add_slot(branch.target, found);
                 if (branch.kind == BranchKind::IndirectCall && branch.can_be_probed &&
                     (branch.computed.in_memory || branch.computed.base != no_jump_register) &&
                     found.indirect.size() < max_callees_of_function)
                     found.indirect.push_back(
-                        {parts[number].file_offset + (branch.address - parts[number].begin), branch.computed});
+                        {parts[number].file_offset + (branch.address - parts[number].begin),
+                         branch.computed});
             }
         }
         auto& callees = found.callees;
@@ -148,13 +163,14 @@ class CallSearch {
     }
 
     void add_slot(std::uint64_t address, FunctionCalls& found) const {
-        const auto at =
-            std::lower_bound(found.slots.begin(), found.slots.end(), address,
-                             [](const CodeSlot& slot, std::uint64_t wanted) { return slot.address < wanted; });
+        const auto at = std::lower_bound(
+            found.slots.begin(), found.slots.end(), address,
+            [](const CodeSlot& slot, std::uint64_t wanted) { return slot.address < wanted; });
         if (at != found.slots.end() && at->address == address) return;
         if (found.slots.size() >= max_callees_of_function) return;
         const auto symbol = symbols_.find(address);
-        found.slots.insert(at, {address, symbol == symbols_.end() ? std::string() : symbol->second});
+        found.slots.insert(at,
+                           {address, symbol == symbols_.end() ? std::string() : symbol->second});
     }
 
     // The address of the pointer used by the linkage jump at this address.
@@ -182,9 +198,11 @@ class CallSearch {
 Result<std::vector<FunctionCalls>> function_calls(const ProgramFile& file,
                                                   const std::vector<std::uint64_t>& functions) {
     if (functions.size() > max_call_queries)
-        return make_error(ErrorKind::TooLarge, "calls of more than " + std::to_string(max_call_queries) + " functions");
+        return make_error(ErrorKind::TooLarge,
+                          "calls of more than " + std::to_string(max_call_queries) + " functions");
     if (auto elsewhere = file.calls_read_elsewhere(functions)) return std::move(*elsewhere);
-    if (file.image().machine() != EM_X86_64) return make_error(ErrorKind::Unsupported, "is not x86-64 code");
+    if (file.image().machine() != EM_X86_64)
+        return make_error(ErrorKind::Unsupported, "is not x86-64 code");
     TRY_ASSIGN(std::vector<Function> all, file.functions());
     TRY_ASSIGN(const ProgramCode* const code, file.code());
     const CallSearch search(file, *code, std::move(all));

@@ -29,19 +29,23 @@ struct IndirectCall {
 };
 
 struct FunctionCalls {
-    std::string symbol;                  // empty if no symbol starts here
-    std::string name;                    // demangled, without parameters
-    std::string first_code;              // at most code_bytes
-    std::vector<FunctionExit> exits;     // by file offset; empty if `problem` is set or return_probe is true
-    bool return_probe = false;           // exceptions do not pass, so a kernel return probe may be used
-    std::string problem;                 // why its calls cannot be watched; empty if they can
-    std::vector<std::uint64_t> callees;  // entry addresses in the same file, ascending, without duplicates
+    std::string symbol;      // empty if no symbol starts here
+    std::string name;        // demangled, without parameters
+    std::string first_code;  // at most code_bytes
+    // by file offset; empty if `problem` is set or return_probe is true
+    std::vector<FunctionExit> exits;
+    // exceptions do not pass, so a kernel return probe may be used
+    bool return_probe = false;
+    std::string problem;  // why its calls cannot be watched; empty if they can
+    // entry addresses in the same file, ascending, without duplicates
+    std::vector<std::uint64_t> callees;
     std::vector<CodeSlot> slots;         // by address, without duplicates
     std::vector<IndirectCall> indirect;  // those that can be probed
     // For a function of Go, as in FunctionPlaces; 0 otherwise.
     std::uint32_t goid_offset = 0;
     std::uint32_t frame_offset = 0;
-    std::uint64_t entry = 0;  // for Go: the instruction that each call passes once (function_entry()); otherwise 0
+    // for Go: the instruction that each call passes once (function_entry()); otherwise 0
+    std::uint64_t entry = 0;
 };
 
 // One result per element of `functions`, which are file offsets of first instructions. Direct calls
@@ -49,7 +53,7 @@ struct FunctionCalls {
 // decoded has no callees and a problem, and so does a function not written in Go in a Go program.
 // Errors: those of ProgramFile::functions(); ErrorKind::Unsupported if it is not an x86-64 file;
 // TooLarge for more than max_call_queries.
-[[nodiscard]] Result<std::vector<FunctionCalls>> function_calls(const ProgramFile& file,
-                                                                const std::vector<std::uint64_t>& functions);
+[[nodiscard]] Result<std::vector<FunctionCalls>> function_calls(
+    const ProgramFile& file, const std::vector<std::uint64_t>& functions);
 
 }  // namespace lagtrap::binaries

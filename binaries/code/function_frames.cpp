@@ -19,15 +19,17 @@ bool StackLevels::are_of_linkage() const {
 
 StackLevel StackLevels::at(std::uint64_t address) const {
     if (rows_.empty() || address < begin_) return StackLevel::Unknown;
-    const auto after = std::upper_bound(rows_.begin(), rows_.end(), address - begin_,
-                                        [](std::uint64_t wanted, const auto& row) { return wanted < row.offset; });
+    const auto after =
+        std::upper_bound(rows_.begin(), rows_.end(), address - begin_,
+                         [](std::uint64_t wanted, const auto& row) { return wanted < row.offset; });
     if (after == rows_.begin()) return StackLevel::Unknown;
     const lagtrap_unwind_rule& rule = std::prev(after)->rule;
     constexpr unsigned return_address_bytes = 8;
     switch (rule.kind_and_rbp & kind_mask) {
         case LAGTRAP_UNWIND_REGISTER: {
             const bool by_stack_pointer = (rule.register_and_add & kind_mask) == register_rsp;
-            return by_stack_pointer && rule.cfa_offset == return_address_bytes ? StackLevel::Entry : StackLevel::Deeper;
+            return by_stack_pointer && rule.cfa_offset == return_address_bytes ? StackLevel::Entry
+                                                                               : StackLevel::Deeper;
         }
         case LAGTRAP_UNWIND_DEREFERENCE: return StackLevel::Deeper;
         default: return StackLevel::Unknown;
@@ -44,12 +46,14 @@ FunctionFrames FunctionFrames::read(const ElfImage& image) {
     const auto& functions = frames.entries_.functions;
     frames.extents_.reserve(functions.size());
     for (std::uint32_t entry = 0; entry < functions.size(); ++entry)
-        frames.extents_.push_back({functions[entry].begin, functions[entry].begin + functions[entry].size, entry});
+        frames.extents_.push_back(
+            {functions[entry].begin, functions[entry].begin + functions[entry].size, entry});
     auto& extents = frames.extents_;
-    std::stable_sort(extents.begin(), extents.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-    extents.erase(
-        std::unique(extents.begin(), extents.end(), [](const auto& a, const auto& b) { return a.begin == b.begin; }),
-        extents.end());
+    std::stable_sort(extents.begin(), extents.end(),
+                     [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    extents.erase(std::unique(extents.begin(), extents.end(),
+                              [](const auto& a, const auto& b) { return a.begin == b.begin; }),
+                  extents.end());
     std::erase_if(extents, [&](FrameExtent& extent) {
         const StackLevels levels = frames.levels_of(extent);
         extent.has_landing_pads = functions[extent.entry].has_landing_pads;
@@ -60,8 +64,9 @@ FunctionFrames FunctionFrames::read(const ElfImage& image) {
 }
 
 const FrameExtent* FunctionFrames::extent_at(std::uint64_t address) const {
-    const auto after = std::upper_bound(extents_.begin(), extents_.end(), address,
-                                        [](std::uint64_t wanted, const auto& extent) { return wanted < extent.begin; });
+    const auto after = std::upper_bound(
+        extents_.begin(), extents_.end(), address,
+        [](std::uint64_t wanted, const auto& extent) { return wanted < extent.begin; });
     if (after == extents_.begin() || !std::prev(after)->holds(address)) return nullptr;
     return &*std::prev(after);
 }
@@ -69,7 +74,8 @@ const FrameExtent* FunctionFrames::extent_at(std::uint64_t address) const {
 StackLevels FunctionFrames::levels_of(const FrameExtent& extent) const {
     const CallFrameFunction& function = entries_.functions[extent.entry];
     const CallFrameCie& cie = entries_.cies[function.cie];
-    const CallFrameCode code = code_of(sections_[cie.section], function.code_begin, function.code_end);
+    const CallFrameCode code =
+        code_of(sections_[cie.section], function.code_begin, function.code_end);
     std::vector<CallFrameRow> rows;
     if (!run_program(code, cie, function.begin, function.size, rows)) rows.clear();
     return StackLevels(function.begin, std::move(rows));

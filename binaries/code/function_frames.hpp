@@ -20,7 +20,8 @@ enum class StackLevel : std::uint8_t {
 class StackLevels {
   public:
     StackLevels() = default;
-    StackLevels(std::uint64_t begin, std::vector<CallFrameRow> rows) : begin_(begin), rows_(std::move(rows)) {}
+    StackLevels(std::uint64_t begin, std::vector<CallFrameRow> rows)
+        : begin_(begin), rows_(std::move(rows)) {}
     [[nodiscard]] StackLevel at(std::uint64_t address) const;
     // Whether these are entries of the procedure linkage table rather than a function.
     [[nodiscard]] bool are_of_linkage() const;
@@ -38,7 +39,9 @@ struct FrameExtent {
     bool begins_as_functions = false;  // at StackLevel::Entry, or unknown
     bool has_landing_pads = false;     // of exceptions; jumps do not reach them
 
-    [[nodiscard]] bool holds(std::uint64_t address) const { return address >= begin && address < end; }
+    [[nodiscard]] bool holds(std::uint64_t address) const {
+        return address >= begin && address < end;
+    }
 };
 
 class FunctionFrames {

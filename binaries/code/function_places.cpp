@@ -14,7 +14,8 @@ Status note_go(const ProgramFile& file, const Function& function, FunctionPlaces
     TRY_ASSIGN(const GoFunction* const go, file.go_function(function.address));
     const std::uint32_t goid_offset = go != nullptr ? file.go().goid_offset : 0;
     if (!found.places.empty() && found.goid_offset != goid_offset)
-        return make_error(ErrorKind::Unsupported, "is the name of both a Go function and another function");
+        return make_error(ErrorKind::Unsupported,
+                          "is the name of both a Go function and another function");
     found.goid_offset = goid_offset;
     found.frame_offset = go != nullptr ? file.go().frame_offset : 0;
     found.arguments_on_stack = found.arguments_on_stack || (go != nullptr && go->in_assembly);
@@ -37,18 +38,20 @@ Result<FunctionPlaces> places_of(const ProgramFile& file, const FunctionQuery& q
         found.places.insert(found.places.end(), exits.exits.begin(), exits.exits.end());
     }
     auto& places = found.places;
-    std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.file_offset < b.file_offset; });
-    places.erase(std::unique(places.begin(), places.end(),
-                             [](const auto& a, const auto& b) { return a.file_offset == b.file_offset; }),
-                 places.end());
+    std::sort(places.begin(), places.end(),
+              [](const auto& a, const auto& b) { return a.file_offset < b.file_offset; });
+    places.erase(
+        std::unique(places.begin(), places.end(),
+                    [](const auto& a, const auto& b) { return a.file_offset == b.file_offset; }),
+        places.end());
     if (auto code = file.code_at(places.front().file_offset)) found.first_code = std::move(*code);
     return found;
 }
 
 }  // namespace
 
-Result<std::vector<Result<FunctionPlaces>>> function_places(const ProgramFile& file,
-                                                            const std::vector<FunctionQuery>& queries) {
+Result<std::vector<Result<FunctionPlaces>>> function_places(
+    const ProgramFile& file, const std::vector<FunctionQuery>& queries) {
     if (auto elsewhere = file.places_read_elsewhere(queries)) return std::move(*elsewhere);
     std::vector<std::string> names;
     for (const FunctionQuery& query : queries) names.push_back(query.name);

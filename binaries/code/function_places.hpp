@@ -21,12 +21,14 @@ struct FunctionQuery {
 
 struct FunctionPlaces {
     std::vector<FunctionExit> places;  // by file offset, without duplicates
-    bool return_probe = false;         // use the kernel's return probes at the entries; false: plain probes
-    std::string first_code;            // the first bytes at the first place, at most code_bytes
+    // use the kernel's return probes at the entries; false: plain probes
+    bool return_probe = false;
+    std::string first_code;  // the first bytes at the first place, at most code_bytes
     // For a function of Go: offset of a goroutine's number in its structure, in bytes. 0 otherwise.
     std::uint32_t goid_offset = 0;
-    std::uint32_t frame_offset = 0;   // likewise, of a waiting goroutine's frame pointer
-    bool arguments_on_stack = false;  // for a function of Go written in assembly; otherwise arguments are in registers
+    std::uint32_t frame_offset = 0;  // likewise, of a waiting goroutine's frame pointer
+    // for a function of Go written in assembly; otherwise arguments are in registers
+    bool arguments_on_stack = false;
 };
 
 // One result per query: ErrorKind::NotFound if no function has the name, or an error of
@@ -37,7 +39,7 @@ struct FunctionPlaces {
 // A kernel return probe hides the caller from unwinders: an exception that passes the function
 // would terminate the program. If exceptions may pass, the instructions that leave the function are
 // probed instead.
-[[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> function_places(const ProgramFile& file,
-                                                                          const std::vector<FunctionQuery>& queries);
+[[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> function_places(
+    const ProgramFile& file, const std::vector<FunctionQuery>& queries);
 
 }  // namespace lagtrap::binaries

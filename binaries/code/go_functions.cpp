@@ -38,7 +38,8 @@ const Layout* layout_of(std::uint32_t magic) {
 }
 
 Error damaged_table(const ElfImage& image, std::string_view what) {
-    return make_error(ErrorKind::Invalid, image.name() + ": damaged Go function table: " + std::string(what));
+    return make_error(ErrorKind::Invalid,
+                      image.name() + ": damaged Go function table: " + std::string(what));
 }
 
 struct RawTable {
@@ -48,9 +49,11 @@ struct RawTable {
 
 // Finds the table by its first 8 bytes, if the C linker placed it among other data.
 std::size_t begin_of_table(std::string_view data) {
-    constexpr std::string_view rest_of_header("\0\0\1\x08", 4);  // steps of one byte, pointers of eight
+    // steps of one byte, pointers of eight
+    constexpr std::string_view rest_of_header("\0\0\1\x08", 4);
     for (std::size_t at = 0; at + 8 <= data.size(); at += 8)
-        if (layout_of(number_at<std::uint32_t>(data, at)) != nullptr && data.substr(at + 4, 4) == rest_of_header)
+        if (layout_of(number_at<std::uint32_t>(data, at)) != nullptr &&
+            data.substr(at + 4, 4) == rest_of_header)
             return at;
     return std::string_view::npos;
 }
@@ -62,7 +65,8 @@ Result<RawTable> raw_table(const ElfImage& image) {
         TRY_ASSIGN(std::string content, image.read(*section, max_string_table_bytes));
         const bool own = section->name != ".data.rel.ro";
         const std::size_t begin = own ? 0 : begin_of_table(content);
-        if (begin != std::string::npos) return RawTable{section->address + begin, content.substr(begin)};
+        if (begin != std::string::npos)
+            return RawTable{section->address + begin, content.substr(begin)};
     }
     return make_error(ErrorKind::Unsupported, image.name() + ": has no Go function table");
 }
@@ -79,11 +83,14 @@ class Table {
         names_ = word(names_word);
         records_ = word(layout_.header_words - 1);
         if (layout_.relative) {
-            TRY_ASSIGN(text_, word(text_word) != 0 ? Result<std::uint64_t>(word(text_word)) : begin_of_text());
+            TRY_ASSIGN(text_, word(text_word) != 0 ? Result<std::uint64_t>(word(text_word))
+                                                   : begin_of_text());
         }
         if (count > max_symbols)
-            return make_error(ErrorKind::TooLarge, image_.name() + ": has more than 4 million Go functions");
-        if (records_ > content_.size() || (content_.size() - records_) / layout_.entry_bytes < 2 * count + 1)
+            return make_error(ErrorKind::TooLarge,
+                              image_.name() + ": has more than 4 million Go functions");
+        if (records_ > content_.size() ||
+            (content_.size() - records_) / layout_.entry_bytes < 2 * count + 1)
             return damaged_table(image_, "its list ends early");
         std::vector<GoFunction> functions;
         functions.reserve(count);
@@ -111,7 +118,8 @@ class Table {
         const ElfSection* const text = image_.find_section(".text");
         // Together with C code, Go's code starts somewhere in the middle of the section.
         if (text == nullptr || image_.find_section(".init") != nullptr)
-            return make_error(ErrorKind::Unsupported, image_.name() + ": does not say where its Go code begins");
+            return make_error(ErrorKind::Unsupported,
+                              image_.name() + ": does not say where its Go code begins");
         return text->address;
     }
     // The value that the loader will store at this address.
@@ -121,7 +129,8 @@ class Table {
         if (section == nullptr) return std::nullopt;
         const auto entries = image_.read(*section, max_string_table_bytes);
         if (!entries) return std::nullopt;
-        for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= entries->size(); at += sizeof(Elf64_Rela)) {
+        for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= entries->size();
+             at += sizeof(Elf64_Rela)) {
             const auto entry = number_at<Elf64_Rela>(*entries, at);
             if (entry.r_offset == address && ELF64_R_TYPE(entry.r_info) == R_X86_64_RELATIVE)
                 return static_cast<std::uint64_t>(entry.r_addend);
@@ -135,13 +144,16 @@ class Table {
             content_.size() - records_ - record < layout_.flag_at + 1)
             return std::nullopt;
         const std::uint64_t at = records_ + record;
-        const std::uint64_t name = names_ + number_at<std::uint32_t>(content_, at + layout_.name_at);
+        const std::uint64_t name =
+            names_ + number_at<std::uint32_t>(content_, at + layout_.name_at);
         if (name >= content_.size()) return std::nullopt;
         const std::string_view rest = std::string_view(content_).substr(name, max_go_name_bytes);
         GoFunction function{.address = text_ + begin, .size = end - begin, .name = {}};
         function.name = rest.substr(0, rest.find('\0'));
-        function.in_assembly = (static_cast<std::uint8_t>(content_[at + layout_.flag_at]) & flag_assembly) != 0;
-        function.is_left_by_recovery = number_at<std::uint32_t>(content_, at + layout_.deferreturn_at) != 0;
+        function.in_assembly =
+            (static_cast<std::uint8_t>(content_[at + layout_.flag_at]) & flag_assembly) != 0;
+        function.is_left_by_recovery =
+            number_at<std::uint32_t>(content_, at + layout_.deferreturn_at) != 0;
         return function;
     }
 
@@ -160,14 +172,20 @@ Result<std::vector<GoFunction>> read_go_functions(const ElfImage& image) {
     if (raw.content.size() < max_header_bytes) return damaged_table(image, "it ends early");
     const Layout* const layout = layout_of(number_at<std::uint32_t>(raw.content, 0));
     if (layout == nullptr)
-        return make_error(ErrorKind::Unsupported, image.name() + ": its Go function table has an unknown version");
-    TRY_ASSIGN(auto functions, Table(image, raw.address, std::move(raw.content), *layout).functions());
+        return make_error(ErrorKind::Unsupported,
+                          image.name() + ": its Go function table has an unknown version");
+    TRY_ASSIGN(auto functions,
+               Table(image, raw.address, std::move(raw.content), *layout).functions());
     if (!functions.empty() && functions.front().address == 0)
-        return make_error(ErrorKind::Unsupported, image.name() + ": does not say where its Go code begins");
-    std::stable_sort(functions.begin(), functions.end(),
-                     [](const GoFunction& a, const GoFunction& b) { return a.address < b.address; });
+        return make_error(ErrorKind::Unsupported,
+                          image.name() + ": does not say where its Go code begins");
+    std::stable_sort(
+        functions.begin(), functions.end(),
+        [](const GoFunction& a, const GoFunction& b) { return a.address < b.address; });
     functions.erase(std::unique(functions.begin(), functions.end(),
-                                [](const GoFunction& a, const GoFunction& b) { return a.address == b.address; }),
+                                [](const GoFunction& a, const GoFunction& b) {
+                                    return a.address == b.address;
+                                }),
                     functions.end());
     return functions;
 }

@@ -10,8 +10,9 @@ namespace lagtrap::binaries {
 
 struct GoProgram {
     bool is_go = false;
-    std::string version;             // "go1.19.8"; empty if unknown
-    std::uint32_t goid_offset = 0;   // of a goroutine's number in its structure (runtime.g), in bytes; 0 if unknown
+    std::string version;  // "go1.19.8"; empty if unknown
+    // of a goroutine's number in its structure (runtime.g), in bytes; 0 if unknown
+    std::uint32_t goid_offset = 0;
     std::uint32_t frame_offset = 0;  // likewise, of a waiting goroutine's frame pointer
     std::string refusal;             // why its functions cannot be watched; empty if they can
 };

@@ -19,7 +19,8 @@ bool is_linkage_table(const ElfSection& section) {
 
 // The size of the jump at the start of `code`; 0 if there is none.
 std::size_t jump_bytes(std::string_view code) {
-    constexpr std::string_view end_branch = "\xf3\x0f\x1e\xfa", bounds_prefix = "\xf2", jump_code = "\xff\x25";
+    constexpr std::string_view end_branch = "\xf3\x0f\x1e\xfa", bounds_prefix = "\xf2",
+                               jump_code = "\xff\x25";
     constexpr std::size_t displacement_bytes = 4;
     std::size_t bytes = 0;
     for (const std::string_view optional : {end_branch, bounds_prefix})
@@ -35,15 +36,19 @@ std::vector<LinkageJump> read_linkage_jumps(const ElfImage& image) {
     std::vector<LinkageJump> jumps;
     for (const ElfSection& section : image.sections()) {
         std::uint64_t section_end = 0;
-        if (!is_linkage_table(section) || __builtin_add_overflow(section.address, section.size, &section_end)) continue;
+        if (!is_linkage_table(section) ||
+            __builtin_add_overflow(section.address, section.size, &section_end))
+            continue;
         const auto code = image.read(section, max_linkage_bytes);
         if (!code) continue;
         for (std::size_t place = 0; place < code->size(); place += smallest_entry_bytes) {
             const std::size_t bytes = jump_bytes(std::string_view(*code).substr(place));
-            if (bytes != 0) jumps.push_back({section.address + place, section.address + place + bytes});
+            if (bytes != 0)
+                jumps.push_back({section.address + place, section.address + place + bytes});
         }
     }
-    std::sort(jumps.begin(), jumps.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    std::sort(jumps.begin(), jumps.end(),
+              [](const auto& a, const auto& b) { return a.begin < b.begin; });
     // An entry may be longer than the step, and sections of a hostile file may overlap.
     std::uint64_t end = 0;
     std::erase_if(jumps, [&end](const LinkageJump& jump) {

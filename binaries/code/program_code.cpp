@@ -25,8 +25,9 @@ bool jumps(const Branch& branch) {
 }
 
 bool jumps_into(const CodePart& from, const CodePart& to) {
-    return std::any_of(from.branches.begin(), from.branches.end(),
-                       [&](const Branch& branch) { return jumps(branch) && to.holds(branch.target); });
+    return std::any_of(from.branches.begin(), from.branches.end(), [&](const Branch& branch) {
+        return jumps(branch) && to.holds(branch.target);
+    });
 }
 
 bool calls(const CodePart& from, std::uint64_t address) {
@@ -42,8 +43,8 @@ std::string_view owner_of_part(std::string_view name) {
         const auto at = name.rfind(suffix);
         if (at == std::string_view::npos || at == 0) continue;
         const std::string_view number = name.substr(at + suffix.size());
-        const bool numbered =
-            number.starts_with('.') && number.find_first_not_of("0123456789", 1) == std::string_view::npos;
+        const bool numbered = number.starts_with('.') &&
+                              number.find_first_not_of("0123456789", 1) == std::string_view::npos;
         if (number.empty() || numbered) return name.substr(0, at);
     }
     return {};
@@ -56,7 +57,8 @@ struct ProgramCode::Search {
     std::size_t bytes = 0;
 
     [[nodiscard]] bool holds(std::uint64_t address) const {
-        return std::any_of(parts.begin(), parts.end(), [&](const CodePart& part) { return part.holds(address); });
+        return std::any_of(parts.begin(), parts.end(),
+                           [&](const CodePart& part) { return part.holds(address); });
     }
 };
 
@@ -74,13 +76,15 @@ ProgramCode::ProgramCode(const ElfImage& image, std::vector<Function> functions)
         last = function.address;
         const std::string_view name = without_version(function.name);
         if (names_here.insert(name).second) ++addresses_of_name_[name];
-        if (const auto owner = owner_of_part(name); !owner.empty()) parts_of_name_.emplace(owner, &function);
+        if (const auto owner = owner_of_part(name); !owner.empty())
+            parts_of_name_.emplace(owner, &function);
     }
 }
 
 std::optional<std::uint64_t> ProgramCode::file_offset_of(std::uint64_t address) const {
     for (const ElfSegment& segment : image_.segments())
-        if (segment.type == PT_LOAD && address >= segment.address && address - segment.address < segment.file_bytes)
+        if (segment.type == PT_LOAD && address >= segment.address &&
+            address - segment.address < segment.file_bytes)
             return segment.offset + (address - segment.address);
     return std::nullopt;
 }
@@ -99,9 +103,9 @@ StackLevel ProgramCode::level_at(std::uint64_t address) const {
 }
 
 std::string_view ProgramCode::function_at(std::uint64_t address) const {
-    auto at =
-        std::lower_bound(functions_.begin(), functions_.end(), address,
-                         [](const Function& function, std::uint64_t wanted) { return function.address < wanted; });
+    auto at = std::lower_bound(
+        functions_.begin(), functions_.end(), address,
+        [](const Function& function, std::uint64_t wanted) { return function.address < wanted; });
     for (; at != functions_.end() && at->address == address; ++at)
         if (owner_of_part(without_version(at->name)).empty()) return at->name;
     return {};
@@ -109,11 +113,12 @@ std::string_view ProgramCode::function_at(std::uint64_t address) const {
 
 Result<CodePart> ProgramCode::decode(std::uint64_t address, std::uint64_t size) const {
     if (size > max_function_bytes)
-        return make_error(ErrorKind::TooLarge,
-                          fmt::format("has {} bytes of code; the limit is {}", size, max_function_bytes));
+        return make_error(ErrorKind::TooLarge, fmt::format("has {} bytes of code; the limit is {}",
+                                                           size, max_function_bytes));
     const auto first = file_offset_of(address);
     const auto last = file_offset_of(address + size - 1);
-    if (!first || !last || *last - *first != size - 1) return unsupported("is outside the file's code");
+    if (!first || !last || *last - *first != size - 1)
+        return unsupported("is outside the file's code");
     TRY_ASSIGN(const std::string code, image_.read(*first, size, max_function_bytes));
     TRY_ASSIGN(std::vector<Branch> branches, decode_branches(code, address));
     return CodePart{address, address + size, *first, std::move(branches)};
@@ -123,7 +128,8 @@ Result<std::uint64_t> ProgramCode::size_of(const Function& function) const {
     const FrameExtent* const extent = frames_.extent_at(function.address);
     const bool begins_here = extent != nullptr && extent->begin == function.address;
     if (begins_here && !extent->begins_as_functions)
-        return make_error(ErrorKind::Invalid, "is a part of another function, which jumps here; watch that function");
+        return make_error(ErrorKind::Invalid,
+                          "is a part of another function, which jumps here; watch that function");
     if (function.size != 0) return function.size;
     if (begins_here) return extent->end - extent->begin;
     return unsupported("has no known size, neither from its symbol nor from unwind information");
@@ -137,20 +143,24 @@ std::vector<std::uint64_t> ProgramCode::table_of(const Branch& jump) const {
     const auto offset = file_offset_of(jump.table_address);
     if (!offset || *offset >= image_.size_bytes()) return targets;
     const std::size_t entry_bytes = pointers ? sizeof(std::uint64_t) : sizeof(std::int32_t);
-    const std::uint64_t bytes = std::min<std::uint64_t>(image_.size_bytes() - *offset, max_table_entries * entry_bytes);
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(image_.size_bytes() - *offset, max_table_entries * entry_bytes);
     const auto table = image_.read(*offset, bytes, bytes);
     if (!table) return targets;
     for (std::size_t at = 0; at + entry_bytes <= table->size(); at += entry_bytes)
-        targets.push_back(pointers ? number_at<std::uint64_t>(*table, at)
-                                   : jump.table_address +
-                                         static_cast<std::uint64_t>(std::int64_t{number_at<std::int32_t>(*table, at)}));
+        targets.push_back(pointers
+                              ? number_at<std::uint64_t>(*table, at)
+                              : jump.table_address + static_cast<std::uint64_t>(std::int64_t{
+                                                         number_at<std::int32_t>(*table, at)}));
     return targets;
 }
 
-std::vector<std::uint64_t> ProgramCode::cases_within(const Branch& jump, const std::vector<CodePart>& parts) const {
+std::vector<std::uint64_t> ProgramCode::cases_within(const Branch& jump,
+                                                     const std::vector<CodePart>& parts) const {
     auto targets = table_of(jump);
     const auto outside = std::find_if(targets.begin(), targets.end(), [&](std::uint64_t target) {
-        return std::none_of(parts.begin(), parts.end(), [&](const CodePart& part) { return part.holds(target); });
+        return std::none_of(parts.begin(), parts.end(),
+                            [&](const CodePart& part) { return part.holds(target); });
     });
     targets.erase(outside, targets.end());
     return targets;
@@ -158,7 +168,8 @@ std::vector<std::uint64_t> ProgramCode::cases_within(const Branch& jump, const s
 
 // The table's size is unknown: it ends at an entry that leads neither to this function nor to a
 // part of one.
-std::vector<const FrameExtent*> ProgramCode::parts_behind_table(const Branch& jump, const Search& search) const {
+std::vector<const FrameExtent*> ProgramCode::parts_behind_table(const Branch& jump,
+                                                                const Search& search) const {
     std::vector<const FrameExtent*> found;
     bool leads_here = false;
     for (const std::uint64_t target : table_of(jump)) {
@@ -175,10 +186,12 @@ std::vector<const FrameExtent*> ProgramCode::parts_behind_table(const Branch& ju
 // The extent that a jump leads to outside the known parts, if it belongs to the function. If the
 // stack is as at the function's first instruction, the jump may be a tail call. `certain` accepts
 // only extents that cannot be one.
-const FrameExtent* ProgramCode::part_behind(const Branch& branch, const Search& search, bool certain) const {
+const FrameExtent* ProgramCode::part_behind(const Branch& branch, const Search& search,
+                                            bool certain) const {
     if (!jumps(branch) || search.holds(branch.target)) return nullptr;
     const FrameExtent* const extent = frames_.extent_at(branch.target);
-    if (extent == nullptr || std::find(search.extents.begin(), search.extents.end(), extent) != search.extents.end())
+    if (extent == nullptr ||
+        std::find(search.extents.begin(), search.extents.end(), extent) != search.extents.end())
         return nullptr;
     if (!extent->begins_as_functions) return extent;
     const bool at_begin = branch.target == extent->begin;
@@ -186,8 +199,9 @@ const FrameExtent* ProgramCode::part_behind(const Branch& branch, const Search& 
     if (level_at(branch.address) == StackLevel::Deeper) {
         // A function may end with a call that does not return, which the compiler knows but unwind
         // information does not show. The code after its last byte is never reached.
-        const bool behind_end = std::any_of(search.parts.begin(), search.parts.end(),
-                                            [&](const CodePart& part) { return part.end == branch.target; });
+        const bool behind_end =
+            std::any_of(search.parts.begin(), search.parts.end(),
+                        [&](const CodePart& part) { return part.end == branch.target; });
         return behind_end || (at_begin && is_named) ? nullptr : extent;
     }
     const bool among_parts = extent->begin >= parts_begin_ && extent->begin < parts_end_;
@@ -199,10 +213,12 @@ Status ProgramCode::adopt(Search& search, std::uint64_t begin, std::uint64_t siz
     TRY_ASSIGN(CodePart part, decode(begin, size));
     search.bytes += size;
     if (search.parts.size() >= max_parts || search.bytes > max_function_bytes)
-        return make_error(ErrorKind::TooLarge, fmt::format("has more than {} parts, or parts of more than {} bytes",
-                                                           max_parts, max_function_bytes));
+        return make_error(ErrorKind::TooLarge,
+                          fmt::format("has more than {} parts, or parts of more than {} bytes",
+                                      max_parts, max_function_bytes));
     search.extents.push_back(frames_.extent_at(begin));
-    part.has_landing_pads = search.extents.back() != nullptr && search.extents.back()->has_landing_pads;
+    part.has_landing_pads =
+        search.extents.back() != nullptr && search.extents.back()->has_landing_pads;
     search.parts.push_back(std::move(part));
     return success();
 }
@@ -214,7 +230,8 @@ Status ProgramCode::follow(Search& search, bool certain) const {
             if (const FrameExtent* const part = part_behind(branch, search, certain))
                 TRY(adopt(search, part->begin, part->end - part->begin));
             for (const FrameExtent* const part : parts_behind_table(branch, search))
-                if (!search.holds(part->begin)) TRY(adopt(search, part->begin, part->end - part->begin));
+                if (!search.holds(part->begin))
+                    TRY(adopt(search, part->begin, part->end - part->begin));
         }
     }
     return success();
@@ -238,8 +255,9 @@ Status ProgramCode::add_returning(Search& search) const {
 // belongs if the name is unique. A part that is called, as LLVM produces them, is a function of its
 // own.
 Status ProgramCode::add_named(Search& search, const Function& function) const {
-    auto at = std::lower_bound(functions_.begin(), functions_.end(), function.address,
-                               [](const Function& other, std::uint64_t wanted) { return other.address < wanted; });
+    auto at = std::lower_bound(
+        functions_.begin(), functions_.end(), function.address,
+        [](const Function& other, std::uint64_t wanted) { return other.address < wanted; });
     for (; at != functions_.end() && at->address == function.address; ++at) {
         const std::string_view name = without_version(at->name);
         const auto found = addresses_of_name_.find(name);
@@ -247,10 +265,13 @@ Status ProgramCode::add_named(Search& search, const Function& function) const {
         const auto [first, last] = parts_of_name_.equal_range(name);
         for (auto named = first; named != last; ++named) {
             const Function& other = *named->second;
-            if (other.size == 0 || search.holds(other.address) || calls(search.parts[0], other.address)) continue;
+            if (other.size == 0 || search.holds(other.address) ||
+                calls(search.parts[0], other.address))
+                continue;
             const auto part = decode(other.address, other.size);
             if (!part) return part.error().within(other.name);
-            if (is_unique || jumps_into(search.parts[0], *part) || jumps_into(*part, search.parts[0]))
+            if (is_unique || jumps_into(search.parts[0], *part) ||
+                jumps_into(*part, search.parts[0]))
                 TRY(adopt(search, other.address, other.size));
         }
     }
@@ -259,9 +280,9 @@ Status ProgramCode::add_named(Search& search, const Function& function) const {
 
 // The parts of the function that another one just jumps to.
 Result<std::vector<CodePart>> ProgramCode::parts_behind(const Branch& jump, int depth) const {
-    const auto at =
-        std::lower_bound(functions_.begin(), functions_.end(), jump.target,
-                         [](const Function& other, std::uint64_t wanted) { return other.address < wanted; });
+    const auto at = std::lower_bound(
+        functions_.begin(), functions_.end(), jump.target,
+        [](const Function& other, std::uint64_t wanted) { return other.address < wanted; });
     Function next;
     if (at != functions_.end() && at->address == jump.target) next = *at;
     next.address = jump.target;
@@ -270,7 +291,9 @@ Result<std::vector<CodePart>> ProgramCode::parts_behind(const Branch& jump, int 
     return parts;
 }
 
-Result<std::vector<CodePart>> ProgramCode::parts_of(const Function& function) const { return parts_of(function, 0); }
+Result<std::vector<CodePart>> ProgramCode::parts_of(const Function& function) const {
+    return parts_of(function, 0);
+}
 
 Result<std::vector<CodePart>> ProgramCode::parts_of(const Function& function, int depth) const {
     constexpr int max_jumps = 4;

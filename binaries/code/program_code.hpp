@@ -24,10 +24,13 @@ struct CodePart {
     std::uint64_t end = 0;
     std::uint64_t file_offset = 0;
     std::vector<Branch> branches;
-    bool of_others_too = false;     // belongs to another function, to which the requested one just jumps
+    // belongs to another function, to which the requested one just jumps
+    bool of_others_too = false;
     bool has_landing_pads = false;  // of exceptions; jumps do not reach them
 
-    [[nodiscard]] bool holds(std::uint64_t address) const { return address >= begin && address < end; }
+    [[nodiscard]] bool holds(std::uint64_t address) const {
+        return address >= begin && address < end;
+    }
 };
 
 // "f" for "f.cold", "f.cold.1" and "f.__part.1", which are parts of f placed elsewhere; empty for
@@ -49,14 +52,17 @@ class ProgramCode {
     // none.
     [[nodiscard]] std::string_view function_at(std::uint64_t address) const;
     // The entries of a jump's table, up to the first that leads outside the parts.
-    [[nodiscard]] std::vector<std::uint64_t> cases_within(const Branch& jump, const std::vector<CodePart>& parts) const;
+    [[nodiscard]] std::vector<std::uint64_t> cases_within(const Branch& jump,
+                                                          const std::vector<CodePart>& parts) const;
 
   private:
     struct Search;
     [[nodiscard]] Result<CodePart> decode(std::uint64_t address, std::uint64_t size) const;
     [[nodiscard]] Result<std::uint64_t> size_of(const Function& function) const;
-    [[nodiscard]] const FrameExtent* part_behind(const Branch& branch, const Search& search, bool certain) const;
-    [[nodiscard]] std::vector<const FrameExtent*> parts_behind_table(const Branch& jump, const Search& search) const;
+    [[nodiscard]] const FrameExtent* part_behind(const Branch& branch, const Search& search,
+                                                 bool certain) const;
+    [[nodiscard]] std::vector<const FrameExtent*> parts_behind_table(const Branch& jump,
+                                                                     const Search& search) const;
     [[nodiscard]] Status follow(Search& search, bool certain) const;
     [[nodiscard]] Status adopt(Search& search, std::uint64_t begin, std::uint64_t size) const;
     [[nodiscard]] Result<std::vector<CodePart>> parts_behind(const Branch& jump, int depth) const;
@@ -70,8 +76,10 @@ class ProgramCode {
     const ElfImage& image_;
     std::vector<Function> functions_;
     FunctionFrames frames_;
-    std::unordered_map<std::string_view, std::uint32_t> addresses_of_name_;     // number of addresses per name
-    std::unordered_multimap<std::string_view, const Function*> parts_of_name_;  // by the owner's name
+    // number of addresses per name
+    std::unordered_map<std::string_view, std::uint32_t> addresses_of_name_;
+    // by the owner's name
+    std::unordered_multimap<std::string_view, const Function*> parts_of_name_;
     // Compilers place parts of functions together: from the first to the last that does not start
     // like a function.
     std::uint64_t parts_begin_ = std::numeric_limits<std::uint64_t>::max();

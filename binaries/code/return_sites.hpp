@@ -54,7 +54,8 @@ inline constexpr std::size_t max_jump_ranges = 4;
 struct FunctionExit {
     std::uint64_t file_offset = 0;
     JumpCondition condition = JumpCondition::Always;
-    bool of_others_too = false;  // also ends calls of another function, to which this one just jumps
+    // also ends calls of another function, to which this one just jumps
+    bool of_others_too = false;
     // An indirect jump that may stay in the function. It leaves if its target is in none of these
     // ranges, or is the first instruction.
     bool by_target = false;
@@ -92,7 +93,8 @@ struct FunctionExits {
 // outside the file's code; undecodable bytes; jumps with unknown targets; instructions that the
 // kernel cannot probe. TooLarge for more than 4 MiB of code or more than 4096 exits. Errors of
 // ProgramFile::functions().
-[[nodiscard]] Result<FunctionExits> function_exits(const ProgramFile& file, const Function& function);
+[[nodiscard]] Result<FunctionExits> function_exits(const ProgramFile& file,
+                                                   const Function& function);
 
 // The reason of a function_exits() error, without file and function: "never returns; watch ...".
 [[nodiscard]] std::string exit_problem(const Error& error, const Function& function);
@@ -101,6 +103,7 @@ struct FunctionExits {
 // one, or in a Go function the one after the stack check, before anything has changed. Only for a
 // file read in this process. ErrorKind::Unsupported for a Go function without such an instruction,
 // or in a refused program (ProgramFile::go_refusal()).
-[[nodiscard]] Result<std::uint64_t> function_entry(const ProgramFile& file, const Function& function);
+[[nodiscard]] Result<std::uint64_t> function_entry(const ProgramFile& file,
+                                                   const Function& function);
 
 }  // namespace lagtrap::binaries

@@ -46,8 +46,9 @@ Result<const Library*> load_library() {
                look_up(handle, "debuginfod_get_user_data", library.get_user_data);
     }();
     if (complete) return &library;
-    return make_error(ErrorKind::Unsupported, "cannot use debuginfod: " DEBUGINFOD_SONAME
-                                              " is not installed; on Debian it is in the package libdebuginfod1");
+    return make_error(ErrorKind::Unsupported,
+                      "cannot use debuginfod: " DEBUGINFOD_SONAME
+                      " is not installed; on Debian it is in the package libdebuginfod1");
 }
 
 bool is_build_id(const std::string& text) {
@@ -56,7 +57,8 @@ bool is_build_id(const std::string& text) {
                        [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-const Library* loaded = nullptr;  // set once loaded; the progress callback is a plain function and needs it
+// set once loaded; the progress callback is a plain function and needs it
+const Library* loaded = nullptr;
 
 }  // namespace
 
@@ -78,8 +80,10 @@ struct DebugServer::State {
         const auto passed = std::chrono::steady_clock::now() - began;
         const auto got = static_cast<std::uint64_t>(std::max(bytes, 0L));
         const auto expected = static_cast<std::uint64_t>(std::max(total, 0L));
-        if (passed > options.file_limit || (got == 0 && passed > options.stall_limit)) stopped = ErrorKind::Timeout;
-        if (got > options.file_bytes || expected > options.file_bytes) stopped = ErrorKind::TooLarge;
+        if (passed > options.file_limit || (got == 0 && passed > options.stall_limit))
+            stopped = ErrorKind::Timeout;
+        if (got > options.file_bytes || expected > options.file_bytes)
+            stopped = ErrorKind::TooLarge;
         if (options.progress && !options.progress(got, expected)) stopped = ErrorKind::Vanished;
         return !stopped;
     }
@@ -99,16 +103,20 @@ Result<DebugServer> DebugServer::make(DebugServerOptions options) {
     auto state = std::make_unique<State>();
     state->servers = !options.urls.empty() ? options.urls : known != nullptr ? known : "";
     if (state->servers.find_first_not_of(' ') == std::string::npos)
-        return make_error(ErrorKind::Invalid,
-                          "no debuginfod server configured; set the environment variable DEBUGINFOD_URLS");
+        return make_error(
+            ErrorKind::Invalid,
+            "no debuginfod server configured; set the environment variable DEBUGINFOD_URLS");
     set_variable(DEBUGINFOD_URLS_ENV_VAR, state->servers);
-    if (!options.cache_folder.empty()) set_variable(DEBUGINFOD_CACHE_PATH_ENV_VAR, options.cache_folder.string());
-    set_variable(DEBUGINFOD_TIMEOUT_ENV_VAR, std::to_string(std::max<std::int64_t>(options.stall_limit.count(), 1)));
+    if (!options.cache_folder.empty())
+        set_variable(DEBUGINFOD_CACHE_PATH_ENV_VAR, options.cache_folder.string());
+    set_variable(DEBUGINFOD_TIMEOUT_ENV_VAR,
+                 std::to_string(std::max<std::int64_t>(options.stall_limit.count(), 1)));
     set_variable(DEBUGINFOD_MAXSIZE_ENV_VAR, std::to_string(options.file_bytes));
     set_variable(DEBUGINFOD_RETRY_LIMIT_ENV_VAR, "1");
     state->options = std::move(options);
     state->client = loaded->begin();
-    if (state->client == nullptr) return make_error(ErrorKind::System, "cannot initialize libdebuginfod");
+    if (state->client == nullptr)
+        return make_error(ErrorKind::System, "cannot initialize libdebuginfod");
     // Otherwise libdebuginfod 0.188 prints to descriptor -1, and glibc's dprintf() leaks 8 KiB each
     // time.
     TRY_ASSIGN(state->nowhere, open_file("/dev/null", O_WRONLY));
@@ -134,22 +142,25 @@ Error DebugServer::State::error_of(int number, const std::string& build_id) cons
             return make_error(kind, doing + ": no answer within " + limit(options.stall_limit) +
                                         ", or not all within " + limit(options.file_limit));
         case ErrorKind::TooLarge:
-            return make_error(
-                kind, doing + ": has more than " + std::to_string(options.file_bytes >> 20) + " MiB, the limit");
+            return make_error(kind, doing + ": has more than " +
+                                        std::to_string(options.file_bytes >> 20) +
+                                        " MiB, the limit");
         default: return system_error(doing, number);
     }
 }
 
 Result<std::filesystem::path> DebugServer::find(const std::string& build_id) {
-    if (!is_build_id(build_id)) return make_error(ErrorKind::Invalid, "\"" + build_id + "\" is not a build id");
+    if (!is_build_id(build_id))
+        return make_error(ErrorKind::Invalid, "\"" + build_id + "\" is not a build id");
     if (state_->silences >= max_silences)
-        return make_error(ErrorKind::Busy,
-                          "debuginfod servers are no longer asked, because none answered: " + state_->servers);
+        return make_error(
+            ErrorKind::Busy,
+            "debuginfod servers are no longer asked, because none answered: " + state_->servers);
     state_->began = std::chrono::steady_clock::now();
     state_->stopped.reset();
     char* path = nullptr;
-    const int answer =
-        loaded->find_debuginfo(state_->client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, &path);
+    const int answer = loaded->find_debuginfo(
+        state_->client, reinterpret_cast<const unsigned char*>(build_id.c_str()), 0, &path);
     const std::unique_ptr<char, decltype(&std::free)> owned(path, &std::free);
     if (answer < 0) {
         Error error = state_->error_of(-answer, build_id);
@@ -175,7 +186,8 @@ std::function<std::optional<std::filesystem::path>(const std::string&)> ask_debu
     } else if (failed) {
         failed(made.error());
     }
-    return [server, failed = std::move(failed)](const std::string& build_id) -> std::optional<std::filesystem::path> {
+    return [server, failed = std::move(failed)](
+               const std::string& build_id) -> std::optional<std::filesystem::path> {
         if (!server) return std::nullopt;
         auto path = server->find(build_id);
         if (path) return std::move(path).value();

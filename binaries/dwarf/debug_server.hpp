@@ -52,7 +52,7 @@ class DebugServer {
 
 // Makes a function for DebugFileSearch::ask_servers. `failed` may be empty; it receives each error
 // except NotFound, including that of make().
-[[nodiscard]] std::function<std::optional<std::filesystem::path>(const std::string& build_id)> ask_debug_servers(
-    DebugServerOptions options = {}, std::function<void(const Error&)> failed = {});
+[[nodiscard]] std::function<std::optional<std::filesystem::path>(const std::string& build_id)>
+ask_debug_servers(DebugServerOptions options = {}, std::function<void(const Error&)> failed = {});
 
 }  // namespace lagtrap::binaries

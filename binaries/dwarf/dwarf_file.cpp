@@ -12,9 +12,15 @@ namespace {
 
 constexpr std::string_view info = ".debug_info";
 // Without .gnu_debugaltlink, because libdw would open the file it names.
-const std::vector<std::string_view> section_names = {
-    info,          ".debug_abbrev", ".debug_line",    ".debug_line_str", ".debug_str", ".debug_str_offsets",
-    ".debug_addr", ".debug_ranges", ".debug_rnglists"};
+const std::vector<std::string_view> section_names = {info,
+                                                     ".debug_abbrev",
+                                                     ".debug_line",
+                                                     ".debug_line_str",
+                                                     ".debug_str",
+                                                     ".debug_str_offsets",
+                                                     ".debug_addr",
+                                                     ".debug_ranges",
+                                                     ".debug_rnglists"};
 
 // Upper bounds of libdw's memory: per unit, and per byte of an abbreviation table (an abbreviation
 // has at least 3 bytes, and takes about 50 plus a slot in a half-empty hash table).
@@ -29,9 +35,11 @@ constexpr std::uint64_t max_abbreviations_read = 4ULL << 30;
 
 Result<DwarfFile> DwarfFile::open(const std::filesystem::path& path, const Limits& limits) {
     TRY_ASSIGN(MappedSections sections,
-               MappedSections::open(path, section_names, MappedSectionLimits{limits.file_bytes, limits.memory_bytes}));
+               MappedSections::open(path, section_names,
+                                    MappedSectionLimits{limits.file_bytes, limits.memory_bytes}));
     if (sections.section(info).empty())
-        return make_error(ErrorKind::NotFound, path.string() + ": has no debug information (DWARF)");
+        return make_error(ErrorKind::NotFound,
+                          path.string() + ": has no debug information (DWARF)");
     DwarfFile file(std::move(sections));
     const std::uint64_t memory_left = limits.memory_bytes - file.unpacked_bytes();
     const std::uint64_t max_units = memory_left / abbreviations_share / bytes_of_unit;
@@ -39,13 +47,15 @@ Result<DwarfFile> DwarfFile::open(const std::filesystem::path& path, const Limit
                                    memory_left / abbreviations_share / bytes_of_abbreviation_byte);
     if (file.units().empty() || file.units().size() == max_units) {
         if (file.units_.beyond_limits)
-            return make_error(ErrorKind::TooLarge, path.string() +
-                                                       ": its debug information exceeds the memory limit of " +
-                                                       std::to_string(limits.memory_bytes) + " bytes lets it");
+            return make_error(ErrorKind::TooLarge,
+                              path.string() +
+                                  ": its debug information exceeds the memory limit of " +
+                                  std::to_string(limits.memory_bytes) + " bytes lets it");
     }
     if (file.units().empty())
-        return make_error(ErrorKind::Invalid,
-                          path.string() + ": its debug information is damaged or of an unknown kind");
+        return make_error(
+            ErrorKind::Invalid,
+            path.string() + ": its debug information is damaged or of an unknown kind");
     file.touched_.resize(file.units().size());
     file.abbreviations_left_ = max_abbreviations_read;
     file.write_header();
@@ -115,8 +125,9 @@ void DwarfFile::forget() {
 }
 
 std::optional<std::size_t> DwarfFile::unit_at(std::uint64_t offset) const {
-    const auto after = std::upper_bound(units().begin(), units().end(), offset,
-                                        [](std::uint64_t value, const DwarfUnit& unit) { return value < unit.start; });
+    const auto after = std::upper_bound(
+        units().begin(), units().end(), offset,
+        [](std::uint64_t value, const DwarfUnit& unit) { return value < unit.start; });
     if (after == units().begin() || offset >= std::prev(after)->end) return std::nullopt;
     return static_cast<std::size_t>(std::prev(after) - units().begin());
 }

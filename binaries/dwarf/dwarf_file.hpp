@@ -28,7 +28,8 @@ class DwarfFile {
 
     // ErrorKind::NotFound if there is no .debug_info, TooLarge if there are too many units;
     // otherwise as MappedSections::open.
-    [[nodiscard]] static Result<DwarfFile> open(const std::filesystem::path& path, const Limits& limits);
+    [[nodiscard]] static Result<DwarfFile> open(const std::filesystem::path& path,
+                                                const Limits& limits);
     DwarfFile(DwarfFile&&) noexcept = default;
     DwarfFile& operator=(DwarfFile&&) noexcept = default;
     ~DwarfFile() = default;
@@ -51,7 +52,9 @@ class DwarfFile {
     // An upper bound of what libdw holds for touched units.
     [[nodiscard]] std::uint64_t held_bytes() const { return held_bytes_; }
 
-    [[nodiscard]] std::string_view section(std::string_view name) const { return sections_.section(name); }
+    [[nodiscard]] std::string_view section(std::string_view name) const {
+        return sections_.section(name);
+    }
     [[nodiscard]] std::uint64_t unpacked_bytes() const { return sections_.unpacked_bytes(); }
     [[nodiscard]] bool file_was_cut() const { return sections_.file_was_cut(); }
 

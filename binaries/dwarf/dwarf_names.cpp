@@ -67,13 +67,15 @@ std::string_view text_of(Dwarf_Die& entry, unsigned attribute) {
     Dwarf_Attribute found;
     if (::dwarf_attr(&entry, attribute, &found) == nullptr) return {};
     const char* text = ::dwarf_formstring(&found);
-    return text == nullptr ? std::string_view{} : std::string_view(text, ::strnlen(text, max_name_bytes));
+    return text == nullptr ? std::string_view{}
+                           : std::string_view(text, ::strnlen(text, max_name_bytes));
 }
 
 std::optional<std::uint64_t> number_of(Dwarf_Die& entry, unsigned attribute) {
     Dwarf_Attribute found;
     Dwarf_Word number = 0;
-    if (::dwarf_attr(&entry, attribute, &found) == nullptr || ::dwarf_formudata(&found, &number) != 0)
+    if (::dwarf_attr(&entry, attribute, &found) == nullptr ||
+        ::dwarf_formudata(&found, &number) != 0)
         return std::nullopt;
     return number;
 }

@@ -28,14 +28,17 @@ class DwarfNames {
     [[nodiscard]] std::string name_of(Dwarf_Die entry, const Touch& touch);
 
   private:
-    [[nodiscard]] std::string remembered(const void* place, const std::function<std::string()>& make);
+    [[nodiscard]] std::string remembered(const void* place,
+                                         const std::function<std::string()>& make);
     [[nodiscard]] const std::vector<Dwarf_Off>& children_of(Dwarf_Die& scope);
     [[nodiscard]] std::string scopes_of(Dwarf_Die& entry, const Touch& touch, int nested);
     [[nodiscard]] std::string name_with_scopes(Dwarf_Die entry, const Touch& touch, int nested);
 
-    std::unordered_map<const void*, std::string> names_;  // by address of the name or entry in memory
+    // by address of the name or entry in memory
+    std::unordered_map<const void*, std::string> names_;
     std::size_t bytes_ = 0;
-    std::unordered_map<const void*, std::vector<Dwarf_Off>> children_;  // by address of the parent in memory
+    // by address of the parent in memory
+    std::unordered_map<const void*, std::vector<Dwarf_Off>> children_;
     std::size_t children_bytes_ = 0;
 };
 

@@ -6,7 +6,8 @@
 
 namespace lagtrap::binaries {
 
-void RangeTable::add(Dwarf_Die& entry, std::uint64_t number, const CodeBounds& code, std::uint64_t& steps) {
+void RangeTable::add(Dwarf_Die& entry, std::uint64_t number, const CodeBounds& code,
+                     std::uint64_t& steps) {
     Dwarf_Addr base = 0;
     Dwarf_Addr low = 0;
     Dwarf_Addr high = 0;
@@ -20,19 +21,22 @@ void RangeTable::add(Dwarf_Die& entry, std::uint64_t number, const CodeBounds& c
 
 void RangeTable::sort() {
     // If ranges start at the same address, the outer one comes first.
-    std::stable_sort(ranges_.begin(), ranges_.end(),
-                     [](const Range& a, const Range& b) { return a.low != b.low ? a.low < b.low : a.high > b.high; });
+    std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) {
+        return a.low != b.low ? a.low < b.low : a.high > b.high;
+    });
     std::uint64_t reach = 0;
     for (Range& range : ranges_) range.reach = reach = std::max(reach, range.high);
     ranges_.shrink_to_fit();
 }
 
-void UnitFunctions::scan(Dwarf_Die unit, const unsigned char* unit_end, Below within, const CodeBounds& code,
-                         std::uint64_t& steps) {
+void UnitFunctions::scan(Dwarf_Die unit, const unsigned char* unit_end, Below within,
+                         const CodeBounds& code, std::uint64_t& steps) {
     ranges_ = RangeTable{};
     walk_entries(unit, unit_end, steps, [&](Dwarf_Die& entry, std::size_t) {
         switch (::dwarf_tag(&entry)) {
-            case DW_TAG_subprogram: ranges_.add(entry, ::dwarf_dieoffset(&entry), code, steps); return within;
+            case DW_TAG_subprogram:
+                ranges_.add(entry, ::dwarf_dieoffset(&entry), code, steps);
+                return within;
             case DW_TAG_namespace:
             case DW_TAG_module: return Below::Visit;
             default: return within;
@@ -84,7 +88,8 @@ std::vector<std::uint64_t> InlinedCalls::find(std::uint64_t address) const {
         if (innermost == 0 || calls_[call].depth > calls_[innermost].depth) innermost = call;
     });
     std::vector<std::uint64_t> found;
-    for (std::size_t call = innermost; call != 0 && found.size() < max_frames; call = calls_[call].parent)
+    for (std::size_t call = innermost; call != 0 && found.size() < max_frames;
+         call = calls_[call].parent)
         found.push_back(calls_[call].entry);
     return found;
 }

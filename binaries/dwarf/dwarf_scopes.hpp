@@ -60,7 +60,8 @@ class UnitFunctions {
 // The calls inlined in one function.
 class InlinedCalls {
   public:
-    void scan(Dwarf_Die function, const unsigned char* unit_end, const CodeBounds& code, std::uint64_t& steps);
+    void scan(Dwarf_Die function, const unsigned char* unit_end, const CodeBounds& code,
+              std::uint64_t& steps);
     // The offsets in .debug_info of the entries (DW_TAG_inlined_subroutine) that contain an
     // address, innermost first.
     [[nodiscard]] std::vector<std::uint64_t> find(std::uint64_t address) const;

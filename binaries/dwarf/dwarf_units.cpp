@@ -28,7 +28,9 @@ std::optional<UnitHeader> read_header(std::string_view debug_info, std::uint64_t
     std::uint64_t length = cursor.number<std::uint32_t>();
     const bool wide = length == 0xffffffff;
     if (wide) length = cursor.number<std::uint64_t>();
-    const auto offset = [&] { return wide ? cursor.number<std::uint64_t>() : cursor.number<std::uint32_t>(); };
+    const auto offset = [&] {
+        return wide ? cursor.number<std::uint64_t>() : cursor.number<std::uint32_t>();
+    };
     UnitHeader header;
     if (!cursor.ok() || length > debug_info.size() - cursor.position()) return std::nullopt;
     header.end = cursor.position() + length;
@@ -41,7 +43,8 @@ std::optional<UnitHeader> read_header(std::string_view debug_info, std::uint64_t
         const auto type = cursor.number<std::uint8_t>();
         address_bytes = cursor.number<std::uint8_t>();
         header.abbreviations = offset();
-        if (type == DW_UT_skeleton || type == DW_UT_split_compile || type == DW_UT_type || type == DW_UT_split_type)
+        if (type == DW_UT_skeleton || type == DW_UT_split_compile || type == DW_UT_type ||
+            type == DW_UT_split_type)
             (void)cursor.number<std::uint64_t>();
         if (type == DW_UT_type || type == DW_UT_split_type) (void)offset();
     }
@@ -54,7 +57,8 @@ std::optional<UnitHeader> read_header(std::string_view debug_info, std::uint64_t
 
 // The size of the table up to and including this abbreviation; nullopt if it is not found within
 // `limit`.
-std::optional<std::uint64_t> bytes_to_abbreviation(std::string_view table, std::uint64_t code, std::uint64_t limit) {
+std::optional<std::uint64_t> bytes_to_abbreviation(std::string_view table, std::uint64_t code,
+                                                   std::uint64_t limit) {
     ByteCursor cursor(table.substr(0, limit));
     for (;;) {
         const std::uint64_t found = cursor.unsigned_leb128();
@@ -75,8 +79,8 @@ std::optional<std::uint64_t> bytes_to_abbreviation(std::string_view table, std::
 
 }  // namespace
 
-DwarfUnits read_dwarf_units(std::string_view debug_info, std::string_view debug_abbrev, std::size_t max_units,
-                            std::uint64_t max_abbreviations_bytes) {
+DwarfUnits read_dwarf_units(std::string_view debug_info, std::string_view debug_abbrev,
+                            std::size_t max_units, std::uint64_t max_abbreviations_bytes) {
     DwarfUnits result;
     std::vector<std::uint64_t> tables;  // start of each unit's table
     std::uint64_t passed = 0;
@@ -88,12 +92,13 @@ DwarfUnits read_dwarf_units(std::string_view debug_info, std::string_view debug_
         const auto header = read_header(debug_info, result.checked_bytes);
         if (!header || header->abbreviations > debug_abbrev.size()) break;
         if (header->first_code != 0) {
-            const auto bytes = bytes_to_abbreviation(debug_abbrev.substr(header->abbreviations), header->first_code,
-                                                     max_first_abbreviation);
+            const auto bytes = bytes_to_abbreviation(debug_abbrev.substr(header->abbreviations),
+                                                     header->first_code, max_first_abbreviation);
             if (!bytes || *bytes > max_abbreviations_passed - passed) break;
             passed += *bytes;
         }
-        result.units.push_back(DwarfUnit{result.checked_bytes, header->end, header->first_entry, 0});
+        result.units.push_back(
+            DwarfUnit{result.checked_bytes, header->end, header->first_entry, 0});
         tables.push_back(header->abbreviations);
         result.checked_bytes = header->end;
     }

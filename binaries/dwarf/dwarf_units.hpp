@@ -23,7 +23,8 @@ struct DwarfUnits {
 // Returns the units (DWARF 2 to 5) up to the first that is damaged or would make libdw do
 // unreasonable work: libdw reads a unit's abbreviation table up to the code it needs, again for
 // each unit, and keeps what it read. Returns at most `max_units`.
-[[nodiscard]] DwarfUnits read_dwarf_units(std::string_view debug_info, std::string_view debug_abbrev,
-                                          std::size_t max_units, std::uint64_t max_abbreviations_bytes);
+[[nodiscard]] DwarfUnits read_dwarf_units(std::string_view debug_info,
+                                          std::string_view debug_abbrev, std::size_t max_units,
+                                          std::uint64_t max_abbreviations_bytes);
 
 }  // namespace lagtrap::binaries

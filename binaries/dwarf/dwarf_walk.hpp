@@ -17,7 +17,8 @@ enum class Below { Visit, Skip };
 // ends, and the parent's sibling follows. `unit_end` is the end of the unit's bytes in memory.
 // Counts `steps` down and stops at 0. Returns false if it stopped early or found damage.
 template <typename Visit>
-bool walk_entries(Dwarf_Die root, const unsigned char* unit_end, std::uint64_t& steps, Visit&& visit) {
+bool walk_entries(Dwarf_Die root, const unsigned char* unit_end, std::uint64_t& steps,
+                  Visit&& visit) {
     Dwarf_Die entry{};
     const int has_child = ::dwarf_child(&root, &entry);
     if (has_child != 0) return has_child > 0;

@@ -11,7 +11,8 @@
 namespace lagtrap::binaries {
 
 Error LineProgram::damaged(std::string_view what) const {
-    return make_error(ErrorKind::Invalid, "damaged line table at " + std::to_string(source_.offset) +
+    return make_error(ErrorKind::Invalid, "damaged line table at " +
+                                              std::to_string(source_.offset) +
                                               " of .debug_line: " + std::string(what));
 }
 
@@ -30,7 +31,8 @@ Status LineProgram::read() {
 }
 
 Status LineProgram::read_header() {
-    ByteCursor unit(source_.debug_line, std::min<std::uint64_t>(source_.offset, source_.debug_line.size()));
+    ByteCursor unit(source_.debug_line,
+                    std::min<std::uint64_t>(source_.offset, source_.debug_line.size()));
     std::uint64_t length = unit.number<std::uint32_t>();
     wide_ = length == 0xffffffff;
     if (wide_) length = unit.number<std::uint64_t>();
@@ -40,23 +42,27 @@ Status LineProgram::read_header() {
     if (version_ == 5) {
         const auto address_bytes = header.number<std::uint8_t>();
         const auto segment_bytes = header.number<std::uint8_t>();
-        if (address_bytes != 8 || segment_bytes != 0) return damaged("addresses are not of 8 bytes");
+        if (address_bytes != 8 || segment_bytes != 0)
+            return damaged("addresses are not of 8 bytes");
     }
-    const std::uint64_t rest = wide_ ? header.number<std::uint64_t>() : header.number<std::uint32_t>();
+    const std::uint64_t rest =
+        wide_ ? header.number<std::uint64_t>() : header.number<std::uint32_t>();
     ByteCursor body = header;
     const std::string_view tables = body.take(rest);
-    const std::string_view unit_bytes =
-        source_.debug_line.substr(unit.position() - static_cast<std::size_t>(length), static_cast<std::size_t>(length));
+    const std::string_view unit_bytes = source_.debug_line.substr(
+        unit.position() - static_cast<std::size_t>(length), static_cast<std::size_t>(length));
     if (!body.ok()) return damaged("its header is longer than the table");
     code_ = unit_bytes.substr(body.position());
     ByteCursor fields(tables);
     smallest_step_ = fields.number<std::uint8_t>();
-    if (version_ >= 4) operations_per_step_ = std::max<std::uint8_t>(fields.number<std::uint8_t>(), 1);
+    if (version_ >= 4)
+        operations_per_step_ = std::max<std::uint8_t>(fields.number<std::uint8_t>(), 1);
     (void)fields.number<std::uint8_t>();  // default_is_stmt
     line_base_ = fields.number<std::int8_t>();
     line_range_ = fields.number<std::uint8_t>();
     opcode_base_ = fields.number<std::uint8_t>();
-    for (unsigned opcode = 1; opcode < opcode_base_; ++opcode) operands_[opcode] = fields.number<std::uint8_t>();
+    for (unsigned opcode = 1; opcode < opcode_base_; ++opcode)
+        operands_[opcode] = fields.number<std::uint8_t>();
     if (!fields.ok() || line_range_ == 0 || opcode_base_ == 0) return damaged("its header");
     if (version_ == 5) return read_new_files(fields);
     read_old_files(fields);
@@ -83,7 +89,9 @@ void LineProgram::read_old_files(ByteCursor& header) {
 }
 
 std::string_view LineProgram::text_of(ByteCursor& header, std::uint64_t form) const {
-    const auto offset = [&] { return wide_ ? header.number<std::uint64_t>() : header.number<std::uint32_t>(); };
+    const auto offset = [&] {
+        return wide_ ? header.number<std::uint64_t>() : header.number<std::uint32_t>();
+    };
     switch (form) {
         case DW_FORM_string: return header.text();
         case DW_FORM_line_strp: return text_at(source_.debug_line_str, offset());
@@ -168,11 +176,12 @@ bool LineProgram::read_entries(ByteCursor& header, Add&& add) {
 }
 
 Status LineProgram::read_new_files(ByteCursor& header) {
-    const bool directories =
-        read_entries(header, [&](std::string_view name, std::uint64_t) { table_.directories_.push_back(name); });
-    const bool files = directories && read_entries(header, [&](std::string_view name, std::uint64_t directory) {
-                           table_.files_.push_back(LineTable::File{name, directory});
-                       });
+    const bool directories = read_entries(
+        header, [&](std::string_view name, std::uint64_t) { table_.directories_.push_back(name); });
+    const bool files =
+        directories && read_entries(header, [&](std::string_view name, std::uint64_t directory) {
+            table_.files_.push_back(LineTable::File{name, directory});
+        });
     return files ? success() : damaged("its list of files");
 }
 
@@ -201,7 +210,9 @@ Status LineProgram::run() {
 void LineProgram::run_standard(ByteCursor& code, std::uint8_t opcode) {
     switch (opcode) {
         case DW_LNS_advance_pc: advance(code.unsigned_leb128()); return;
-        case DW_LNS_advance_line: now_.line += static_cast<std::uint64_t>(code.signed_leb128()); return;
+        case DW_LNS_advance_line:
+            now_.line += static_cast<std::uint64_t>(code.signed_leb128());
+            return;
         case DW_LNS_set_file: now_.file = code.unsigned_leb128(); return;
         case DW_LNS_const_add_pc: advance((255U - opcode_base_) / line_range_); return;
         case DW_LNS_fixed_advance_pc:
@@ -209,7 +220,8 @@ void LineProgram::run_standard(ByteCursor& code, std::uint8_t opcode) {
             now_.operation = 0;
             return;
         default:
-            for (unsigned operand = 0; operand < operands_[opcode]; ++operand) (void)code.unsigned_leb128();
+            for (unsigned operand = 0; operand < operands_[opcode]; ++operand)
+                (void)code.unsigned_leb128();
     }
 }
 
@@ -241,7 +253,8 @@ void LineProgram::advance(std::uint64_t operations) {
 
 Status LineProgram::add_row() {
     constexpr std::uint64_t max_allowed = std::numeric_limits<std::uint32_t>::max();
-    const LineTable::Row row{now_.address, static_cast<std::uint32_t>(std::min(now_.file, max_allowed)),
+    const LineTable::Row row{now_.address,
+                             static_cast<std::uint32_t>(std::min(now_.file, max_allowed)),
                              now_.line > max_allowed ? 0U : static_cast<std::uint32_t>(now_.line)};
     auto& rows = table_.rows_;
     if (rows.size() > first_row_) {
@@ -253,8 +266,8 @@ Status LineProgram::add_row() {
         ordered_ = ordered_ && rows.back().address < row.address;
     }
     if (!fits())
-        return make_error(ErrorKind::TooLarge,
-                          "a line table takes more than " + std::to_string(limit_bytes_) + " bytes");
+        return make_error(ErrorKind::TooLarge, "a line table takes more than " +
+                                                   std::to_string(limit_bytes_) + " bytes");
     rows.push_back(row);
     return success();
 }
@@ -263,7 +276,8 @@ void LineProgram::end_sequence() {
     auto& rows = table_.rows_;
     const auto first = rows.begin() + static_cast<std::ptrdiff_t>(first_row_);
     if (!ordered_)
-        std::stable_sort(first, rows.end(), [](const auto& a, const auto& b) { return a.address < b.address; });
+        std::stable_sort(first, rows.end(),
+                         [](const auto& a, const auto& b) { return a.address < b.address; });
     const std::uint64_t low = first->address;
     const std::uint64_t high = rows.back().address;
     if (low < high && low >= source_.lowest_address && high <= source_.highest_address) {

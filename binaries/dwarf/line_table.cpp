@@ -28,26 +28,30 @@ Result<LineTable> LineTable::read(const LineTableSource& source, std::uint64_t l
     table.compilation_directory_ = source.directory;
     LineProgram program(source, limit_bytes, table);
     TRY(program.read());
-    std::sort(table.sequences_.begin(), table.sequences_.end(), [](const Sequence& a, const Sequence& b) {
-        return std::pair(a.low, a.first_row) < std::pair(b.low, b.first_row);
-    });
+    std::sort(table.sequences_.begin(), table.sequences_.end(),
+              [](const Sequence& a, const Sequence& b) {
+                  return std::pair(a.low, a.first_row) < std::pair(b.low, b.first_row);
+              });
     std::uint64_t reach = 0;
-    for (Sequence& sequence : table.sequences_) sequence.reach = reach = std::max(reach, sequence.high);
+    for (Sequence& sequence : table.sequences_)
+        sequence.reach = reach = std::max(reach, sequence.high);
     table.rows_.shrink_to_fit();
     return table;
 }
 
 std::optional<LineTable::Place> LineTable::find(std::uint64_t address) const {
-    auto sequence = std::upper_bound(sequences_.begin(), sequences_.end(), address,
-                                     [](std::uint64_t value, const Sequence& entry) { return value < entry.low; });
+    auto sequence = std::upper_bound(
+        sequences_.begin(), sequences_.end(), address,
+        [](std::uint64_t value, const Sequence& entry) { return value < entry.low; });
     for (int tried = 0; sequence != sequences_.begin() && tried < max_overlapping; ++tried) {
         --sequence;
         if (sequence->reach <= address) break;
         if (address >= sequence->high) continue;
         const auto first = rows_.begin() + static_cast<std::ptrdiff_t>(sequence->first_row);
         const auto end = rows_.begin() + static_cast<std::ptrdiff_t>(sequence->end_row);
-        const auto after = std::upper_bound(first, end, address,
-                                            [](std::uint64_t value, const Row& row) { return value < row.address; });
+        const auto after = std::upper_bound(
+            first, end, address,
+            [](std::uint64_t value, const Row& row) { return value < row.address; });
         if (after == first) continue;
         return Place{std::prev(after)->file, std::prev(after)->line};
     }

@@ -35,7 +35,8 @@ class LineTable {
     LineTable() = default;
     // Reads DWARF 2 to 5. ErrorKind::Invalid if damaged, TooLarge if it needs more than
     // `limit_bytes`.
-    [[nodiscard]] static Result<LineTable> read(const LineTableSource& source, std::uint64_t limit_bytes);
+    [[nodiscard]] static Result<LineTable> read(const LineTableSource& source,
+                                                std::uint64_t limit_bytes);
 
     [[nodiscard]] std::optional<Place> find(std::uint64_t address) const;
     // The file's path, as far as it is known; empty if unknown. `file` may also be a value of

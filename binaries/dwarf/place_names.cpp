@@ -33,10 +33,12 @@ Result<PlaceNames> name_places(const UniqueFd& program, const PlaceNamesRequest&
     limits.file_bytes = std::min(limits.file_bytes, request.read_bytes);
     if (time_left())
         if (const auto debug_file = find_debug_file(request.path, search))
-            if (auto found = SourceLines::open(opened, *debug_file, limits)) lines.emplace(std::move(found).value());
+            if (auto found = SourceLines::open(opened, *debug_file, limits))
+                lines.emplace(std::move(found).value());
     for (std::size_t i = 0; i < request.offsets.size(); ++i) {
         PlaceName& place = names.places[i];
-        if (const auto hit = symbols ? symbols->find(request.offsets[i]) : std::nullopt) place.symbol = hit->name;
+        if (const auto hit = symbols ? symbols->find(request.offsets[i]) : std::nullopt)
+            place.symbol = hit->name;
         if (lines && time_left()) place.frames = lines->frames_at(request.offsets[i]);
     }
     return names;

@@ -18,7 +18,8 @@ namespace lagtrap::binaries {
 using OpenDebugFile = std::function<Result<UniqueFd>(const std::filesystem::path&)>;
 
 struct PlaceNamesRequest {
-    std::filesystem::path path;          // where the program was found; debug files may be beside it
+    // where the program was found; debug files may be beside it
+    std::filesystem::path path;
     std::vector<std::uint64_t> offsets;  // in the file; fastest if ascending
     std::uint64_t symbol_table_bytes = 96 << 20;
     std::uint64_t read_bytes = 1ULL << 30;  // of debug information
@@ -41,6 +42,7 @@ struct PlaceNames {
 
 // Uses this process's file reader if it has one (file_reader.hpp). `program` is the open file.
 // Fails if the reader failed.
-[[nodiscard]] Result<PlaceNames> name_places(const UniqueFd& program, const PlaceNamesRequest& request);
+[[nodiscard]] Result<PlaceNames> name_places(const UniqueFd& program,
+                                             const PlaceNamesRequest& request);
 
 }  // namespace lagtrap::binaries

@@ -56,11 +56,13 @@ struct SourceLines::State {
         InlinedCalls inlined;
 
         [[nodiscard]] std::uint64_t memory_bytes() const {
-            return sizeof(Unit) + lines.memory_bytes() + functions.memory_bytes() + inlined.memory_bytes();
+            return sizeof(Unit) + lines.memory_bytes() + functions.memory_bytes() +
+                   inlined.memory_bytes();
         }
     };
 
-    State(ElfImage image, DwarfFile file) : program(std::move(image)), code(code_of(program)), main(std::move(file)) {}
+    State(ElfImage image, DwarfFile file)
+        : program(std::move(image)), code(code_of(program)), main(std::move(file)) {}
 
     [[nodiscard]] Status find_units();
     [[nodiscard]] std::vector<SourceFrame> frames_at(std::uint64_t address);
@@ -77,8 +79,12 @@ struct SourceLines::State {
     DwarfNames names;
 
   private:
-    [[nodiscard]] Dwarf* dwarf() { return main.dwarf(alternate ? alternate->dwarf(nullptr) : nullptr); }
-    [[nodiscard]] bool file_was_cut() const { return main.file_was_cut() || (alternate && alternate->file_was_cut()); }
+    [[nodiscard]] Dwarf* dwarf() {
+        return main.dwarf(alternate ? alternate->dwarf(nullptr) : nullptr);
+    }
+    [[nodiscard]] bool file_was_cut() const {
+        return main.file_was_cut() || (alternate && alternate->file_was_cut());
+    }
     void keep_within_memory();
     [[nodiscard]] std::optional<Dwarf_Die> entry_at(std::uint64_t offset);
     [[nodiscard]] const unsigned char* end_of(std::size_t unit) const;
@@ -90,19 +96,22 @@ struct SourceLines::State {
     void scan_functions(Unit& unit, Below within);
     [[nodiscard]] std::optional<std::uint64_t> function_at(Unit& unit, std::uint64_t address);
     [[nodiscard]] std::string name_of(Dwarf_Die& entry);
-    [[nodiscard]] std::vector<SourceFrame> frames_in(Unit& unit, std::uint64_t function, std::uint64_t address);
+    [[nodiscard]] std::vector<SourceFrame> frames_in(Unit& unit, std::uint64_t function,
+                                                     std::uint64_t address);
 };
 
 // Reads the ranges from the units' own entries, because .debug_aranges may be missing for some
 // units (clang) or all.
 Status SourceLines::State::find_units() {
-    if (dwarf() == nullptr) return make_error(ErrorKind::Invalid, "its debug information is damaged");
+    if (dwarf() == nullptr)
+        return make_error(ErrorKind::Invalid, "its debug information is damaged");
     std::uint64_t steps = memory_bytes / tables_share / 64;
     for (std::size_t index = 0; index < main.units().size(); ++index) {
         auto entry = entry_at(main.units()[index].first_entry);
         if (!entry) continue;
         const int tag = ::dwarf_tag(&*entry);
-        if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit) units.add(*entry, index, code, steps);
+        if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
+            units.add(*entry, index, code, steps);
     }
     units.sort();
     main.release_pages();
@@ -111,7 +120,8 @@ Status SourceLines::State::find_units() {
 
 // Nothing returned by libdw may be in use.
 void SourceLines::State::keep_within_memory() {
-    if (main.held_bytes() + (alternate ? alternate->held_bytes() : 0) > memory_bytes / library_share) {
+    if (main.held_bytes() + (alternate ? alternate->held_bytes() : 0) >
+        memory_bytes / library_share) {
         main.forget();
         if (alternate) alternate->forget();
     }
@@ -137,7 +147,8 @@ std::optional<Dwarf_Die> SourceLines::State::entry_at(std::uint64_t offset) {
 }
 
 const unsigned char* SourceLines::State::end_of(std::size_t unit) const {
-    return reinterpret_cast<const unsigned char*>(main.section(".debug_info").data()) + main.units()[unit].end;
+    return reinterpret_cast<const unsigned char*>(main.section(".debug_info").data()) +
+           main.units()[unit].end;
 }
 
 std::uint64_t SourceLines::State::steps_for(std::size_t unit) const {
@@ -145,7 +156,8 @@ std::uint64_t SourceLines::State::steps_for(std::size_t unit) const {
 }
 
 bool SourceLines::State::touch(Dwarf_Die& entry) {
-    DwarfFile& file = alternate && ::dwarf_cu_getdwarf(entry.cu) == alternate->dwarf(nullptr) ? *alternate : main;
+    DwarfFile& file =
+        alternate && ::dwarf_cu_getdwarf(entry.cu) == alternate->dwarf(nullptr) ? *alternate : main;
     const auto index = file.unit_at(::dwarf_dieoffset(&entry));
     return index && file.touch(*index);
 }
@@ -174,7 +186,8 @@ void SourceLines::State::scan_functions(Unit& unit, Below within) {
 }
 
 SourceLines::State::Unit* SourceLines::State::unit(std::size_t index) {
-    const auto known = std::find_if(kept.begin(), kept.end(), [&](const Unit& unit) { return unit.index == index; });
+    const auto known = std::find_if(kept.begin(), kept.end(),
+                                    [&](const Unit& unit) { return unit.index == index; });
     if (!main.touch(index)) return nullptr;
     if (known == kept.end()) {
         auto entry = entry_at(main.units()[index].first_entry);
@@ -208,7 +221,8 @@ std::string SourceLines::State::name_of(Dwarf_Die& entry) {
     return names.name_of(entry, [this](Dwarf_Die& looked_into) { return touch(looked_into); });
 }
 
-std::vector<SourceFrame> SourceLines::State::frames_in(Unit& unit, std::uint64_t function, std::uint64_t address) {
+std::vector<SourceFrame> SourceLines::State::frames_in(Unit& unit, std::uint64_t function,
+                                                       std::uint64_t address) {
     if (unit.scanned != function) {
         auto entry = entry_at(function);
         if (!entry) return {};
@@ -227,7 +241,9 @@ std::vector<SourceFrame> SourceLines::State::frames_in(Unit& unit, std::uint64_t
         const auto call_file = number_of(*entry, DW_AT_call_file);
         file = call_file ? unit.lines.file_name(*call_file) : std::string{};
         const std::uint64_t call_line = number_of(*entry, DW_AT_call_line).value_or(0);
-        line = call_line > std::numeric_limits<std::uint32_t>::max() ? 0U : static_cast<std::uint32_t>(call_line);
+        line = call_line > std::numeric_limits<std::uint32_t>::max()
+                   ? 0U
+                   : static_cast<std::uint32_t>(call_line);
     }
     auto entry = entry_at(function);
     frames.push_back(SourceFrame{entry ? name_of(*entry) : std::string{}, std::move(file), line});
@@ -261,15 +277,16 @@ SourceLines::SourceLines(SourceLines&&) noexcept = default;
 SourceLines& SourceLines::operator=(SourceLines&&) noexcept = default;
 SourceLines::~SourceLines() = default;
 
-Result<SourceLines> SourceLines::open(const std::filesystem::path& program, const std::filesystem::path& debug_file,
+Result<SourceLines> SourceLines::open(const std::filesystem::path& program,
+                                      const std::filesystem::path& debug_file,
                                       const DebugInfoLimits& limits) {
     TRY_ASSIGN(ElfImage image, ElfImage::open(program));
     TRY_ASSIGN(const ElfImage debug_image, ElfImage::open(debug_file));
     const std::string wanted = image.build_id();
     const std::string found = debug_image.build_id();
     if (!wanted.empty() && !found.empty() && wanted != found)
-        return make_error(ErrorKind::Invalid, debug_file.string() + ": has build id " + found + ", but " +
-                                                  program.string() + " has " + wanted);
+        return make_error(ErrorKind::Invalid, debug_file.string() + ": has build id " + found +
+                                                  ", but " + program.string() + " has " + wanted);
     DwarfFile::Limits bounds{limits.file_bytes, limits.memory_bytes};
     TRY_ASSIGN(DwarfFile main, DwarfFile::open(debug_file, bounds));
     auto state = std::make_unique<State>(std::move(image), std::move(main));
@@ -282,19 +299,23 @@ Result<SourceLines> SourceLines::open(const std::filesystem::path& program, cons
         }
     }
     state->memory_bytes = bounds.memory_bytes;
-    if (auto found_units = state->find_units(); !found_units) return found_units.error().within(debug_file.string());
+    if (auto found_units = state->find_units(); !found_units)
+        return found_units.error().within(debug_file.string());
     return SourceLines(std::move(state));
 }
 
 std::vector<SourceFrame> SourceLines::frames_at(std::uint64_t file_offset) {
     for (const ElfSegment& segment : state_->program.segments()) {
-        if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0 || file_offset < segment.offset) continue;
+        if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0 || file_offset < segment.offset)
+            continue;
         const std::uint64_t within = file_offset - segment.offset;
         if (within < segment.file_bytes) return state_->frames_at(segment.address + within);
     }
     return {};
 }
 
-std::vector<SourceFrame> SourceLines::frames_at_address(std::uint64_t address) { return state_->frames_at(address); }
+std::vector<SourceFrame> SourceLines::frames_at_address(std::uint64_t address) {
+    return state_->frames_at(address);
+}
 
 }  // namespace lagtrap::binaries

@@ -32,8 +32,10 @@ class ByteCursor {
     [[nodiscard]] std::uint64_t unsigned_leb128() { return leb128().value; }
     [[nodiscard]] std::int64_t signed_leb128() {
         const auto read = leb128();
-        const bool negative = read.bits < 64 && read.bits > 0 && (read.value >> (read.bits - 1) & 1) != 0;
-        return static_cast<std::int64_t>(negative ? read.value | ~std::uint64_t{0} << read.bits : read.value);
+        const bool negative =
+            read.bits < 64 && read.bits > 0 && (read.value >> (read.bits - 1) & 1) != 0;
+        return static_cast<std::int64_t>(negative ? read.value | ~std::uint64_t{0} << read.bits
+                                                  : read.value);
     }
 
     [[nodiscard]] std::string_view take(std::uint64_t size) {

@@ -25,18 +25,20 @@ constexpr std::size_t max_indexed_files = 20'000;
 constexpr int max_indexed_depth = 8;
 
 bool is_build_id(std::string_view text) {
-    return text.size() >= 4 && text.size() % 2 == 0 && std::all_of(text.begin(), text.end(), [](char c) {
-               return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-           });
+    return text.size() >= 4 && text.size() % 2 == 0 &&
+           std::all_of(text.begin(), text.end(),
+                       [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 // ElfImage::open() accepts only regular files and does not block on a pipe.
-bool has_build_id(const std::filesystem::path& path, const std::string& build_id, ElfKinds kinds = ElfKinds::Programs) {
+bool has_build_id(const std::filesystem::path& path, const std::string& build_id,
+                  ElfKinds kinds = ElfKinds::Programs) {
     const auto image = ElfImage::open(path, kinds);
     return image && image->build_id() == build_id;
 }
 
-std::filesystem::path build_id_path(const std::filesystem::path& folder, const std::string& build_id) {
+std::filesystem::path build_id_path(const std::filesystem::path& folder,
+                                    const std::string& build_id) {
     return folder / ".build-id" / build_id.substr(0, 2) / (build_id.substr(2) + ".debug");
 }
 
@@ -50,7 +52,8 @@ std::optional<std::uint32_t> checksum_of(const std::filesystem::path& path) {
         const ssize_t got = ::read(fd->get(), buffer.data(), buffer.size());
         if (got < 0) return std::nullopt;
         if (got == 0) return sum;
-        sum = ::lzma_crc32(reinterpret_cast<const std::uint8_t*>(buffer.data()), static_cast<std::size_t>(got), sum);
+        sum = ::lzma_crc32(reinterpret_cast<const std::uint8_t*>(buffer.data()),
+                           static_cast<std::size_t>(got), sum);
         total += static_cast<std::uint64_t>(got);
     }
     return std::nullopt;
@@ -71,7 +74,8 @@ std::optional<DebugLink> debug_link_of(const ElfImage& image) {
     link.name = std::string(text_at(*content, 0));
     const std::size_t position = (link.name.size() + 1 + 3) / 4 * 4;
     // The name must not lead out of the searched folders.
-    if (link.name.empty() || link.name == "." || link.name == ".." || link.name.find('/') != std::string::npos)
+    if (link.name.empty() || link.name == "." || link.name == ".." ||
+        link.name.find('/') != std::string::npos)
         return std::nullopt;
     if (position + sizeof link.checksum > content->size()) return std::nullopt;
     link.checksum = number_at<std::uint32_t>(*content, position);
@@ -100,12 +104,15 @@ std::optional<AlternateLink> alternate_link_of(const ElfImage& image) {
 // The path as seen in the program's own root: without a leading /proc/PID/root.
 std::filesystem::path path_within_its_root(const std::filesystem::path& path) {
     auto part = path.begin();
-    const auto next_is = [&](auto&& fits) { return part != path.end() && fits((part++)->string()); };
+    const auto next_is = [&](auto&& fits) {
+        return part != path.end() && fits((part++)->string());
+    };
     const auto is = [](std::string_view wanted) {
         return [wanted](const std::string& text) { return text == wanted; };
     };
     const auto is_number = [](const std::string& text) {
-        return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+        return !text.empty() && std::all_of(text.begin(), text.end(),
+                                            [](unsigned char c) { return std::isdigit(c); });
     };
     if (!next_is(is("/")) || !next_is(is("proc")) || !next_is(is_number) || !next_is(is("root")))
         return name_on_machine(path);
@@ -114,8 +121,9 @@ std::filesystem::path path_within_its_root(const std::filesystem::path& path) {
     return within;
 }
 
-std::vector<std::filesystem::path> places_of_link(const std::filesystem::path& program, const std::string& name,
-                                                  const std::vector<std::filesystem::path>& folders) {
+std::vector<std::filesystem::path> places_of_link(
+    const std::filesystem::path& program, const std::string& name,
+    const std::vector<std::filesystem::path>& folders) {
     std::error_code ignored;
     std::vector<std::filesystem::path> programs{program};
     if (auto real = std::filesystem::canonical(program, ignored); !ignored && real != program)
@@ -125,13 +133,16 @@ std::vector<std::filesystem::path> places_of_link(const std::filesystem::path& p
         places.push_back(path.parent_path() / name);
         places.push_back(path.parent_path() / ".debug" / name);
         for (const auto& folder : folders)
-            places.push_back(folder / path_within_its_root(path).parent_path().relative_path() / name);
+            places.push_back(folder / path_within_its_root(path).parent_path().relative_path() /
+                             name);
     }
     return places;
 }
 
-std::optional<std::filesystem::path> find_by_link(const std::filesystem::path& program, const ElfImage& image,
-                                                  const std::string& build_id, const DebugFileSearch& search) {
+std::optional<std::filesystem::path> find_by_link(const std::filesystem::path& program,
+                                                  const ElfImage& image,
+                                                  const std::string& build_id,
+                                                  const DebugFileSearch& search) {
     const auto link = debug_link_of(image);
     if (!link) return std::nullopt;
     for (const auto& place : places_of_link(program, link->name, search.folders)) {
@@ -155,7 +166,8 @@ bool is_plain_folder(const std::filesystem::path& folder) {
 
 class DebugFolderIndex {
   public:
-    std::optional<std::filesystem::path> find(const std::filesystem::path& folder, const std::string& build_id) {
+    std::optional<std::filesystem::path> find(const std::filesystem::path& folder,
+                                              const std::string& build_id) {
         const std::lock_guard lock(mutex_);
         auto known = folders_.find(folder);
         if (known == folders_.end()) known = folders_.emplace(folder, read(folder)).first;
@@ -173,7 +185,9 @@ class DebugFolderIndex {
         std::size_t seen = 0;
         std::filesystem::recursive_directory_iterator entry(
             folder, std::filesystem::directory_options::skip_permission_denied, error);
-        for (; !error && entry != std::filesystem::recursive_directory_iterator() && seen < max_indexed_files; ++seen) {
+        for (; !error && entry != std::filesystem::recursive_directory_iterator() &&
+               seen < max_indexed_files;
+             ++seen) {
             if (entry.depth() >= max_indexed_depth) entry.disable_recursion_pending();
             std::error_code ignored;
             if (entry->is_regular_file(ignored)) add(files, entry->path());
@@ -201,11 +215,14 @@ class DebugFolderIndex {
     std::map<std::filesystem::path, Files> folders_;
 };
 
-std::shared_ptr<DebugFolderIndex> make_debug_folder_index() { return std::make_shared<DebugFolderIndex>(); }
+std::shared_ptr<DebugFolderIndex> make_debug_folder_index() {
+    return std::make_shared<DebugFolderIndex>();
+}
 
 namespace {
 
-std::optional<std::filesystem::path> find_in_folders(const std::string& build_id, const DebugFileSearch& search) {
+std::optional<std::filesystem::path> find_in_folders(const std::string& build_id,
+                                                     const DebugFileSearch& search) {
     for (const auto& folder : search.folders) {
         auto path = build_id_path(folder, build_id);
         if (has_build_id(path, build_id)) return path;
@@ -218,7 +235,8 @@ std::optional<std::filesystem::path> find_in_folders(const std::string& build_id
     return std::nullopt;
 }
 
-std::optional<std::filesystem::path> ask(const std::string& build_id, const DebugFileSearch& search) {
+std::optional<std::filesystem::path> ask(const std::string& build_id,
+                                         const DebugFileSearch& search) {
     if (!search.ask_servers) return std::nullopt;
     auto path = search.ask_servers(build_id);
     if (!path || !has_build_id(*path, build_id)) return std::nullopt;
@@ -241,7 +259,8 @@ std::optional<std::filesystem::path> find_debug_file(const std::filesystem::path
     return known ? ask(build_id, search) : std::nullopt;
 }
 
-std::optional<std::filesystem::path> find_debug_file_of(const std::string& build_id, const DebugFileSearch& search) {
+std::optional<std::filesystem::path> find_debug_file_of(const std::string& build_id,
+                                                        const DebugFileSearch& search) {
     if (!is_build_id(build_id)) return std::nullopt;
     if (auto path = find_in_folders(build_id, search)) return path;
     return ask(build_id, search);
@@ -257,8 +276,10 @@ std::optional<std::filesystem::path> find_alternate_file(const std::filesystem::
     const std::size_t common = link->name.find(".dwz/");
     for (const auto& start : {debug_file, std::filesystem::canonical(debug_file, ignored)}) {
         if (start.empty()) continue;
-        places.push_back(start.parent_path() / link->name);  // just the link's name if that is absolute
-        for (auto folder = start.parent_path(); folder != folder.parent_path(); folder = folder.parent_path()) {
+        // just the link's name if that is absolute
+        places.push_back(start.parent_path() / link->name);
+        for (auto folder = start.parent_path(); folder != folder.parent_path();
+             folder = folder.parent_path()) {
             places.push_back(build_id_path(folder, link->build_id));
             if (common != std::string::npos) places.push_back(folder / link->name.substr(common));
         }

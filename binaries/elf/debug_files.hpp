@@ -33,16 +33,17 @@ struct DebugFileSearch {
 // by build id, or by debug link (name and CRC: beside the program, in .debug there, or in a folder
 // by the program's path); in a plain folder; from a server. A debug file must have the program's
 // build id (hexadecimal, may be empty). nullopt if there is none.
-[[nodiscard]] std::optional<std::filesystem::path> find_debug_file(const std::filesystem::path& program,
-                                                                   const DebugFileSearch& search);
+[[nodiscard]] std::optional<std::filesystem::path> find_debug_file(
+    const std::filesystem::path& program, const DebugFileSearch& search);
 
 // The same if the program is not on this machine: only by build id, in hexadecimal.
-[[nodiscard]] std::optional<std::filesystem::path> find_debug_file_of(const std::string& build_id,
-                                                                      const DebugFileSearch& search);
+[[nodiscard]] std::optional<std::filesystem::path> find_debug_file_of(
+    const std::string& build_id, const DebugFileSearch& search);
 
 // Finds the file into which dwz moved the common parts of `debug_file` (.gnu_debugaltlink), by
 // name, and by build id in the folders above `debug_file` and in /usr/lib/debug. It must have the
 // link's build id. nullopt if there is none.
-[[nodiscard]] std::optional<std::filesystem::path> find_alternate_file(const std::filesystem::path& debug_file);
+[[nodiscard]] std::optional<std::filesystem::path> find_alternate_file(
+    const std::filesystem::path& debug_file);
 
 }  // namespace lagtrap::binaries

@@ -44,7 +44,8 @@ bool run_demangler(CallbackDemangler demangler, const char* symbol, int options,
 
 std::string demangle_d(const std::string& symbol) {
     if (std::count(symbol.begin(), symbol.end(), 'Q') > max_back_references_in_d) return symbol;
-    const std::unique_ptr<char, decltype(&std::free)> text(dlang_demangle(symbol.c_str(), 0), &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> text(dlang_demangle(symbol.c_str(), 0),
+                                                           &std::free);
     return text ? std::string(text.get()) : symbol;
 }
 
@@ -68,8 +69,12 @@ std::string demangle_with(std::string_view view, int options) {
 
 }  // namespace
 
-std::string demangle(std::string_view symbol) { return demangle_with(symbol, DMGL_PARAMS | DMGL_ANSI); }
+std::string demangle(std::string_view symbol) {
+    return demangle_with(symbol, DMGL_PARAMS | DMGL_ANSI);
+}
 
-std::string demangle_without_parameters(std::string_view symbol) { return demangle_with(symbol, DMGL_NO_OPTS); }
+std::string demangle_without_parameters(std::string_view symbol) {
+    return demangle_with(symbol, DMGL_NO_OPTS);
+}
 
 }  // namespace lagtrap::binaries

@@ -33,15 +33,20 @@ Status read_exactly(int fd, char* into, std::uint64_t size, std::uint64_t offset
 
 // Why a file with these first bytes cannot be read; empty if it can.
 std::string refusal(std::string_view head, ElfKinds kinds) {
-    if (head.starts_with("#!")) return "is a script; name its interpreter, or mark the event with lagtrap.h";
-    if (head.size() < sizeof(Elf64_Ehdr) || !head.starts_with(ELFMAG)) return "is not a program or library (ELF)";
-    if (head[EI_CLASS] != ELFCLASS64) return "is a 32-bit program; only 64-bit programs can be watched";
-    if (head[EI_DATA] != ELFDATA2LSB) return "is a big-endian program; only little-endian programs can be watched";
+    if (head.starts_with("#!"))
+        return "is a script; name its interpreter, or mark the event with lagtrap.h";
+    if (head.size() < sizeof(Elf64_Ehdr) || !head.starts_with(ELFMAG))
+        return "is not a program or library (ELF)";
+    if (head[EI_CLASS] != ELFCLASS64)
+        return "is a 32-bit program; only 64-bit programs can be watched";
+    if (head[EI_DATA] != ELFDATA2LSB)
+        return "is a big-endian program; only little-endian programs can be watched";
     const auto type = number_at<Elf64_Ehdr>(head, 0).e_type;
     if (type == ET_REL && kinds == ElfKinds::AlsoObjects) return {};
     if (type == ET_REL) return "is an object file; name the program or library it was linked into";
     if (type == ET_CORE) return "is a core dump; name the program that wrote it";
-    if (type != ET_EXEC && type != ET_DYN) return "is an ELF file of unknown type " + std::to_string(type);
+    if (type != ET_EXEC && type != ET_DYN)
+        return "is an ELF file of unknown type " + std::to_string(type);
     return {};
 }
 
@@ -76,8 +81,10 @@ Result<ElfImage> ElfImage::open(const std::filesystem::path& path, ElfKinds kind
 Result<ElfImage> ElfImage::from_file(UniqueFd fd, std::string name, ElfKinds kinds) {
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(name);
-    if (S_ISDIR(facts.st_mode)) return make_error(ErrorKind::Invalid, name + ": is a folder, not a program");
-    if (!S_ISREG(facts.st_mode)) return make_error(ErrorKind::Invalid, name + ": is not a regular file");
+    if (S_ISDIR(facts.st_mode))
+        return make_error(ErrorKind::Invalid, name + ": is a folder, not a program");
+    if (!S_ISREG(facts.st_mode))
+        return make_error(ErrorKind::Invalid, name + ": is not a regular file");
     ElfImage image;
     image.fd_ = std::move(fd);
     image.name_ = std::move(name);
@@ -95,14 +102,16 @@ Result<ElfImage> ElfImage::from_bytes(std::string bytes, std::string name) {
 
 Result<ElfImage> ElfImage::parse(ElfImage image, ElfKinds kinds) {
     if (image.size_bytes_ > max_file_bytes)
-        return make_error(ErrorKind::TooLarge, image.name_ + ": has " + std::to_string(image.size_bytes_) +
+        return make_error(ErrorKind::TooLarge, image.name_ + ": has " +
+                                                   std::to_string(image.size_bytes_) +
                                                    " bytes; at most 4 GiB are read");
     TRY(image.parse_header(kinds));
     return image;
 }
 
 Status ElfImage::parse_header(ElfKinds kinds) {
-    TRY_ASSIGN(const std::string head, read(0, std::min<std::uint64_t>(sizeof(Elf64_Ehdr), size_bytes_), 64));
+    TRY_ASSIGN(const std::string head,
+               read(0, std::min<std::uint64_t>(sizeof(Elf64_Ehdr), size_bytes_), 64));
     if (const std::string why = refusal(head, kinds); !why.empty())
         return make_error(ErrorKind::Invalid, name_ + ": " + why);
     const auto header = number_at<Elf64_Ehdr>(head, 0);
@@ -112,9 +121,11 @@ Status ElfImage::parse_header(ElfKinds kinds) {
     std::uint64_t names_index = header.e_shstrndx;
     std::uint64_t segment_count = header.e_phnum;
     if (header.e_shoff != 0) {
-        if (header.e_shentsize != sizeof(Elf64_Shdr)) return damaged("section headers of an unknown size");
+        if (header.e_shentsize != sizeof(Elf64_Shdr))
+            return damaged("section headers of an unknown size");
         // Counts that exceed 16 bits are in the first section header.
-        TRY_ASSIGN(const std::string first, read(header.e_shoff, sizeof(Elf64_Shdr), sizeof(Elf64_Shdr)));
+        TRY_ASSIGN(const std::string first,
+                   read(header.e_shoff, sizeof(Elf64_Shdr), sizeof(Elf64_Shdr)));
         const auto extension = number_at<Elf64_Shdr>(first, 0);
         if (section_count == 0) section_count = extension.sh_size;
         if (names_index == SHN_XINDEX) names_index = extension.sh_link;
@@ -123,27 +134,32 @@ Status ElfImage::parse_header(ElfKinds kinds) {
         section_count = 0;
     }
     if (segment_count != 0) {
-        if (header.e_phentsize != sizeof(Elf64_Phdr)) return damaged("program headers of an unknown size");
+        if (header.e_phentsize != sizeof(Elf64_Phdr))
+            return damaged("program headers of an unknown size");
         TRY(parse_segments(header.e_phoff, segment_count));
     }
-    return section_count == 0 ? success() : parse_sections(header.e_shoff, section_count, names_index);
+    return section_count == 0 ? success()
+                              : parse_sections(header.e_shoff, section_count, names_index);
 }
 
 Status ElfImage::parse_segments(std::uint64_t offset, std::uint64_t count) {
     if (count > max_segments) return damaged(std::to_string(count) + " program headers");
-    TRY_ASSIGN(const std::string table, read(offset, count * sizeof(Elf64_Phdr), max_segments * sizeof(Elf64_Phdr)));
+    TRY_ASSIGN(const std::string table,
+               read(offset, count * sizeof(Elf64_Phdr), max_segments * sizeof(Elf64_Phdr)));
     segments_.reserve(count);
     for (std::uint64_t index = 0; index < count; ++index) {
         const auto raw = number_at<Elf64_Phdr>(table, index * sizeof(Elf64_Phdr));
-        segments_.push_back(
-            ElfSegment{raw.p_type, raw.p_flags, raw.p_offset, raw.p_vaddr, raw.p_filesz, raw.p_memsz, raw.p_align});
+        segments_.push_back(ElfSegment{raw.p_type, raw.p_flags, raw.p_offset, raw.p_vaddr,
+                                       raw.p_filesz, raw.p_memsz, raw.p_align});
     }
     return success();
 }
 
-Status ElfImage::parse_sections(std::uint64_t offset, std::uint64_t count, std::uint64_t names_index) {
+Status ElfImage::parse_sections(std::uint64_t offset, std::uint64_t count,
+                                std::uint64_t names_index) {
     if (count > max_sections) return damaged(std::to_string(count) + " sections");
-    TRY_ASSIGN(const std::string table, read(offset, count * sizeof(Elf64_Shdr), max_sections * sizeof(Elf64_Shdr)));
+    TRY_ASSIGN(const std::string table,
+               read(offset, count * sizeof(Elf64_Shdr), max_sections * sizeof(Elf64_Shdr)));
     std::string names;
     if (names_index < count) {
         const auto raw = number_at<Elf64_Shdr>(table, names_index * sizeof(Elf64_Shdr));
@@ -154,25 +170,29 @@ Status ElfImage::parse_sections(std::uint64_t offset, std::uint64_t count, std::
         const auto raw = number_at<Elf64_Shdr>(table, index * sizeof(Elf64_Shdr));
         // Real section names are short; the limit bounds memory if names overlap.
         std::string section_name(text_at(names, raw.sh_name).substr(0, 256));
-        sections_.push_back(ElfSection{std::move(section_name), raw.sh_type, raw.sh_flags, raw.sh_addr, raw.sh_offset,
-                                       raw.sh_size, raw.sh_link, raw.sh_addralign});
+        sections_.push_back(ElfSection{std::move(section_name), raw.sh_type, raw.sh_flags,
+                                       raw.sh_addr, raw.sh_offset, raw.sh_size, raw.sh_link,
+                                       raw.sh_addralign});
     }
     return success();
 }
 
 const ElfSection* ElfImage::find_section(std::string_view wanted) const {
-    const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const ElfSection& section) {
-        return section.name == wanted && section.type != SHT_NOBITS;
-    });
+    const auto found =
+        std::find_if(sections_.begin(), sections_.end(), [&](const ElfSection& section) {
+            return section.name == wanted && section.type != SHT_NOBITS;
+        });
     return found == sections_.end() ? nullptr : &*found;
 }
 
-Result<std::string> ElfImage::read(std::uint64_t offset, std::uint64_t size, std::uint64_t limit_bytes) const {
+Result<std::string> ElfImage::read(std::uint64_t offset, std::uint64_t size,
+                                   std::uint64_t limit_bytes) const {
     if (offset > size_bytes_ || size > size_bytes_ - offset)
-        return damaged(std::to_string(size) + " bytes at offset " + std::to_string(offset) + ", but the file has " +
-                       std::to_string(size_bytes_));
+        return damaged(std::to_string(size) + " bytes at offset " + std::to_string(offset) +
+                       ", but the file has " + std::to_string(size_bytes_));
     if (size > limit_bytes)
-        return make_error(ErrorKind::TooLarge, name_ + ": a table of " + std::to_string(size) + " bytes; at most " +
+        return make_error(ErrorKind::TooLarge, name_ + ": a table of " + std::to_string(size) +
+                                                   " bytes; at most " +
                                                    std::to_string(limit_bytes) + " are read");
     if (!fd_.valid()) return bytes_.substr(offset, size);
     std::string content(size, '\0');
@@ -183,7 +203,8 @@ Result<std::string> ElfImage::read(std::uint64_t offset, std::uint64_t size, std
 
 Result<std::string> ElfImage::read(const ElfSection& section, std::uint64_t limit_bytes) const {
     if ((section.flags & SHF_COMPRESSED) != 0)
-        return make_error(ErrorKind::Unsupported, name_ + ": section " + section.name + " is compressed");
+        return make_error(ErrorKind::Unsupported,
+                          name_ + ": section " + section.name + " is compressed");
     return read(section.offset, section.size, limit_bytes);
 }
 

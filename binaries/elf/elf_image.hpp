@@ -63,9 +63,11 @@ enum class ElfKinds { Programs, AlsoObjects };
 class ElfImage {
   public:
     // Takes ownership of the file. `name` is for errors. ErrorKind::Invalid, TooLarge, System.
-    [[nodiscard]] static Result<ElfImage> from_file(UniqueFd fd, std::string name, ElfKinds kinds = ElfKinds::Programs);
+    [[nodiscard]] static Result<ElfImage> from_file(UniqueFd fd, std::string name,
+                                                    ElfKinds kinds = ElfKinds::Programs);
     // The same for the file at `path`, whatever its type; does not block on a pipe.
-    [[nodiscard]] static Result<ElfImage> open(const std::filesystem::path& path, ElfKinds kinds = ElfKinds::Programs);
+    [[nodiscard]] static Result<ElfImage> open(const std::filesystem::path& path,
+                                               ElfKinds kinds = ElfKinds::Programs);
     // The same for bytes in memory (an ELF file inside another).
     [[nodiscard]] static Result<ElfImage> from_bytes(std::string bytes, std::string name);
 
@@ -79,8 +81,10 @@ class ElfImage {
     [[nodiscard]] const ElfSection* find_section(std::string_view name) const;
     // Reads `size` bytes at `offset`. ErrorKind::Invalid if the file ends before, TooLarge if it
     // exceeds `limit_bytes`.
-    [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t size, std::uint64_t limit_bytes) const;
-    [[nodiscard]] Result<std::string> read(const ElfSection& section, std::uint64_t limit_bytes) const;
+    [[nodiscard]] Result<std::string> read(std::uint64_t offset, std::uint64_t size,
+                                           std::uint64_t limit_bytes) const;
+    [[nodiscard]] Result<std::string> read(const ElfSection& section,
+                                           std::uint64_t limit_bytes) const;
     // The GNU build id in lower-case hexadecimal; empty if there is none.
     [[nodiscard]] std::string build_id() const;
     [[nodiscard]] const std::string& name() const { return name_; }
@@ -92,7 +96,8 @@ class ElfImage {
     [[nodiscard]] static Result<ElfImage> parse(ElfImage image, ElfKinds kinds);
     [[nodiscard]] Status parse_header(ElfKinds kinds);
     [[nodiscard]] Status parse_segments(std::uint64_t offset, std::uint64_t count);
-    [[nodiscard]] Status parse_sections(std::uint64_t offset, std::uint64_t count, std::uint64_t names_index);
+    [[nodiscard]] Status parse_sections(std::uint64_t offset, std::uint64_t count,
+                                        std::uint64_t names_index);
 
     UniqueFd fd_;
     std::string bytes_;  // used instead of fd_

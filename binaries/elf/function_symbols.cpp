@@ -25,7 +25,8 @@ SymbolBinding binding_of(unsigned char info) {
 
 bool is_defined_function(const Elf64_Sym& symbol) {
     const auto type = ELF64_ST_TYPE(symbol.st_info);
-    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF && symbol.st_value != 0;
+    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol.st_shndx != SHN_UNDEF &&
+           symbol.st_value != 0;
 }
 
 std::uint32_t name_bytes_at(std::string_view names, std::uint64_t offset) {
@@ -41,13 +42,17 @@ Error too_large(const ElfImage& image, const std::string& what) {
     return make_error(ErrorKind::TooLarge, image.name() + ": " + what);
 }
 
-Error over_budget(const ElfImage& image) { return too_large(image, "its symbols take more memory than allowed"); }
+Error over_budget(const ElfImage& image) {
+    return too_large(image, "its symbols take more memory than allowed");
+}
 
-Status read_functions(const ElfImage& image, const ElfSection& section, ByteBudget& budget, FunctionTable& table) {
+Status read_functions(const ElfImage& image, const ElfSection& section, ByteBudget& budget,
+                      FunctionTable& table) {
     const std::uint64_t count = section.size / sizeof(Elf64_Sym);
     for (std::uint64_t first = 0; first < count; first += piece_symbols) {
         const std::uint64_t bytes = std::min(piece_symbols, count - first) * sizeof(Elf64_Sym);
-        TRY_ASSIGN(const std::string symbols, image.read(section.offset + first * sizeof(Elf64_Sym), bytes, bytes));
+        TRY_ASSIGN(const std::string symbols,
+                   image.read(section.offset + first * sizeof(Elf64_Sym), bytes, bytes));
         for (std::size_t at = 0; at < symbols.size(); at += sizeof(Elf64_Sym)) {
             const auto raw = number_at<Elf64_Sym>(symbols, at);
             if (!is_defined_function(raw)) continue;
@@ -55,9 +60,9 @@ Status read_functions(const ElfImage& image, const ElfSection& section, ByteBudg
             if (name_bytes == 0) continue;
             // A growing vector briefly holds its old content too.
             if (!budget.take(2 * sizeof(FunctionTable::Function))) return over_budget(image);
-            table.functions.push_back(FunctionTable::Function{raw.st_value, raw.st_size, raw.st_name, name_bytes,
-                                                              binding_of(raw.st_info),
-                                                              ELF64_ST_TYPE(raw.st_info) == STT_GNU_IFUNC});
+            table.functions.push_back(FunctionTable::Function{
+                raw.st_value, raw.st_size, raw.st_name, name_bytes, binding_of(raw.st_info),
+                ELF64_ST_TYPE(raw.st_info) == STT_GNU_IFUNC});
         }
     }
     return success();
@@ -68,8 +73,9 @@ Status read_tables(const ElfImage& image, std::uint64_t& symbols, ByteBudget& bu
     for (const auto& section : image.sections()) {
         if (section.type != SHT_SYMTAB && section.type != SHT_DYNSYM) continue;
         if (section.link >= image.sections().size())
-            return make_error(ErrorKind::Invalid,
-                              image.name() + ": damaged ELF file: " + section.name + " names a missing string table");
+            return make_error(ErrorKind::Invalid, image.name() +
+                                                      ": damaged ELF file: " + section.name +
+                                                      " names a missing string table");
         symbols += section.size / sizeof(Elf64_Sym);
         if (symbols > max_symbols)
             return too_large(image, "has " + std::to_string(symbols) + " symbols; at most " +
@@ -112,9 +118,11 @@ Result<std::vector<FunctionSymbol>> function_symbols(const ElfImage& image) {
     for (const auto& table : tables) {
         for (const auto& function : table.functions) {
             name_bytes += function.name_bytes;
-            if (name_bytes > max_names_bytes) return too_large(image, "symbol names of more than 1 GiB");
-            found.push_back(FunctionSymbol{std::string(table.name_of(function)), function.address, function.size,
-                                           function.binding, table.dynamic, function.indirect});
+            if (name_bytes > max_names_bytes)
+                return too_large(image, "symbol names of more than 1 GiB");
+            found.push_back(FunctionSymbol{std::string(table.name_of(function)), function.address,
+                                           function.size, function.binding, table.dynamic,
+                                           function.indirect});
         }
     }
     return found;

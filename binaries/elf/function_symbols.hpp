@@ -49,7 +49,8 @@ struct FunctionTable {
 
 // Takes the tables' memory from the budget while reading; ErrorKind::TooLarge if it is exceeded.
 // Other errors as function_symbols().
-[[nodiscard]] Result<std::vector<FunctionTable>> read_function_tables(const ElfImage& image, ByteBudget& budget);
+[[nodiscard]] Result<std::vector<FunctionTable>> read_function_tables(const ElfImage& image,
+                                                                      ByteBudget& budget);
 
 // The ELF file inside .gnu_debugdata (xz), which stripped programs of Fedora and others contain:
 // https://sourceware.org/gdb/current/onlinedocs/gdb.html/MiniDebugInfo.html

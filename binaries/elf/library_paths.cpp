@@ -21,14 +21,16 @@ constexpr int deepest_list = 4;
 std::vector<std::string> files_like(const std::string& pattern) {
     glob_t found{};
     std::vector<std::string> files;
-    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
+        files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
     ::globfree(&found);
     return files;
 }
 
 // Adds the folders listed in a file such as /etc/ld.so.conf and the files it includes.
 void add_folders(const std::string& list, int depth, std::vector<fs::path>& folders) {
-    const auto text = depth < deepest_list ? read_file(list, list_limit_bytes) : Result<std::string>(std::string());
+    const auto text = depth < deepest_list ? read_file(list, list_limit_bytes)
+                                           : Result<std::string>(std::string());
     if (!text) return;
     std::istringstream lines(*text);
     for (std::string line; std::getline(lines, line);) {
@@ -44,15 +46,16 @@ void add_folders(const std::string& list, int depth, std::vector<fs::path>& fold
 std::vector<fs::path> usual_folders() {
     std::vector<fs::path> folders;
     add_folders("/etc/ld.so.conf", 0, folders);
-    for (const char* folder :
-         {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"})
+    for (const char* folder : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64",
+                               "/usr/lib64", "/lib", "/usr/lib"})
         folders.emplace_back(folder);
     return folders;
 }
 
 fs::path with_origin(std::string folder, const fs::path& origin) {
     for (const std::string_view mark : {"${ORIGIN}", "$ORIGIN"})
-        for (auto at = folder.find(mark); at != std::string::npos; at = folder.find(mark, at + origin.string().size()))
+        for (auto at = folder.find(mark); at != std::string::npos;
+             at = folder.find(mark, at + origin.string().size()))
             folder.replace(at, mark.size(), origin.string());
     return folder;
 }
@@ -82,10 +85,12 @@ class Search {
     void find(const std::string& name, const std::vector<fs::path>& folders) {
         std::error_code ignored;
         for (const fs::path& folder : folders) {
-            const fs::path named = name.find('/') == std::string::npos ? folder / name : fs::path(name);
+            const fs::path named =
+                name.find('/') == std::string::npos ? folder / name : fs::path(name);
             if (!fs::is_regular_file(named, ignored) || !ProgramFile::open(named)) continue;
             const fs::path whole = fs::canonical(named.parent_path(), ignored) / named.filename();
-            if (std::find(found_.begin(), found_.end(), whole) == found_.end()) found_.push_back(whole);
+            if (std::find(found_.begin(), found_.end(), whole) == found_.end())
+                found_.push_back(whole);
             return;
         }
     }
@@ -99,7 +104,8 @@ class Search {
 
 LibraryFolders::LibraryFolders() : usual_(usual_folders()) {}
 
-std::vector<fs::path> LibraryFolders::of(const NeededLibraries& needed, const fs::path& origin) const {
+std::vector<fs::path> LibraryFolders::of(const NeededLibraries& needed,
+                                         const fs::path& origin) const {
     std::vector<fs::path> folders;
     for (const std::string& folder : needed.folders) folders.push_back(with_origin(folder, origin));
     folders.insert(folders.end(), usual_.begin(), usual_.end());

@@ -35,14 +35,17 @@ std::uint64_t page_bytes() {
     return bytes;
 }
 
-std::uint64_t whole_pages(std::uint64_t size) { return (size + page_bytes() - 1) / page_bytes() * page_bytes(); }
+std::uint64_t whole_pages(std::uint64_t size) {
+    return (size + page_bytes() - 1) / page_bytes() * page_bytes();
+}
 
 std::string megabytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
-Result<SectionPlan> plan_for(const ElfImage& image, const ElfSection& section, std::uint64_t file_bytes) {
+Result<SectionPlan> plan_for(const ElfImage& image, const ElfSection& section,
+                             std::uint64_t file_bytes) {
     if (section.offset > file_bytes || section.size > file_bytes - section.offset)
-        return make_error(ErrorKind::Invalid,
-                          image.name() + ": damaged ELF file: section " + section.name + " lies beyond its end");
+        return make_error(ErrorKind::Invalid, image.name() + ": damaged ELF file: section " +
+                                                  section.name + " lies beyond its end");
     SectionPlan plan;
     plan.name = section.name;
     plan.file_offset = section.offset;
@@ -53,9 +56,11 @@ Result<SectionPlan> plan_for(const ElfImage& image, const ElfSection& section, s
         return plan;
     }
     if (section.size < sizeof(Elf64_Chdr))
-        return make_error(ErrorKind::Invalid, image.name() + ": damaged ELF file: section " + section.name +
+        return make_error(ErrorKind::Invalid, image.name() + ": damaged ELF file: section " +
+                                                  section.name +
                                                   " is compressed, but has no header");
-    TRY_ASSIGN(const std::string head, image.read(section.offset, sizeof(Elf64_Chdr), sizeof(Elf64_Chdr)));
+    TRY_ASSIGN(const std::string head,
+               image.read(section.offset, sizeof(Elf64_Chdr), sizeof(Elf64_Chdr)));
     const auto header = number_at<Elf64_Chdr>(head, 0);
     plan.file_offset += sizeof(Elf64_Chdr);
     plan.file_bytes -= sizeof(Elf64_Chdr);
@@ -72,11 +77,14 @@ Result<MappedSections> MappedSections::open(const std::filesystem::path& path,
     TRY_ASSIGN(UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
     UniqueFd second(::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
     if (!second.valid()) return system_error(path.string());
-    TRY_ASSIGN(const ElfImage image, ElfImage::from_file(std::move(second), path.string(), ElfKinds::AlsoObjects));
-    const auto file_bytes = static_cast<std::uint64_t>(std::max<off_t>(::lseek(fd.get(), 0, SEEK_END), 0));
+    TRY_ASSIGN(const ElfImage image,
+               ElfImage::from_file(std::move(second), path.string(), ElfKinds::AlsoObjects));
+    const auto file_bytes =
+        static_cast<std::uint64_t>(std::max<off_t>(::lseek(fd.get(), 0, SEEK_END), 0));
     if (file_bytes > limits.file_bytes)
-        return make_error(ErrorKind::TooLarge, path.string() + ": has " + megabytes(file_bytes) + "; at most " +
-                                                   megabytes(limits.file_bytes) + " are read");
+        return make_error(ErrorKind::TooLarge, path.string() + ": has " + megabytes(file_bytes) +
+                                                   "; at most " + megabytes(limits.file_bytes) +
+                                                   " are read");
     MappedSections result;
     std::vector<SectionPlan> plans;
     for (const std::string_view name : wanted) {
@@ -85,9 +93,10 @@ Result<MappedSections> MappedSections::open(const std::filesystem::path& path,
         TRY_ASSIGN(SectionPlan plan, plan_for(image, *section, file_bytes));
         if (plan.compression != 0) {
             if (plan.size > limits.unpacked_bytes - result.unpacked_bytes_)
-                return make_error(ErrorKind::TooLarge, path.string() +
-                                                           ": its compressed debug information has more than " +
-                                                           megabytes(limits.unpacked_bytes) + ", the limit");
+                return make_error(ErrorKind::TooLarge,
+                                  path.string() +
+                                      ": its compressed debug information has more than " +
+                                      megabytes(limits.unpacked_bytes) + ", the limit");
             result.unpacked_bytes_ += plan.size;
             plan.region_bytes = whole_pages(plan.size);
         }
@@ -108,8 +117,8 @@ Result<MappedSections> MappedSections::open(const std::filesystem::path& path,
 Status MappedSections::reserve(const std::vector<SectionPlan>& plans) {
     region_bytes_ = header_bytes;
     for (const SectionPlan& plan : plans) region_bytes_ += plan.region_bytes;
-    void* region =
-        ::mmap(nullptr, region_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* region = ::mmap(nullptr, region_bytes_, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (region == MAP_FAILED) return system_error("mmap");
     region_ = static_cast<char*>(region);
     return success();
@@ -152,7 +161,8 @@ std::string_view MappedSections::section(std::string_view name) const {
 }
 
 void MappedSections::release_pages() const {
-    for (const auto& [offset, size] : mapped_ranges_) ::madvise(region_ + offset, size, MADV_DONTNEED);
+    for (const auto& [offset, size] : mapped_ranges_)
+        ::madvise(region_ + offset, size, MADV_DONTNEED);
 }
 
 void MappedSections::release() {

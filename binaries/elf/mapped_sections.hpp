@@ -65,7 +65,8 @@ class MappedSections {
     std::uint64_t region_bytes_ = 0;
     std::uint64_t unpacked_bytes_ = 0;
     std::vector<MappedSection> sections_;
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> mapped_ranges_;  // offset and size in the region
+    // offset and size in the region
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> mapped_ranges_;
     std::optional<MappingGuard> guard_;
 };
 

@@ -80,7 +80,8 @@ std::optional<MappingGuard> MappingGuard::protect(const void* start, std::size_t
     return std::nullopt;
 }
 
-MappingGuard::MappingGuard(MappingGuard&& other) noexcept : slot_(std::exchange(other.slot_, std::nullopt)) {}
+MappingGuard::MappingGuard(MappingGuard&& other) noexcept
+    : slot_(std::exchange(other.slot_, std::nullopt)) {}
 
 MappingGuard& MappingGuard::operator=(MappingGuard&& other) noexcept {
     release();

@@ -32,14 +32,15 @@ Result<std::string> unpack_xz(std::string_view packed, std::uint64_t limit_bytes
         stream.next_out = buffer.data();
         stream.avail_out = buffer.size();
         const lzma_ret answer = lzma_code(&stream, LZMA_FINISH);
-        unpacked.append(reinterpret_cast<const char*>(buffer.data()), buffer.size() - stream.avail_out);
+        unpacked.append(reinterpret_cast<const char*>(buffer.data()),
+                        buffer.size() - stream.avail_out);
         if (unpacked.size() > limit_bytes)
-            return make_error(ErrorKind::TooLarge,
-                              ".gnu_debugdata holds more than " + std::to_string(limit_bytes) + " bytes");
+            return make_error(ErrorKind::TooLarge, ".gnu_debugdata holds more than " +
+                                                       std::to_string(limit_bytes) + " bytes");
         if (answer == LZMA_STREAM_END) return unpacked;
         if (answer != LZMA_OK)
-            return make_error(ErrorKind::Invalid,
-                              ".gnu_debugdata is incomplete (liblzma error " + std::to_string(answer) + ")");
+            return make_error(ErrorKind::Invalid, ".gnu_debugdata is incomplete (liblzma error " +
+                                                      std::to_string(answer) + ")");
     }
 }
 
@@ -47,7 +48,8 @@ Result<std::string> unpack_xz(std::string_view packed, std::uint64_t limit_bytes
 
 Result<ElfImage> mini_debug_image(const ElfImage& image, std::uint64_t limit_bytes) {
     const ElfSection* section = image.find_section(".gnu_debugdata");
-    if (section == nullptr) return make_error(ErrorKind::NotFound, image.name() + ": no .gnu_debugdata");
+    if (section == nullptr)
+        return make_error(ErrorKind::NotFound, image.name() + ": no .gnu_debugdata");
     TRY_ASSIGN(const std::string packed, image.read(*section, max_packed_bytes));
     auto unpacked = unpack_xz(packed, limit_bytes);
     if (!unpacked) return unpacked.error().within(image.name());

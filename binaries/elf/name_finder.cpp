@@ -24,11 +24,13 @@ std::string_view certain_part(const std::string& name) {
     static constexpr std::array<std::string_view, 7> abbreviated_names = {
         "std", "allocator", "basic_string", "string", "istream", "ostream", "iostream"};
     std::string part = without_parameters(name);
-    if (const auto colons = part.rfind("::"); colons != std::string::npos) part.erase(0, colons + 2);
+    if (const auto colons = part.rfind("::"); colons != std::string::npos)
+        part.erase(0, colons + 2);
     if (!is_identifier(part) || part.starts_with("operator")) return {};
-    const bool abbreviated =
-        std::find(abbreviated_names.begin(), abbreviated_names.end(), part) != abbreviated_names.end();
-    return abbreviated ? std::string_view{} : std::string_view(name).substr(name.find(part), part.size());
+    const bool abbreviated = std::find(abbreviated_names.begin(), abbreviated_names.end(), part) !=
+                             abbreviated_names.end();
+    return abbreviated ? std::string_view{}
+                       : std::string_view(name).substr(name.find(part), part.size());
 }
 
 bool may_be_mangled(std::string_view symbol) {
@@ -36,7 +38,9 @@ bool may_be_mangled(std::string_view symbol) {
 }
 
 // False for a part of a function placed elsewhere, which would demangle to the function's name.
-bool has_demangled_names(const std::string& symbol) { return may_be_mangled(symbol) && owner_of_part(symbol).empty(); }
+bool has_demangled_names(const std::string& symbol) {
+    return may_be_mangled(symbol) && owner_of_part(symbol).empty();
+}
 
 // Calls `visit` for each possible identifier of `symbol`: a decimal length, then that many
 // characters.
@@ -51,7 +55,8 @@ void for_each_identifier(std::string_view symbol, Visit&& visit) {
         if (at + length > symbol.size()) continue;
         visit(symbol.substr(at, length));
         // Rust inserts an underscore before identifiers that start with one or with a digit.
-        if (at + 1 + length <= symbol.size() && symbol[at] == '_') visit(symbol.substr(at + 1, length));
+        if (at + 1 + length <= symbol.size() && symbol[at] == '_')
+            visit(symbol.substr(at + 1, length));
     }
 }
 
@@ -86,7 +91,9 @@ std::vector<std::size_t> NameFinder::names_of(const std::string& symbol) const {
         if (!candidates.empty()) {
             const std::string whole = demangle(symbol), name = demangle_without_parameters(symbol);
             std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(found),
-                         [&](std::size_t number) { return names_[number] == name || names_[number] == whole; });
+                         [&](std::size_t number) {
+                             return names_[number] == name || names_[number] == whole;
+                         });
         }
     }
     std::sort(found.begin(), found.end());

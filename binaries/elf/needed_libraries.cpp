@@ -20,7 +20,8 @@ Result<std::string> name_at(const ElfImage& image, std::uint64_t address) {
         const std::uint64_t within = address - segment.address;
         if (within >= segment.file_bytes) continue;
         const std::uint64_t size = std::min(max_library_name_bytes, segment.file_bytes - within);
-        TRY_ASSIGN(const std::string bytes, image.read(segment.offset + within, size, max_library_name_bytes));
+        TRY_ASSIGN(const std::string bytes,
+                   image.read(segment.offset + within, size, max_library_name_bytes));
         return bytes.substr(0, bytes.find('\0'));
     }
     return image.damaged("the name of a needed library lies outside the loaded segments");
@@ -41,11 +42,13 @@ std::vector<std::string> folders_of(std::string_view list) {
 
 Result<NeededLibraries> needed_libraries(const ElfImage& image) {
     const auto& segments = image.segments();
-    const auto dynamic = std::find_if(segments.begin(), segments.end(),
-                                      [](const ElfSegment& segment) { return segment.type == PT_DYNAMIC; });
+    const auto dynamic =
+        std::find_if(segments.begin(), segments.end(),
+                     [](const ElfSegment& segment) { return segment.type == PT_DYNAMIC; });
     NeededLibraries needed;
     if (dynamic == segments.end()) return needed;
-    TRY_ASSIGN(const std::string table, image.read(dynamic->offset, dynamic->file_bytes, max_dynamic_bytes));
+    TRY_ASSIGN(const std::string table,
+               image.read(dynamic->offset, dynamic->file_bytes, max_dynamic_bytes));
     std::vector<std::uint64_t> names, folders;
     std::uint64_t strings_address = 0;
     for (std::size_t at = 0; at + sizeof(Elf64_Dyn) <= table.size(); at += sizeof(Elf64_Dyn)) {
@@ -53,9 +56,11 @@ Result<NeededLibraries> needed_libraries(const ElfImage& image) {
         if (entry.d_tag == DT_NULL) break;
         if (entry.d_tag == DT_STRTAB) strings_address = entry.d_un.d_ptr;
         if (entry.d_tag == DT_NEEDED) names.push_back(entry.d_un.d_val);
-        if (entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH) folders.push_back(entry.d_un.d_val);
+        if (entry.d_tag == DT_RUNPATH || entry.d_tag == DT_RPATH)
+            folders.push_back(entry.d_un.d_val);
     }
-    if (!names.empty() && strings_address == 0) return image.damaged("needed libraries without a string table");
+    if (!names.empty() && strings_address == 0)
+        return image.damaged("needed libraries without a string table");
     for (const std::uint64_t name : names) {
         TRY_ASSIGN(std::string library, name_at(image, strings_address + name));
         needed.names.push_back(std::move(library));

@@ -26,7 +26,8 @@ namespace {
 Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t size) {
     std::string bytes(size, '\0');
     const ssize_t got = ::pread(fd, bytes.data(), size, static_cast<off_t>(offset));
-    if (got < 0 || static_cast<std::size_t>(got) != size) return make_error(ErrorKind::Invalid, "the file ended early");
+    if (got < 0 || static_cast<std::size_t>(got) != size)
+        return make_error(ErrorKind::Invalid, "the file ended early");
     return bytes;
 }
 
@@ -35,15 +36,18 @@ Status add_go_functions(const ElfImage& image, std::vector<FunctionSymbol>& symb
     TRY_ASSIGN(const auto functions, read_go_functions(image));
     for (const GoFunction& function : functions)
         if (!function.name.empty())
-            symbols.push_back({function.name, function.address, function.size, SymbolBinding::Local, false, false});
+            symbols.push_back({function.name, function.address, function.size, SymbolBinding::Local,
+                               false, false});
     return success();
 }
 
 // Whether table and symbols have the same addresses.
 bool agree(const std::vector<GoFunction>& table, const std::vector<Function>& functions) {
-    const auto known = std::find_if(table.begin(), table.end(),
-                                    [](const GoFunction& function) { return function.name == "runtime.main"; });
-    return known == table.end() || std::any_of(functions.begin(), functions.end(), [&](const Function& function) {
+    const auto known = std::find_if(table.begin(), table.end(), [](const GoFunction& function) {
+        return function.name == "runtime.main";
+    });
+    return known == table.end() ||
+           std::any_of(functions.begin(), functions.end(), [&](const Function& function) {
                return function.address == known->address && function.name == known->name;
            });
 }
@@ -71,7 +75,8 @@ struct ProgramFile::State {
         -> decltype((reader->*question)(0, name, arguments..., budget)) {
         if (failure) return *failure;
         auto answer = (reader->*question)(file.get(), name, arguments..., budget);
-        if (!answer && (answer.error().kind == ErrorKind::System || answer.error().kind == ErrorKind::Timeout))
+        if (!answer &&
+            (answer.error().kind == ErrorKind::System || answer.error().kind == ErrorKind::Timeout))
             failure = answer.error();
         return answer;
     }
@@ -86,13 +91,15 @@ Result<ProgramFile> ProgramFile::open(const std::filesystem::path& path) {
     // A plain open() would block on a named pipe.
     auto opened = open_regular_file(on_machine(path));
     // Something that is not a regular file is invalid rather than denied.
-    const bool no_file = !opened && opened.error().kind == ErrorKind::Denied && opened.error().system_errno == 0;
+    const bool no_file =
+        !opened && opened.error().kind == ErrorKind::Denied && opened.error().system_errno == 0;
     if (no_file) return make_error(ErrorKind::Invalid, opened.error().message);
     TRY_ASSIGN(UniqueFd file, std::move(opened));
     return open(std::move(file), path.string(), {});
 }
 
-Result<ProgramFile> ProgramFile::open(UniqueFd file, const std::string& name, const ReadBudget& budget) {
+Result<ProgramFile> ProgramFile::open(UniqueFd file, const std::string& name,
+                                      const ReadBudget& budget) {
     FileReader* const reader = file_reader();
     if (reader == nullptr) return from_file(std::move(file), name);
     TRY_ASSIGN(ProgramFacts facts, reader->program(file.get(), name, budget));
@@ -110,7 +117,8 @@ Result<ProgramFile> ProgramFile::from_file(UniqueFd file, const std::string& nam
     TRY_ASSIGN(state->image, ElfImage::from_file(std::move(file), name));
     for (const ElfSegment& segment : state->image->segments())
         if (segment.type == PT_LOAD)
-            state->facts.segments.push_back({segment.offset, segment.address, segment.file_bytes, segment.flags});
+            state->facts.segments.push_back(
+                {segment.offset, segment.address, segment.file_bytes, segment.flags});
     state->facts.build_id = state->image->build_id();
     state->go = read_go_program(*state->image);
     state->facts.go_refusal = state->go.refusal;
@@ -136,7 +144,8 @@ NeededLibraries ProgramFile::needed() const {
     return libraries ? std::move(*libraries) : NeededLibraries{};
 }
 
-std::optional<Result<FunctionExits>> ProgramFile::exits_read_elsewhere(const Function& function) const {
+std::optional<Result<FunctionExits>> ProgramFile::exits_read_elsewhere(
+    const Function& function) const {
     if (state_->reader == nullptr) return std::nullopt;
     return state_->ask(&FileReader::exits, function);
 }
@@ -155,8 +164,8 @@ std::optional<Result<std::vector<FunctionCalls>>> ProgramFile::calls_read_elsewh
 
 Result<std::vector<UsdtProbe>> ProgramFile::usdt_probes() const {
     if (!state_->probes) {
-        TRY_ASSIGN(state_->probes,
-                   state_->reader ? state_->ask(&FileReader::probes) : read_usdt_probes(*state_->image));
+        TRY_ASSIGN(state_->probes, state_->reader ? state_->ask(&FileReader::probes)
+                                                  : read_usdt_probes(*state_->image));
     }
     return *state_->probes;
 }
@@ -175,13 +184,19 @@ Result<std::vector<Function>> ProgramFile::functions() const {
     for (auto& symbol : symbols) {
         const auto offset = file_offset_of(symbol.address);
         if (symbol.indirect || !offset) continue;
-        functions.push_back(Function{std::move(symbol.name), symbol.address, symbol.size, *offset, symbol.dynamic});
+        functions.push_back(
+            Function{std::move(symbol.name), symbol.address, symbol.size, *offset, symbol.dynamic});
     }
-    const auto identity = [](const Function& function) { return std::tie(function.address, function.name); };
-    std::stable_sort(functions.begin(), functions.end(),
-                     [&](const Function& a, const Function& b) { return identity(a) < identity(b); });
+    const auto identity = [](const Function& function) {
+        return std::tie(function.address, function.name);
+    };
+    std::stable_sort(functions.begin(), functions.end(), [&](const Function& a, const Function& b) {
+        return identity(a) < identity(b);
+    });
     functions.erase(std::unique(functions.begin(), functions.end(),
-                                [&](const Function& a, const Function& b) { return identity(a) == identity(b); }),
+                                [&](const Function& a, const Function& b) {
+                                    return identity(a) == identity(b);
+                                }),
                     functions.end());
     state_->functions = std::move(functions);
     return *state_->functions;
@@ -193,7 +208,8 @@ Result<std::vector<Function>> ProgramFile::find_functions(std::string_view name)
     return std::move(found.front());
 }
 
-Result<std::vector<std::vector<Function>>> ProgramFile::find_functions(const std::vector<std::string>& names) const {
+Result<std::vector<std::vector<Function>>> ProgramFile::find_functions(
+    const std::vector<std::string>& names) const {
     if (!state_->functions) {
         if (auto all = functions(); !all) return all.error();
     }
@@ -202,7 +218,8 @@ Result<std::vector<std::vector<Function>>> ProgramFile::find_functions(const std
     for (const auto& function : *state_->functions) {
         for (const std::size_t number : finder.names_of(function.name)) {
             auto& of_name = found[number];
-            if (of_name.empty() || of_name.back().address != function.address) of_name.push_back(function);
+            if (of_name.empty() || of_name.back().address != function.address)
+                of_name.push_back(function);
         }
     }
     return found;
@@ -226,8 +243,10 @@ bool ProgramFile::is_writable_twice(std::uint64_t file_offset) const {
     constexpr std::uint64_t page_bytes = 4096;
     const auto& segments = state_->facts.segments;
     const auto has_page = [page = file_offset / page_bytes](const auto& segment) {
-        const std::uint64_t last = segment.offset + std::max<std::uint64_t>(segment.file_bytes, 1) - 1;
-        return (segment.flags & PF_W) != 0 && page >= segment.offset / page_bytes && page <= last / page_bytes;
+        const std::uint64_t last =
+            segment.offset + std::max<std::uint64_t>(segment.file_bytes, 1) - 1;
+        return (segment.flags & PF_W) != 0 && page >= segment.offset / page_bytes &&
+               page <= last / page_bytes;
     };
     return std::count_if(segments.begin(), segments.end(), has_page) > 1;
 }
@@ -245,9 +264,11 @@ namespace {
 // Functions that run code on another stack: of the C library, of signal handlers, of Boost, and of
 // coroutine libraries.
 constexpr std::array stack_switches{
-    std::string_view("makecontext"),   std::string_view("swapcontext"),    std::string_view("setcontext"),
-    std::string_view("jump_fcontext"), std::string_view("ontop_fcontext"), std::string_view("make_fcontext"),
-    std::string_view("coro_transfer"), std::string_view("co_switch"),      std::string_view("sigaltstack")};
+    std::string_view("makecontext"),    std::string_view("swapcontext"),
+    std::string_view("setcontext"),     std::string_view("jump_fcontext"),
+    std::string_view("ontop_fcontext"), std::string_view("make_fcontext"),
+    std::string_view("coro_transfer"),  std::string_view("co_switch"),
+    std::string_view("sigaltstack")};
 
 // Searches the names of dynamic symbols, which include imported functions; without those, the
 // file's own symbols.
@@ -275,12 +296,14 @@ bool ProgramFile::exceptions_may_pass() const {
     const auto libraries = needed_libraries(*state_->image);
     if (!libraries) return true;
     // The C library, which needs only the loader, provides them for others.
-    const bool is_c_library = libraries->names.size() == 1 && libraries->names.front().starts_with("ld-linux");
+    const bool is_c_library =
+        libraries->names.size() == 1 && libraries->names.front().starts_with("ld-linux");
     if (!is_c_library && switches_stacks(*state_->image)) return true;
-    return std::any_of(libraries->names.begin(), libraries->names.end(), [](std::string_view library) {
-        const auto is = [&](std::string_view name) { return library.starts_with(name); };
-        return is("libstdc++.so") || is("libc++.so") || is("libc++abi.so") || is("libgcc_s.so");
-    });
+    return std::any_of(
+        libraries->names.begin(), libraries->names.end(), [](std::string_view library) {
+            const auto is = [&](std::string_view name) { return library.starts_with(name); };
+            return is("libstdc++.so") || is("libc++.so") || is("libc++abi.so") || is("libgcc_s.so");
+        });
 }
 
 const ElfImage& ProgramFile::image() const { return *state_->image; }
@@ -301,13 +324,14 @@ Result<const GoFunction*> ProgramFile::go_function(std::uint64_t address) const 
         TRY_ASSIGN(auto table, read_go_functions(*state_->image));
         TRY_ASSIGN(const auto symbols, functions());
         if (!agree(table, symbols))
-            return make_error(ErrorKind::Unsupported, "its Go function table and its symbols disagree");
+            return make_error(ErrorKind::Unsupported,
+                              "its Go function table and its symbols disagree");
         state_->go_functions = std::move(table);
     }
     const auto& all = *state_->go_functions;
-    const auto found =
-        std::lower_bound(all.begin(), all.end(), address,
-                         [](const GoFunction& function, std::uint64_t at) { return function.address < at; });
+    const auto found = std::lower_bound(
+        all.begin(), all.end(), address,
+        [](const GoFunction& function, std::uint64_t at) { return function.address < at; });
     return found != all.end() && found->address == address ? &*found : nullptr;
 }
 
@@ -319,7 +343,8 @@ std::string read_build_id(int fd) {
     constexpr std::size_t max_program_headers = 256;
     constexpr std::uint64_t max_segment_bytes = 64 << 10;
     const auto head = read_at(fd, 0, sizeof(Elf64_Ehdr));
-    if (!head || !head->starts_with(ELFMAG) || (*head)[EI_CLASS] != ELFCLASS64 || (*head)[EI_DATA] != ELFDATA2LSB)
+    if (!head || !head->starts_with(ELFMAG) || (*head)[EI_CLASS] != ELFCLASS64 ||
+        (*head)[EI_DATA] != ELFDATA2LSB)
         return {};
     const auto header = number_at<Elf64_Ehdr>(*head, 0);
     if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > max_program_headers) return {};

@@ -59,10 +59,12 @@ struct NeededLibraries {
 // thread-safe.
 class ProgramFile {
   public:
-    // ErrorKind::NotFound, Denied, Invalid (not a 64-bit little-endian ELF file, damaged), TooLarge.
+    // ErrorKind::NotFound, Denied, Invalid (not a 64-bit little-endian ELF file, damaged),
+    // TooLarge.
     [[nodiscard]] static Result<ProgramFile> open(const std::filesystem::path& path);
     // The same for an open file, with a budget as for use().
-    [[nodiscard]] static Result<ProgramFile> open(UniqueFd file, const std::string& name, const ReadBudget& budget);
+    [[nodiscard]] static Result<ProgramFile> open(UniqueFd file, const std::string& name,
+                                                  const ReadBudget& budget);
     // The same, but always read in this process. `name` is for errors.
     [[nodiscard]] static Result<ProgramFile> from_file(UniqueFd file, const std::string& name);
     ProgramFile(ProgramFile&&) noexcept;
@@ -112,7 +114,8 @@ class ProgramFile {
     [[nodiscard]] ProgramFacts facts() const;
     // The result of function_exits() (return_sites.hpp) if a file reader reads this file; nullopt
     // if it is read in this process.
-    [[nodiscard]] std::optional<Result<FunctionExits>> exits_read_elsewhere(const Function& function) const;
+    [[nodiscard]] std::optional<Result<FunctionExits>> exits_read_elsewhere(
+        const Function& function) const;
     // The same for function_places() (function_places.hpp).
     [[nodiscard]] std::optional<Result<std::vector<Result<FunctionPlaces>>>> places_read_elsewhere(
         const std::vector<FunctionQuery>& queries) const;

@@ -43,7 +43,8 @@ Status unpack_zlib(const PackedSource& source, char* into, std::uint64_t size) {
         stream.next_in = reinterpret_cast<Bytef*>(packed.data());
         stream.avail_in = static_cast<uInt>(packed.size());
         while (stream.avail_in > 0) {
-            const auto room = std::min<std::uint64_t>(size - written, std::numeric_limits<uInt>::max());
+            const auto room =
+                std::min<std::uint64_t>(size - written, std::numeric_limits<uInt>::max());
             stream.next_out = reinterpret_cast<Bytef*>(into + written);
             stream.avail_out = static_cast<uInt>(room);
             const int answer = ::inflate(&stream, Z_NO_FLUSH);
@@ -55,7 +56,8 @@ Status unpack_zlib(const PackedSource& source, char* into, std::uint64_t size) {
 }
 
 Status unpack_zstd(const PackedSource& source, char* into, std::uint64_t size) {
-    const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(), &ZSTD_freeDStream);
+    const std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream(ZSTD_createDStream(),
+                                                                            &ZSTD_freeDStream);
     if (!stream) return make_error(ErrorKind::System, "cannot initialize zstd");
     ZSTD_outBuffer output{into, size, 0};
     for (;;) {
@@ -74,11 +76,12 @@ Status unpack_zstd(const PackedSource& source, char* into, std::uint64_t size) {
 
 }  // namespace
 
-Status unpack_section(std::uint32_t type, const PackedSource& source, char* into, std::uint64_t size) {
+Status unpack_section(std::uint32_t type, const PackedSource& source, char* into,
+                      std::uint64_t size) {
     if (type == ELFCOMPRESS_ZLIB) return unpack_zlib(source, into, size);
     if (type == type_zstd) return unpack_zstd(source, into, size);
-    return make_error(ErrorKind::Unsupported,
-                      "its compression type is " + std::to_string(type) + "; expected zlib (1) or zstd (2)");
+    return make_error(ErrorKind::Unsupported, "its compression type is " + std::to_string(type) +
+                                                  "; expected zlib (1) or zstd (2)");
 }
 
 }  // namespace lagtrap::binaries

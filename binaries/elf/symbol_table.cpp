@@ -35,21 +35,25 @@ std::size_t leading_underscores(std::string_view name) {
 }
 
 // The file offset of a code address, and the offset at which its segment ends.
-std::optional<std::pair<std::uint64_t, std::uint64_t>> code_offset(const ElfImage& image, std::uint64_t address) {
+std::optional<std::pair<std::uint64_t, std::uint64_t>> code_offset(const ElfImage& image,
+                                                                   std::uint64_t address) {
     for (const auto& segment : image.segments()) {
         if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;
         if (address < segment.address || address - segment.address >= segment.file_bytes) continue;
-        return std::pair{segment.offset + (address - segment.address), segment.offset + segment.file_bytes};
+        return std::pair{segment.offset + (address - segment.address),
+                         segment.offset + segment.file_bytes};
     }
     return std::nullopt;
 }
 
 // The same for a debug file, whose segments have addresses and memory sizes but no content.
-std::optional<std::pair<std::uint64_t, std::uint64_t>> debug_file_offset(const ElfImage& image, std::uint64_t address,
+std::optional<std::pair<std::uint64_t, std::uint64_t>> debug_file_offset(const ElfImage& image,
+                                                                         std::uint64_t address,
                                                                          std::uint64_t load_bias) {
     for (const auto& segment : image.segments()) {
         if (segment.type != PT_LOAD || (segment.flags & PF_X) == 0) continue;
-        if (address < segment.address || address - segment.address >= segment.memory_bytes) continue;
+        if (address < segment.address || address - segment.address >= segment.memory_bytes)
+            continue;
         // The bias may be negative; this is arithmetic modulo 2^64.
         const std::uint64_t offset = address - load_bias;
         const std::uint64_t rest = segment.memory_bytes - (address - segment.address);
@@ -60,8 +64,10 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> debug_file_offset(const E
 }
 
 // The tables of the separate debug file; empty if there is no usable one.
-Result<std::vector<FunctionTable>> separate_tables(const ElfImage& image, const std::filesystem::path& path,
-                                                   const DebugFileSearch& search, ByteBudget& budget) {
+Result<std::vector<FunctionTable>> separate_tables(const ElfImage& image,
+                                                   const std::filesystem::path& path,
+                                                   const DebugFileSearch& search,
+                                                   ByteBudget& budget) {
     if (image.find_section(".symtab") != nullptr) return std::vector<FunctionTable>{};
     const auto found = find_debug_file(path, search);
     if (!found || *found == path) return std::vector<FunctionTable>{};
@@ -90,8 +96,10 @@ struct KernelSymbol {
 std::optional<KernelSymbol> parse_kernel_symbol(std::string_view line) {
     KernelSymbol symbol;
     const std::string_view address = take(line, ' ');
-    const auto parsed = std::from_chars(address.data(), address.data() + address.size(), symbol.address, 16);
-    if (parsed.ec != std::errc{} || parsed.ptr != address.data() + address.size()) return std::nullopt;
+    const auto parsed =
+        std::from_chars(address.data(), address.data() + address.size(), symbol.address, 16);
+    if (parsed.ec != std::errc{} || parsed.ptr != address.data() + address.size())
+        return std::nullopt;
     const std::string_view type = take(line, ' ');
     if (type.size() != 1) return std::nullopt;
     symbol.type = type[0];
@@ -125,9 +133,11 @@ struct SymbolTable::Builder {
                 const auto place = place_of(function.address);
                 if (!place) continue;
                 const auto [start, limit] = *place;
-                const std::uint64_t end = function.size == 0 ? 0 : start + std::min(function.size, limit - start);
-                candidates.push_back(Candidate{Name{number, function.name_offset, function.name_bytes},
-                                               function.binding, start, end, limit});
+                const std::uint64_t end =
+                    function.size == 0 ? 0 : start + std::min(function.size, limit - start);
+                candidates.push_back(
+                    Candidate{Name{number, function.name_offset, function.name_bytes},
+                              function.binding, start, end, limit});
             }
             table.names_.push_back(std::move(source.names));
         }
@@ -140,8 +150,8 @@ struct SymbolTable::Builder {
     }
 };
 
-Result<SymbolTable> SymbolTable::of_file(const std::filesystem::path& path, const DebugFileSearch& search,
-                                         std::uint64_t limit_bytes) {
+Result<SymbolTable> SymbolTable::of_file(const std::filesystem::path& path,
+                                         const DebugFileSearch& search, std::uint64_t limit_bytes) {
     TRY_ASSIGN(const ElfImage image, ElfImage::open(path));
     ByteBudget budget(limit_bytes);
     TRY_ASSIGN(std::vector<FunctionTable> tables, read_function_tables(image, budget));
@@ -149,20 +159,22 @@ Result<SymbolTable> SymbolTable::of_file(const std::filesystem::path& path, cons
     // A debug file's program headers do not have offsets of the program, so use those of `image`.
     std::move(separate.begin(), separate.end(), std::back_inserter(tables));
     Builder builder;
-    const auto added =
-        builder.add(std::move(tables), budget, [&](std::uint64_t address) { return code_offset(image, address); });
+    const auto added = builder.add(std::move(tables), budget, [&](std::uint64_t address) {
+        return code_offset(image, address);
+    });
     if (!added) return added.error().within(path.string());
     return builder.finish();
 }
 
-Result<SymbolTable> SymbolTable::of_debug_file(const std::filesystem::path& debug_file, std::uint64_t load_bias,
-                                               std::uint64_t limit_bytes) {
+Result<SymbolTable> SymbolTable::of_debug_file(const std::filesystem::path& debug_file,
+                                               std::uint64_t load_bias, std::uint64_t limit_bytes) {
     TRY_ASSIGN(const ElfImage image, ElfImage::open(debug_file));
     ByteBudget budget(limit_bytes);
     TRY_ASSIGN(std::vector<FunctionTable> tables, read_function_tables(image, budget));
     Builder builder;
-    const auto added = builder.add(std::move(tables), budget,
-                                   [&](std::uint64_t address) { return debug_file_offset(image, address, load_bias); });
+    const auto added = builder.add(std::move(tables), budget, [&](std::uint64_t address) {
+        return debug_file_offset(image, address, load_bias);
+    });
     if (!added) return added.error().within(debug_file.string());
     return builder.finish();
 }
@@ -181,7 +193,8 @@ Result<SymbolTable> SymbolTable::of_kernel(const std::filesystem::path& kallsyms
         const SymbolBinding binding = symbol->type == 'T'   ? SymbolBinding::Global
                                       : symbol->type == 't' ? SymbolBinding::Local
                                                             : SymbolBinding::Weak;
-        const Name name{0, static_cast<std::uint32_t>(names.size()), static_cast<std::uint32_t>(symbol->name.size())};
+        const Name name{0, static_cast<std::uint32_t>(names.size()),
+                        static_cast<std::uint32_t>(symbol->name.size())};
         names += symbol->name;
         candidates.push_back(Candidate{name, binding, symbol->address, 0, 0});
     }
@@ -189,7 +202,8 @@ Result<SymbolTable> SymbolTable::of_kernel(const std::filesystem::path& kallsyms
     for (auto& candidate : candidates) {
         const auto next = std::upper_bound(boundaries.begin(), boundaries.end(), candidate.start);
         const std::uint64_t longest =
-            candidate.start + std::min(max_kernel_function_bytes, ~std::uint64_t{0} - candidate.start);
+            candidate.start +
+            std::min(max_kernel_function_bytes, ~std::uint64_t{0} - candidate.start);
         candidate.limit = next == boundaries.end() ? longest : std::min(*next, longest);
     }
     table.build(std::move(candidates));
@@ -210,9 +224,10 @@ void SymbolTable::build(std::vector<Candidate> candidates) {
     std::sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
         return a.start != b.start ? a.start < b.start : order(a) < order(b);
     });
-    candidates.erase(std::unique(candidates.begin(), candidates.end(),
-                                 [](const Candidate& a, const Candidate& b) { return a.start == b.start; }),
-                     candidates.end());
+    candidates.erase(
+        std::unique(candidates.begin(), candidates.end(),
+                    [](const Candidate& a, const Candidate& b) { return a.start == b.start; }),
+        candidates.end());
     struct OpenFunction {
         const Candidate* candidate;
         std::uint64_t end;
@@ -264,8 +279,9 @@ std::string_view SymbolTable::demangled(const Entry& entry) const {
 }
 
 std::optional<SymbolHit> SymbolTable::find(std::uint64_t address) const {
-    auto after = std::upper_bound(entries_.begin(), entries_.end(), address,
-                                  [](std::uint64_t value, const Entry& entry) { return value < entry.start; });
+    auto after = std::upper_bound(
+        entries_.begin(), entries_.end(), address,
+        [](std::uint64_t value, const Entry& entry) { return value < entry.start; });
     if (after == entries_.begin()) return std::nullopt;
     const Entry& entry = *std::prev(after);
     if (address >= entry.end) return std::nullopt;

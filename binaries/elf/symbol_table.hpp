@@ -32,18 +32,19 @@ class SymbolTable {
     // Errors as ProgramFile::open and functions(). TooLarge also if the table, or creating it,
     // takes more memory than `limit_bytes`, which is checked during reading. Ignores unusable debug
     // files.
-    [[nodiscard]] static Result<SymbolTable> of_file(const std::filesystem::path& path,
-                                                     const DebugFileSearch& search = {},
-                                                     std::uint64_t limit_bytes = default_limit_bytes);
+    [[nodiscard]] static Result<SymbolTable> of_file(
+        const std::filesystem::path& path, const DebugFileSearch& search = {},
+        std::uint64_t limit_bytes = default_limit_bytes);
     // For a program that is not on this machine, from its debug file. `load_bias` is the address as
     // linked minus the file offset in the program, as recordings store it for the program's code.
-    [[nodiscard]] static Result<SymbolTable> of_debug_file(const std::filesystem::path& debug_file,
-                                                           std::uint64_t load_bias,
-                                                           std::uint64_t limit_bytes = default_limit_bytes);
+    [[nodiscard]] static Result<SymbolTable> of_debug_file(
+        const std::filesystem::path& debug_file, std::uint64_t load_bias,
+        std::uint64_t limit_bytes = default_limit_bytes);
     // Kernel functions from /proc/kallsyms; empty if "kptr_restrict" hides them. Names are like
     // "do_fsync" or "ext4_sync_file [ext4]". ErrorKind::NotFound, Denied, TooLarge (more than 128
     // MiB).
-    [[nodiscard]] static Result<SymbolTable> of_kernel(const std::filesystem::path& kallsyms = "/proc/kallsyms");
+    [[nodiscard]] static Result<SymbolTable> of_kernel(
+        const std::filesystem::path& kallsyms = "/proc/kallsyms");
 
     // `address` is a file offset for files, an address for the kernel. nullopt if no function
     // covers it (a symbol without a size extends to the next one). If a function has several names,

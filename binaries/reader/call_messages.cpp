@@ -20,14 +20,17 @@ void encode_target(WireWriter& writer, const JumpTarget& target) {
 }
 
 JumpTarget decode_target(WireReader& reader, bool& sound) {
-    const auto is_register = [](std::uint8_t number) { return number < 16 || number == no_jump_register; };
+    const auto is_register = [](std::uint8_t number) {
+        return number < 16 || number == no_jump_register;
+    };
     JumpTarget target;
     target.displacement = reader.number<std::int64_t>();
     target.base = reader.number<std::uint8_t>();
     target.index = reader.number<std::uint8_t>();
     target.scale_shift = reader.number<std::uint8_t>();
     target.in_memory = reader.number<std::uint8_t>() != 0;
-    sound = sound && is_register(target.base) && is_register(target.index) && target.scale_shift <= 3;
+    sound =
+        sound && is_register(target.base) && is_register(target.index) && target.scale_shift <= 3;
     return target;
 }
 
@@ -88,7 +91,9 @@ std::string encode_calls(const std::vector<FunctionCalls>& calls) {
 }
 
 Result<std::vector<FunctionCalls>> decode_calls(std::string_view body, std::size_t functions) {
-    const auto malformed = [] { return make_error(ErrorKind::System, "the file reader gave an invalid answer"); };
+    const auto malformed = [] {
+        return make_error(ErrorKind::System, "the file reader gave an invalid answer");
+    };
     WireReader reader(body);
     bool sound = true;
     std::vector<FunctionCalls> calls;

@@ -12,6 +12,7 @@ namespace lagtrap::binaries {
 
 [[nodiscard]] std::string encode_calls(const std::vector<FunctionCalls>& calls);
 // ErrorKind::System if the answer is malformed.
-[[nodiscard]] Result<std::vector<FunctionCalls>> decode_calls(std::string_view body, std::size_t functions);
+[[nodiscard]] Result<std::vector<FunctionCalls>> decode_calls(std::string_view body,
+                                                              std::size_t functions);
 
 }  // namespace lagtrap::binaries

@@ -49,7 +49,8 @@ void take_labels(const object& from, ContainerFacts& facts) {
 
 void take_pod(const object& from, ContainerFacts& facts) {
     facts.pod = first_text(from, {"io.kubernetes.pod.name", "io.kubernetes.cri.sandbox-name"});
-    facts.pod_namespace = first_text(from, {"io.kubernetes.pod.namespace", "io.kubernetes.cri.sandbox-namespace"});
+    facts.pod_namespace =
+        first_text(from, {"io.kubernetes.pod.namespace", "io.kubernetes.cri.sandbox-namespace"});
 }
 
 ContainerFacts docker_facts(const object& state) {
@@ -66,12 +67,14 @@ ContainerFacts docker_facts(const object& state) {
 ContainerFacts bundle_facts(const object& state) {
     ContainerFacts facts;
     const object& notes = part(state, "annotations");
-    facts.name =
-        first_text(notes, {"io.kubernetes.cri.container-name", "io.kubernetes.container.name", "nerdctl/name"});
-    facts.image = first_text(notes, {"io.kubernetes.cri.image-name", "io.kubernetes.cri-o.ImageName"});
+    facts.name = first_text(notes, {"io.kubernetes.cri.container-name",
+                                    "io.kubernetes.container.name", "nerdctl/name"});
+    facts.image =
+        first_text(notes, {"io.kubernetes.cri.image-name", "io.kubernetes.cri-o.ImageName"});
     facts.sandbox = text(notes, "io.kubernetes.cri-o.SandboxID");
     take_pod(notes, facts);
-    if (const auto labels = parse(text(notes, "io.kubernetes.cri-o.Labels")); labels && labels->is_object())
+    if (const auto labels = parse(text(notes, "io.kubernetes.cri-o.Labels"));
+        labels && labels->is_object())
         take_labels(labels->get_object(), facts);
     return facts;
 }
@@ -85,9 +88,11 @@ Result<ContainerFacts> storage_facts(const boost::json::value& state, std::strin
         if (const auto* names = container.if_contains("names"); names && names->is_array())
             for (const auto& name : names->get_array())
                 if (name.is_string() && facts.name.empty())
-                    facts.name = std::string(std::string_view(name.get_string()).substr(0, container_texts_limit));
+                    facts.name = std::string(
+                        std::string_view(name.get_string()).substr(0, container_texts_limit));
         const auto metadata = parse(text(container, "metadata"));
-        if (metadata && metadata->is_object()) facts.image = text(metadata->get_object(), "image-name");
+        if (metadata && metadata->is_object())
+            facts.image = text(metadata->get_object(), "image-name");
         return facts;
     }
     return make_error(ErrorKind::NotFound, "has no such container");
@@ -95,7 +100,8 @@ Result<ContainerFacts> storage_facts(const boost::json::value& state, std::strin
 
 }  // namespace
 
-Result<ContainerFacts> parse_container_state(std::string_view content, ContainerFile kind, std::string_view id) {
+Result<ContainerFacts> parse_container_state(std::string_view content, ContainerFile kind,
+                                             std::string_view id) {
     TRY_ASSIGN(const boost::json::value state, parse(content));
     if (kind == ContainerFile::Storage) return storage_facts(state, id);
     if (!state.is_object()) return make_error(ErrorKind::Invalid, "is not a container description");

@@ -13,8 +13,9 @@ namespace lagtrap::binaries {
 
 // The kind of state file.
 enum class ContainerFile : std::uint32_t {
-    Docker = 1,   // docker's config.v2.json: https://github.com/moby/moby, daemon/container
-    Bundle = 2,   // config.json of an OCI bundle (containerd, CRI-O): OCI runtime specification, "Annotations"
+    Docker = 1,  // docker's config.v2.json: https://github.com/moby/moby, daemon/container
+    // config.json of an OCI bundle (containerd, CRI-O): OCI runtime specification, "Annotations"
+    Bundle = 2,
     Storage = 3,  // containers.json of podman and CRI-O: https://github.com/containers/storage
 };
 
@@ -31,7 +32,7 @@ struct ContainerFacts {
 
 // Returns the facts of the container with this id. ErrorKind::NotFound if the file is about others,
 // Invalid if it is not of this kind.
-[[nodiscard]] Result<ContainerFacts> parse_container_state(std::string_view content, ContainerFile kind,
-                                                           std::string_view id);
+[[nodiscard]] Result<ContainerFacts> parse_container_state(std::string_view content,
+                                                           ContainerFile kind, std::string_view id);
 
 }  // namespace lagtrap::binaries

@@ -21,7 +21,8 @@ FileReader* reader_of_process = nullptr;
 constexpr std::uint32_t last_error_kind = static_cast<std::uint32_t>(ErrorKind::System);
 constexpr std::size_t message_limit_bytes = 4096;
 constexpr std::uint64_t small_answer_bytes = 1 << 20;
-constexpr auto look_interval = std::chrono::milliseconds(100);  // for checking whether the answer is still wanted
+// for checking whether the answer is still wanted
+constexpr auto look_interval = std::chrono::milliseconds(100);
 
 int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
 
@@ -40,8 +41,8 @@ FileReader* file_reader() { return reader_of_process; }
 std::string find_reader_program(const std::string& fallback) {
     std::error_code ignored;
     const auto own = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-    for (const auto& candidate :
-         {own / "lagtrap-reader", own / "../binaries/lagtrap-reader", own / "../libexec/lagtrap/lagtrap-reader"})
+    for (const auto& candidate : {own / "lagtrap-reader", own / "../binaries/lagtrap-reader",
+                                  own / "../libexec/lagtrap/lagtrap-reader"})
         if (std::filesystem::exists(candidate, ignored))
             return std::filesystem::weakly_canonical(candidate, ignored).string();
     return fallback;
@@ -60,15 +61,18 @@ Result<std::unique_ptr<ReaderProcess>> FileReader::acquire(const ReadBudget& bud
     if (const std::size_t stuck = left_.count(); stuck >= options_.max_stuck)
         return make_error(
             ErrorKind::Busy,
-            std::to_string(stuck) + " file readers are blocked by unresponsive file systems; not starting another");
-    const auto timeout_end =
-        std::min(Clock::now() + options_.wall_time, budget.until.value_or(Clock::time_point::max()));
+            std::to_string(stuck) +
+                " file readers are blocked by unresponsive file systems; not starting another");
+    const auto timeout_end = std::min(Clock::now() + options_.wall_time,
+                                      budget.until.value_or(Clock::time_point::max()));
     const auto has_room = [this] { return busy_.size() + starting_ < options_.max_processes; };
-    while (!freed_.wait_until(lock, std::min(timeout_end, Clock::now() + look_interval), has_room)) {
-        if (is_given_up(budget)) return make_error(ErrorKind::Timeout, "reading the file was cancelled");
+    while (
+        !freed_.wait_until(lock, std::min(timeout_end, Clock::now() + look_interval), has_room)) {
+        if (is_given_up(budget))
+            return make_error(ErrorKind::Timeout, "reading the file was cancelled");
         if (Clock::now() >= timeout_end)
-            return make_error(ErrorKind::Busy,
-                              "all " + std::to_string(options_.max_processes) + " file readers are busy");
+            return make_error(ErrorKind::Busy, "all " + std::to_string(options_.max_processes) +
+                                                   " file readers are busy");
     }
     std::unique_ptr<ReaderProcess> process;
     while (!process && !idle_.empty()) {
@@ -92,7 +96,8 @@ Result<std::unique_ptr<ReaderProcess>> FileReader::start(std::unique_lock<std::m
     const int nice = wanted_nice();
     lock.unlock();
     // Started by a permanent thread: the caller's thread may end before others use the process.
-    auto started = starter_.run([this, nice] { return ReaderProcess::start(options_.program, nice); });
+    auto started =
+        starter_.run([this, nice] { return ReaderProcess::start(options_.program, nice); });
     lock.lock();
     --starting_;
     if (started) {
@@ -104,7 +109,8 @@ Result<std::unique_ptr<ReaderProcess>> FileReader::start(std::unique_lock<std::m
     }
     ++counts_.not_started;
     counts_.start_problem = "files cannot be read: " + started.error().message;
-    start_pause_ = std::min(std::max(2 * start_pause_, options_.start_pause), options_.longest_start_pause);
+    start_pause_ =
+        std::min(std::max(2 * start_pause_, options_.start_pause), options_.longest_start_pause);
     next_start_ = Clock::now() + start_pause_;
     freed_.notify_one();
     return Error{ErrorKind::Busy, started.error().system_errno, counts_.start_problem};
@@ -129,7 +135,8 @@ bool FileReader::may_start() const {
 void FileReader::release(std::unique_ptr<ReaderProcess> process) {
     const std::scoped_lock lock(mutex_);
     std::erase(busy_, process.get());
-    if (const auto asked = cpu_of_threads_.find(process->reads_for()); asked != cpu_of_threads_.end())
+    if (const auto asked = cpu_of_threads_.find(process->reads_for());
+        asked != cpu_of_threads_.end())
         asked->second += process->cpu_time_for_it();
     idle_.push_back(std::move(process));
     freed_.notify_one();
@@ -190,11 +197,13 @@ Result<std::string> FileReader::ask(ReaderTask task, int file, const std::string
     ReaderProcess::Limits limits{options_.cpu_time, options_.wall_time, max_answer_bytes,
                                  [&] { return is_given_up(budget); }, open_debug_file};
     if (budget.until) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*budget.until - Clock::now());
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(*budget.until - Clock::now());
         limits.wall_time = std::clamp(left, std::chrono::milliseconds(0), limits.wall_time);
         limits.cpu_time = std::min(limits.cpu_time, limits.wall_time);
     }
-    const bool small = task == ReaderTask::BuildId || task == ReaderTask::Program || task == ReaderTask::Code;
+    const bool small =
+        task == ReaderTask::BuildId || task == ReaderTask::Program || task == ReaderTask::Code;
     if (small) limits.answer_bytes = small_answer_bytes;
     auto answer = process->ask(task, file, body, program, limits);
     if (answer && answer->task_or_error > 1 + last_error_kind)
@@ -223,7 +232,8 @@ Result<ContainerFacts> FileReader::container(int file, ContainerFile kind, const
     return checked(decode_container(body));
 }
 
-Result<UnwindTable> FileReader::unwind_table(int file, const std::string& name, const std::string& wanted_build_id) {
+Result<UnwindTable> FileReader::unwind_table(int file, const std::string& name,
+                                             const std::string& wanted_build_id) {
     WireWriter request;
     request.text(name);
     request.text(wanted_build_id);
@@ -231,22 +241,26 @@ Result<UnwindTable> FileReader::unwind_table(int file, const std::string& name, 
     return checked(decode_table(body));
 }
 
-Result<ProgramFacts> FileReader::program(int file, const std::string& name, const ReadBudget& budget) {
+Result<ProgramFacts> FileReader::program(int file, const std::string& name,
+                                         const ReadBudget& budget) {
     TRY_ASSIGN(const std::string body, ask(ReaderTask::Program, file, name_of(name), {}, budget));
     return checked(decode_program(body));
 }
 
-Result<std::vector<UsdtProbe>> FileReader::probes(int file, const std::string& name, const ReadBudget& budget) {
+Result<std::vector<UsdtProbe>> FileReader::probes(int file, const std::string& name,
+                                                  const ReadBudget& budget) {
     TRY_ASSIGN(const std::string body, ask(ReaderTask::Probes, file, name_of(name), {}, budget));
     return checked(decode_probes(body));
 }
 
-Result<std::vector<Function>> FileReader::functions(int file, const std::string& name, const std::string& wanted,
+Result<std::vector<Function>> FileReader::functions(int file, const std::string& name,
+                                                    const std::string& wanted,
                                                     const ReadBudget& budget) {
     WireWriter request;
     request.text(name);
     request.text(wanted);
-    TRY_ASSIGN(const std::string body, ask(ReaderTask::Functions, file, request.take(), {}, budget));
+    TRY_ASSIGN(const std::string body,
+               ask(ReaderTask::Functions, file, request.take(), {}, budget));
     return checked(decode_functions(body));
 }
 
@@ -268,10 +282,11 @@ Result<FunctionExits> FileReader::exits(int file, const std::string& name, const
     return checked(decode_exits(body));
 }
 
-Result<std::vector<Result<FunctionPlaces>>> FileReader::places(int file, const std::string& name,
-                                                               const std::vector<FunctionQuery>& queries,
-                                                               const ReadBudget& budget) {
-    TRY_ASSIGN(const std::string body, ask(ReaderTask::Places, file, encode_places_request(name, queries), {}, budget));
+Result<std::vector<Result<FunctionPlaces>>> FileReader::places(
+    int file, const std::string& name, const std::vector<FunctionQuery>& queries,
+    const ReadBudget& budget) {
+    TRY_ASSIGN(const std::string body,
+               ask(ReaderTask::Places, file, encode_places_request(name, queries), {}, budget));
     return checked(decode_places(body, queries.size()));
 }
 
@@ -286,8 +301,8 @@ Result<std::vector<FunctionCalls>> FileReader::calls(int file, const std::string
 }
 
 Result<PlaceNames> FileReader::names(int file, const PlaceNamesRequest& request) {
-    TRY_ASSIGN(const std::string body,
-               ask(ReaderTask::Names, file, encode_names_request(request), request.path, {}, request.open_debug_file));
+    TRY_ASSIGN(const std::string body, ask(ReaderTask::Names, file, encode_names_request(request),
+                                           request.path, {}, request.open_debug_file));
     return checked(decode_names(body, request.offsets.size()));
 }
 

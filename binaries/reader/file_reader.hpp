@@ -37,7 +37,8 @@ enum class ReaderTask : std::uint32_t;
 struct FileReaderOptions {
     std::string program;            // path of lagtrap-reader
     std::size_t max_processes = 3;  // at the same time
-    std::size_t max_stuck = 4;      // killed but still blocked in the kernel; at this number, nothing more is read
+    // killed but still blocked in the kernel; at this number, nothing more is read
+    std::size_t max_stuck = 4;
     // Limits per file. The CPU time limits hostile files, the wall-clock time file systems that do
     // not answer.
     std::chrono::milliseconds cpu_time{10'000};
@@ -51,17 +52,21 @@ struct FileReaderOptions {
 // The limits of one caller; FileReaderOptions::cpu_time and wall_time still apply per file.
 struct ReadBudget {
     std::optional<std::chrono::steady_clock::time_point> until;
-    const std::atomic<bool>* given_up = nullptr;  // set when the answer is no longer wanted; not owned
+    // set when the answer is no longer wanted; not owned
+    const std::atomic<bool>* given_up = nullptr;
 };
 
 struct FileReaderCounts {
-    std::uint64_t started = 0;          // processes started
-    std::uint64_t not_started = 0;      // failed attempts
-    std::string start_problem;          // why there is none now; empty if the last attempt succeeded
+    std::uint64_t started = 0;      // processes started
+    std::uint64_t not_started = 0;  // failed attempts
+    // why there is none now; empty if the last attempt succeeded
+    std::string start_problem;
     std::optional<std::uint32_t> user;  // uid of the last process
-    std::uint64_t ended = 0;            // of those started: exited or killed by a signal while reading a file
-    std::uint64_t stopped = 0;          // of those started: killed by us for a timeout or a malformed answer
-    std::size_t stuck = 0;              // of those stopped: still blocked in the kernel
+    // of those started: exited or killed by a signal while reading a file
+    std::uint64_t ended = 0;
+    // of those started: killed by us for a timeout or a malformed answer
+    std::uint64_t stopped = 0;
+    std::size_t stuck = 0;  // of those stopped: still blocked in the kernel
     std::string last_problem;
 };
 
@@ -97,25 +102,30 @@ class FileReader {
     // ErrorKind::Vanished if `wanted_build_id` is not empty and the file has another one.
     [[nodiscard]] Result<UnwindTable> unwind_table(int file, const std::string& name,
                                                    const std::string& wanted_build_id);
-    [[nodiscard]] Result<ProgramFacts> program(int file, const std::string& name, const ReadBudget& budget = {});
+    [[nodiscard]] Result<ProgramFacts> program(int file, const std::string& name,
+                                               const ReadBudget& budget = {});
     [[nodiscard]] Result<std::vector<UsdtProbe>> probes(int file, const std::string& name,
                                                         const ReadBudget& budget = {});
     // Returns all functions if `wanted` is empty.
-    [[nodiscard]] Result<std::vector<Function>> functions(int file, const std::string& name, const std::string& wanted,
+    [[nodiscard]] Result<std::vector<Function>> functions(int file, const std::string& name,
+                                                          const std::string& wanted,
                                                           const ReadBudget& budget = {});
-    [[nodiscard]] Result<std::string> code(int file, const std::string& name, std::uint64_t file_offset,
+    [[nodiscard]] Result<std::string> code(int file, const std::string& name,
+                                           std::uint64_t file_offset,
                                            const ReadBudget& budget = {});
-    [[nodiscard]] Result<FunctionExits> exits(int file, const std::string& name, const Function& function,
+    [[nodiscard]] Result<FunctionExits> exits(int file, const std::string& name,
+                                              const Function& function,
                                               const ReadBudget& budget = {});
-    [[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> places(int file, const std::string& name,
-                                                                     const std::vector<FunctionQuery>& queries,
-                                                                     const ReadBudget& budget = {});
+    [[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> places(
+        int file, const std::string& name, const std::vector<FunctionQuery>& queries,
+        const ReadBudget& budget = {});
     // `functions` are file offsets of their first instructions, at most max_call_queries.
-    [[nodiscard]] Result<std::vector<FunctionCalls>> calls(int file, const std::string& name,
-                                                           const std::vector<std::uint64_t>& functions,
-                                                           const ReadBudget& budget = {});
+    [[nodiscard]] Result<std::vector<FunctionCalls>> calls(
+        int file, const std::string& name, const std::vector<std::uint64_t>& functions,
+        const ReadBudget& budget = {});
     [[nodiscard]] Result<PlaceNames> names(int file, const PlaceNamesRequest& request);
-    [[nodiscard]] Result<ContainerFacts> container(int file, ContainerFile kind, const std::string& id);
+    [[nodiscard]] Result<ContainerFacts> container(int file, ContainerFile kind,
+                                                   const std::string& id);
 
     [[nodiscard]] FileReaderCounts counts() const;
     // CPU time of processes while reading for this thread (by its id), since the first call.
@@ -128,7 +138,8 @@ class FileReader {
 
   private:
     [[nodiscard]] Result<std::string> ask(ReaderTask task, int file, const std::string& body,
-                                          const std::filesystem::path& program, const ReadBudget& budget,
+                                          const std::filesystem::path& program,
+                                          const ReadBudget& budget,
                                           const OpenDebugFile& open_debug_file = {});
     [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> acquire(const ReadBudget& budget);
     [[nodiscard]] Result<std::unique_ptr<ReaderProcess>> start(std::unique_lock<std::mutex>& lock);

@@ -13,8 +13,11 @@
 int main(int argc, char** argv) {
     int nice = 0;
     struct stat facts {};
-    const bool number = argc == 2 && std::from_chars(argv[1], argv[1] + std::strlen(argv[1]), nice).ec == std::errc();
-    if (!number || ::fstat(lagtrap::binaries::reader_socket, &facts) != 0 || !S_ISSOCK(facts.st_mode)) {
+    const bool number =
+        argc == 2 &&
+        std::from_chars(argv[1], argv[1] + std::strlen(argv[1]), nice).ec == std::errc();
+    if (!number || ::fstat(lagtrap::binaries::reader_socket, &facts) != 0 ||
+        !S_ISSOCK(facts.st_mode)) {
         std::fputs("lagtrap-reader is for internal use by lagtrapd\n", stderr);
         return 2;
     }

@@ -12,14 +12,17 @@ namespace {
 
 constexpr std::size_t max_text_bytes = 64 << 10;
 constexpr std::size_t max_build_id_bytes = 128;
-constexpr std::size_t max_libraries = 1 << 17;  // the maximum that the largest accepted dynamic segment can name
+// the maximum that the largest accepted dynamic segment can name
+constexpr std::size_t max_libraries = 1 << 17;
 constexpr std::size_t max_places = 200'000;
 constexpr std::size_t max_queries = 16'384;
 constexpr std::size_t max_places_of_name = 1 << 20;
 constexpr std::size_t max_frames_of_place = 4096;
 constexpr std::size_t min_text_bytes = sizeof(std::uint32_t);
 
-Error malformed() { return make_error(ErrorKind::System, "the file reader gave an invalid answer"); }
+Error malformed() {
+    return make_error(ErrorKind::System, "the file reader gave an invalid answer");
+}
 
 bool is_hexadecimal(const std::string& text) {
     return text.find_first_not_of("0123456789abcdef") == std::string::npos && text.size() % 2 == 0;
@@ -29,7 +32,8 @@ bool is_hexadecimal(const std::string& text) {
 
 std::string encode_container(const ContainerFacts& facts) {
     WireWriter writer;
-    for (const std::string* text : {&facts.name, &facts.image, &facts.pod, &facts.pod_namespace, &facts.sandbox})
+    for (const std::string* text :
+         {&facts.name, &facts.image, &facts.pod, &facts.pod_namespace, &facts.sandbox})
         writer.text(*text);
     writer.number(static_cast<std::uint8_t>(facts.has_labels ? 1 : 0));
     writer.number(static_cast<std::uint64_t>(facts.labels.size()));
@@ -43,10 +47,12 @@ std::string encode_container(const ContainerFacts& facts) {
 Result<ContainerFacts> decode_container(std::string_view body) {
     WireReader reader(body);
     ContainerFacts facts;
-    for (std::string* text : {&facts.name, &facts.image, &facts.pod, &facts.pod_namespace, &facts.sandbox})
+    for (std::string* text :
+         {&facts.name, &facts.image, &facts.pod, &facts.pod_namespace, &facts.sandbox})
         *text = reader.text(container_texts_limit);
     facts.has_labels = reader.number<std::uint8_t>() != 0;
-    for (std::size_t left = reader.count(container_labels_limit, 2 * sizeof(std::uint32_t)); left > 0; --left) {
+    for (std::size_t left = reader.count(container_labels_limit, 2 * sizeof(std::uint32_t));
+         left > 0; --left) {
         const std::string name = reader.text(container_texts_limit);
         facts.labels[name] = reader.text(container_texts_limit);
     }
@@ -163,7 +169,9 @@ Result<std::vector<UsdtProbe>> decode_probes(std::string_view body) {
         probe.semaphore = reader.number<std::uint64_t>();
         probe.argument_count = reader.number<std::uint32_t>();
         probe.places = reader.items<UsdtArgument>(max_usdt_arguments);
-        sound = sound && probe.places.size() == std::min<std::size_t>(probe.argument_count, max_usdt_arguments) &&
+        sound = sound &&
+                probe.places.size() ==
+                    std::min<std::size_t>(probe.argument_count, max_usdt_arguments) &&
                 std::all_of(probe.places.begin(), probe.places.end(), is_sound);
     }
     if (!reader.complete() || !sound) return malformed();
@@ -238,7 +246,9 @@ void write_exits(WireWriter& writer, const std::vector<FunctionExit>& exits) {
 std::vector<FunctionExit> read_exits(WireReader& reader, std::size_t limit, bool& sound) {
     constexpr std::size_t exit_bytes = 23 + max_jump_ranges * 2 * sizeof(std::int32_t);
     std::vector<FunctionExit> exits(reader.count(limit, exit_bytes));
-    const auto is_register = [](std::uint8_t number) { return number < 16 || number == no_jump_register; };
+    const auto is_register = [](std::uint8_t number) {
+        return number < 16 || number == no_jump_register;
+    };
     for (FunctionExit& exit : exits) {
         exit.file_offset = reader.number<std::uint64_t>();
         const auto condition = reader.number<std::uint8_t>();
@@ -251,15 +261,16 @@ std::vector<FunctionExit> read_exits(WireReader& reader, std::size_t limit, bool
         exit.target.index = reader.number<std::uint8_t>();
         exit.target.scale_shift = reader.number<std::uint8_t>();
         exit.target.in_memory = reader.number<std::uint8_t>() != 0;
-        sound =
-            sound && is_register(exit.target.base) && is_register(exit.target.index) && exit.target.scale_shift <= 3;
+        sound = sound && is_register(exit.target.base) && is_register(exit.target.index) &&
+                exit.target.scale_shift <= 3;
         for (JumpRange& range : exit.within) {
             range.begin = reader.number<std::int32_t>();
             range.end = reader.number<std::int32_t>();
         }
     }
-    sound = sound && std::is_sorted(exits.begin(), exits.end(),
-                                    [](const auto& a, const auto& b) { return a.file_offset < b.file_offset; });
+    sound = sound && std::is_sorted(exits.begin(), exits.end(), [](const auto& a, const auto& b) {
+                return a.file_offset < b.file_offset;
+            });
     return exits;
 }
 
@@ -277,7 +288,8 @@ Result<FunctionExits> decode_exits(std::string_view body) {
     return exits;
 }
 
-std::string encode_places_request(const std::string& name, const std::vector<FunctionQuery>& queries) {
+std::string encode_places_request(const std::string& name,
+                                  const std::vector<FunctionQuery>& queries) {
     WireWriter writer;
     writer.text(name);
     writer.number(static_cast<std::uint64_t>(queries.size()));
@@ -317,7 +329,8 @@ std::string encode_places(const std::vector<Result<FunctionPlaces>>& answers) {
     return writer.take();
 }
 
-Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body, std::size_t queries) {
+Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
+                                                          std::size_t queries) {
     WireReader reader(body);
     bool sound = true;
     std::vector<Result<FunctionPlaces>> answers;
@@ -326,8 +339,8 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
         const auto error = reader.number<std::uint32_t>();
         sound = sound && error <= 1 + static_cast<std::uint32_t>(ErrorKind::System);
         if (error != 0) {
-            answers.emplace_back(
-                make_error(static_cast<ErrorKind>(error - 1), printable(reader.text(max_message_bytes))));
+            answers.emplace_back(make_error(static_cast<ErrorKind>(error - 1),
+                                            printable(reader.text(max_message_bytes))));
             continue;
         }
         FunctionPlaces found;
@@ -337,8 +350,8 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
         found.goid_offset = reader.number<std::uint32_t>();
         found.frame_offset = reader.number<std::uint32_t>();
         found.arguments_on_stack = reader.number<std::uint8_t>() != 0;
-        sound =
-            sound && !found.places.empty() && found.goid_offset <= max_go_offset && found.frame_offset <= max_go_offset;
+        sound = sound && !found.places.empty() && found.goid_offset <= max_go_offset &&
+                found.frame_offset <= max_go_offset;
         answers.emplace_back(std::move(found));
     }
     if (!reader.complete() || !sound || answers.size() != queries) return malformed();

@@ -32,12 +32,15 @@ void encode_function(WireWriter& writer, const Function& function);
 [[nodiscard]] std::string encode_exits(const FunctionExits& exits);
 void write_exits(WireWriter& writer, const std::vector<FunctionExit>& exits);
 // Sets `sound` to false if they are invalid.
-[[nodiscard]] std::vector<FunctionExit> read_exits(WireReader& reader, std::size_t limit, bool& sound);
+[[nodiscard]] std::vector<FunctionExit> read_exits(WireReader& reader, std::size_t limit,
+                                                   bool& sound);
 [[nodiscard]] Result<FunctionExits> decode_exits(std::string_view body);
-[[nodiscard]] std::string encode_places_request(const std::string& name, const std::vector<FunctionQuery>& queries);
+[[nodiscard]] std::string encode_places_request(const std::string& name,
+                                                const std::vector<FunctionQuery>& queries);
 [[nodiscard]] std::vector<FunctionQuery> decode_queries(WireReader& reader);
 [[nodiscard]] std::string encode_places(const std::vector<Result<FunctionPlaces>>& answers);
-[[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body, std::size_t queries);
+[[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
+                                                                        std::size_t queries);
 [[nodiscard]] std::string encode_names_request(const PlaceNamesRequest& request);
 [[nodiscard]] Result<PlaceNamesRequest> decode_names_request(std::string_view body);
 [[nodiscard]] std::string encode_names(const PlaceNames& names);

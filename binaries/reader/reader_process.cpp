@@ -61,28 +61,36 @@ Result<std::unique_ptr<ReaderProcess>> ReaderProcess::start(const std::string& p
     if (!own.valid() || !own_files.valid()) return system_error("start " + program);
     ChildOptions options;
     options.arguments = {"lagtrap-reader", std::to_string(nice)};
-    options.descriptors = {
-        {STDIN_FILENO, -1}, {STDOUT_FILENO, -1}, {reader_socket, its.get()}, {reader_files_socket, its_files.get()}};
+    options.descriptors = {{STDIN_FILENO, -1},
+                           {STDOUT_FILENO, -1},
+                           {reader_socket, its.get()},
+                           {reader_files_socket, its_files.get()}};
     TRY_ASSIGN(const pid_t pid, start_child(program, options));
     its.reset();
     its_files.reset();
-    std::unique_ptr<ReaderProcess> process(new ReaderProcess(pid, std::move(own), std::move(own_files)));
-    if (const Status ready = process->await_greeting(); !ready) return ready.error().within("start " + program);
+    std::unique_ptr<ReaderProcess> process(
+        new ReaderProcess(pid, std::move(own), std::move(own_files)));
+    if (const Status ready = process->await_greeting(); !ready)
+        return ready.error().within("start " + program);
     return process;
 }
 
 Status ReaderProcess::await_greeting() {
-    const Deadline deadline{Clock::now() + limits_of_start.wall_time, limits_of_start.cpu_time, limits_of_start};
+    const Deadline deadline{Clock::now() + limits_of_start.wall_time, limits_of_start.cpu_time,
+                            limits_of_start};
     ReaderHead greeting;
-    const Status received = receive(reinterpret_cast<char*>(&greeting), sizeof greeting, nullptr, deadline);
+    const Status received =
+        receive(reinterpret_cast<char*>(&greeting), sizeof greeting, nullptr, deadline);
     if (!received && !ended_) return make_error(ErrorKind::System, "it did not become ready");
     if (!received) {
         const int status = ending_.value_or(0);
         if (WIFSIGNALED(status))
-            return make_error(ErrorKind::System, std::string("it was killed (") + ::strsignal(WTERMSIG(status)) + ")");
+            return make_error(ErrorKind::System,
+                              std::string("it was killed (") + ::strsignal(WTERMSIG(status)) + ")");
         if (WEXITSTATUS(status) == reader_not_confined)
             return make_error(ErrorKind::System, "it could not be confined");
-        return make_error(ErrorKind::System, "it ended with status " + std::to_string(WEXITSTATUS(status)));
+        return make_error(ErrorKind::System,
+                          "it ended with status " + std::to_string(WEXITSTATUS(status)));
     }
     if (greeting.task_or_error != reader_greeting || greeting.body_bytes != 0)
         return make_error(ErrorKind::System, "it is a different program");
@@ -139,8 +147,8 @@ Error ReaderProcess::why_it_ended() {
     ending_ = reap();
     if (!ending_) return make_error(ErrorKind::System, "the file reader disconnected");
     if (WIFSIGNALED(*ending_))
-        return make_error(ErrorKind::System,
-                          std::string("the file crashed its reader (") + ::strsignal(WTERMSIG(*ending_)) + ")");
+        return make_error(ErrorKind::System, std::string("the file crashed its reader (") +
+                                                 ::strsignal(WTERMSIG(*ending_)) + ")");
     return make_error(ErrorKind::System, "the file reader exited early");
 }
 
@@ -150,12 +158,14 @@ Status ReaderProcess::wait_for(short events, FileBroker* broker, const Deadline&
         if (deadline.limits.given_up && deadline.limits.given_up())
             return make_error(ErrorKind::Timeout, "reading the file was cancelled");
         if (now >= deadline.at)
-            return make_error(ErrorKind::Timeout,
-                              "reading the file took longer than " + seconds(deadline.limits.wall_time));
+            return make_error(ErrorKind::Timeout, "reading the file took longer than " +
+                                                      seconds(deadline.limits.wall_time));
         if (cpu_time() > deadline.cpu_end)
-            return make_error(ErrorKind::Timeout,
-                              "reading the file took more than " + seconds(deadline.limits.cpu_time) + " of CPU time");
-        std::array<pollfd, 2> waiting{{{socket_.get(), events, 0}, {broker ? files_socket_.get() : -1, POLLIN, 0}}};
+            return make_error(ErrorKind::Timeout, "reading the file took more than " +
+                                                      seconds(deadline.limits.cpu_time) +
+                                                      " of CPU time");
+        std::array<pollfd, 2> waiting{
+            {{socket_.get(), events, 0}, {broker ? files_socket_.get() : -1, POLLIN, 0}}};
         const auto pause = std::min(std::chrono::ceil<std::chrono::milliseconds>(deadline.at - now),
                                     std::chrono::milliseconds(look_interval));
         const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(pause.count()));
@@ -166,12 +176,13 @@ Status ReaderProcess::wait_for(short events, FileBroker* broker, const Deadline&
     }
 }
 
-Status ReaderProcess::send(const ReaderHead& head, int file, const std::string& body, const Deadline& deadline) {
+Status ReaderProcess::send(const ReaderHead& head, int file, const std::string& body,
+                           const Deadline& deadline) {
     std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
     bytes += body;
     for (std::size_t sent = 0; sent < bytes.size();) {
-        const ssize_t done =
-            send_with_file(socket_.get(), bytes.data() + sent, bytes.size() - sent, file, MSG_DONTWAIT);
+        const ssize_t done = send_with_file(socket_.get(), bytes.data() + sent, bytes.size() - sent,
+                                            file, MSG_DONTWAIT);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0 && errno != EAGAIN) return why_it_ended();
         if (done < 0) TRY(wait_for(POLLOUT, nullptr, deadline));
@@ -182,7 +193,8 @@ Status ReaderProcess::send(const ReaderHead& head, int file, const std::string& 
     return success();
 }
 
-Status ReaderProcess::receive(char* into, std::size_t size, FileBroker* broker, const Deadline& deadline) {
+Status ReaderProcess::receive(char* into, std::size_t size, FileBroker* broker,
+                              const Deadline& deadline) {
     while (size > 0) {
         // No room for descriptors, so the kernel drops any that the reader sends.
         const ssize_t got = ::recv(socket_.get(), into, size, MSG_DONTWAIT);
@@ -199,15 +211,16 @@ Status ReaderProcess::receive(char* into, std::size_t size, FileBroker* broker, 
 }
 
 Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, const std::string& body,
-                                                 const std::filesystem::path& program, const Limits& limits) {
+                                                 const std::filesystem::path& program,
+                                                 const Limits& limits) {
     if (body.size() > max_request_bytes)
         return make_error(ErrorKind::TooLarge, "the request to the file reader is too large");
     const Deadline deadline{Clock::now() + limits.wall_time, cpu_time() + limits.cpu_time, limits};
     BrokerPolicy policy;
     const auto folder = program.lexically_normal().parent_path();
     policy.program_access = [&](const std::filesystem::path& path) {
-        const bool near =
-            is_below(path, on_machine("/usr/lib/debug")) || (folder.is_absolute() && is_below(path, folder));
+        const bool near = is_below(path, on_machine("/usr/lib/debug")) ||
+                          (folder.is_absolute() && is_below(path, folder));
         return near ? ProgramAccess::Allowed : ProgramAccess::Refused;
     };
     policy.open_program = limits.open_debug_file;
@@ -217,9 +230,10 @@ Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, cons
     ReaderHead head;
     TRY(receive(reinterpret_cast<char*>(&head), sizeof head, asked, deadline));
     if (head.body_bytes > limits.answer_bytes)
-        return make_error(ErrorKind::System, "the file reader announced " + std::to_string(head.body_bytes) +
-                                                 " bytes; at most " + std::to_string(limits.answer_bytes) +
-                                                 " are taken");
+        return make_error(ErrorKind::System,
+                          "the file reader announced " + std::to_string(head.body_bytes) +
+                              " bytes; at most " + std::to_string(limits.answer_bytes) +
+                              " are taken");
     Answer answer;
     answer.task_or_error = head.task_or_error;
     // Allocate only as data arrives.

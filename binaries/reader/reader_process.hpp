@@ -24,7 +24,8 @@ class ReaderProcess {
   public:
     // Returns once the process reports that it is confined. Errors have the errno if the program
     // could not be executed.
-    [[nodiscard]] static Result<std::unique_ptr<ReaderProcess>> start(const std::string& program, int nice);
+    [[nodiscard]] static Result<std::unique_ptr<ReaderProcess>> start(const std::string& program,
+                                                                      int nice);
     // Like end(), but nobody reaps a process that has not exited by then.
     ~ReaderProcess();
     // Kills the process and waits briefly. If it has not exited, returns its pid: the caller must
@@ -68,8 +69,10 @@ class ReaderProcess {
   private:
     ReaderProcess(pid_t pid, UniqueFd socket, UniqueFd files_socket);
     struct Deadline;
-    [[nodiscard]] Status send(const ReaderHead& head, int file, const std::string& body, const Deadline& deadline);
-    [[nodiscard]] Status receive(char* into, std::size_t size, FileBroker* broker, const Deadline& deadline);
+    [[nodiscard]] Status send(const ReaderHead& head, int file, const std::string& body,
+                              const Deadline& deadline);
+    [[nodiscard]] Status receive(char* into, std::size_t size, FileBroker* broker,
+                                 const Deadline& deadline);
     // Waits until the socket is ready, and serves requests for files meanwhile.
     [[nodiscard]] Status wait_for(short events, FileBroker* broker, const Deadline& deadline);
     [[nodiscard]] Error why_it_ended();

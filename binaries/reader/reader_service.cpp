@@ -48,7 +48,8 @@ bool receive(char* into, std::size_t size, UniqueFd* file) {
 
 std::optional<Request> next_request() {
     Request request;
-    if (!receive(reinterpret_cast<char*>(&request.head), sizeof request.head, &request.file)) return std::nullopt;
+    if (!receive(reinterpret_cast<char*>(&request.head), sizeof request.head, &request.file))
+        return std::nullopt;
     if (request.head.body_bytes > max_request_bytes || !request.file.valid()) return std::nullopt;
     request.body.resize(request.head.body_bytes);
     if (!receive(request.body.data(), request.body.size(), nullptr)) return std::nullopt;
@@ -78,7 +79,8 @@ Result<std::string> program_answer(Request& request, WireReader& body) {
 Result<std::string> functions_answer(Request& request, WireReader& body) {
     TRY_ASSIGN(const ProgramFile file, open_program(request, body));
     const std::string wanted = body.text(name_limit_bytes);
-    TRY_ASSIGN(const auto functions, wanted.empty() ? file.functions() : file.find_functions(wanted));
+    TRY_ASSIGN(const auto functions,
+               wanted.empty() ? file.functions() : file.find_functions(wanted));
     return encode_functions(functions);
 }
 
@@ -143,7 +145,8 @@ bool write_answer(const Result<std::string>& answer) {
         body = std::string_view(answer.error().message).substr(0, message_limit_bytes);
     }
     head.body_bytes = body.size();
-    return write_all(reader_socket, &head, sizeof head).ok() && write_all(reader_socket, body.data(), body.size()).ok();
+    return write_all(reader_socket, &head, sizeof head).ok() &&
+           write_all(reader_socket, body.data(), body.size()).ok();
 }
 
 // Returns the remaining user; even asking for that is impossible later.
@@ -171,7 +174,8 @@ int run_reader(int nice) {
     BrokeredFiles files{UniqueFd(reader_files_socket)};
     use_file_access(&files);
     while (auto request = next_request()) {
-        Result<std::string> answer = make_error(ErrorKind::TooLarge, "reading it takes more memory than allowed");
+        Result<std::string> answer =
+            make_error(ErrorKind::TooLarge, "reading it takes more memory than allowed");
         try {
             answer = answer_to(*request);
         } catch (const std::bad_alloc&) {

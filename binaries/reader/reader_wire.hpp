@@ -13,7 +13,8 @@
 namespace lagtrap::binaries {
 
 inline constexpr int reader_socket = 3;
-inline constexpr int reader_files_socket = 4;  // for the debug files that it requests (sandbox/file_broker.hpp)
+// for the debug files that it requests (sandbox/file_broker.hpp)
+inline constexpr int reader_files_socket = 4;
 
 enum class ReaderTask : std::uint32_t {
     BuildId = 1,
@@ -68,7 +69,9 @@ class WireWriter {
     [[nodiscard]] std::string take() { return std::move(content_); }
 
   private:
-    void bytes(const void* data, std::size_t size) { content_.append(static_cast<const char*>(data), size); }
+    void bytes(const void* data, std::size_t size) {
+        content_.append(static_cast<const char*>(data), size);
+    }
     std::string content_;
 };
 

@@ -52,7 +52,8 @@ class SectionReader {
     template <typename Visit>
     void for_each_entry(Visit&& visit);
     bool add_cie(const EntryHeader& header);
-    bool read_augmentation(ByteCursor& cursor, std::string_view augmentation, CallFrameCie& cie) const;
+    bool read_augmentation(ByteCursor& cursor, std::string_view augmentation,
+                           CallFrameCie& cie) const;
     bool add_function(const EntryHeader& header);
     // The CIE at this offset; nullptr if there is no usable one.
     [[nodiscard]] const CallFrameCie* find_cie(std::uint64_t offset);
@@ -87,8 +88,10 @@ void SectionReader::for_each_entry(Visit&& visit) {
         header.end = static_cast<std::uint32_t>(cursor.position());
         ByteCursor content(entry);
         if (section_.is_debug_frame) {
-            const std::uint64_t id = extended ? content.number<std::uint64_t>() : content.number<std::uint32_t>();
-            header.is_cie = id == (extended ? std::numeric_limits<std::uint64_t>::max() : extended_length);
+            const std::uint64_t id =
+                extended ? content.number<std::uint64_t>() : content.number<std::uint32_t>();
+            header.is_cie =
+                id == (extended ? std::numeric_limits<std::uint64_t>::max() : extended_length);
             header.cie_offset = id;
             header.has_cie_offset = true;
         } else {
@@ -106,7 +109,8 @@ void SectionReader::for_each_entry(Visit&& visit) {
     }
 }
 
-bool SectionReader::read_augmentation(ByteCursor& cursor, std::string_view augmentation, CallFrameCie& cie) const {
+bool SectionReader::read_augmentation(ByteCursor& cursor, std::string_view augmentation,
+                                      CallFrameCie& cie) const {
     if (augmentation.empty() || augmentation == "eh") return true;
     if (augmentation.front() != 'z') return false;
     cie.has_augmentation_data = true;
@@ -116,14 +120,17 @@ bool SectionReader::read_augmentation(ByteCursor& cursor, std::string_view augme
     if (!cursor.ok()) return false;
     for (const char letter : augmentation.substr(1)) {
         switch (letter) {
-            case 'L': cie.names_landing_pads = data.number<std::uint8_t>() != pointer_omitted; break;
+            case 'L':
+                cie.names_landing_pads = data.number<std::uint8_t>() != pointer_omitted;
+                break;
             case 'R': cie.address_encoding = data.number<std::uint8_t>(); break;
             case 'S': cie.signal_frame = true; break;
             case 'P': {
                 const auto encoding = data.number<std::uint8_t>();
                 if (encoding == pointer_omitted) break;
                 // The size of an aligned pointer depends on its position.
-                if (encoding == 0x50) static_cast<void>(data.take((8 - (start + data.position()) % 8) % 8));
+                if (encoding == 0x50)
+                    static_cast<void>(data.take((8 - (start + data.position()) % 8) % 8));
                 if (!read_unbased_pointer(data, encoding & pointer_form_mask)) return false;
                 break;
             }
@@ -150,7 +157,8 @@ bool SectionReader::add_cie(const EntryHeader& header) {
     }
     cie.code_alignment = cursor.unsigned_leb128();
     cie.data_alignment = cursor.signed_leb128();
-    const std::uint64_t return_register = version == 1 ? cursor.number<std::uint8_t>() : cursor.unsigned_leb128();
+    const std::uint64_t return_register =
+        version == 1 ? cursor.number<std::uint8_t>() : cursor.unsigned_leb128();
     if (return_register != register_return_address) return false;
     if (!read_augmentation(cursor, augmentation, cie) || !cursor.ok()) return false;
     const auto code = code_of(section_, static_cast<std::uint32_t>(cursor.position()), header.end);
@@ -161,11 +169,12 @@ bool SectionReader::add_cie(const EntryHeader& header) {
 
 const CallFrameCie* SectionReader::find_cie(std::uint64_t offset) {
     const auto& cies = entries_.cies;
-    if (last_found_ >= first_cie_ && last_found_ < cies.size() && cies[last_found_].offset == offset)
+    if (last_found_ >= first_cie_ && last_found_ < cies.size() &&
+        cies[last_found_].offset == offset)
         return &cies[last_found_];
-    const auto found =
-        std::lower_bound(cies.begin() + static_cast<std::ptrdiff_t>(first_cie_), cies.end(), offset,
-                         [](const CallFrameCie& cie, std::uint64_t wanted) { return cie.offset < wanted; });
+    const auto found = std::lower_bound(
+        cies.begin() + static_cast<std::ptrdiff_t>(first_cie_), cies.end(), offset,
+        [](const CallFrameCie& cie, std::uint64_t wanted) { return cie.offset < wanted; });
     if (found == cies.end() || found->offset != offset) return nullptr;
     last_found_ = static_cast<std::size_t>(found - cies.begin());
     return &*found;
@@ -182,15 +191,18 @@ bool SectionReader::add_function(const EntryHeader& header) {
     if (cie->has_augmentation_data) augmentation = cursor.take(cursor.unsigned_leb128());
     if (!cursor.ok() || *size > std::numeric_limits<std::uint32_t>::max()) return false;
     if (*size == 0) return true;
-    entries_.functions.push_back(CallFrameFunction{
-        *begin, static_cast<std::uint32_t>(*size), static_cast<std::uint32_t>(cie - entries_.cies.data()),
-        static_cast<std::uint32_t>(cursor.position()), header.end, cie->names_landing_pads && !is_zero(augmentation)});
+    entries_.functions.push_back(
+        CallFrameFunction{*begin, static_cast<std::uint32_t>(*size),
+                          static_cast<std::uint32_t>(cie - entries_.cies.data()),
+                          static_cast<std::uint32_t>(cursor.position()), header.end,
+                          cie->names_landing_pads && !is_zero(augmentation)});
     return true;
 }
 
 }  // namespace
 
-void read_call_frame_entries(const CallFrameSection& section, std::uint32_t number, CallFrameEntries& entries) {
+void read_call_frame_entries(const CallFrameSection& section, std::uint32_t number,
+                             CallFrameEntries& entries) {
     SectionReader(section, number, entries).read();
 }
 

@@ -37,10 +37,12 @@ struct CallFrameEntries {
 
 // Adds the entries of `section`, whose index is `number`, to `entries`. Time and memory are linear
 // in its size. Skips damaged entries, and all those after an entry with a wrong length.
-void read_call_frame_entries(const CallFrameSection& section, std::uint32_t number, CallFrameEntries& entries);
+void read_call_frame_entries(const CallFrameSection& section, std::uint32_t number,
+                             CallFrameEntries& entries);
 
 // The instructions of one function in the section.
-[[nodiscard]] inline CallFrameCode code_of(const CallFrameSection& section, std::uint32_t begin, std::uint32_t end) {
+[[nodiscard]] inline CallFrameCode code_of(const CallFrameSection& section, std::uint32_t begin,
+                                           std::uint32_t end) {
     return CallFrameCode{section.bytes, begin, end, {section.address, section.data_base}};
 }
 

@@ -55,8 +55,8 @@ bool same_rule(const lagtrap_unwind_rule& a, const lagtrap_unwind_rule& b) {
 class Machine {
   public:
     // `rows` may be nullptr if only the state is needed.
-    Machine(const CallFrameCode& code, const CallFrameCie& cie, std::uint64_t begin, std::uint32_t size,
-            std::vector<CallFrameRow>* rows)
+    Machine(const CallFrameCode& code, const CallFrameCie& cie, std::uint64_t begin,
+            std::uint32_t size, std::vector<CallFrameRow>* rows)
         : code_(code),
           cie_(cie),
           cursor_(code.section.substr(0, code.end), code.begin),
@@ -96,11 +96,15 @@ class Machine {
     void save(std::uint64_t number, const SavedRegister& saved) {
         if (SavedRegister* place = place_of(state_, number)) *place = saved;
     }
-    void save_at_cfa(std::uint64_t number, std::int64_t offset) { save(number, {SavedForm::AtCfa, 0, offset}); }
+    void save_at_cfa(std::uint64_t number, std::int64_t offset) {
+        save(number, {SavedForm::AtCfa, 0, offset});
+    }
     void restore(std::uint64_t number) {
         if (const SavedRegister* place = place_of(cie_.initial, number)) save(number, *place);
     }
-    [[nodiscard]] std::int64_t factored(std::uint64_t operand) const { return product(operand, cie_.data_alignment); }
+    [[nodiscard]] std::int64_t factored(std::uint64_t operand) const {
+        return product(operand, cie_.data_alignment);
+    }
     [[nodiscard]] std::int64_t factored_signed(std::int64_t operand) const {
         return factored(static_cast<std::uint64_t>(operand));
     }
@@ -172,14 +176,17 @@ bool Machine::step_cfa(std::uint8_t instruction) {
     }
     if (instruction == cfa_define_cfa || instruction == cfa_define_cfa_signed) {
         const std::uint64_t number = cursor_.unsigned_leb128();
-        return instruction == cfa_define_cfa ? define_cfa(number, static_cast<std::int64_t>(cursor_.unsigned_leb128()))
-                                             : define_cfa(number, factored_signed(cursor_.signed_leb128()));
+        return instruction == cfa_define_cfa
+                   ? define_cfa(number, static_cast<std::int64_t>(cursor_.unsigned_leb128()))
+                   : define_cfa(number, factored_signed(cursor_.signed_leb128()));
     }
     if (state_.cfa.form == CfaRule::Form::Unset) return false;
     switch (instruction) {
         case cfa_define_cfa_register: return define_cfa_register(cursor_.unsigned_leb128());
-        case cfa_define_cfa_offset: return define_cfa_offset(static_cast<std::int64_t>(cursor_.unsigned_leb128()));
-        case cfa_define_cfa_offset_signed: return define_cfa_offset(factored_signed(cursor_.signed_leb128()));
+        case cfa_define_cfa_offset:
+            return define_cfa_offset(static_cast<std::int64_t>(cursor_.unsigned_leb128()));
+        case cfa_define_cfa_offset_signed:
+            return define_cfa_offset(factored_signed(cursor_.signed_leb128()));
         default: return false;
     }
 }
@@ -188,8 +195,12 @@ bool Machine::step_cfa(std::uint8_t instruction) {
 bool Machine::step_register(std::uint8_t instruction) {
     const std::uint64_t number = cursor_.unsigned_leb128();
     switch (instruction) {
-        case cfa_offset_extended: save_at_cfa(number, factored(cursor_.unsigned_leb128())); return true;
-        case cfa_offset_extended_signed: save_at_cfa(number, factored_signed(cursor_.signed_leb128())); return true;
+        case cfa_offset_extended:
+            save_at_cfa(number, factored(cursor_.unsigned_leb128()));
+            return true;
+        case cfa_offset_extended_signed:
+            save_at_cfa(number, factored_signed(cursor_.signed_leb128()));
+            return true;
         case cfa_gnu_negative_offset_extended:
             save_at_cfa(number, factored(0 - cursor_.unsigned_leb128()));
             return true;
@@ -200,11 +211,15 @@ bool Machine::step_register(std::uint8_t instruction) {
             static_cast<void>(cursor_.unsigned_leb128());
             save(number, {SavedForm::Unclear, 0, 0});
             return true;
-        case cfa_value_offset: save(number, {SavedForm::IsCfa, 0, factored(cursor_.unsigned_leb128())}); return true;
+        case cfa_value_offset:
+            save(number, {SavedForm::IsCfa, 0, factored(cursor_.unsigned_leb128())});
+            return true;
         case cfa_value_offset_signed:
             save(number, {SavedForm::IsCfa, 0, factored_signed(cursor_.signed_leb128())});
             return true;
-        case cfa_expression: save(number, place_of_expression(cursor_.take(cursor_.unsigned_leb128()))); return true;
+        case cfa_expression:
+            save(number, place_of_expression(cursor_.take(cursor_.unsigned_leb128())));
+            return true;
         case cfa_value_expression:
             static_cast<void>(cursor_.take(cursor_.unsigned_leb128()));
             save(number, {SavedForm::Unclear, 0, 0});
@@ -270,7 +285,8 @@ std::optional<std::uint64_t> read_unbased_pointer(ByteCursor& cursor, std::uint8
     }
 }
 
-std::optional<std::uint64_t> read_pointer(ByteCursor& cursor, std::uint8_t encoding, const PointerBases& bases) {
+std::optional<std::uint64_t> read_pointer(ByteCursor& cursor, std::uint8_t encoding,
+                                          const PointerBases& bases) {
     constexpr std::uint8_t base_mask = 0xf0;  // including the flag for indirect pointers
     const std::uint64_t place = bases.section_address + cursor.position();
     std::uint64_t base = 0;
@@ -296,8 +312,8 @@ bool run_initial_program(const CallFrameCode& code, CallFrameCie& cie) {
     return true;
 }
 
-bool run_program(const CallFrameCode& code, const CallFrameCie& cie, std::uint64_t begin, std::uint32_t size,
-                 std::vector<CallFrameRow>& rows) {
+bool run_program(const CallFrameCode& code, const CallFrameCie& cie, std::uint64_t begin,
+                 std::uint32_t size, std::vector<CallFrameRow>& rows) {
     rows.clear();
     Machine machine(code, cie, begin, size, &rows);
     return machine.run();

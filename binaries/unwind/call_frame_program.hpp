@@ -24,7 +24,8 @@ inline constexpr std::uint8_t pointer_absolute = 0x00;
 [[nodiscard]] std::optional<std::uint64_t> read_pointer(ByteCursor& cursor, std::uint8_t encoding,
                                                         const PointerBases& bases);
 // The same without a base: a length.
-[[nodiscard]] std::optional<std::uint64_t> read_unbased_pointer(ByteCursor& cursor, std::uint8_t encoding);
+[[nodiscard]] std::optional<std::uint64_t> read_unbased_pointer(ByteCursor& cursor,
+                                                                std::uint8_t encoding);
 
 // What a common information entry (CIE) specifies for its frame description entries.
 struct CallFrameCie {
@@ -59,7 +60,8 @@ struct CallFrameCode {
 // Replaces `rows` by the rules of the function of `size` bytes at `begin`: the first row has offset
 // 0, and offsets ascend and are below `size`. False if the instructions are damaged; do not use
 // `rows` then.
-[[nodiscard]] bool run_program(const CallFrameCode& code, const CallFrameCie& cie, std::uint64_t begin,
-                               std::uint32_t size, std::vector<CallFrameRow>& rows);
+[[nodiscard]] bool run_program(const CallFrameCode& code, const CallFrameCie& cie,
+                               std::uint64_t begin, std::uint32_t size,
+                               std::vector<CallFrameRow>& rows);
 
 }  // namespace lagtrap::binaries

@@ -9,7 +9,8 @@ namespace lagtrap::binaries {
 namespace {
 
 Error damaged(const ElfImage& image, std::string_view what) {
-    return make_error(ErrorKind::Invalid, image.name() + ": damaged unwind information: " + std::string(what));
+    return make_error(ErrorKind::Invalid,
+                      image.name() + ": damaged unwind information: " + std::string(what));
 }
 
 // The base of data-relative pointers: the global offset table, which unwinders find by DT_PLTGOT.
@@ -31,8 +32,9 @@ Result<CallFrameSection> read_eh_frame(const ElfImage& image, const ElfSection& 
 // The start of .eh_frame, from its index (LSB Core, 10.6.2).
 Result<std::uint64_t> indexed_address(const ElfImage& image, const ElfSegment& index) {
     constexpr std::uint64_t max_header_bytes = 16;
-    TRY_ASSIGN(const std::string header,
-               image.read(index.offset, std::min(index.file_bytes, max_header_bytes), max_header_bytes));
+    TRY_ASSIGN(
+        const std::string header,
+        image.read(index.offset, std::min(index.file_bytes, max_header_bytes), max_header_bytes));
     ByteCursor cursor(header);
     const auto version = cursor.number<std::uint8_t>();
     const auto encoding = cursor.number<std::uint8_t>();
@@ -64,21 +66,26 @@ Result<std::string> unpack(const ElfImage& image, const ElfSection& found) {
     // Compiler output shrinks to about a quarter; a much larger ratio is an attempt to exhaust
     // memory.
     constexpr std::uint64_t max_ratio = 64;
-    TRY_ASSIGN(const std::string packed, image.read(found.offset, found.size, max_call_frame_bytes));
-    if (packed.size() < sizeof(Elf64_Chdr)) return damaged(image, "a packed section without its header");
+    TRY_ASSIGN(const std::string packed,
+               image.read(found.offset, found.size, max_call_frame_bytes));
+    if (packed.size() < sizeof(Elf64_Chdr))
+        return damaged(image, "a packed section without its header");
     const auto header = number_at<Elf64_Chdr>(packed, 0);
     if (header.ch_type != ELFCOMPRESS_ZLIB)
-        return make_error(ErrorKind::Unsupported, image.name() + ": section " + found.name + " is packed by method " +
-                                                      std::to_string(header.ch_type) + "; only zlib's (1) is known");
+        return make_error(ErrorKind::Unsupported,
+                          image.name() + ": section " + found.name + " is packed by method " +
+                              std::to_string(header.ch_type) + "; only zlib's (1) is known");
     if (header.ch_size > max_call_frame_bytes || header.ch_size > packed.size() * max_ratio)
-        return make_error(ErrorKind::TooLarge, image.name() + ": section " + found.name + " would unpack to " +
+        return make_error(ErrorKind::TooLarge, image.name() + ": section " + found.name +
+                                                   " would unpack to " +
                                                    std::to_string(header.ch_size) + " bytes from " +
                                                    std::to_string(packed.size()));
     std::string content(header.ch_size, '\0');
     uLongf size = content.size();
-    const int status = ::uncompress(reinterpret_cast<Bytef*>(content.data()), &size,
-                                    reinterpret_cast<const Bytef*>(packed.data() + sizeof(Elf64_Chdr)),
-                                    static_cast<uLong>(packed.size() - sizeof(Elf64_Chdr)));
+    const int status =
+        ::uncompress(reinterpret_cast<Bytef*>(content.data()), &size,
+                     reinterpret_cast<const Bytef*>(packed.data() + sizeof(Elf64_Chdr)),
+                     static_cast<uLong>(packed.size() - sizeof(Elf64_Chdr)));
     if (status != Z_OK || size != content.size())
         return damaged(image, "section " + found.name + " cannot be unpacked");
     return content;
@@ -107,12 +114,15 @@ Result<std::vector<CallFrameSection>> read_call_frame_sections(const ElfImage& i
             problem = section.error();
         }
     };
-    if (const ElfSection* found = image.find_section(".eh_frame")) take(read_eh_frame(image, *found));
+    if (const ElfSection* found = image.find_section(".eh_frame"))
+        take(read_eh_frame(image, *found));
     const auto& segments = image.segments();
-    const auto index = std::find_if(segments.begin(), segments.end(),
-                                    [](const ElfSegment& segment) { return segment.type == PT_GNU_EH_FRAME; });
+    const auto index =
+        std::find_if(segments.begin(), segments.end(),
+                     [](const ElfSegment& segment) { return segment.type == PT_GNU_EH_FRAME; });
     if (sections.empty() && index != segments.end()) take(read_indexed_eh_frame(image, *index));
-    if (const ElfSection* found = image.find_section(".debug_frame")) take(read_debug_frame(image, *found));
+    if (const ElfSection* found = image.find_section(".debug_frame"))
+        take(read_debug_frame(image, *found));
     if (sections.empty() && problem) return *problem;
     return sections;
 }

@@ -123,7 +123,9 @@ bool Evaluation::step(std::uint8_t operation, ByteCursor& cursor) {
             push_register(number, cursor.signed_leb128());
             return true;
         }
-        case op_plus_constant: add(pop(), Term{Term::Form::Constant, 0, 0, cursor.unsigned_leb128()}); return true;
+        case op_plus_constant:
+            add(pop(), Term{Term::Form::Constant, 0, 0, cursor.unsigned_leb128()});
+            return true;
         case op_plus: {
             const Term top = pop();
             add(pop(), top);
@@ -147,7 +149,8 @@ std::optional<Term> evaluate(std::string_view expression, bool from_cfa) {
     if (from_cfa) evaluation.push(Term{Term::Form::Cfa, 0, 0, 0});
     ByteCursor cursor(expression);
     while (!cursor.at_end()) {
-        if (!evaluation.step(cursor.number<std::uint8_t>(), cursor) || !evaluation.clear()) return std::nullopt;
+        if (!evaluation.step(cursor.number<std::uint8_t>(), cursor) || !evaluation.clear())
+            return std::nullopt;
     }
     return cursor.ok() ? evaluation.result() : std::nullopt;
 }
@@ -167,7 +170,8 @@ std::optional<std::int64_t> plt_threshold(std::string_view expression) {
 
 template <typename Narrow>
 bool fits(std::int64_t value) {
-    return value >= std::numeric_limits<Narrow>::min() && value <= std::numeric_limits<Narrow>::max();
+    return value >= std::numeric_limits<Narrow>::min() &&
+           value <= std::numeric_limits<Narrow>::max();
 }
 
 // The frame in which the kernel calls a signal handler, as glibc and others describe it to
@@ -178,29 +182,35 @@ bool is_kernel_signal_frame(const CallFrameState& state) {
     constexpr std::int64_t rsp_in_context = 160;
     constexpr std::int64_t rip_in_context = 168;
     const auto at = [](const SavedRegister& saved, std::int64_t offset) {
-        return saved.form == SavedRegister::Form::AtRegister && saved.register_number == register_rsp &&
-               saved.offset == offset;
+        return saved.form == SavedRegister::Form::AtRegister &&
+               saved.register_number == register_rsp && saved.offset == offset;
     };
-    return state.cfa.form == CfaRule::Form::Dereference && state.cfa.register_number == register_rsp &&
-           state.cfa.offset == rsp_in_context && state.cfa.addend == 0 && at(state.rbp, rbp_in_context) &&
+    return state.cfa.form == CfaRule::Form::Dereference &&
+           state.cfa.register_number == register_rsp && state.cfa.offset == rsp_in_context &&
+           state.cfa.addend == 0 && at(state.rbp, rbp_in_context) &&
            at(state.return_address, rip_in_context);
 }
 
 // Its offset from the CFA, if it is in memory at a fixed distance from the CFA.
 std::optional<std::int64_t> offset_from_cfa(const SavedRegister& saved, const CfaRule& cfa) {
     if (saved.form == SavedRegister::Form::AtCfa) return saved.offset;
-    if (saved.form != SavedRegister::Form::AtRegister || cfa.form != CfaRule::Form::Register) return std::nullopt;
+    if (saved.form != SavedRegister::Form::AtRegister || cfa.form != CfaRule::Form::Register)
+        return std::nullopt;
     if (saved.register_number != cfa.register_number) return std::nullopt;
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(saved.offset) - static_cast<std::uint64_t>(cfa.offset));
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(saved.offset) -
+                                     static_cast<std::uint64_t>(cfa.offset));
 }
 
-lagtrap_unwind_rule plain_rule(lagtrap_unwind_kind kind) { return {0, 0, 0, static_cast<__u8>(kind), 0}; }
+lagtrap_unwind_rule plain_rule(lagtrap_unwind_kind kind) {
+    return {0, 0, 0, static_cast<__u8>(kind), 0};
+}
 
 // The rule for only the CFA.
 lagtrap_unwind_rule cfa_rule(const CfaRule& cfa) {
     const auto unsupported = plain_rule(LAGTRAP_UNWIND_UNSUPPORTED);
     constexpr std::int64_t max_offset = (1 << 23) - 1;
-    if (cfa.offset < -max_offset || cfa.offset > max_offset || cfa.register_number >= general_registers)
+    if (cfa.offset < -max_offset || cfa.offset > max_offset ||
+        cfa.register_number >= general_registers)
         return unsupported;
     auto rule = plain_rule(LAGTRAP_UNWIND_REGISTER);
     rule.cfa_offset = static_cast<__s32>(cfa.offset);
@@ -225,10 +235,12 @@ void add_rbp(lagtrap_unwind_rule& rule, const CallFrameState& state) {
         rule.rbp_offset = static_cast<__s16>(offset);
     };
     const auto& rbp = state.rbp;
-    if (rbp.form == SavedRegister::Form::Unspecified || rbp.form == SavedRegister::Form::Same) return;
+    if (rbp.form == SavedRegister::Form::Unspecified || rbp.form == SavedRegister::Form::Same)
+        return;
     if (const auto offset = offset_from_cfa(rbp, state.cfa); offset && fits<__s16>(*offset))
         return set(LAGTRAP_UNWIND_RBP_AT_CFA, *offset);
-    if (rbp.form == SavedRegister::Form::AtRegister && rbp.register_number == register_rbp && fits<__s16>(rbp.offset))
+    if (rbp.form == SavedRegister::Form::AtRegister && rbp.register_number == register_rbp &&
+        fits<__s16>(rbp.offset))
         return set(LAGTRAP_UNWIND_RBP_AT_RBP, rbp.offset);
     set(LAGTRAP_UNWIND_RBP_UNDEFINED, 0);
 }
@@ -237,11 +249,14 @@ void add_rbp(lagtrap_unwind_rule& rule, const CallFrameState& state) {
 void add_rbx(lagtrap_unwind_rule& rule, const CallFrameState& state) {
     constexpr std::int64_t max_words = 127;
     const auto& rbx = state.rbx;
-    if (rbx.form == SavedRegister::Form::Unspecified || rbx.form == SavedRegister::Form::Same) return;
+    if (rbx.form == SavedRegister::Form::Unspecified || rbx.form == SavedRegister::Form::Same)
+        return;
     const auto offset = offset_from_cfa(rbx, state.cfa);
-    const bool sayable = offset && *offset % 8 == 0 && *offset != 0 && std::abs(*offset / 8) <= max_words;
+    const bool sayable =
+        offset && *offset % 8 == 0 && *offset != 0 && std::abs(*offset / 8) <= max_words;
     // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number of words, no character
-    rule.rbx_words = sayable ? static_cast<__s8>(*offset / 8) : static_cast<__s8>(LAGTRAP_UNWIND_RBX_UNKNOWN);
+    rule.rbx_words =
+        sayable ? static_cast<__s8>(*offset / 8) : static_cast<__s8>(LAGTRAP_UNWIND_RBX_UNKNOWN);
 }
 
 }  // namespace
@@ -273,19 +288,23 @@ CfaRule cfa_of_expression(std::string_view expression) {
 SavedRegister place_of_expression(std::string_view expression) {
     const auto term = evaluate(expression, true);
     if (term && term->form == Term::Form::Cfa)
-        return SavedRegister{SavedRegister::Form::AtCfa, 0, static_cast<std::int64_t>(term->addend)};
+        return SavedRegister{SavedRegister::Form::AtCfa, 0,
+                             static_cast<std::int64_t>(term->addend)};
     if (term && term->form == Term::Form::Register && term->register_number < general_registers)
-        return SavedRegister{SavedRegister::Form::AtRegister, static_cast<std::uint8_t>(term->register_number),
+        return SavedRegister{SavedRegister::Form::AtRegister,
+                             static_cast<std::uint8_t>(term->register_number),
                              static_cast<std::int64_t>(term->addend)};
     return SavedRegister{SavedRegister::Form::Unclear, 0, 0};
 }
 
 lagtrap_unwind_rule rule_of(const CallFrameState& state, bool signal_frame) {
     constexpr std::int64_t return_address_from_cfa = -8;
-    if (state.return_address.form == SavedRegister::Form::Undefined) return plain_rule(LAGTRAP_UNWIND_END);
+    if (state.return_address.form == SavedRegister::Form::Undefined)
+        return plain_rule(LAGTRAP_UNWIND_END);
     // The walk knows only this layout of signal frames.
     if (signal_frame)
-        return plain_rule(is_kernel_signal_frame(state) ? LAGTRAP_UNWIND_SIGNAL : LAGTRAP_UNWIND_UNSUPPORTED);
+        return plain_rule(is_kernel_signal_frame(state) ? LAGTRAP_UNWIND_SIGNAL
+                                                        : LAGTRAP_UNWIND_UNSUPPORTED);
     const bool usual_rsp = state.rsp.form == SavedRegister::Form::Unspecified ||
                            (state.rsp.form == SavedRegister::Form::IsCfa && state.rsp.offset == 0);
     if (!usual_rsp || offset_from_cfa(state.return_address, state.cfa) != return_address_from_cfa)

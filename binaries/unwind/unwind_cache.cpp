@@ -41,7 +41,8 @@ struct Header {
 static_assert(sizeof(Header) == 192, "layout of cached tables");
 static_assert(sizeof(CodeSegment) == 24, "layout of cached tables");
 
-constexpr std::uint64_t max_cached_bytes = sizeof(Header) + max_segments * sizeof(CodeSegment) + max_unwind_table_bytes;
+constexpr std::uint64_t max_cached_bytes =
+    sizeof(Header) + max_segments * sizeof(CodeSegment) + max_unwind_table_bytes;
 
 constexpr const char* suffix = ".unwind";
 constexpr const char* being_written_mark = ".unwind.";  // followed by what mkostemp() adds
@@ -51,21 +52,27 @@ constexpr std::time_t touch_seconds = 3600;
 constexpr std::time_t abandoned_seconds = 3600;
 
 bool is_key(const std::string& key) {
-    const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
-    return !key.empty() && key.size() <= max_key_bytes && std::all_of(key.begin(), key.end(), allowed);
+    const auto allowed = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    };
+    return !key.empty() && key.size() <= max_key_bytes &&
+           std::all_of(key.begin(), key.end(), allowed);
 }
 
 Error bad_key(const std::string& key) {
-    return make_error(ErrorKind::Invalid, "key of an unwind table with " + std::to_string(key.size()) +
-                                              " characters; 1 to 128 lower-case letters, digits and '-' are allowed");
+    return make_error(ErrorKind::Invalid,
+                      "key of an unwind table with " + std::to_string(key.size()) +
+                          " characters; 1 to 128 lower-case letters, digits and '-' are allowed");
 }
 
 std::uint32_t checksum_of(Header header, const std::vector<CodeSegment>& segments,
                           const std::vector<std::uint64_t>& pages) {
     header.checksum = 0;
     uLong sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(&header), sizeof header);
-    sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(segments.data()), segments.size() * sizeof segments[0]);
-    sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(pages.data()), pages.size() * sizeof pages[0]);
+    sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(segments.data()),
+                    segments.size() * sizeof segments[0]);
+    sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(pages.data()),
+                    pages.size() * sizeof pages[0]);
     return static_cast<std::uint32_t>(sum);
 }
 
@@ -86,13 +93,15 @@ bool read_exactly(int fd, void* into, std::size_t size) {
 bool positions_hold(const UnwindTable& table) {
     const auto* const bytes = reinterpret_cast<const char*>(table.pages.data());
     const auto* const buckets = reinterpret_cast<const lagtrap_unwind_bucket*>(bytes);
-    const auto* const rules =
-        reinterpret_cast<const lagtrap_unwind_rule*>(bytes + std::size_t{table.rule_page} * LAGTRAP_UNWIND_PAGE_BYTES);
+    const auto* const rules = reinterpret_cast<const lagtrap_unwind_rule*>(
+        bytes + std::size_t{table.rule_page} * LAGTRAP_UNWIND_PAGE_BYTES);
     const auto* const rows = reinterpret_cast<const __u32*>(bytes);
-    const std::uint32_t rule_count = (table.row_page - table.rule_page) * LAGTRAP_UNWIND_RULES_PER_PAGE;
+    const std::uint32_t rule_count =
+        (table.row_page - table.rule_page) * LAGTRAP_UNWIND_RULES_PER_PAGE;
     for (std::uint32_t number = 0; number < rule_count; ++number) {
         const std::uint32_t kind = rules[number].kind_and_rbp;
-        if ((kind & 15) > LAGTRAP_UNWIND_UNSUPPORTED || kind >> 4 > LAGTRAP_UNWIND_RBP_UNDEFINED) return false;
+        if ((kind & 15) > LAGTRAP_UNWIND_UNSUPPORTED || kind >> 4 > LAGTRAP_UNWIND_RBP_UNDEFINED)
+            return false;
     }
     const std::uint64_t first = std::uint64_t{table.row_page} * LAGTRAP_UNWIND_ROWS_PER_PAGE;
     const std::uint64_t end = std::uint64_t{table.page_count} * LAGTRAP_UNWIND_ROWS_PER_PAGE;
@@ -109,7 +118,8 @@ bool positions_hold(const UnwindTable& table) {
         bool ordered = own[0] >> LAGTRAP_UNWIND_RULE_BITS == 0;
         bool known = own[0] % LAGTRAP_UNWIND_MAX_RULES < rule_count;
         for (std::uint32_t row = 1; row < bucket.row_count; ++row) {
-            ordered &= own[row] >> LAGTRAP_UNWIND_RULE_BITS > own[row - 1] >> LAGTRAP_UNWIND_RULE_BITS;
+            ordered &=
+                own[row] >> LAGTRAP_UNWIND_RULE_BITS > own[row - 1] >> LAGTRAP_UNWIND_RULE_BITS;
             known &= own[row] % LAGTRAP_UNWIND_MAX_RULES < rule_count;
         }
         if (!ordered || !known) return false;
@@ -118,22 +128,29 @@ bool positions_hold(const UnwindTable& table) {
 }
 
 bool sizes_hold(const Header& header, std::uint64_t file_bytes) {
-    if (header.segment_count == 0 || header.segment_count > max_segments || header.bucket_count == 0) return false;
+    if (header.segment_count == 0 || header.segment_count > max_segments ||
+        header.bucket_count == 0)
+        return false;
     if (header.base_address % LAGTRAP_UNWIND_BUCKET_BYTES != 0) return false;
-    if (std::uint64_t{header.page_count} * LAGTRAP_UNWIND_PAGE_BYTES > max_unwind_table_bytes) return false;
-    if (header.rule_page != pages_for(header.bucket_count, LAGTRAP_UNWIND_BUCKETS_PER_PAGE)) return false;
+    if (std::uint64_t{header.page_count} * LAGTRAP_UNWIND_PAGE_BYTES > max_unwind_table_bytes)
+        return false;
+    if (header.rule_page != pages_for(header.bucket_count, LAGTRAP_UNWIND_BUCKETS_PER_PAGE))
+        return false;
     if (header.row_page <= header.rule_page || header.page_count < header.row_page) return false;
     return file_bytes == sizeof header + header.segment_count * sizeof(CodeSegment) +
                              std::uint64_t{header.page_count} * LAGTRAP_UNWIND_PAGE_BYTES;
 }
 
 // What is wrong with the file; empty if it is valid and `table` is filled in.
-std::string read_table(int fd, std::uint64_t file_bytes, const std::string& key, UnwindTable& table) {
+std::string read_table(int fd, std::uint64_t file_bytes, const std::string& key,
+                       UnwindTable& table) {
     Header header{};
     if (!read_exactly(fd, &header, sizeof header)) return "is shorter than its header";
-    if (std::memcmp(header.magic, magic_bytes, sizeof magic_bytes) != 0) return "is not an unwind table";
+    if (std::memcmp(header.magic, magic_bytes, sizeof magic_bytes) != 0)
+        return "is not an unwind table";
     if (header.version != format_version)
-        return "has version " + std::to_string(header.version) + "; " + std::to_string(format_version) + " is known";
+        return "has version " + std::to_string(header.version) + "; " +
+               std::to_string(format_version) + " is known";
     const std::size_t key_bytes = ::strnlen(header.key, sizeof header.key);
     if (std::string_view(header.key, key_bytes) != key) return "is the table of a different file";
     if (!sizes_hold(header, file_bytes)) return "has inconsistent sizes";
@@ -146,10 +163,12 @@ std::string read_table(int fd, std::uint64_t file_bytes, const std::string& key,
     table.page_count = header.page_count;
     table.segments.resize(header.segment_count);
     table.pages.resize(table.size_bytes() / sizeof(std::uint64_t));
-    if (!read_exactly(fd, table.segments.data(), table.segments.size() * sizeof table.segments[0]) ||
+    if (!read_exactly(fd, table.segments.data(),
+                      table.segments.size() * sizeof table.segments[0]) ||
         !read_exactly(fd, table.pages.data(), table.size_bytes()))
         return "ends early";
-    if (checksum_of(header, table.segments, table.pages) != header.checksum) return "has a wrong checksum";
+    if (checksum_of(header, table.segments, table.pages) != header.checksum)
+        return "has a wrong checksum";
     if (!positions_hold(table)) return "has positions outside the table";
     return {};
 }
@@ -183,12 +202,13 @@ std::vector<CachedFile> cached_files(const std::filesystem::path& folder) {
 
 // Removes the least recently used files until `bytes` more fit. Ignores `own`, which will be
 // replaced.
-void make_room(const std::filesystem::path& folder, const std::filesystem::path& own, std::uint64_t bytes,
-               std::uint64_t limit_bytes) {
+void make_room(const std::filesystem::path& folder, const std::filesystem::path& own,
+               std::uint64_t bytes, std::uint64_t limit_bytes) {
     auto files = cached_files(folder);
     std::erase_if(files, [&](const CachedFile& file) { return file.path == own; });
     std::sort(files.begin(), files.end(), [](const CachedFile& a, const CachedFile& b) {
-        return std::tie(a.used.tv_sec, a.used.tv_nsec, a.path) < std::tie(b.used.tv_sec, b.used.tv_nsec, b.path);
+        return std::tie(a.used.tv_sec, a.used.tv_nsec, a.path) <
+               std::tie(b.used.tv_sec, b.used.tv_nsec, b.path);
     });
     std::uint64_t total = bytes;
     for (const auto& file : files) total += file.bytes;
@@ -207,32 +227,35 @@ Status write_table(int fd, const Header& header, const UnwindTable& table) {
 }  // namespace
 
 bool holds_together(const UnwindTable& table) {
-    if (table.segments.empty() || table.pages.size() * sizeof table.pages[0] != table.size_bytes()) return false;
+    if (table.segments.empty() || table.pages.size() * sizeof table.pages[0] != table.size_bytes())
+        return false;
     Header header{};
     header.base_address = table.base_address;
     header.bucket_count = table.bucket_count;
     header.rule_page = table.rule_page;
     header.row_page = table.row_page;
     header.page_count = table.page_count;
-    header.segment_count = static_cast<std::uint32_t>(std::min<std::size_t>(table.segments.size(), max_segments + 1));
-    const std::uint64_t bytes =
-        sizeof header + table.segments.size() * sizeof table.segments[0] + std::uint64_t{table.size_bytes()};
+    header.segment_count =
+        static_cast<std::uint32_t>(std::min<std::size_t>(table.segments.size(), max_segments + 1));
+    const std::uint64_t bytes = sizeof header + table.segments.size() * sizeof table.segments[0] +
+                                std::uint64_t{table.size_bytes()};
     return sizes_hold(header, bytes) && positions_hold(table);
 }
 
 UnwindCache::UnwindCache(std::filesystem::path folder, std::uint64_t limit_bytes)
     : folder_(std::move(folder)), limit_bytes_(limit_bytes) {}
 
-Result<UnwindCache> UnwindCache::open(const std::filesystem::path& folder, std::uint64_t limit_bytes) {
+Result<UnwindCache> UnwindCache::open(const std::filesystem::path& folder,
+                                      std::uint64_t limit_bytes) {
     TRY(make_directories(folder, 0700));
     struct stat facts {};
     if (::stat(folder.c_str(), &facts) != 0) return system_error(folder.string());
     const bool own = facts.st_uid == 0 || facts.st_uid == ::geteuid();
     if (!own || (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return make_error(
-            ErrorKind::Denied,
-            folder.string() +
-                ": others can write to this folder, so its unwind tables cannot be trusted; use a folder of mode 0700");
+        return make_error(ErrorKind::Denied,
+                          folder.string() +
+                              ": others can write to this folder, so its unwind tables cannot be "
+                              "trusted; use a folder of mode 0700");
     return UnwindCache(folder, limit_bytes);
 }
 
@@ -243,9 +266,11 @@ Result<UnwindTable> UnwindCache::load(const std::string& key) const {
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(path.string());
     UnwindTable table;
-    std::string problem = "is not a regular file of at most " + std::to_string(max_cached_bytes) + " bytes";
+    std::string problem =
+        "is not a regular file of at most " + std::to_string(max_cached_bytes) + " bytes";
     const auto bytes = static_cast<std::uint64_t>(facts.st_size);
-    if (S_ISREG(facts.st_mode) && bytes <= max_cached_bytes) problem = read_table(fd.get(), bytes, key, table);
+    if (S_ISREG(facts.st_mode) && bytes <= max_cached_bytes)
+        problem = read_table(fd.get(), bytes, key, table);
     if (!problem.empty()) {
         ::unlink(path.c_str());
         return make_error(ErrorKind::Invalid, path.string() + ": " + problem + "; it was removed");
@@ -268,20 +293,24 @@ Status UnwindCache::store(const std::string& key, const UnwindTable& table) cons
     header.row_page = table.row_page;
     header.page_count = table.page_count;
     header.segment_count = static_cast<std::uint32_t>(table.segments.size());
-    const std::uint64_t bytes =
-        sizeof header + table.segments.size() * sizeof table.segments[0] + std::uint64_t{table.size_bytes()};
-    if (!sizes_hold(header, bytes) || table.pages.size() * sizeof table.pages[0] != table.size_bytes())
-        return make_error(ErrorKind::Invalid, "not keeping an unwind table with inconsistent sizes");
+    const std::uint64_t bytes = sizeof header + table.segments.size() * sizeof table.segments[0] +
+                                std::uint64_t{table.size_bytes()};
+    if (!sizes_hold(header, bytes) ||
+        table.pages.size() * sizeof table.pages[0] != table.size_bytes())
+        return make_error(ErrorKind::Invalid,
+                          "not keeping an unwind table with inconsistent sizes");
     if (bytes > limit_bytes_)
-        return make_error(ErrorKind::TooLarge, "an unwind table of " + std::to_string(bytes) + " bytes; " +
-                                                   folder_.string() + " may take " + std::to_string(limit_bytes_));
+        return make_error(ErrorKind::TooLarge, "an unwind table of " + std::to_string(bytes) +
+                                                   " bytes; " + folder_.string() + " may take " +
+                                                   std::to_string(limit_bytes_));
     header.checksum = checksum_of(header, table.segments, table.pages);
 
     const auto path = folder_ / (key + suffix);
     make_room(folder_, path, bytes, limit_bytes_);
     // Not synced: if a power failure damages it, the checksum reveals that and the table is
     // rebuilt.
-    std::string temporary = (folder_ / (key.substr(0, 32) + being_written_mark)).string() + "XXXXXX";
+    std::string temporary =
+        (folder_ / (key.substr(0, 32) + being_written_mark)).string() + "XXXXXX";
     const UniqueFd fd(::mkostemp(temporary.data(), O_CLOEXEC));
     if (!fd.valid()) return system_error(temporary);
     auto written = write_table(fd.get(), header, table);

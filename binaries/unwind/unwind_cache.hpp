@@ -22,7 +22,8 @@ class UnwindCache {
   public:
     // Creates the folder (0700) if it is missing. Keeps all files together below `limit_bytes` by
     // removing the least recently used.
-    [[nodiscard]] static Result<UnwindCache> open(const std::filesystem::path& folder, std::uint64_t limit_bytes);
+    [[nodiscard]] static Result<UnwindCache> open(const std::filesystem::path& folder,
+                                                  std::uint64_t limit_bytes);
 
     // ErrorKind::NotFound; Invalid if the file is damaged or of another version, after removing it.
     // Returned tables pass holds_together().

@@ -35,9 +35,9 @@ std::uint64_t end_of(const CallFrameFunction& function) { return function.begin 
 
 // The number of code bytes from `address` to the end of its segment.
 std::uint64_t code_bytes_from(std::uint64_t address, const std::vector<CodeSegment>& segments) {
-    const auto after =
-        std::upper_bound(segments.begin(), segments.end(), address,
-                         [](std::uint64_t value, const CodeSegment& segment) { return value < segment.address; });
+    const auto after = std::upper_bound(
+        segments.begin(), segments.end(), address,
+        [](std::uint64_t value, const CodeSegment& segment) { return value < segment.address; });
     if (after == segments.begin()) return 0;
     const CodeSegment& segment = *(after - 1);
     const std::uint64_t skipped = address - segment.address;
@@ -50,17 +50,22 @@ bool comes_before(const CallFrameFunction& a, const CallFrameFunction& b) {
 }
 
 // All functions, by address; those of `second` only where `first` has none.
-std::vector<CallFrameFunction> merged(std::vector<CallFrameFunction> first, std::vector<CallFrameFunction> second) {
+std::vector<CallFrameFunction> merged(std::vector<CallFrameFunction> first,
+                                      std::vector<CallFrameFunction> second) {
     std::sort(first.begin(), first.end(), comes_before);
     if (second.empty()) return first;
     std::vector<std::uint64_t> ends;  // the maximum end of all functions up to this one
     ends.reserve(first.size());
-    for (const auto& function : first) ends.push_back(std::max(ends.empty() ? 0 : ends.back(), end_of(function)));
+    for (const auto& function : first)
+        ends.push_back(std::max(ends.empty() ? 0 : ends.back(), end_of(function)));
     std::erase_if(second, [&](const CallFrameFunction& function) {
-        const auto after = std::lower_bound(
-            first.begin(), first.end(), end_of(function),
-            [](const CallFrameFunction& known, std::uint64_t address) { return known.begin < address; });
-        return after != first.begin() && ends[static_cast<std::size_t>(after - first.begin()) - 1] > function.begin;
+        const auto after =
+            std::lower_bound(first.begin(), first.end(), end_of(function),
+                             [](const CallFrameFunction& known, std::uint64_t address) {
+                                 return known.begin < address;
+                             });
+        return after != first.begin() &&
+               ends[static_cast<std::size_t>(after - first.begin()) - 1] > function.begin;
     });
     first.insert(first.end(), second.begin(), second.end());
     std::sort(first.begin(), first.end(), comes_before);
@@ -83,8 +88,12 @@ constexpr std::uint64_t max_start_code_bytes = 64;
 class Sweep {
   public:
     // Code around `entry` (as linked) that no function covers is the outermost frame of a thread.
-    Sweep(const Input& input, std::uint64_t base_address, std::uint64_t entry, UnwindTableBuilder& builder)
-        : input_(input), base_address_(base_address), entry_(entry - base_address), builder_(builder) {}
+    Sweep(const Input& input, std::uint64_t base_address, std::uint64_t entry,
+          UnwindTableBuilder& builder)
+        : input_(input),
+          base_address_(base_address),
+          entry_(entry - base_address),
+          builder_(builder) {}
 
     // Skips a function with damaged instructions.
     void add(const CallFrameFunction& function) {
@@ -93,7 +102,8 @@ class Sweep {
         if (active_count_ == active_.size()) active_.emplace_back();
         Active& active = active_[active_count_];
         const CallFrameCie& cie = input_.entries.cies[function.cie];
-        const auto code = code_of(input_.sections[cie.section], function.code_begin, function.code_end);
+        const auto code =
+            code_of(input_.sections[cie.section], function.code_begin, function.code_end);
         if (!run_program(code, cie, function.begin, function.size, active.rows)) return;
         active.begin = begin;
         active.end = begin + function.size;
@@ -119,7 +129,8 @@ class Sweep {
     std::uint64_t base_address_;
     std::uint64_t entry_;
     UnwindTableBuilder& builder_;
-    std::vector<Active> active_;  // the first active_count_ are in use; the others keep their memory
+    // the first active_count_ are in use; the others keep their memory
+    std::vector<Active> active_;
     std::size_t active_count_ = 0;
     std::uint64_t position_ = 0;
     std::size_t next_jump_ = 0;
@@ -136,7 +147,8 @@ void Sweep::put_until(std::uint64_t limit) {
 
 void Sweep::put_gap(std::uint64_t limit) {
     builder_.put(position_, {});
-    const bool has_start = entry_ >= position_ && entry_ < limit && limit - entry_ <= max_start_code_bytes;
+    const bool has_start =
+        entry_ >= position_ && entry_ < limit && limit - entry_ <= max_start_code_bytes;
     put_jumps(has_start ? entry_ : limit);
     if (has_start) {
         lagtrap_unwind_rule first_frame{};
@@ -176,8 +188,9 @@ void Sweep::put_rows(Active& active, std::uint64_t stop) {
 }
 
 Error too_large(const ElfImage& image) {
-    return make_error(ErrorKind::TooLarge, image.name() + ": its unwind table would have more than " +
-                                               std::to_string(max_unwind_table_bytes >> 20) + " MiB");
+    return make_error(ErrorKind::TooLarge,
+                      image.name() + ": its unwind table would have more than " +
+                          std::to_string(max_unwind_table_bytes >> 20) + " MiB");
 }
 
 Result<Input> read_input(const ElfImage& image, const std::vector<CodeSegment>& segments) {
@@ -196,9 +209,11 @@ Result<Input> read_input(const ElfImage& image, const std::vector<CodeSegment>& 
             // In .debug_frame, linkers leave dropped functions at address 0.
             const bool dropped = section.is_debug_frame && function.begin == 0;
             const std::uint64_t most = dropped ? 0 : code_bytes_from(function.begin, segments);
-            function.size = static_cast<std::uint32_t>(std::min<std::uint64_t>(function.size, most));
+            function.size =
+                static_cast<std::uint32_t>(std::min<std::uint64_t>(function.size, most));
         }
-        std::erase_if(functions, [](const CallFrameFunction& function) { return function.size == 0; });
+        std::erase_if(functions,
+                      [](const CallFrameFunction& function) { return function.size == 0; });
     }
     input.functions = merged(std::move(by_kind[0]), std::move(by_kind[1]));
     if (!input.functions.empty()) {
@@ -209,7 +224,8 @@ Result<Input> read_input(const ElfImage& image, const std::vector<CodeSegment>& 
         return input;
     }
     if (any_function || input.entries.damaged)
-        return make_error(ErrorKind::Invalid, image.name() + ": none of its unwind information can be used");
+        return make_error(ErrorKind::Invalid,
+                          image.name() + ": none of its unwind information can be used");
     return make_error(ErrorKind::NotFound, image.name() + ": has no unwind information");
 }
 
@@ -222,23 +238,26 @@ Reach reach_of(const Input& input) {
     Reach reach{input.functions.front().begin, 0};
     for (const auto& function : input.functions) reach.end = std::max(reach.end, end_of(function));
     if (input.jumps.empty()) return reach;
-    return {std::min(reach.begin, input.jumps.front().begin), std::max(reach.end, input.jumps.back().end)};
+    return {std::min(reach.begin, input.jumps.front().begin),
+            std::max(reach.end, input.jumps.back().end)};
 }
 
 }  // namespace
 
 Result<UnwindTable> make_unwind_table(const ElfImage& image) {
     if (image.machine() != EM_X86_64)
-        return make_error(ErrorKind::Unsupported,
-                          image.name() + ": is not for x86-64 (machine " + std::to_string(image.machine()) + ")");
+        return make_error(ErrorKind::Unsupported, image.name() + ": is not for x86-64 (machine " +
+                                                      std::to_string(image.machine()) + ")");
     UnwindTable table;
     table.segments = code_segments(image);
-    if (table.segments.empty()) return make_error(ErrorKind::NotFound, image.name() + ": has no code");
+    if (table.segments.empty())
+        return make_error(ErrorKind::NotFound, image.name() + ": has no code");
     {
         TRY_ASSIGN(const Input input, read_input(image, table.segments));
         const auto [begin, end] = reach_of(input);
         table.base_address = begin - begin % LAGTRAP_UNWIND_BUCKET_BYTES;
-        const std::uint64_t buckets = (end - table.base_address - 1) / LAGTRAP_UNWIND_BUCKET_BYTES + 1;
+        const std::uint64_t buckets =
+            (end - table.base_address - 1) / LAGTRAP_UNWIND_BUCKET_BYTES + 1;
         if (buckets > max_buckets) return too_large(image);
         UnwindTableBuilder builder(static_cast<std::uint32_t>(buckets));
         Sweep sweep(input, table.base_address, image.entry(), builder);
@@ -250,15 +269,17 @@ Result<UnwindTable> make_unwind_table(const ElfImage& image) {
         if (builder.too_large()) return too_large(image);
         builder.finish(table);
     }
-    std::sort(table.segments.begin(), table.segments.end(),
-              [](const CodeSegment& a, const CodeSegment& b) { return a.file_offset < b.file_offset; });
+    std::sort(
+        table.segments.begin(), table.segments.end(),
+        [](const CodeSegment& a, const CodeSegment& b) { return a.file_offset < b.file_offset; });
     return table;
 }
 
 lagtrap_unwind_rule find_unwind_rule(const UnwindTable& table, std::uint64_t address) {
     const auto* const bytes = reinterpret_cast<const char*>(table.pages.data());
     const auto at = [bytes](auto value, std::uint64_t page, std::uint64_t index) {
-        std::memcpy(&value, bytes + page * LAGTRAP_UNWIND_PAGE_BYTES + index * sizeof value, sizeof value);
+        std::memcpy(&value, bytes + page * LAGTRAP_UNWIND_PAGE_BYTES + index * sizeof value,
+                    sizeof value);
         return value;
     };
     const std::uint64_t offset = address - table.base_address;

@@ -31,17 +31,21 @@ inline constexpr std::uint64_t max_unwind_table_bytes = 64ULL << 20;
 
 struct UnwindTable {
     std::vector<CodeSegment> segments;  // by file offset; at least one
-    std::uint64_t base_address = 0;     // where bucket 0 starts, as linked; a multiple of LAGTRAP_UNWIND_BUCKET_BYTES
+    // where bucket 0 starts, as linked; a multiple of LAGTRAP_UNWIND_BUCKET_BYTES
+    std::uint64_t base_address = 0;
     std::uint32_t bucket_count = 0;
     std::uint32_t rule_page = 0;  // index of the first page with rules
     std::uint32_t row_page = 0;   // index of the first page with rows
     std::uint32_t page_count = 0;
-    std::vector<std::uint64_t> pages;  // page_count * 512 words, laid out as described in bpf/unwind.h
+    // page_count * 512 words, laid out as described in bpf/unwind.h
+    std::vector<std::uint64_t> pages;
 
     std::uint64_t row_count = 0;
     std::uint64_t unsupported_rows = 0;  // rows with rule LAGTRAP_UNWIND_UNSUPPORTED
 
-    [[nodiscard]] std::size_t size_bytes() const { return std::size_t{page_count} * LAGTRAP_UNWIND_PAGE_BYTES; }
+    [[nodiscard]] std::size_t size_bytes() const {
+        return std::size_t{page_count} * LAGTRAP_UNWIND_PAGE_BYTES;
+    }
 };
 
 // Builds the table of `image`. ErrorKind::NotFound if it has no unwind information; Unsupported if

@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::uint32_t rule_mask = LAGTRAP_UNWIND_MAX_RULES - 1;
 
-std::uint64_t bits_of(const lagtrap_unwind_rule& rule) { return std::bit_cast<std::uint64_t>(rule); }
+std::uint64_t bits_of(const lagtrap_unwind_rule& rule) {
+    return std::bit_cast<std::uint64_t>(rule);
+}
 
 }  // namespace
 
@@ -22,13 +24,15 @@ std::size_t RuleNumbers::slot_of(const lagtrap_unwind_rule& rule) const {
     constexpr std::uint64_t mixer = 0x9e3779b97f4a7c15;
     const std::uint64_t mixed = bits_of(rule) * mixer;
     std::size_t slot = (mixed ^ mixed >> 32) % slots_.size();
-    while (slots_[slot] != 0 && bits_of(rules_[slots_[slot] - 1]) != bits_of(rule)) slot = (slot + 1) % slots_.size();
+    while (slots_[slot] != 0 && bits_of(rules_[slots_[slot] - 1]) != bits_of(rule))
+        slot = (slot + 1) % slots_.size();
     return slot;
 }
 
 void RuleNumbers::grow() {
     slots_.assign(slots_.size() * 2, 0);
-    for (std::uint32_t number = 0; number < rules_.size(); ++number) slots_[slot_of(rules_[number])] = number + 1;
+    for (std::uint32_t number = 0; number < rules_.size(); ++number)
+        slots_[slot_of(rules_[number])] = number + 1;
 }
 
 std::uint32_t RuleNumbers::number_of(const lagtrap_unwind_rule& rule) {
@@ -86,11 +90,12 @@ void UnwindTableBuilder::finish(UnwindTable& table) {
     while (open_bucket_ < buckets_.size()) finish_bucket();
     const auto& rules = numbers_.rules();
     table.bucket_count = static_cast<std::uint32_t>(buckets_.size());
-    table.rule_page = static_cast<std::uint32_t>(pages_for(buckets_.size(), LAGTRAP_UNWIND_BUCKETS_PER_PAGE));
-    table.row_page =
-        table.rule_page + static_cast<std::uint32_t>(pages_for(rules.size(), LAGTRAP_UNWIND_RULES_PER_PAGE));
-    table.page_count =
-        table.row_page + static_cast<std::uint32_t>(pages_for(rows_.size(), LAGTRAP_UNWIND_ROWS_PER_PAGE));
+    table.rule_page =
+        static_cast<std::uint32_t>(pages_for(buckets_.size(), LAGTRAP_UNWIND_BUCKETS_PER_PAGE));
+    table.row_page = table.rule_page + static_cast<std::uint32_t>(
+                                           pages_for(rules.size(), LAGTRAP_UNWIND_RULES_PER_PAGE));
+    table.page_count = table.row_page + static_cast<std::uint32_t>(
+                                            pages_for(rows_.size(), LAGTRAP_UNWIND_ROWS_PER_PAGE));
     for (auto& bucket : buckets_) {
         if (bucket.row_count == 0) continue;
         for (std::uint32_t row = 0; row < bucket.row_count; ++row) {

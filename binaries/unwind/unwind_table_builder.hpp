@@ -44,7 +44,8 @@ class UnwindTableBuilder {
 
     RuleNumbers numbers_;
     std::vector<lagtrap_unwind_bucket> buckets_;
-    std::vector<std::uint32_t> rows_;                                // including unused space at ends of pages
+    // including unused space at ends of pages
+    std::vector<std::uint32_t> rows_;
     std::array<std::uint32_t, LAGTRAP_UNWIND_BUCKET_BYTES> open_{};  // the current bucket
     std::uint32_t open_count_ = 0;
     std::uint32_t open_bucket_ = 0;

@@ -48,7 +48,8 @@ std::optional<Register> numbered_register(std::string_view name) {
     name.remove_prefix(1);
     unsigned number = 0;
     const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (failed != std::errc{} || name.starts_with('0') || number < 8 || number >= usdt_registers) return std::nullopt;
+    if (failed != std::errc{} || name.starts_with('0') || number < 8 || number >= usdt_registers)
+        return std::nullopt;
     const std::string_view part(end, static_cast<std::size_t>(name.data() + name.size() - end));
     const std::uint8_t bytes = part.empty()                 ? 8
                                : part == "d"                ? 4
@@ -73,7 +74,8 @@ std::optional<std::uint64_t> take_number(std::string_view& rest) {
     const bool hexadecimal = rest.starts_with("0x");
     if (hexadecimal) rest.remove_prefix(2);
     std::uint64_t value = 0;
-    const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), value, hexadecimal ? 16 : 10);
+    const auto [end, failed] =
+        std::from_chars(rest.data(), rest.data() + rest.size(), value, hexadecimal ? 16 : 10);
     if (failed != std::errc{}) return std::nullopt;
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     return value;
@@ -106,7 +108,8 @@ UsdtArgument unreadable(UsdtPlace place) {
 UsdtPlace looks_like(std::string_view operand) {
     for (const std::string_view vector : {"%xmm", "%ymm", "%zmm", "%st", "%mm"})
         if (operand.find(vector) != std::string_view::npos) return UsdtPlace::FloatingPoint;
-    if (operand.find("%fs:") != std::string_view::npos || operand.find("%gs:") != std::string_view::npos)
+    if (operand.find("%fs:") != std::string_view::npos ||
+        operand.find("%gs:") != std::string_view::npos)
         return UsdtPlace::ThreadVariable;
     if (operand.find("(%rip)") != std::string_view::npos) return UsdtPlace::GlobalVariable;
     return UsdtPlace::Unknown;
@@ -125,7 +128,8 @@ std::optional<std::uint8_t> parse_scale(std::string_view text) {
 bool parse_memory(std::string_view operand, UsdtArgument& argument) {
     const std::size_t open = operand.find('(');
     if (open == std::string_view::npos || !operand.ends_with(')')) return false;
-    const auto number = open == 0 ? std::optional<std::int64_t>(0) : parse_sum(operand.substr(0, open));
+    const auto number =
+        open == 0 ? std::optional<std::int64_t>(0) : parse_sum(operand.substr(0, open));
     if (!number) return false;
     std::string_view inside = operand.substr(open + 1, operand.size() - open - 2);
     std::array<std::string_view, 3> parts{};
@@ -141,7 +145,8 @@ bool parse_memory(std::string_view operand, UsdtArgument& argument) {
     const auto index = parse_register(parts[1]);
     // x86-64 programs do not have addresses in parts of registers.
     const bool whole_base = base ? base->bytes == 8 : parts[0].empty() && count > 1;
-    const bool whole_index = count == 1 || (index && index->bytes == 8 && index->number != stack_register);
+    const bool whole_index =
+        count == 1 || (index && index->bytes == 8 && index->number != stack_register);
     const auto scale = count == 3 ? parse_scale(parts[2]) : std::optional<std::uint8_t>(0);
     if (!whole_base || !whole_index || !scale) return false;
     argument.place = UsdtPlace::Memory;
@@ -190,14 +195,16 @@ std::vector<std::string_view> split_usdt_arguments(std::string_view arguments) {
     // its size.
     const bool sized = arguments.find('@') != std::string_view::npos;
     std::vector<std::string_view> split;
-    for (std::size_t at = 0; (at = arguments.find_first_not_of(' ', at)) != std::string_view::npos;) {
+    for (std::size_t at = 0;
+         (at = arguments.find_first_not_of(' ', at)) != std::string_view::npos;) {
         const std::size_t end = std::min(arguments.find(' ', at), arguments.size());
         const std::string_view word = arguments.substr(at, end - at);
         if (split.empty() || !sized || word.find('@') != std::string_view::npos)
             split.push_back(word);
         else
-            split.back() = std::string_view(split.back().data(),
-                                            static_cast<std::size_t>(word.data() + word.size() - split.back().data()));
+            split.back() = std::string_view(
+                split.back().data(),
+                static_cast<std::size_t>(word.data() + word.size() - split.back().data()));
         at = end;
     }
     return split;
@@ -219,7 +226,8 @@ UsdtArgument parse_usdt_argument(std::string_view text) {
     unsigned bytes = 0;
     const auto [end, failed] = std::from_chars(size.data(), size.data() + size.size(), bytes);
     const std::string_view letter(end, static_cast<std::size_t>(size.data() + size.size() - end));
-    if (failed != std::errc{} || (!letter.empty() && letter != "f")) return unreadable(looks_like(operand));
+    if (failed != std::errc{} || (!letter.empty() && letter != "f"))
+        return unreadable(looks_like(operand));
     if (letter == "f") return unreadable(UsdtPlace::FloatingPoint);
     if (!is_size(bytes)) return unreadable(UsdtPlace::OddSize);
     return parse_operand(operand, static_cast<std::uint8_t>(bytes), is_signed);
@@ -238,11 +246,12 @@ bool is_sound(const UsdtArgument& argument) {
     const auto is_register = [](std::uint8_t number) { return number < usdt_registers; };
     if (argument.place > UsdtPlace::Unknown) return false;
     if (!argument.readable()) return true;
-    const bool right_base =
-        is_register(argument.base) || (argument.base == no_register && argument.place != UsdtPlace::Register);
+    const bool right_base = is_register(argument.base) ||
+                            (argument.base == no_register && argument.place != UsdtPlace::Register);
     const bool right_index = is_register(argument.index) || argument.index == no_register;
-    return is_size(argument.bytes) && argument.is_signed <= 1 && (argument.first_bit == 0 || argument.first_bit == 8) &&
-           right_base && right_index && argument.scale_shift <= 3;
+    return is_size(argument.bytes) && argument.is_signed <= 1 &&
+           (argument.first_bit == 0 || argument.first_bit == 8) && right_base && right_index &&
+           argument.scale_shift <= 3;
 }
 
 std::string why_unreadable(const UsdtArgument& argument, std::string_view text) {

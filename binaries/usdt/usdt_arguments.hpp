@@ -27,7 +27,8 @@ enum class UsdtPlace : std::uint8_t {
 
 // Register numbers are those of machine code: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
 struct UsdtArgument {
-    std::int64_t number = 0;  // the constant, truncated to its size; or the displacement of the address
+    // the constant, truncated to its size; or the displacement of the address
+    std::int64_t number = 0;
     UsdtPlace place = UsdtPlace::Unknown;
     std::uint8_t bytes = 0;
     std::uint8_t is_signed = 0;

@@ -22,7 +22,8 @@ std::optional<std::string> take_text(std::string_view& rest) {
 
 // nullopt if it is damaged. `base` is the current address of .stapsdt.base: prelinking moves it
 // with the code, but leaves the addresses in notes unchanged.
-std::optional<UsdtProbe> parse_probe(std::string_view description, std::optional<std::uint64_t> base) {
+std::optional<UsdtProbe> parse_probe(std::string_view description,
+                                     std::optional<std::uint64_t> base) {
     if (description.size() < addresses_bytes) return std::nullopt;
     const auto address = number_at<std::uint64_t>(description, 0);
     const auto noted_base = number_at<std::uint64_t>(description, 8);
@@ -44,8 +45,8 @@ std::optional<UsdtProbe> parse_probe(std::string_view description, std::optional
     return probe;
 }
 
-Status read_notes(const ElfImage& image, const ElfSection& section, std::optional<std::uint64_t> base,
-                  std::vector<UsdtProbe>& probes) {
+Status read_notes(const ElfImage& image, const ElfSection& section,
+                  std::optional<std::uint64_t> base, std::vector<UsdtProbe>& probes) {
     TRY_ASSIGN(const std::string notes, image.read(section, max_notes_bytes));
     const auto damaged = [&](const std::string& what) {
         return make_error(ErrorKind::Invalid, image.name() + ": damaged .note.stapsdt: " + what);
@@ -58,11 +59,13 @@ Status read_notes(const ElfImage& image, const ElfSection& section, std::optiona
                                                          std::to_string(note.description.size()) +
                                                          " bytes; at most 65536 are read");
         } else if (probes.size() >= max_usdt_probes) {
-            status = make_error(ErrorKind::TooLarge, image.name() + ": has more than 100000 USDT probes");
+            status = make_error(ErrorKind::TooLarge,
+                                image.name() + ": has more than 100000 USDT probes");
         } else if (auto probe = parse_probe(note.description, base)) {
             probes.push_back(std::move(*probe));
         } else {
-            status = damaged("probe " + std::to_string(probes.size() + 1) + " has no addresses, provider or name");
+            status = damaged("probe " + std::to_string(probes.size() + 1) +
+                             " has no addresses, provider or name");
         }
         return status.ok();
     });
@@ -78,7 +81,8 @@ Result<std::vector<UsdtProbe>> read_usdt_probes(const ElfImage& image) {
         if (section.name == ".stapsdt.base") base = section.address;
     std::vector<UsdtProbe> probes;
     for (const auto& section : image.sections())
-        if (section.name == ".note.stapsdt" && section.type == SHT_NOTE) TRY(read_notes(image, section, base, probes));
+        if (section.name == ".note.stapsdt" && section.type == SHT_NOTE)
+            TRY(read_notes(image, section, base, probes));
     return probes;
 }
 

@@ -18,7 +18,8 @@ struct UsdtSite {
 
 // Every site with this name. ErrorKind::NotFound if there is none; Invalid if a site or its
 // semaphore is outside the file's segments; errors of ProgramFile::usdt_probes().
-[[nodiscard]] Result<std::vector<UsdtSite>> usdt_sites(const ProgramFile& file, std::string_view provider,
+[[nodiscard]] Result<std::vector<UsdtSite>> usdt_sites(const ProgramFile& file,
+                                                       std::string_view provider,
                                                        std::string_view name);
 
 }  // namespace lagtrap::binaries

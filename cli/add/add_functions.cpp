@@ -35,7 +35,8 @@ struct Seen {
 // Functions of one module, over all stacks of the target's threads.
 class FunctionSearch {
   public:
-    FunctionSearch(const AddTarget& target, const StackProfile& profile) : profile_(profile), module_(target.program) {
+    FunctionSearch(const AddTarget& target, const StackProfile& profile)
+        : profile_(profile), module_(target.program) {
         std::set<std::uint32_t> pids;
         for (const MappedProcess& process : target.processes) pids.insert(process.pid);
         for (const formats::ProfiledThread& thread : profile.threads)
@@ -48,10 +49,11 @@ class FunctionSearch {
         for (const auto& [name, seen] : seen_) {
             std::uint64_t threads_ns = 0;
             for (const auto* thread : seen.threads) threads_ns += known_ns_.at(thread);
-            const bool is_always_there =
-                static_cast<double>(seen.total_ns) > always_there_share * static_cast<double>(threads_ns) &&
-                seen.stretches <= 2 * seen.threads.size();
-            const bool is_rare = static_cast<double>(seen.busy_ns) < min_share * static_cast<double>(busy_ns_);
+            const bool is_always_there = static_cast<double>(seen.total_ns) >
+                                             always_there_share * static_cast<double>(threads_ns) &&
+                                         seen.stretches <= 2 * seen.threads.size();
+            const bool is_rare =
+                static_cast<double>(seen.busy_ns) < min_share * static_cast<double>(busy_ns_);
             if (!is_always_there && !is_rare && seen.busy_ns > 0) found.emplace_back(name, seen);
         }
         std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
@@ -71,7 +73,8 @@ class FunctionSearch {
             const auto& functions = functions_of(piece.stack);
             const bool busy = piece.kind == analysis::TimeKind::OnCpu;
             const bool idle = piece.kind == analysis::TimeKind::Blocked &&
-                              profile_.texts[piece.reason] == analysis::facts_of(analysis::BlockReason::Events).name;
+                              profile_.texts[piece.reason] ==
+                                  analysis::facts_of(analysis::BlockReason::Events).name;
             known_ns_[&thread] += piece.weight_ns;
             callees_.add(functions, piece.weight_ns);
             if (busy) busy_ns_ += piece.weight_ns;
@@ -96,7 +99,8 @@ class FunctionSearch {
         if (!added) return place->second;
         for (const std::uint32_t node : profile_.path_of(stack)) {
             const formats::Place& where = profile_.places[profile_.nodes[node].place];
-            if (where.module == module_ && !where.state && !where.kernel && !where.function.starts_with('['))
+            if (where.module == module_ && !where.state && !where.kernel &&
+                !where.function.starts_with('['))
                 place->second.push_back(where.function);
         }
         return place->second;
@@ -112,20 +116,23 @@ class FunctionSearch {
 };
 
 // Each of those seen that is watchable, by its name in stacks, with and without parameters.
-std::map<std::string, std::string> written_names(const AddTarget& target, const std::vector<SeenFunction>& seen) {
+std::map<std::string, std::string> written_names(const AddTarget& target,
+                                                 const std::vector<SeenFunction>& seen) {
     std::map<std::string, std::string> names;
     std::set<std::string> wanted;
     for (const SeenFunction& one : seen) {
         wanted.insert(without_parameters(one.name));
         for (const SeenCallee& callee : one.callees) wanted.insert(without_parameters(callee.name));
     }
-    const auto path = std::filesystem::path("/proc") / std::to_string(target.processes.front().pid) / "root" /
+    const auto path = std::filesystem::path("/proc") /
+                      std::to_string(target.processes.front().pid) / "root" /
                       std::filesystem::path(target.program).relative_path();
     const auto file = binaries::ProgramFile::open(path);
     if (!file) return names;
-    const auto ways = ways_to_watch(*file, [&](const std::string& name, const std::string& written) {
-        return !written.empty() && wanted.contains(without_parameters(name));
-    });
+    const auto ways =
+        ways_to_watch(*file, [&](const std::string& name, const std::string& written) {
+            return !written.empty() && wanted.contains(without_parameters(name));
+        });
     if (!ways) return names;
     for (const FunctionWay& way : *ways)
         if (way.watchable && !way.written.empty()) {
@@ -141,9 +148,12 @@ std::vector<SeenFunction> functions_seen(const AddTarget& target, const StackPro
     const FunctionSearch search(target, profile);
     std::vector<SeenFunction> seen;
     for (const auto& [name, facts] : search.found()) {
-        const double share = static_cast<double>(facts.busy_ns) / static_cast<double>(search.busy_ns());
-        seen.push_back(
-            {printable(name), static_cast<std::uint64_t>(share * 1000), facts.idle_ns > facts.total_ns / 2, {}});
+        const double share =
+            static_cast<double>(facts.busy_ns) / static_cast<double>(search.busy_ns());
+        seen.push_back({printable(name),
+                        static_cast<std::uint64_t>(share * 1000),
+                        facts.idle_ns > facts.total_ns / 2,
+                        {}});
         for (const SeenCallee& callee : search.callees().dividing(name))
             seen.back().callees.push_back({printable(callee.name), callee.share_permille});
         if (seen.size() == seen_limit) break;
@@ -154,7 +164,8 @@ std::vector<SeenFunction> functions_seen(const AddTarget& target, const StackPro
 std::string lines_of(const std::vector<SeenFunction>& seen) {
     std::string lines;
     for (const SeenFunction& one : seen) {
-        lines += fmt::format("{} {} {}\n", one.share_permille, one.waits_for_events ? 1 : 0, one.name);
+        lines +=
+            fmt::format("{} {} {}\n", one.share_permille, one.waits_for_events ? 1 : 0, one.name);
         for (const SeenCallee& callee : one.callees)
             lines += fmt::format("> {} {}\n", callee.share_permille, callee.name);
     }
@@ -168,7 +179,8 @@ std::optional<SeenCallee> callee_of(std::string_view line) {
     SeenCallee callee;
     const char* const end = line.data() + line.size();
     const auto share = std::from_chars(line.data(), end, callee.share_permille);
-    if (share.ec != std::errc() || callee.share_permille > 1000 || end - share.ptr < 2 || *share.ptr != ' ')
+    if (share.ec != std::errc() || callee.share_permille > 1000 || end - share.ptr < 2 ||
+        *share.ptr != ' ')
         return std::nullopt;
     callee.name.assign(share.ptr + 1, end);
     if (printable(callee.name) != callee.name) return std::nullopt;
@@ -224,13 +236,15 @@ std::vector<Offer> function_offers(const AddTarget& target, const std::vector<Se
         offer.waits_for_events = one.waits_for_events;
         if (offer.waits_for_events) offer.about += " It mostly waits for events.";
         offer.events.push_back({event_name(target.name, name),
-                                fmt::format("    <function name=\"{}\"/>\n", settings::attribute_text(written->second)),
+                                fmt::format("    <function name=\"{}\"/>\n",
+                                            settings::attribute_text(written->second)),
                                 {},
                                 {},
                                 {}});
         std::vector<std::string> callees;
         for (const SeenCallee& callee : one.callees)
-            if (const auto called = find(callee.name); called != names.end()) callees.push_back(called->second);
+            if (const auto called = find(callee.name); called != names.end())
+                callees.push_back(called->second);
         offer.stages = stages_at(callees);
         offers.push_back(std::move(offer));
         if (offers.size() == functions_limit) break;

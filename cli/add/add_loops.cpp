@@ -46,7 +46,8 @@ const char* waiting_call_of(const fs::path& task) {
     std::string word;
     long number = -1;
     if (!(file >> word)) return nullptr;
-    if (std::from_chars(word.data(), word.data() + word.size(), number).ec != std::errc()) return nullptr;
+    if (std::from_chars(word.data(), word.data() + word.size(), number).ec != std::errc())
+        return nullptr;
     for (const WaitingCall& call : waiting_calls)
         if (call.number == number) return call.name;
     return nullptr;
@@ -59,7 +60,8 @@ void note_waiting_calls(const AddTarget& target, WaitingCalls& seen, const fs::p
         const std::uint32_t pid = target.processes[i].pid;
         std::error_code gone;
         fs::directory_iterator tasks(proc_root / std::to_string(pid) / "task", gone);
-        for (std::size_t left = threads_limit; !gone && tasks != fs::directory_iterator() && left > 0; --left) {
+        for (std::size_t left = threads_limit;
+             !gone && tasks != fs::directory_iterator() && left > 0; --left) {
             if (const char* name = waiting_call_of(tasks->path())) ++seen[name];
             tasks.increment(gone);
         }
@@ -69,23 +71,26 @@ void note_waiting_calls(const AddTarget& target, WaitingCalls& seen, const fs::p
 std::vector<Offer> loop_offers(const AddTarget& target, const WaitingCalls& seen) {
     std::vector<Offer> offers;
     for (const auto& [call, times] : seen) {
-        Offer offer{OfferKind::Loop,
-                    "iterations of the event loop, by " + call,
-                    fmt::format("From the return of {0} to the thread's next {0}: the handling of the events. Works "
-                                "without symbols; the report's stacks show where the time went.",
-                                call),
-                    {},
-                    true,
-                    {},
-                    {}};
+        Offer offer{
+            OfferKind::Loop,
+            "iterations of the event loop, by " + call,
+            fmt::format(
+                "From the return of {0} to the thread's next {0}: the handling of the events. "
+                "Works without symbols; the report's stacks show where the time went.",
+                call),
+            {},
+            true,
+            {},
+            {}};
         offer.scope_program = target.program;
-        offer.events.push_back({event_name(target.name, call == "accept" || call == "accept4" ? "request" : "turn"),
-                                fmt::format("    <begin tracepoint=\"syscalls:sys_exit_{0}\"/>\n"
-                                            "    <end tracepoint=\"syscalls:sys_enter_{0}\"/>\n",
-                                            call),
-                                {},
-                                {},
-                                {}});
+        offer.events.push_back(
+            {event_name(target.name, call == "accept" || call == "accept4" ? "request" : "turn"),
+             fmt::format("    <begin tracepoint=\"syscalls:sys_exit_{0}\"/>\n"
+                         "    <end tracepoint=\"syscalls:sys_enter_{0}\"/>\n",
+                         call),
+             {},
+             {},
+             {}});
         offers.push_back(std::move(offer));
     }
     return offers;

@@ -44,8 +44,9 @@ bool is_for_program(const settings::Preset& preset, const AddTarget& target) {
     std::error_code ignored;
     for (const std::string& path : settings::installed_programs(preset.programs))
         if (fs::equivalent(path, target.program, ignored)) return true;
-    return std::any_of(binaries.begin(), binaries.end(),
-                       [&](const std::string& binary) { return settings::means_file(binary, target.name, {}); });
+    return std::any_of(binaries.begin(), binaries.end(), [&](const std::string& binary) {
+        return settings::means_file(binary, target.name, {});
+    });
 }
 
 // "checkpoint" for "checkpoint__start"; nullopt if the name is not a begin.
@@ -68,14 +69,15 @@ std::optional<std::pair<std::string, std::vector<std::string>>> begun_by(const s
 }
 
 // The shortest that means the pair: <usdt>, if both names are the stem and "__" with an ending.
-std::string pair_element(const std::string& provider, const std::string& stem, const std::string& begin,
-                         const std::string& end) {
+std::string pair_element(const std::string& provider, const std::string& stem,
+                         const std::string& begin, const std::string& end) {
     const auto quoted = [](const std::string& text) { return settings::attribute_text(text); };
     const std::string common = stem + "__";
     if (!begin.starts_with(common) || !end.starts_with(common))
-        return fmt::format("    <begin usdt=\"{0}:{1}\"/>\n    <end usdt=\"{0}:{2}\"/>\n", quoted(provider),
-                           quoted(begin), quoted(end));
-    std::string text = fmt::format("    <usdt provider=\"{}\" name=\"{}\"", quoted(provider), quoted(stem));
+        return fmt::format("    <begin usdt=\"{0}:{1}\"/>\n    <end usdt=\"{0}:{2}\"/>\n",
+                           quoted(provider), quoted(begin), quoted(end));
+    std::string text =
+        fmt::format("    <usdt provider=\"{}\" name=\"{}\"", quoted(provider), quoted(stem));
     const std::string first = begin.substr(common.size()), last = end.substr(common.size());
     if (first != "start") text += fmt::format(" begin=\"{}\"", quoted(first));
     if (last != "done") text += fmt::format(" end=\"{}\"", quoted(last));
@@ -102,14 +104,16 @@ std::string last_part(std::string function) {
     function = without_parameters(function);
     if (const auto template_part = function.find('<'); template_part != std::string::npos)
         function.resize(template_part);
-    if (const auto part = function.rfind("::"); part != std::string::npos) function.erase(0, part + 2);
+    if (const auto part = function.rfind("::"); part != std::string::npos)
+        function.erase(0, part + 2);
     return function;
 }
 
 // `first` precedes what no name begins with.
 std::string allowed_name(std::string name, const char* first) {
     for (char& c : name)
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'))
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '_' || c == '-'))
             c = '-';
     if (name.empty() || name[0] == '-' || (name[0] >= '0' && name[0] <= '9')) name.insert(0, first);
     return name;
@@ -118,7 +122,8 @@ std::string allowed_name(std::string name, const char* first) {
 std::string stage_elements(const Offer& offer) {
     std::string text;
     for (const OfferedStage& stage : offer.stages)
-        text += fmt::format("    <stage name=\"{}\" function=\"{}\"/>\n", settings::attribute_text(stage.name),
+        text += fmt::format("    <stage name=\"{}\" function=\"{}\"/>\n",
+                            settings::attribute_text(stage.name),
                             settings::attribute_text(stage.function));
     return text;
 }
@@ -127,8 +132,10 @@ std::string stage_elements(const Offer& offer) {
 
 std::string without_parameters(const std::string& function) {
     constexpr std::string_view nameless = "(anonymous namespace)";
-    for (std::size_t at = function.find('('); at != std::string::npos; at = function.find('(', at + 1))
-        if (at > 0 && function.compare(at, nameless.size(), nameless) != 0) return function.substr(0, at);
+    for (std::size_t at = function.find('('); at != std::string::npos;
+         at = function.find('(', at + 1))
+        if (at > 0 && function.compare(at, nameless.size(), nameless) != 0)
+            return function.substr(0, at);
     return function;
 }
 
@@ -137,7 +144,8 @@ std::string setting_name(std::string function) {
 }
 
 std::string event_name(const std::string& program, std::string function) {
-    return allowed_name(fs::path(program).filename().string() + "-" + last_part(std::move(function)), "e")
+    return allowed_name(
+               fs::path(program).filename().string() + "-" + last_part(std::move(function)), "e")
         .substr(0, name_bytes);
 }
 
@@ -152,10 +160,19 @@ std::vector<Offer> preset_offers(const AddTarget& target) {
     for (const std::string& name : settings::preset_names()) {
         const auto preset = load(name);
         if (!preset || !is_for_program(*preset, target)) continue;
-        Offer offer{OfferKind::Preset, "preset " + name, preset->about, name, preset->may_have_scope, {}, {}};
+        Offer offer{OfferKind::Preset,
+                    "preset " + name,
+                    preset->about,
+                    name,
+                    preset->may_have_scope,
+                    {},
+                    {}};
         for (const settings::Element& event : preset->events)
-            offer.events.push_back(
-                {std::string(event.text_of("name")), {}, std::string(event.text_of("threshold")), {}, {}});
+            offer.events.push_back({std::string(event.text_of("name")),
+                                    {},
+                                    std::string(event.text_of("threshold")),
+                                    {},
+                                    {}});
         offers.push_back(std::move(offer));
     }
     return offers;
@@ -167,8 +184,9 @@ std::vector<std::string> library_presets(const AddTarget& target) {
         const auto preset = load(name);
         if (!preset || is_for_program(*preset, target)) continue;
         const std::vector<std::string> binaries = binaries_of(*preset);
-        if (std::any_of(target.processes.begin(), target.processes.end(),
-                        [&](const MappedProcess& process) { return uses_one_of(process, binaries); }))
+        if (std::any_of(
+                target.processes.begin(), target.processes.end(),
+                [&](const MappedProcess& process) { return uses_one_of(process, binaries); }))
             names.push_back(name);
     }
     return names;
@@ -210,14 +228,17 @@ std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& ta
     for (std::size_t i = 0; i < offers.size(); ++i) {
         const Offer& offer = offers[i];
         if (offer.kind == OfferKind::Preset) {
-            elements +=
-                fmt::format("<use preset=\"{}\" prefix=\"t{}-\" threshold=\"1h\" trace-length=\"10ms\">{}</use>\n",
-                            offer.preset, i, offer.may_have_scope ? scope_element(target.unit, {}) : std::string());
+            elements += fmt::format(
+                "<use preset=\"{}\" prefix=\"t{}-\" threshold=\"1h\" "
+                "trace-length=\"10ms\">{}</use>\n",
+                offer.preset, i,
+                offer.may_have_scope ? scope_element(target.unit, {}) : std::string());
             continue;
         }
         elements += fmt::format(
-            "<event name=\"t{}-{}\" threshold=\"1h\" trace-length=\"10ms\" breach=\"end\"{}>{}\n{}</event>\n", i,
-            offer.events.front().name.substr(0, name_bytes - 5), binary_attribute(" ", offer),
+            "<event name=\"t{}-{}\" threshold=\"1h\" trace-length=\"10ms\" "
+            "breach=\"end\"{}>{}\n{}</event>\n",
+            i, offer.events.front().name.substr(0, name_bytes - 5), binary_attribute(" ", offer),
             scope_element(target.unit, offer.scope_program), offer.events.front().element);
     }
     return elements;
@@ -233,15 +254,18 @@ std::string stage_trial_elements(const std::vector<Offer>& offers, const AddTarg
         elements += fmt::format(
             "<event name=\"{}\" threshold=\"1h\" trace-length=\"10ms\" breach=\"end\" "
             "record=\"runs\"{}>{}\n{}{}</event>\n",
-            stage_trial_name(i), binary_attribute(" ", offer), scope_element(target.unit, offer.scope_program),
-            offer.events.front().element, stage_elements(offer));
+            stage_trial_name(i), binary_attribute(" ", offer),
+            scope_element(target.unit, offer.scope_program), offer.events.front().element,
+            stage_elements(offer));
     }
     return elements;
 }
 
-void take_measured(std::vector<Offer>& offers, const boost::json::object& status, std::chrono::nanoseconds time) {
+void take_measured(std::vector<Offer>& offers, const boost::json::object& status,
+                   std::chrono::nanoseconds time) {
     std::map<std::string, const boost::json::object*> found;
-    for (const auto& event : list(status, "events")) found[text(event.as_object(), "name")] = &event.as_object();
+    for (const auto& event : list(status, "events"))
+        found[text(event.as_object(), "name")] = &event.as_object();
     for (std::size_t i = 0; i < offers.size(); ++i) {
         Offer& offer = offers[i];
         for (OfferedEvent& event : offer.events) {
@@ -265,9 +289,10 @@ void take_measured(std::vector<Offer>& offers, const boost::json::object& status
             if (measured.runs > 0) event.threshold = threshold_for(measured);
             // A function that a thread is in nearly all the time is a loop.
             constexpr double nearly_always = 0.95;
-            const double share =
-                static_cast<double>(measured.sum_ns) / static_cast<double>(std::max<std::int64_t>(1, time.count()));
-            if (offer.kind == OfferKind::Function && share > nearly_always && share < 1 + (1 - nearly_always))
+            const double share = static_cast<double>(measured.sum_ns) /
+                                 static_cast<double>(std::max<std::int64_t>(1, time.count()));
+            if (offer.kind == OfferKind::Function && share > nearly_always &&
+                share < 1 + (1 - nearly_always))
                 offer.is_loop = true;
         }
     }
@@ -277,14 +302,15 @@ std::vector<Offer> ranked(std::vector<Offer> offers) {
     const auto is_useless = [](const Offer& offer) {
         const Measured& measured = offer.events.front().measured;
         if (offer.kind == OfferKind::Preset) return false;
-        return (!measured.armed && !measured.too_often) || (measured.runs == 0 && offer.kind != OfferKind::Probes) ||
-               offer.is_loop;
+        return (!measured.armed && !measured.too_often) ||
+               (measured.runs == 0 && offer.kind != OfferKind::Probes) || offer.is_loop;
     };
     std::erase_if(offers, is_useless);
     const auto on_cpu = [](const Offer& offer) { return offer.events.front().measured.on_cpu_ns; };
     std::uint64_t max_of_functions_ns = 0;
     for (const Offer& offer : offers)
-        if (offer.kind != OfferKind::Preset && offer.kind != OfferKind::Loop && !offer.waits_for_events)
+        if (offer.kind != OfferKind::Preset && offer.kind != OfferKind::Loop &&
+            !offer.waits_for_events)
             max_of_functions_ns = std::max(max_of_functions_ns, on_cpu(offer));
     const auto place_of = [&](const Offer& offer) {
         if (offer.kind == OfferKind::Preset) return 0;
@@ -295,19 +321,21 @@ std::vector<Offer> ranked(std::vector<Offer> offers) {
         const Measured& measured = offer.events.front().measured;
         return std::tuple(place_of(offer), measured.too_often, measured.runs == 0);
     };
-    std::stable_sort(offers.begin(), offers.end(), [&](const Offer& a, const Offer& b) { return rank(a) < rank(b); });
+    std::stable_sort(offers.begin(), offers.end(),
+                     [&](const Offer& a, const Offer& b) { return rank(a) < rank(b); });
     // Functions that cover about the same CPU time call each other, and the outermost is the
     // operation. They are ordered from the outside in, so of those close to the largest, take the
     // first.
     constexpr double about_the_same = 0.75;
     for (auto next = offers.begin(); next != offers.end(); ++next) {
-        const auto end =
-            std::find_if(next, offers.end(), [&](const Offer& offer) { return rank(offer) != rank(*next); });
+        const auto end = std::find_if(
+            next, offers.end(), [&](const Offer& offer) { return rank(offer) != rank(*next); });
         if (next->kind == OfferKind::Preset) continue;
-        const std::uint64_t max_ns =
-            on_cpu(*std::max_element(next, end, [&](const Offer& a, const Offer& b) { return on_cpu(a) < on_cpu(b); }));
+        const std::uint64_t max_ns = on_cpu(*std::max_element(
+            next, end, [&](const Offer& a, const Offer& b) { return on_cpu(a) < on_cpu(b); }));
         const auto first = std::find_if(next, end, [&](const Offer& offer) {
-            return static_cast<double>(on_cpu(offer)) >= about_the_same * static_cast<double>(max_ns);
+            return static_cast<double>(on_cpu(offer)) >=
+                   about_the_same * static_cast<double>(max_ns);
         });
         std::rotate(next, first, first + 1);
     }
@@ -330,8 +358,10 @@ std::string use_element(const Offer& offer, const std::string& events, const std
                         const OfferChoice& choice) {
     std::string text = fmt::format("  <use preset=\"{}\"", offer.preset);
     if (!events.empty()) text += fmt::format(" events=\"{}\"", events);
-    if (!threshold.empty()) text += fmt::format(" threshold=\"{}\"", settings::attribute_text(threshold));
-    if (!choice.prefix.empty()) text += fmt::format(" prefix=\"{}\"", settings::attribute_text(choice.prefix));
+    if (!threshold.empty())
+        text += fmt::format(" threshold=\"{}\"", settings::attribute_text(threshold));
+    if (!choice.prefix.empty())
+        text += fmt::format(" prefix=\"{}\"", settings::attribute_text(choice.prefix));
     if (choice.unit.empty() || !offer.may_have_scope) return text + "/>\n";
     return text + ">\n    " + scope_element(choice.unit, {}) + "\n  </use>\n";
 }
@@ -339,7 +369,8 @@ std::string use_element(const Offer& offer, const std::string& events, const std
 // Events that ran get their own thresholds, the others keep the preset's.
 std::string preset_elements(const Offer& offer, const OfferChoice& choice) {
     if (!choice.threshold.empty()) return use_element(offer, {}, choice.threshold, choice);
-    if (offer.events.size() == 1) return use_element(offer, {}, offer.events.front().threshold, choice);
+    if (offer.events.size() == 1)
+        return use_element(offer, {}, offer.events.front().threshold, choice);
     std::string text, others;
     std::size_t measured = 0;
     for (const OfferedEvent& event : offer.events) {
@@ -350,7 +381,8 @@ std::string preset_elements(const Offer& offer, const OfferChoice& choice) {
             text += use_element(offer, event.name, event.threshold, choice);
         }
     }
-    if (!others.empty()) text += use_element(offer, measured == 0 ? std::string() : others, {}, choice);
+    if (!others.empty())
+        text += use_element(offer, measured == 0 ? std::string() : others, {}, choice);
     return text;
 }
 
@@ -362,9 +394,10 @@ std::string settings_elements(const Offer& offer, const OfferChoice& choice) {
     constexpr const char* unmeasured_threshold = "500ms";
     std::string threshold = choice.threshold.empty() ? event.threshold : choice.threshold;
     if (threshold.empty()) threshold = unmeasured_threshold;
-    std::string text = fmt::format("  <event name=\"{}\" threshold=\"{}\"{}>\n",
-                                   settings::attribute_text((choice.prefix + event.name).substr(0, name_bytes)),
-                                   settings::attribute_text(threshold), binary_attribute("\n         ", offer));
+    std::string text =
+        fmt::format("  <event name=\"{}\" threshold=\"{}\"{}>\n",
+                    settings::attribute_text((choice.prefix + event.name).substr(0, name_bytes)),
+                    settings::attribute_text(threshold), binary_attribute("\n         ", offer));
     if (const std::string scope = scope_element(choice.unit, offer.scope_program); !scope.empty())
         text += "    " + scope + "\n";
     return text + event.element + stage_elements(offer) + "  </event>\n";

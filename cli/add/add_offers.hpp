@@ -73,18 +73,21 @@ struct SeenFunction {
     bool operator==(const SeenFunction&) const = default;
 };
 // Those with most CPU time first, at most 4096.
-[[nodiscard]] std::vector<SeenFunction> functions_seen(const AddTarget& target, const formats::StackProfile& profile);
+[[nodiscard]] std::vector<SeenFunction> functions_seen(const AddTarget& target,
+                                                       const formats::StackProfile& profile);
 // Formats one line per function and per callee, and parses them; malformed lines are skipped.
 [[nodiscard]] std::string lines_of(const std::vector<SeenFunction>& seen);
 [[nodiscard]] std::vector<SeenFunction> seen_functions_of(std::string_view lines);
 // Those of `seen` that can be watched; at most 24. Reads the program's file.
-[[nodiscard]] std::vector<Offer> function_offers(const AddTarget& target, const std::vector<SeenFunction>& seen);
+[[nodiscard]] std::vector<Offer> function_offers(const AddTarget& target,
+                                                 const std::vector<SeenFunction>& seen);
 
 // How often threads were found in each system call that event loops and servers wait in, by call
 // name.
 using WaitingCalls = std::map<std::string, std::size_t>;
 // Takes one look and adds it to `seen`. Skips what it cannot read.
-void note_waiting_calls(const AddTarget& target, WaitingCalls& seen, const std::filesystem::path& proc_root = "/proc");
+void note_waiting_calls(const AddTarget& target, WaitingCalls& seen,
+                        const std::filesystem::path& proc_root = "/proc");
 // Turns of the loops around these calls.
 [[nodiscard]] std::vector<Offer> loop_offers(const AddTarget& target, const WaitingCalls& seen);
 
@@ -93,11 +96,13 @@ void note_waiting_calls(const AddTarget& target, WaitingCalls& seen, const std::
 [[nodiscard]] std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& target);
 // A trial of the stages of these offers, which records their runs. The event of the offer at `i`
 // is named stage_trial_name(i).
-[[nodiscard]] std::string stage_trial_elements(const std::vector<Offer>& offers, const AddTarget& target);
+[[nodiscard]] std::string stage_trial_elements(const std::vector<Offer>& offers,
+                                               const AddTarget& target);
 [[nodiscard]] std::string stage_trial_name(std::size_t i);
 // Adds the trial's results over `time` to the offers, with proposed thresholds; marks functions
 // that are loops.
-void take_measured(std::vector<Offer>& offers, const boost::json::object& status, std::chrono::nanoseconds time);
+void take_measured(std::vector<Offer>& offers, const boost::json::object& status,
+                   std::chrono::nanoseconds time);
 // Sorts offers: presets first; then functions that ran, by the CPU time they cover; then turns of
 // event loops, which precede functions that cover little of it; then what waits for events. Drops
 // functions and turns that did not run, could not be watched or are loops.

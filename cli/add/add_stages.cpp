@@ -24,16 +24,18 @@ struct StageTime {
 // Time of each stage; that of others, and that before the first stage, counts for the one before.
 class StageTimes {
   public:
-    StageTimes(const std::vector<OfferedStage>& stages, const std::vector<trace::RecordedRun>& runs) {
+    StageTimes(const std::vector<OfferedStage>& stages,
+               const std::vector<trace::RecordedRun>& runs) {
         times_[""];
         for (const OfferedStage& stage : stages) times_[stage.name];
         for (const trace::RecordedRun& run : runs) add(run);
     }
     [[nodiscard]] const StageTime& of(const std::string& stage) const { return times_.at(stage); }
     [[nodiscard]] std::uint64_t permille(const std::string& stage) const {
-        return total_ns_ == 0 ? 0
-                              : static_cast<std::uint64_t>(static_cast<double>(of(stage).length_ns) * 1000 /
-                                                           static_cast<double>(total_ns_));
+        return total_ns_ == 0
+                   ? 0
+                   : static_cast<std::uint64_t>(static_cast<double>(of(stage).length_ns) * 1000 /
+                                                static_cast<double>(total_ns_));
     }
 
   private:
@@ -45,7 +47,8 @@ class StageTimes {
         for (const trace::RunStage& stage : run.stages) {
             const auto next = times_.find(stage.name);
             if (next == times_.end()) continue;
-            const std::uint64_t at_ns = std::clamp(stage.at_ns, since_ns, std::max(since_ns, run.duration_ns));
+            const std::uint64_t at_ns =
+                std::clamp(stage.at_ns, since_ns, std::max(since_ns, run.duration_ns));
             now->length_ns += at_ns - since_ns;
             since_ns = at_ns;
             now = &next->second;
@@ -69,7 +72,8 @@ void CalleeTimes::add(const std::vector<std::string>& path, std::uint64_t time_n
         if (!seen.insert(path[depth]).second) continue;
         Times& times = functions_[path[depth]];
         times.total_ns += time_ns;
-        if (depth + 1 < path.size() && path[depth + 1] != path[depth]) times.callees_ns[path[depth + 1]] += time_ns;
+        if (depth + 1 < path.size() && path[depth + 1] != path[depth])
+            times.callees_ns[path[depth + 1]] += time_ns;
     }
 }
 
@@ -78,11 +82,14 @@ std::vector<SeenCallee> CalleeTimes::callees_of(const std::string& function, dou
     const auto found = functions_.find(function);
     if (found == functions_.end() || found->second.total_ns == 0) return callees;
     for (const auto& [name, time_ns] : found->second.callees_ns) {
-        const double share = scale * static_cast<double>(time_ns) / static_cast<double>(found->second.total_ns);
-        if (share >= min_time_share) callees.push_back({name, static_cast<std::uint64_t>(share * 1000)});
+        const double share =
+            scale * static_cast<double>(time_ns) / static_cast<double>(found->second.total_ns);
+        if (share >= min_time_share)
+            callees.push_back({name, static_cast<std::uint64_t>(share * 1000)});
     }
-    std::stable_sort(callees.begin(), callees.end(),
-                     [](const auto& a, const auto& b) { return a.share_permille > b.share_permille; });
+    std::stable_sort(callees.begin(), callees.end(), [](const auto& a, const auto& b) {
+        return a.share_permille > b.share_permille;
+    });
     if (callees.size() > max_dividing_callees) callees.resize(max_dividing_callees);
     return callees;
 }
@@ -92,7 +99,8 @@ std::vector<SeenCallee> CalleeTimes::dividing(const std::string& function) const
     std::vector<SeenCallee> callees = own;
     for (std::size_t depth = 0; depth < calls_followed && callees.size() == 1; ++depth) {
         if (callees[0].share_permille < nearly_all_permille || callees[0].name == function) break;
-        callees = callees_of(callees[0].name, static_cast<double>(callees[0].share_permille) / 1000);
+        callees =
+            callees_of(callees[0].name, static_cast<double>(callees[0].share_permille) / 1000);
     }
     std::erase_if(callees, [&](const SeenCallee& callee) { return callee.name == function; });
     return callees.size() > 1 ? callees : own;
@@ -104,13 +112,15 @@ std::vector<OfferedStage> stages_at(const std::vector<std::string>& written) {
     for (const std::string& function : written) {
         const std::string name = setting_name(function);
         std::string unused = name;
-        for (int number = 2; !names.insert(unused).second; ++number) unused = fmt::format("{}-{}", name, number);
+        for (int number = 2; !names.insert(unused).second; ++number)
+            unused = fmt::format("{}-{}", name, number);
         stages.push_back({unused, function, 0, 0});
     }
     return stages;
 }
 
-StageCheck check_stages(std::vector<OfferedStage> stages, const std::vector<trace::RecordedRun>& all) {
+StageCheck check_stages(std::vector<OfferedStage> stages,
+                        const std::vector<trace::RecordedRun>& all) {
     std::vector<trace::RecordedRun> runs;
     std::copy_if(all.begin(), all.end(), std::back_inserter(runs),
                  [](const auto& run) { return run.dirty_reasons == 0 && !run.without_stages; });
@@ -128,9 +138,9 @@ StageCheck check_stages(std::vector<OfferedStage> stages, const std::vector<trac
             stage.runs = times.of(stage.name).runs;
         }
         check.before_permille = times.permille("");
-        const auto smallest = std::min_element(stages.begin(), stages.end(), [](const auto& a, const auto& b) {
-            return a.share_permille < b.share_permille;
-        });
+        const auto smallest = std::min_element(
+            stages.begin(), stages.end(),
+            [](const auto& a, const auto& b) { return a.share_permille < b.share_permille; });
         if (smallest->share_permille < min_permille) {
             stages.erase(smallest);
             continue;

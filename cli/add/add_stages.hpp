@@ -27,8 +27,8 @@ class CalleeTimes {
   public:
     // A stack's functions, outermost first, and the time that a thread had it.
     void add(const std::vector<std::string>& path, std::uint64_t time_ns);
-    // The callees that divide the function's time, most time first; at most max_dividing_callees. If nearly all of it
-    // is in one callee, that one's callees follow.
+    // The callees that divide the function's time, most time first; at most max_dividing_callees.
+    // If nearly all of it is in one callee, that one's callees follow.
     [[nodiscard]] std::vector<SeenCallee> dividing(const std::string& function) const;
 
   private:
@@ -36,7 +36,8 @@ class CalleeTimes {
         std::uint64_t total_ns = 0;
         std::map<std::string, std::uint64_t> callees_ns;
     };
-    [[nodiscard]] std::vector<SeenCallee> callees_of(const std::string& function, double scale) const;
+    [[nodiscard]] std::vector<SeenCallee> callees_of(const std::string& function,
+                                                     double scale) const;
 
     std::map<std::string, Times, std::less<>> functions_;
 };
@@ -59,6 +60,7 @@ struct StageCheck {
 };
 // Keeps those stages that runs reach once, in which enough of their time is spent. Without the
 // others, their time counts as that of the stage before them.
-[[nodiscard]] StageCheck check_stages(std::vector<OfferedStage> stages, const std::vector<trace::RecordedRun>& runs);
+[[nodiscard]] StageCheck check_stages(std::vector<OfferedStage> stages,
+                                      const std::vector<trace::RecordedRun>& runs);
 
 }  // namespace lagtrap::cli

@@ -48,8 +48,8 @@ std::vector<MappedProcess> chosen(const std::vector<MappedProcess>& all, const a
 
 bool has_name(const MappedProcess& process, const std::string& name) {
     if (process.name == name) return true;
-    return !process.files.empty() &&
-           (fs::path(process.files.front()).filename() == name || fs::path(process.link).filename() == name);
+    return !process.files.empty() && (fs::path(process.files.front()).filename() == name ||
+                                      fs::path(process.link).filename() == name);
 }
 
 fs::path program_in_path(const std::string& name) {
@@ -66,9 +66,11 @@ AddTarget target_of_file(const fs::path& file, const std::vector<MappedProcess>&
     std::error_code failed;
     const fs::path whole = fs::canonical(file, failed);
     const std::string path = failed ? file.string() : whole.string();
-    return {path, fs::absolute(file).lexically_normal().string(), {}, chosen(all, [&](const MappedProcess& process) {
-                return process.files.front() == path;
-            })};
+    return {
+        path,
+        fs::absolute(file).lexically_normal().string(),
+        {},
+        chosen(all, [&](const MappedProcess& process) { return process.files.front() == path; })};
 }
 
 }  // namespace
@@ -81,8 +83,9 @@ Result<AddTarget> find_target(const std::string& text, const fs::path& proc_root
     if (const std::uint32_t pid = number_of(text); pid != 0) {
         auto found = chosen(all, [&](const MappedProcess& process) { return process.pid == pid; });
         if (found.empty())
-            return make_error(ErrorKind::NotFound,
-                              "no process " + text + ", or it is a kernel thread, or only root can inspect it");
+            return make_error(
+                ErrorKind::NotFound,
+                "no process " + text + ", or it is a kernel thread, or only root can inspect it");
         return target_of(std::move(found));
     }
     std::error_code ignored;
@@ -93,24 +96,30 @@ Result<AddTarget> find_target(const std::string& text, const fs::path& proc_root
     }
     const std::string unit = text.find('.') == std::string::npos ? text + ".service" : text;
     if (text == unit) {
-        auto found =
-            chosen(all, [&](const auto& one) { return is_in_unit(proc_root / std::to_string(one.pid), unit); });
-        if (found.empty()) return make_error(ErrorKind::NotFound, "the unit " + printable(unit) + " has no processes");
+        auto found = chosen(all, [&](const auto& one) {
+            return is_in_unit(proc_root / std::to_string(one.pid), unit);
+        });
+        if (found.empty())
+            return make_error(ErrorKind::NotFound,
+                              "the unit " + printable(unit) + " has no processes");
         AddTarget target = target_of(std::move(found));
         target.unit = unit;
         return target;
     }
     auto named = chosen(all, [&](const MappedProcess& process) { return has_name(process, text); });
     if (!named.empty()) return target_of(std::move(named));
-    if (auto found =
-            chosen(all, [&](const auto& one) { return is_in_unit(proc_root / std::to_string(one.pid), unit); });
+    if (auto found = chosen(
+            all,
+            [&](const auto& one) { return is_in_unit(proc_root / std::to_string(one.pid), unit); });
         !found.empty()) {
         AddTarget target = target_of(std::move(found));
         target.unit = unit;
         return target;
     }
-    if (const fs::path file = program_in_path(text); !file.empty()) return target_of_file(file, all);
-    return make_error(ErrorKind::NotFound, "no process, unit, or program in PATH is named " + printable(text));
+    if (const fs::path file = program_in_path(text); !file.empty())
+        return target_of_file(file, all);
+    return make_error(ErrorKind::NotFound,
+                      "no process, unit, or program in PATH is named " + printable(text));
 }
 
 }  // namespace lagtrap::cli

@@ -12,8 +12,9 @@
 namespace lagtrap::cli {
 
 struct AddTarget {
-    std::string program;                   // path of its file, as its processes see it
-    std::string name;                      // path for the settings: the link used to start it, or `program`
+    std::string program;  // path of its file, as its processes see it
+    // path for the settings: the link used to start it, or `program`
+    std::string name;
     std::string unit;                      // "nginx.service", if the user named a unit
     std::vector<MappedProcess> processes;  // currently running it
 };
@@ -21,6 +22,7 @@ struct AddTarget {
 // Resolves `text`: a process id, a program path, a unit ("nginx.service"), or the name of a
 // process, a unit or a program in PATH. If a unit runs several programs, the one with the most
 // processes counts. ErrorKind::NotFound says where it looked.
-[[nodiscard]] Result<AddTarget> find_target(const std::string& text, const std::filesystem::path& proc_root = "/proc");
+[[nodiscard]] Result<AddTarget> find_target(const std::string& text,
+                                            const std::filesystem::path& proc_root = "/proc");
 
 }  // namespace lagtrap::cli

@@ -45,8 +45,12 @@ class OpenedFiles final : public FileAccess {
         files_.erase(found);
         return file;
     }
-    Result<UniqueFd> make_temporary(std::string& name) override { return system_error(name, EPERM); }
-    Status rename(const fs::path& from, const fs::path&) override { return system_error(from.string(), EPERM); }
+    Result<UniqueFd> make_temporary(std::string& name) override {
+        return system_error(name, EPERM);
+    }
+    Status rename(const fs::path& from, const fs::path&) override {
+        return system_error(from.string(), EPERM);
+    }
     void remove(const fs::path&) override {}
 
   private:
@@ -59,18 +63,20 @@ Result<fs::path> open_recording(const fs::path& path, OpenedFiles& files) {
     const bool is_folder = fs::is_directory(path, unknown);
     const fs::path main = is_folder ? path / "trace.pftrace" : path;
     TRY(files.add(main));
-    if (main.extension() == ".pftrace") TRY(files.add(fs::absolute(main).parent_path() / "system.xml"));
+    if (main.extension() == ".pftrace")
+        TRY(files.add(fs::absolute(main).parent_path() / "system.xml"));
     return fs::path(opened_folder + fs::absolute(main).string());
 }
 
 std::string without_opened_folder(std::string text) {
-    for (std::size_t at = text.find(opened_folder); at != std::string::npos; at = text.find(opened_folder, at))
+    for (std::size_t at = text.find(opened_folder); at != std::string::npos;
+         at = text.find(opened_folder, at))
         text.erase(at, std::strlen(opened_folder));
     return text;
 }
 
-Result<std::string> confine_and_make(const std::function<Result<std::string>(const fs::path&)>& make,
-                                     const fs::path& opened) {
+Result<std::string> confine_and_make(
+    const std::function<Result<std::string>(const fs::path&)>& make, const fs::path& opened) {
     TRY(drop_privileges());
     Confinement confinement;
     confinement.address_space_bytes = 0;  // lagtrap's own limit applies here too
@@ -84,8 +90,8 @@ Result<std::string> confine_and_make(const std::function<Result<std::string>(con
     }
 }
 
-[[noreturn]] void run_child(const std::function<Result<std::string>(const fs::path&)>& make, const fs::path& opened,
-                            OpenedFiles& files, int answer) {
+[[noreturn]] void run_child(const std::function<Result<std::string>(const fs::path&)>& make,
+                            const fs::path& opened, OpenedFiles& files, int answer) {
     use_file_access(&files);
     const auto made = confine_and_make(make, opened);
     const std::string& text = made ? *made : made.error().message;
@@ -104,7 +110,8 @@ Result<std::string> answer_of(pid_t child, int pipe) {
     if (!answer) return answer.error();
     if (WIFSIGNALED(status))
         return make_error(ErrorKind::System,
-                          std::string("reading the recording was ended by a signal: ") + ::strsignal(WTERMSIG(status)));
+                          std::string("reading the recording was ended by a signal: ") +
+                              ::strsignal(WTERMSIG(status)));
     if (WEXITSTATUS(status) != 0 || answer->empty())
         return make_error(ErrorKind::System, "the process that reads the recording exited early");
     if (answer->front() == good) return answer->substr(1);
@@ -113,8 +120,8 @@ Result<std::string> answer_of(pid_t child, int pipe) {
 
 }  // namespace
 
-Result<std::string> decode_confined(const fs::path& path,
-                                    const std::function<Result<std::string>(const fs::path&)>& make) {
+Result<std::string> decode_confined(
+    const fs::path& path, const std::function<Result<std::string>(const fs::path&)>& make) {
     OpenedFiles files;
     TRY_ASSIGN(const fs::path opened, open_recording(path, files));
     std::array<int, 2> ends{};

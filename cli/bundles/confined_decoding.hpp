@@ -20,6 +20,7 @@ namespace lagtrap::cli {
 // Errors: those of `make`, as ErrorKind::Invalid; the files cannot be opened; the child ended early
 // (System).
 [[nodiscard]] Result<std::string> decode_confined(
-    const std::filesystem::path& path, const std::function<Result<std::string>(const std::filesystem::path&)>& make);
+    const std::filesystem::path& path,
+    const std::function<Result<std::string>(const std::filesystem::path&)>& make);
 
 }  // namespace lagtrap::cli

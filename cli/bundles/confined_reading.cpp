@@ -8,7 +8,8 @@ namespace lagtrap::cli {
 Result<ConfinedReading> ConfinedReading::start() {
     const std::string program = binaries::find_reader_program("");
     if (program.empty()) return ConfinedReading(nullptr);
-    auto reader = std::make_unique<binaries::FileReader>(binaries::FileReaderOptions{.program = program});
+    auto reader =
+        std::make_unique<binaries::FileReader>(binaries::FileReaderOptions{.program = program});
     TRY(reader->try_start());
     binaries::read_files_by(reader.get());
     return ConfinedReading(std::move(reader));

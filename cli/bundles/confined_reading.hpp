@@ -20,7 +20,8 @@ class ConfinedReading {
     ~ConfinedReading();
 
   private:
-    explicit ConfinedReading(std::unique_ptr<binaries::FileReader> reader) : reader_(std::move(reader)) {}
+    explicit ConfinedReading(std::unique_ptr<binaries::FileReader> reader)
+        : reader_(std::move(reader)) {}
     std::unique_ptr<binaries::FileReader> reader_;
 };
 

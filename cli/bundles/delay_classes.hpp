@@ -12,6 +12,7 @@ namespace lagtrap::cli {
 
 // All classes in a fixed order, with their number of delays; 0 if the daemon does not report a
 // class.
-[[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> delay_classes(const boost::json::object& event);
+[[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> delay_classes(
+    const boost::json::object& event);
 
 }  // namespace lagtrap::cli

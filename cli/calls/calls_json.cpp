@@ -7,8 +7,8 @@ namespace {
 
 namespace json = boost::json;
 
-json::object call_json(const calls::Call& call, const calls::Times& times, const calls::Function& function,
-                       bool of_goroutine) {
+json::object call_json(const calls::Call& call, const calls::Times& times,
+                       const calls::Function& function, bool of_goroutine) {
     json::object object{{"function", function.name},
                         {"module", function.module},
                         {"parent", nullptr},
@@ -21,7 +21,8 @@ json::object call_json(const calls::Call& call, const calls::Times& times, const
                         {"with_probes_ns", call.end_ns - call.begin_ns},
                         {"end", calls::name_of(call.end)}};
     if (of_goroutine)
-        for (const char* unknown : {"on_cpu_ns", "runnable_ns", "blocked_ns"}) object[unknown] = nullptr;
+        for (const char* unknown : {"on_cpu_ns", "runnable_ns", "blocked_ns"})
+            object[unknown] = nullptr;
     if (call.parent != calls::no_parent) object["parent"] = call.parent;
     if (call.left_out != 0) object["not_kept"] = call.left_out;
     if (function.seen) object["seen"] = true;
@@ -38,8 +39,8 @@ json::array tree_calls_json(const calls::Tree& tree, const std::vector<calls::Ti
                             const std::vector<calls::Function>& functions) {
     json::array rows;
     for (std::size_t number = 0; number < tree.calls.size(); ++number)
-        rows.push_back(
-            call_json(tree.calls[number], times[number], functions[tree.calls[number].function], tree.goroutine != 0));
+        rows.push_back(call_json(tree.calls[number], times[number],
+                                 functions[tree.calls[number].function], tree.goroutine != 0));
     return rows;
 }
 

@@ -10,7 +10,8 @@
 namespace lagtrap::cli {
 
 // Callers precede callees; `times` has the times of each call without probe overhead.
-[[nodiscard]] boost::json::array tree_calls_json(const calls::Tree& tree, const std::vector<calls::Times>& times,
+[[nodiscard]] boost::json::array tree_calls_json(const calls::Tree& tree,
+                                                 const std::vector<calls::Times>& times,
                                                  const std::vector<calls::Function>& functions);
 
 }  // namespace lagtrap::cli

@@ -22,20 +22,26 @@ struct CallsLook {
 [[nodiscard]] std::string started_text(const calls::Started& started, const std::string& function,
                                        const CallsLook& look);
 // Functions found by observing calls through pointers.
-[[nodiscard]] std::string more_text(const std::vector<calls::Function>& more, const CallsLook& look);
+[[nodiscard]] std::string more_text(const std::vector<calls::Function>& more,
+                                    const CallsLook& look);
 // One call of the function. Calls shorter than a hundredth of it are summed in one line, unless
 // `look.all`. Calls that took at least half of their caller's time are highlighted.
-[[nodiscard]] std::string tree_text(const calls::Tree& tree, const std::vector<calls::Function>& functions,
+[[nodiscard]] std::string tree_text(const calls::Tree& tree,
+                                    const std::vector<calls::Function>& functions,
                                     const CallsLook& look);
 // As tree_text(), for a recording with known times, without the line of time and thread. No line is
 // longer than the screen.
 [[nodiscard]] std::string tree_rows(const calls::Tree& tree, const std::vector<calls::Times>& times,
-                                    const std::vector<calls::Function>& functions, const CallsLook& look);
-[[nodiscard]] std::string summary_text(const calls::Summary& summary, const std::vector<calls::Function>& functions,
+                                    const std::vector<calls::Function>& functions,
+                                    const CallsLook& look);
+[[nodiscard]] std::string summary_text(const calls::Summary& summary,
+                                       const std::vector<calls::Function>& functions,
                                        const CallsLook& look);
 [[nodiscard]] std::string taken_out_text(const std::vector<calls::TakenOut>& taken_out,
-                                         const std::vector<calls::Function>& functions, const CallsLook& look);
+                                         const std::vector<calls::Function>& functions,
+                                         const CallsLook& look);
 // `told` is the number of trees shown.
-[[nodiscard]] std::string ended_text(const calls::Ended& ended, const std::string& function, std::uint64_t reported);
+[[nodiscard]] std::string ended_text(const calls::Ended& ended, const std::string& function,
+                                     std::uint64_t reported);
 
 }  // namespace lagtrap::cli

@@ -37,15 +37,20 @@ std::string own_time_rows(std::vector<FunctionRow> rows, std::uint64_t whole_ns,
         return a.own_ns != b.own_ns ? a.own_ns > b.own_ns : a.calls > b.calls;
     });
     std::string text =
-        look.paint(Colour::Bold, "  share   own time       calls       mean    longest  function") + "\n";
+        look.paint(Colour::Bold, "  share   own time       calls       mean    longest  function") +
+        "\n";
     for (std::size_t i = 0; i < std::min(rows.size(), top); ++i) {
         const FunctionRow& one = rows[i];
-        const double share = whole_ns == 0 ? 0 : static_cast<double>(one.own_ns) / static_cast<double>(whole_ns);
-        const auto time = [&](std::uint64_t ns) { return pad_left(one.timed ? duration(ns) : "-", 10); };
-        text +=
-            fmt::format("{} {} {} {} {}  {}\n", pad_left(one.timed ? percent(share) : "-", 7), time(one.own_ns),
-                        pad_left(with_commas(one.calls), 11), time(one.own_ns / std::max<std::uint64_t>(one.calls, 1)),
-                        time(one.longest_ns), named(one, room_beside(function_figures_width, look), look));
+        const double share =
+            whole_ns == 0 ? 0 : static_cast<double>(one.own_ns) / static_cast<double>(whole_ns);
+        const auto time = [&](std::uint64_t ns) {
+            return pad_left(one.timed ? duration(ns) : "-", 10);
+        };
+        text += fmt::format("{} {} {} {} {}  {}\n", pad_left(one.timed ? percent(share) : "-", 7),
+                            time(one.own_ns), pad_left(with_commas(one.calls), 11),
+                            time(one.own_ns / std::max<std::uint64_t>(one.calls, 1)),
+                            time(one.longest_ns),
+                            named(one, room_beside(function_figures_width, look), look));
     }
     return text;
 }
@@ -57,7 +62,8 @@ std::string longest_rows(std::vector<FunctionRow> rows, const CallsLook& look) {
     if (rows.empty()) return "";
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.longest_ns > b.longest_ns; });
-    std::string text = "\n" + look.paint(Colour::Bold, "Longest calls, with their call paths") + "\n";
+    std::string text =
+        "\n" + look.paint(Colour::Bold, "Longest calls, with their call paths") + "\n";
     for (std::size_t i = 0; i < std::min(rows.size(), max_shown); ++i) {
         std::vector<std::string> path = std::move(rows[i].path);
         path.push_back(rows[i].name);

@@ -24,8 +24,8 @@ struct FunctionRow {
 [[nodiscard]] std::string source_place(const std::string& path, std::uint32_t line);
 
 // Most own time first, then most calls; at most `top`. Shares refer to `whole_ns`.
-[[nodiscard]] std::string own_time_rows(std::vector<FunctionRow> rows, std::uint64_t whole_ns, std::size_t top,
-                                        const CallsLook& look);
+[[nodiscard]] std::string own_time_rows(std::vector<FunctionRow> rows, std::uint64_t whole_ns,
+                                        std::size_t top, const CallsLook& look);
 // The functions with the longest single calls, and the path to each; empty if no call has a time.
 [[nodiscard]] std::string longest_rows(std::vector<FunctionRow> rows, const CallsLook& look);
 

@@ -56,98 +56,120 @@ std::vector<FunctionRow> rows_of(const std::vector<FunctionTotals>& totals,
     return rows;
 }
 
-std::string counted_text(const std::vector<FunctionRow>& rows, std::size_t top, const CallsLook& look) {
+std::string counted_text(const std::vector<FunctionRow>& rows, std::size_t top,
+                         const CallsLook& look) {
     std::uint64_t whole_ns = 0;
     for (const FunctionRow& one : rows) whole_ns += one.own_ns;
     std::string text = own_time_rows(rows, whole_ns, top, look);
-    if (rows.size() > top) text += fmt::format("  and {} others; --top shows more\n", with_commas(rows.size() - top));
+    if (rows.size() > top)
+        text += fmt::format("  and {} others; --top shows more\n", with_commas(rows.size() - top));
     if (std::any_of(rows.begin(), rows.end(), [](const FunctionRow& one) { return !one.timed; }))
-        text += wrap_words("\"-\": the runtime reported ends of these calls without all begins, so they have no times",
-                           look.columns, 2);
+        text += wrap_words(
+            "\"-\": the runtime reported ends of these calls without all begins, so they have no "
+            "times",
+            look.columns, 2);
     return text + longest_rows(rows, look);
 }
 
 // The reason follows on the same line if it fits, otherwise on the next.
 std::string hook_text(const calls::HookCount& hook, const CallsLook& look) {
     constexpr std::size_t figures = 62, indent = 13;
-    std::string text =
-        fmt::format("{}  {} {} {}", pad_left(hook.functions == 0 ? "-" : with_commas(hook.functions), 11),
-                    pad_right(hook.entry, 19), pad_right(hook.exit, 16),
-                    pad_left(hook.cost_ns == 0 ? "-" : duration(hook.cost_ns), 8));
+    std::string text = fmt::format(
+        "{}  {} {} {}", pad_left(hook.functions == 0 ? "-" : with_commas(hook.functions), 11),
+        pad_right(hook.entry, 19), pad_right(hook.exit, 16),
+        pad_left(hook.cost_ns == 0 ? "-" : duration(hook.cost_ns), 8));
     if (figures + hook.reason.size() <= look.columns) return text + "  " + hook.reason + "\n";
     return text + "\n" + wrap_words(hook.reason, look.columns, indent);
 }
 
-std::string runtime_text(const calls::RuntimeEnd& one, std::uint64_t length_ns, const CallsLook& look) {
+std::string runtime_text(const calls::RuntimeEnd& one, std::uint64_t length_ns,
+                         const CallsLook& look) {
     if (!one.advice.empty()) return wrap_words(one.advice, look.columns, 2);
     std::string text;
     if (!one.left_out.empty())
-        text += wrap_words(fmt::format("{}: {} not shown ({}); --include shows matching ones", one.language,
-                                       counted(sum_of(one.left_out), "function", "functions"), list_of(one.left_out)),
-                           look.columns, 2);
-    if (one.watched_ns < length_ns - length_ns / 20)
         text += wrap_words(
-            fmt::format(
-                "{}: probed for {} of {}, in turns, to stay within --budget; counts and times cover only these turns",
-                one.language, duration(one.watched_ns), duration(length_ns)),
+            fmt::format("{}: {} not shown ({}); --include shows matching ones", one.language,
+                        counted(sum_of(one.left_out), "function", "functions"),
+                        list_of(one.left_out)),
             look.columns, 2);
+    if (one.watched_ns < length_ns - length_ns / 20)
+        text += wrap_words(fmt::format("{}: probed for {} of {}, in turns, to stay within "
+                                       "--budget; counts and times cover only these turns",
+                                       one.language, duration(one.watched_ns), duration(length_ns)),
+                           look.columns, 2);
     return text;
 }
 
 }  // namespace
 
 std::string functions_started_text(const calls::FunctionsStarted& started, const CallsLook& look) {
-    std::string text =
-        look.paint(Colour::Bold, "Functions") + fmt::format(" of {} ({}): ", started.process, started.pid);
-    text += started.own_files.empty() ? "those that its runtime reports\n"
-                                      : fmt::format("{} watched, of {}\n", with_commas(started.functions.size()),
-                                                    file_names(started.own_files));
+    std::string text = look.paint(Colour::Bold, "Functions") +
+                       fmt::format(" of {} ({}): ", started.process, started.pid);
+    text += started.own_files.empty()
+                ? "those that its runtime reports\n"
+                : fmt::format("{} watched, of {}\n", with_commas(started.functions.size()),
+                              file_names(started.own_files));
     if (!started.system_files.empty())
-        text += wrap_words(fmt::format("not watched: {} ({})", counted(sum_of(started.system_files), "file", "files"),
+        text += wrap_words(fmt::format("not watched: {} ({})",
+                                       counted(sum_of(started.system_files), "file", "files"),
                                        list_of(started.system_files)),
                            look.columns, 2);
     if (!started.system_functions.empty())
         text += wrap_words("not watched: " + list_of(started.system_functions), look.columns, 2);
-    if (started.moved_in != 0) text += fmt::format("  by --include: {} more\n", with_commas(started.moved_in));
-    if (started.moved_out != 0) text += fmt::format("  by --exclude: {} fewer\n", with_commas(started.moved_out));
+    if (started.moved_in != 0)
+        text += fmt::format("  by --include: {} more\n", with_commas(started.moved_in));
+    if (started.moved_out != 0)
+        text += fmt::format("  by --exclude: {} fewer\n", with_commas(started.moved_out));
     if (started.beyond_limit != 0)
-        text += fmt::format("  over the limit: {}; narrow with --exclude\n", with_commas(started.beyond_limit));
+        text += fmt::format("  over the limit: {}; narrow with --exclude\n",
+                            with_commas(started.beyond_limit));
     if (const std::uint64_t refused = sum_of(started.refused); refused != 0) {
-        text += fmt::format("  cannot be probed: {}{}\n", with_commas(refused), look.all ? "" : " (--all says why)");
+        text += fmt::format("  cannot be probed: {}{}\n", with_commas(refused),
+                            look.all ? "" : " (--all says why)");
         if (look.all)
             for (const calls::ReasonCount& one : started.refused)
                 text += wrap_words(with_commas(one.count) + ": " + one.reason, look.columns, 4);
     }
-    text += "\n" + look.paint(Colour::Bold, "  functions  entry               end                a call  why") + "\n";
+    text += "\n" +
+            look.paint(Colour::Bold,
+                       "  functions  entry               end                a call  why") +
+            "\n";
     for (const calls::HookCount& one : started.hooks) text += hook_text(one, look);
     text += wrap_words("by " + started.attached_by, look.columns, 2);
-    text += fmt::format("  found in {}, attached in {}\n\n", duration(started.plan_ns), duration(started.attach_ns));
+    text += fmt::format("  found in {}, attached in {}\n\n", duration(started.plan_ns),
+                        duration(started.attach_ns));
     return text;
 }
 
-std::string functions_ended_text(const calls::FunctionsEnded& ended, const std::vector<calls::Function>& functions,
-                                 std::size_t top, const CallsLook& look) {
+std::string functions_ended_text(const calls::FunctionsEnded& ended,
+                                 const std::vector<calls::Function>& functions, std::size_t top,
+                                 const CallsLook& look) {
     std::string text;
     if (ended.totals.empty()) {
-        const bool advised = std::any_of(ended.runtimes.begin(), ended.runtimes.end(),
-                                         [](const calls::RuntimeEnd& one) { return !one.advice.empty(); });
+        const bool advised =
+            std::any_of(ended.runtimes.begin(), ended.runtimes.end(),
+                        [](const calls::RuntimeEnd& one) { return !one.advice.empty(); });
         text = advised ? "No calls seen.\n"
-                       : "No call of these functions ended; the process may have been waiting all the time.\n";
+                       : "No call of these functions ended; the process may have been waiting all "
+                         "the time.\n";
     } else {
         text = counted_text(rows_of(ended.totals, functions), top, look);
     }
-    for (const calls::RuntimeEnd& one : ended.runtimes) text += runtime_text(one, ended.length_ns, look);
+    for (const calls::RuntimeEnd& one : ended.runtimes)
+        text += runtime_text(one, ended.length_ns, look);
     if (ended.unnamed != 0)
         text += wrap_words(fmt::format("{} of functions without a name or beyond the first 4,096",
                                        counted(ended.unnamed, "begin or end", "begins and ends")),
                            look.columns, 2);
     const double seconds = static_cast<double>(std::max<std::uint64_t>(ended.length_ns, 1)) / 1e9;
-    text += fmt::format("\nEnded after {}: {}; probes removed in {}.\n", duration(ended.length_ns), ended.reason,
-                        duration(ended.detach_ns));
-    text += fmt::format("{} of at least {} reported, {} per second", counted(ended.sent, "call", "calls"),
-                        duration(ended.min_ns),
-                        format_byte_size(static_cast<std::uint64_t>(static_cast<double>(ended.bytes) / seconds)));
-    if (ended.not_sent != 0) text += fmt::format("; {} more were only counted", with_commas(ended.not_sent));
+    text += fmt::format("\nEnded after {}: {}; probes removed in {}.\n", duration(ended.length_ns),
+                        ended.reason, duration(ended.detach_ns));
+    text += fmt::format(
+        "{} of at least {} reported, {} per second", counted(ended.sent, "call", "calls"),
+        duration(ended.min_ns),
+        format_byte_size(static_cast<std::uint64_t>(static_cast<double>(ended.bytes) / seconds)));
+    if (ended.not_sent != 0)
+        text += fmt::format("; {} more were only counted", with_commas(ended.not_sent));
     text += ".\n";
     if (ended.too_deep != 0)
         text += fmt::format("{} nested too deep: at most 256 open calls per thread are tracked.\n",

@@ -19,7 +19,8 @@ std::vector<std::string> distinct_names(const std::vector<std::string>& names, s
     }
 }
 
-NameColumn::NameColumn(const std::vector<std::string>& names, std::size_t least, std::size_t most) : width_(least) {
+NameColumn::NameColumn(const std::vector<std::string>& names, std::size_t least, std::size_t most)
+    : width_(least) {
     std::size_t longest = 0;
     for (const std::string& name : names) longest = std::max(longest, width_of(name));
     const std::vector<std::string> shown =

@@ -12,7 +12,8 @@ inline constexpr std::size_t usual_name_width = 16;
 
 // Cuts each of `names` in the middle to at most `width` characters. If two different names would
 // then look the same, raises the limit for all of them until they differ.
-[[nodiscard]] std::vector<std::string> distinct_names(const std::vector<std::string>& names, std::size_t width);
+[[nodiscard]] std::vector<std::string> distinct_names(const std::vector<std::string>& names,
+                                                      std::size_t width);
 
 class NameColumn {
   public:

@@ -67,10 +67,12 @@ std::string bar(double share, std::size_t width) {
 std::string stretch(double offset, double share, std::size_t width) {
     const auto cells = static_cast<double>(width);
     auto from = static_cast<std::size_t>(std::lround(std::clamp(offset, 0.0, 1.0) * cells));
-    auto until = static_cast<std::size_t>(std::lround(std::clamp(offset + share, 0.0, 1.0) * cells));
+    auto until =
+        static_cast<std::size_t>(std::lround(std::clamp(offset + share, 0.0, 1.0) * cells));
     from = std::min(from, width - 1);
     until = std::clamp(until, from + 1, width);
-    return std::string(from, ' ') + std::string(until - from, '#') + std::string(width - until, ' ');
+    return std::string(from, ' ') + std::string(until - from, '#') +
+           std::string(width - until, ' ');
 }
 
 std::string with_commas(std::uint64_t number) {
@@ -91,7 +93,8 @@ std::string join_path(const std::vector<std::string>& parts, std::size_t width) 
     for (const std::string& part : parts) whole += width_of(part) + arrow.size();
     std::string text = parts.back();
     if (whole - arrow.size() <= width) {
-        for (std::size_t i = parts.size() - 1; i-- > 0;) text.insert(0, parts[i] + std::string(arrow));
+        for (std::size_t i = parts.size() - 1; i-- > 0;)
+            text.insert(0, parts[i] + std::string(arrow));
         return text;
     }
     if (parts.size() == 1 || width_of(text) + gap.size() > width) return cut_middle(text, width);
@@ -99,7 +102,8 @@ std::string join_path(const std::vector<std::string>& parts, std::size_t width) 
     // The last function's caller is more informative than the outermost one.
     const std::size_t last_two = width_of(parts[parts.size() - 2]) + arrow.size() + width_of(text);
     const bool two_or_first = width_of(first) + last_two <= width || gap.size() + last_two > width;
-    const bool with_first = parts.size() > 2 && width_of(first) + width_of(text) <= width && two_or_first;
+    const bool with_first =
+        parts.size() > 2 && width_of(first) + width_of(text) <= width && two_or_first;
     const std::string head = with_first ? first : std::string(gap);
     for (std::size_t i = parts.size() - 1; i-- > 1;) {
         if (width_of(head) + width_of(parts[i]) + arrow.size() + width_of(text) > width) break;

@@ -35,10 +35,13 @@ inline constexpr std::size_t screen_width = 80;  // if the screen's width is unk
 [[nodiscard]] std::string with_commas(std::uint64_t number);
 
 // "1.50 ms" for a length in nanoseconds.
-[[nodiscard]] inline std::string duration(std::uint64_t length_ns) { return format_duration_ns(length_ns); }
+[[nodiscard]] inline std::string duration(std::uint64_t length_ns) {
+    return format_duration_ns(length_ns);
+}
 
 // "1 run", "2 runs".
-[[nodiscard]] std::string counted(std::uint64_t number, std::string_view one, std::string_view many);
+[[nodiscard]] std::string counted(std::uint64_t number, std::string_view one,
+                                  std::string_view many);
 
 // Joins `parts` by " > " to at most `width` characters. If they do not fit, keeps the first and as
 // many of the last as fit: "a > ... > z".

@@ -21,9 +21,10 @@ namespace {
 constexpr std::chrono::seconds answer_wait{10};
 
 Error no_daemon(const std::filesystem::path& socket) {
-    return make_error(ErrorKind::NotFound, "lagtrapd is not running: nothing listens at " + socket.string() +
-                                               "; start it with \"systemctl start lagtrapd\", or name its socket "
-                                               "with --socket");
+    return make_error(
+        ErrorKind::NotFound,
+        "lagtrapd is not running: nothing listens at " + socket.string() +
+            "; start it with \"systemctl start lagtrapd\", or name its socket with --socket");
 }
 
 // One line without its newline. The end of the connection also ends it.
@@ -31,13 +32,15 @@ Result<std::string> read_line(int fd) {
     const auto deadline = std::chrono::steady_clock::now() + answer_wait;
     std::string line;
     while (line.find('\n') == std::string::npos) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now());
         pollfd waiting{fd, POLLIN, 0};
-        const int ready = left.count() > 0 ? ::poll(&waiting, 1, static_cast<int>(left.count())) : 0;
+        const int ready =
+            left.count() > 0 ? ::poll(&waiting, 1, static_cast<int>(left.count())) : 0;
         if (ready < 0 && errno == EINTR) continue;
         if (ready < 0) return system_error("wait for lagtrapd's answer");
-        if (ready == 0) return make_error(ErrorKind::Timeout, "lagtrapd did not answer within 10 seconds");
+        if (ready == 0)
+            return make_error(ErrorKind::Timeout, "lagtrapd did not answer within 10 seconds");
         char buffer[16 * 1024];
         const ssize_t size = ::recv(fd, buffer, sizeof(buffer), 0);
         if (size < 0 && errno == EINTR) continue;
@@ -58,19 +61,21 @@ Result<UniqueFd> connect_to_daemon(const std::filesystem::path& socket) {
     address.sun_family = AF_UNIX;
     const std::string path = socket.string();
     if (path.size() >= sizeof(address.sun_path)) {
-        return make_error(ErrorKind::Invalid, "the socket's path has " + std::to_string(path.size()) +
+        return make_error(ErrorKind::Invalid, "the socket's path has " +
+                                                  std::to_string(path.size()) +
                                                   " bytes; the limit is " +
                                                   std::to_string(sizeof(address.sun_path) - 1));
     }
     std::memcpy(address.sun_path, path.data(), path.size());
     UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!fd.valid()) return system_error("create a socket");
-    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return fd;
+    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0)
+        return fd;
     if (errno == ENOENT || errno == ECONNREFUSED) return no_daemon(socket);
     if (errno == EACCES || errno == EPERM) {
         return make_error(ErrorKind::Denied, "no permission to talk to lagtrapd at " + path +
-                                                 "; run as root, or join the group that the settings name in "
-                                                 "<control group=\"...\">");
+                                                 "; run as root, or join the group that the "
+                                                 "settings name in <control group=\"...\">");
     }
     return system_error("connect to lagtrapd at " + path);
 }
@@ -92,26 +97,29 @@ Result<boost::json::object> answer_in(const std::string& line) {
     options.max_depth = 16;
     boost::json::value answer = boost::json::parse(line, failure, {}, options);
     if (failure || !answer.is_object()) {
-        return make_error(ErrorKind::Invalid,
-                          "lagtrapd's answer is not a JSON object: \"" + printable(line.substr(0, 60)) + "\"");
+        return make_error(ErrorKind::Invalid, "lagtrapd's answer is not a JSON object: \"" +
+                                                  printable(line.substr(0, 60)) + "\"");
     }
     boost::json::object object = std::move(answer.as_object());
     const auto* ok = object.if_contains("ok");
     if (ok != nullptr && ok->is_bool() && ok->as_bool()) return object;
     const auto* problem = object.if_contains("error");
     const bool has_text = problem != nullptr && problem->is_string();
-    return make_error(ErrorKind::Invalid, has_text ? printable(std::string_view(problem->as_string()))
-                                                   : std::string("lagtrapd refused the request without a reason"));
+    return make_error(ErrorKind::Invalid,
+                      has_text ? printable(std::string_view(problem->as_string()))
+                               : std::string("lagtrapd refused the request without a reason"));
 }
 
-Result<boost::json::object> ask_daemon(const std::filesystem::path& socket, const boost::json::object& request) {
+Result<boost::json::object> ask_daemon(const std::filesystem::path& socket,
+                                       const boost::json::object& request) {
     TRY_ASSIGN(const UniqueFd fd, connect_to_daemon(socket));
     TRY(send_request(fd.get(), request));
     TRY_ASSIGN(const std::string line, read_line(fd.get()));
     return answer_in(line);
 }
 
-Result<DaemonLines> DaemonLines::ask(const std::filesystem::path& socket, const boost::json::object& request) {
+Result<DaemonLines> DaemonLines::ask(const std::filesystem::path& socket,
+                                     const boost::json::object& request) {
     TRY_ASSIGN(UniqueFd fd, connect_to_daemon(socket));
     TRY(send_request(fd.get(), request));
     return DaemonLines(std::move(fd));
@@ -119,11 +127,13 @@ Result<DaemonLines> DaemonLines::ask(const std::filesystem::path& socket, const 
 
 Status DaemonLines::say_enough() {
     constexpr char enough = '\n';
-    return ::send(socket_.get(), &enough, 1, MSG_NOSIGNAL) == 1 ? success()
-                                                                : Status(system_error("ask lagtrapd to stop"));
+    return ::send(socket_.get(), &enough, 1, MSG_NOSIGNAL) == 1
+               ? success()
+               : Status(system_error("ask lagtrapd to stop"));
 }
 
-Result<std::optional<std::string>> DaemonLines::next(std::size_t limit_bytes, const volatile std::sig_atomic_t& stop) {
+Result<std::optional<std::string>> DaemonLines::next(std::size_t limit_bytes,
+                                                     const volatile std::sig_atomic_t& stop) {
     // How often `stop` is checked, in case its signal came just before the wait.
     constexpr int look_interval_ms = 100;
     for (;;) {

@@ -26,7 +26,8 @@ inline constexpr std::size_t answer_limit_bytes = 4 * 1024 * 1024;
 [[nodiscard]] Result<UniqueFd> connect_to_daemon(const std::filesystem::path& socket);
 // Sends the request and a newline through the connection.
 [[nodiscard]] Status send_request(int connection, const boost::json::object& request);
-// The answer in a line of the daemon. Errors: what the daemon refused, or it is no answer (Invalid).
+// The answer in a line of the daemon. Errors: what the daemon refused, or it is no answer
+// (Invalid).
 [[nodiscard]] Result<boost::json::object> answer_in(const std::string& line);
 
 // An answer of many lines. The destructor ends it, and the daemon stops the work for it.

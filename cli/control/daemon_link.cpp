@@ -16,14 +16,16 @@ Result<DaemonLink> DaemonLink::open(const std::filesystem::path& socket) {
     return DaemonLink(std::move(connection));
 }
 
-Status DaemonLink::await(std::chrono::steady_clock::time_point end, const volatile std::sig_atomic_t& stop) const {
+Status DaemonLink::await(std::chrono::steady_clock::time_point end,
+                         const volatile std::sig_atomic_t& stop) const {
     constexpr int look_interval_ms = 100;  // how often `stop` is checked
     for (;;) {
         if (stop != 0) return make_error(ErrorKind::Vanished, "interrupted");
         pollfd ready{connection_.get(), POLLIN, 0};
         if (::poll(&ready, 1, look_interval_ms) > 0) return success();
         if (std::chrono::steady_clock::now() > end)
-            return make_error(ErrorKind::Timeout, "lagtrapd did not answer: this machine is too busy");
+            return make_error(ErrorKind::Timeout,
+                              "lagtrapd did not answer: this machine is too busy");
     }
 }
 
@@ -49,7 +51,8 @@ Result<bool> DaemonLink::read_some(UniqueFd& file) {
     return size > 0;
 }
 
-Result<DaemonLink::Answer> DaemonLink::ask(const boost::json::object& request, std::chrono::seconds limit,
+Result<DaemonLink::Answer> DaemonLink::ask(const boost::json::object& request,
+                                           std::chrono::seconds limit,
                                            const volatile std::sig_atomic_t& stop) {
     const auto end = std::chrono::steady_clock::now() + limit;
     // If the daemon has ended, it may have said why before.

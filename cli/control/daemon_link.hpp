@@ -31,7 +31,8 @@ class DaemonLink {
   private:
     explicit DaemonLink(UniqueFd connection) : connection_(std::move(connection)) {}
     // Waits until something can be read.
-    [[nodiscard]] Status await(std::chrono::steady_clock::time_point end, const volatile std::sig_atomic_t& stop) const;
+    [[nodiscard]] Status await(std::chrono::steady_clock::time_point end,
+                               const volatile std::sig_atomic_t& stop) const;
     // Reads what is there, and a file if one comes with it. False at the end of the connection.
     [[nodiscard]] Result<bool> read_some(UniqueFd& file);
 

@@ -31,7 +31,8 @@ bool has_name(const std::filesystem::path& process, const std::string& name) {
     return std::filesystem::read_symlink(process / "exe", failed).filename() == name;
 }
 
-std::vector<std::uint32_t> processes_that(const std::filesystem::path& proc_root, const auto& fits) {
+std::vector<std::uint32_t> processes_that(const std::filesystem::path& proc_root,
+                                          const auto& fits) {
     std::vector<std::uint32_t> found;
     std::error_code failed;
     for (const auto& entry : std::filesystem::directory_iterator(proc_root, failed)) {
@@ -52,7 +53,8 @@ std::string command_of(const std::filesystem::path& process) {
 
 }  // namespace
 
-Result<std::uint32_t> find_process(const std::string& text, const std::filesystem::path& proc_root) {
+Result<std::uint32_t> find_process(const std::string& text,
+                                   const std::filesystem::path& proc_root) {
     std::error_code failed;
     if (const std::uint32_t number = number_of(text); number != 0) {
         if (std::filesystem::exists(proc_root / text, failed)) return number;
@@ -62,21 +64,27 @@ Result<std::uint32_t> find_process(const std::string& text, const std::filesyste
     if (found.size() == 1) return found.front();
     if (found.empty())
         return make_error(ErrorKind::NotFound,
-                          fmt::format("no process is named {}; \"ps -e\" lists running processes", printable(text)));
-    std::string message =
-        fmt::format("{} processes are named {}; choose one by its id:", found.size(), printable(text));
+                          fmt::format("no process is named {}; \"ps -e\" lists running processes",
+                                      printable(text)));
+    std::string message = fmt::format(
+        "{} processes are named {}; choose one by its id:", found.size(), printable(text));
     for (std::size_t i = 0; i < std::min(found.size(), max_listed); ++i)
-        message += fmt::format("\n  {:>7}  {}", found[i], command_of(proc_root / std::to_string(found[i])));
-    if (found.size() > max_listed) message += fmt::format("\n  and {} more", found.size() - max_listed);
+        message += fmt::format("\n  {:>7}  {}", found[i],
+                               command_of(proc_root / std::to_string(found[i])));
+    if (found.size() > max_listed)
+        message += fmt::format("\n  and {} more", found.size() - max_listed);
     return make_error(ErrorKind::Invalid, message);
 }
 
-std::vector<std::uint32_t> processes_named(const std::string& name, const std::filesystem::path& proc_root) {
+std::vector<std::uint32_t> processes_named(const std::string& name,
+                                           const std::filesystem::path& proc_root) {
     return processes_that(proc_root, [&](const auto& process) { return has_name(process, name); });
 }
 
-std::vector<std::uint32_t> processes_of_unit(const std::string& unit, const std::filesystem::path& proc_root) {
-    return processes_that(proc_root, [&](const auto& process) { return is_in_unit(process, unit); });
+std::vector<std::uint32_t> processes_of_unit(const std::string& unit,
+                                             const std::filesystem::path& proc_root) {
+    return processes_that(proc_root,
+                          [&](const auto& process) { return is_in_unit(process, unit); });
 }
 
 bool is_in_unit(const std::filesystem::path& process, const std::string& unit) {

@@ -16,12 +16,13 @@ namespace lagtrap::cli {
                                                  const std::filesystem::path& proc_root = "/proc");
 
 // Processes with this name, as above; ascending.
-[[nodiscard]] std::vector<std::uint32_t> processes_named(const std::string& name,
-                                                         const std::filesystem::path& proc_root = "/proc");
+[[nodiscard]] std::vector<std::uint32_t> processes_named(
+    const std::string& name, const std::filesystem::path& proc_root = "/proc");
 
-// Processes in the control group of a systemd unit, such as "nginx.service", or below it; ascending.
-[[nodiscard]] std::vector<std::uint32_t> processes_of_unit(const std::string& unit,
-                                                           const std::filesystem::path& proc_root = "/proc");
+// Processes in the control group of a systemd unit, such as "nginx.service", or below it;
+// ascending.
+[[nodiscard]] std::vector<std::uint32_t> processes_of_unit(
+    const std::string& unit, const std::filesystem::path& proc_root = "/proc");
 
 // Whether `process`, a folder such as /proc/123, is one of them.
 [[nodiscard]] bool is_in_unit(const std::filesystem::path& process, const std::string& unit);

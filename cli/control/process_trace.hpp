@@ -22,13 +22,14 @@ struct ProcessTrace {
 // invalid duration, naming its option.
 [[nodiscard]] Result<boost::json::object> request_of_trace(const ProcessTrace& trace);
 // Adds a duration to a request. Errors name the option.
-[[nodiscard]] Status put_duration(boost::json::object& request, const char* field, const std::string& text,
-                                  const char* option);
+[[nodiscard]] Status put_duration(boost::json::object& request, const char* field,
+                                  const std::string& text, const char* option);
 
 // Passes every line of the daemon's answer to `take` until the answer ends. The first interrupt
 // asks the daemon to end it, and the daemon then sends its results so far. Returns errors of `take`
 // and of the connection.
-[[nodiscard]] Status each_line(DaemonLines& lines, const std::function<Status(const std::string&)>& take);
+[[nodiscard]] Status each_line(DaemonLines& lines,
+                               const std::function<Status(const std::string&)>& take);
 
 // Message for an answer that ended without its last line.
 inline constexpr const char* daemon_has_gone = "lagtrapd has gone; its probes went with it";

@@ -16,7 +16,8 @@ namespace lagtrap::cli {
     const auto* value = from.if_contains(key);
     if (value == nullptr) return 0;
     if (value->is_uint64()) return value->as_uint64();
-    if (value->is_int64() && value->as_int64() > 0) return static_cast<std::uint64_t>(value->as_int64());
+    if (value->is_int64() && value->as_int64() > 0)
+        return static_cast<std::uint64_t>(value->as_int64());
     return 0;
 }
 
@@ -29,7 +30,8 @@ namespace lagtrap::cli {
 // Returns printable text.
 [[nodiscard]] inline std::string text(const boost::json::object& from, const char* key) {
     const auto* value = from.if_contains(key);
-    return value != nullptr && value->is_string() ? printable(std::string_view(value->as_string())) : std::string();
+    return value != nullptr && value->is_string() ? printable(std::string_view(value->as_string()))
+                                                  : std::string();
 }
 
 [[nodiscard]] inline bool truth(const boost::json::object& from, const char* key) {
@@ -48,13 +50,15 @@ namespace lagtrap::cli {
     return truth(event, "shed") && !is_watched_in_part(event);
 }
 
-[[nodiscard]] inline const boost::json::object& part(const boost::json::object& from, const char* key) {
+[[nodiscard]] inline const boost::json::object& part(const boost::json::object& from,
+                                                     const char* key) {
     static const boost::json::object nothing;
     const auto* value = from.if_contains(key);
     return value != nullptr && value->is_object() ? value->as_object() : nothing;
 }
 
-[[nodiscard]] inline const boost::json::array& list(const boost::json::object& from, const char* key) {
+[[nodiscard]] inline const boost::json::array& list(const boost::json::object& from,
+                                                    const char* key) {
     static const boost::json::array nothing;
     const auto* value = from.if_contains(key);
     return value != nullptr && value->is_array() ? value->as_array() : nothing;

@@ -47,7 +47,8 @@ void leave_the_owner(const std::string& log) {
     ::unsetenv("NOTIFY_SOCKET");
     ::execlp(task.program.c_str(), task.program.c_str(), "--settings", task.settings.c_str(),
              static_cast<char*>(nullptr));
-    ::dprintf(STDERR_FILENO, "%s cannot be started: %s", task.program.c_str(), std::strerror(errno));
+    ::dprintf(STDERR_FILENO, "%s cannot be started: %s", task.program.c_str(),
+              std::strerror(errno));
     ::_exit(127);
 }
 
@@ -95,8 +96,10 @@ void await_owner(int link) {
 
 }  // namespace
 
-Result<std::unique_ptr<DaemonKeeper>> DaemonKeeper::start(const std::string& program, const std::string& settings,
-                                                          const std::string& log, const std::filesystem::path& folder) {
+Result<std::unique_ptr<DaemonKeeper>> DaemonKeeper::start(const std::string& program,
+                                                          const std::string& settings,
+                                                          const std::string& log,
+                                                          const std::filesystem::path& folder) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         return system_error("starting lagtrapd");
@@ -110,7 +113,8 @@ Result<std::unique_ptr<DaemonKeeper>> DaemonKeeper::start(const std::string& pro
     while (::recv(keeper->link_.get(), &keeper->daemon_, sizeof keeper->daemon_, MSG_WAITALL) < 0)
         if (errno != EINTR) return system_error("starting lagtrapd");
     if (keeper->daemon_ <= 0)
-        return make_error(ErrorKind::System, "lagtrapd cannot be started: creating its process failed");
+        return make_error(ErrorKind::System,
+                          "lagtrapd cannot be started: creating its process failed");
     return keeper;
 }
 

@@ -11,8 +11,10 @@ namespace fs = std::filesystem;
 std::string find_daemon() {
     std::error_code ignored;
     const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-    for (const fs::path& candidate : {own / "../sbin/lagtrapd", own / "../daemon/lagtrapd", own / "lagtrapd"})
-        if (::access(candidate.c_str(), X_OK) == 0) return fs::weakly_canonical(candidate, ignored).string();
+    for (const fs::path& candidate :
+         {own / "../sbin/lagtrapd", own / "../daemon/lagtrapd", own / "lagtrapd"})
+        if (::access(candidate.c_str(), X_OK) == 0)
+            return fs::weakly_canonical(candidate, ignored).string();
     return "lagtrapd";
 }
 

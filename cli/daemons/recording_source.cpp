@@ -38,12 +38,15 @@ bool is_free(const Result<json::object>& status) {
 // The daemon's next line, an object with "ok":true.
 Result<json::object> next_answer(DaemonLines& lines, const volatile std::sig_atomic_t& stop) {
     TRY_ASSIGN(const auto line, lines.next(answer_limit_bytes, stop));
-    if (!line) return make_error(ErrorKind::Vanished, stop != 0 ? "interrupted" : "lagtrapd has exited");
+    if (!line)
+        return make_error(ErrorKind::Vanished, stop != 0 ? "interrupted" : "lagtrapd has exited");
     boost::system::error_code failure;
     const json::value answer = json::parse(*line, failure);
-    if (failure || !answer.is_object()) return make_error(ErrorKind::Invalid, "lagtrapd's answer is not a JSON object");
+    if (failure || !answer.is_object())
+        return make_error(ErrorKind::Invalid, "lagtrapd's answer is not a JSON object");
     if (truth(answer.as_object(), "ok")) return answer.as_object();
-    return make_error(ErrorKind::System, "the recording failed: " + text(answer.as_object(), "error"));
+    return make_error(ErrorKind::System,
+                      "the recording failed: " + text(answer.as_object(), "error"));
 }
 
 // A bundle is in SPOOL/ready, sending, sent or rejected.
@@ -53,11 +56,12 @@ std::filesystem::path spool_of(const std::string& bundle) {
 
 }  // namespace
 
-Result<std::unique_ptr<RecordingSource>> RecordingSource::find(const std::filesystem::path& socket,
-                                                               const volatile std::sig_atomic_t& stop) {
+Result<std::unique_ptr<RecordingSource>> RecordingSource::find(
+    const std::filesystem::path& socket, const volatile std::sig_atomic_t& stop) {
     std::unique_ptr<RecordingSource> source(new RecordingSource(stop));
     // Without root, a recording could be started but not read.
-    if (::geteuid() != 0) return make_error(ErrorKind::Denied, "recording the machine needs root; try sudo");
+    if (::geteuid() != 0)
+        return make_error(ErrorKind::Denied, "recording the machine needs root; try sudo");
     source->socket_ = socket;
     if (!is_free(ask_daemon(socket, {{"command", "status"}}))) TRY(source->start_own());
     return source;
@@ -76,14 +80,16 @@ Status RecordingSource::begin(std::chrono::nanoseconds length) {
         lines_.reset();
         TRY(start_own());
     }
-    TRY_ASSIGN(const auto begun,
-               ask_daemon(socket_, {{"command", "trigger"}, {"event", "look"}, {"length_ns", length.count()}}));
+    TRY_ASSIGN(const auto begun, ask_daemon(socket_, {{"command", "trigger"},
+                                                      {"event", "look"},
+                                                      {"length_ns", length.count()}}));
     session_ = text(begun, "session");
     return success();
 }
 
 Status RecordingSource::begin_with_daemon(std::chrono::nanoseconds length) {
-    TRY_ASSIGN(auto lines, DaemonLines::ask(socket_, {{"command", "record"}, {"length_ns", length.count()}}));
+    TRY_ASSIGN(auto lines,
+               DaemonLines::ask(socket_, {{"command", "record"}, {"length_ns", length.count()}}));
     lines_.emplace(std::move(lines));
     TRY_ASSIGN(const json::object begun, next_answer(*lines_, stop_));
     session_ = text(begun, "session");
@@ -117,15 +123,17 @@ Result<std::filesystem::path> RecordingSource::bundle() {
         TRY_ASSIGN(const auto status, ask_daemon(socket_, {{"command", "status"}}));
         const auto& last = part(status, "last_bundle");
         if (!text(last, "path").empty()) seen = text(last, "path");
-        if (text(last, "session") == session_ && std::filesystem::exists(seen)) return std::filesystem::path(seen);
+        if (text(last, "session") == session_ && std::filesystem::exists(seen))
+            return std::filesystem::path(seen);
         // The bundle may already have been sent, or another bundle may have followed it.
         if (!seen.empty())
             if (auto found = find_bundle(session_, spool_of(seen))) return found;
         if (number(part(status, "captures"), "waiting") == 0 && part(status, "capture").empty())
             return make_error(ErrorKind::System, "the recording failed");
         if (std::chrono::steady_clock::now() > end)
-            return make_error(ErrorKind::Timeout,
-                              "the recording was not ready after ten minutes; this machine is too busy");
+            return make_error(
+                ErrorKind::Timeout,
+                "the recording was not ready after ten minutes; this machine is too busy");
     }
 }
 

@@ -17,10 +17,10 @@ namespace lagtrap::cli {
 class RecordingSource {
   public:
     // Uses the daemon behind `socket` if it is free and lets the caller record and read recordings;
-    // otherwise, or if that daemon is older, a temporary one. Needs root. Once `stop` is set, waits end with
-    // ErrorKind::Vanished.
-    [[nodiscard]] static Result<std::unique_ptr<RecordingSource>> find(const std::filesystem::path& socket,
-                                                                       const volatile std::sig_atomic_t& stop);
+    // otherwise, or if that daemon is older, a temporary one. Needs root. Once `stop` is set, waits
+    // end with ErrorKind::Vanished.
+    [[nodiscard]] static Result<std::unique_ptr<RecordingSource>> find(
+        const std::filesystem::path& socket, const volatile std::sig_atomic_t& stop);
 
     // Returns once the recording has started; it ends by itself after `length`.
     [[nodiscard]] Status begin(std::chrono::nanoseconds length);

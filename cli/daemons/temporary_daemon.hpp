@@ -51,11 +51,13 @@ class TemporaryDaemon {
     [[nodiscard]] Status alive() const;
 
   private:
-    TemporaryDaemon(const volatile std::sig_atomic_t& stop, DaemonPurpose purpose) : stop_(stop), purpose_(purpose) {}
+    TemporaryDaemon(const volatile std::sig_atomic_t& stop, DaemonPurpose purpose)
+        : stop_(stop), purpose_(purpose) {}
     [[nodiscard]] Status write_settings(const std::string& events) const;
     // Polls the status until `done(status)`.
     template <typename Done>
-    [[nodiscard]] Result<boost::json::object> await(std::chrono::nanoseconds limit, const char* what, const Done& done);
+    [[nodiscard]] Result<boost::json::object> await(std::chrono::nanoseconds limit,
+                                                    const char* what, const Done& done);
 
     const volatile std::sig_atomic_t& stop_;
     const DaemonPurpose purpose_;

@@ -36,27 +36,32 @@ Result<UniqueFd> copy_of(const UniqueFd& file) {
 
 }  // namespace
 
-Result<std::unique_ptr<WatchSource>> WatchSource::start(const std::string& element, const std::filesystem::path& socket,
+Result<std::unique_ptr<WatchSource>> WatchSource::start(const std::string& element,
+                                                        const std::filesystem::path& socket,
                                                         const volatile std::sig_atomic_t& stop) {
     std::unique_ptr<WatchSource> source(new WatchSource(stop));
     if (!socket.empty()) {
         const Status started = source->start_with_daemon(element, socket);
         if (started || stop != 0)
-            return started ? Result<std::unique_ptr<WatchSource>>(std::move(source)) : started.error();
+            return started ? Result<std::unique_ptr<WatchSource>>(std::move(source))
+                           : started.error();
         if (::geteuid() != 0 && source->is_accepted_) return started.error();
-        if (started.error().kind != ErrorKind::NotFound) source->why_temporary_ = started.error().message;
+        if (started.error().kind != ErrorKind::NotFound)
+            source->why_temporary_ = started.error().message;
         source->link_.reset();
     }
     if (::geteuid() != 0)
-        return make_error(ErrorKind::Denied,
-                          source->why_temporary_.empty()
-                              ? "watching needs root; try sudo"
-                              : "watching needs root, or the running lagtrapd: " + source->why_temporary_);
+        return make_error(
+            ErrorKind::Denied,
+            source->why_temporary_.empty()
+                ? "watching needs root; try sudo"
+                : "watching needs root, or the running lagtrapd: " + source->why_temporary_);
     TRY_ASSIGN(source->own_, TemporaryDaemon::start(element, stop, DaemonPurpose::Watching));
     return source;
 }
 
-Status WatchSource::start_with_daemon(const std::string& element, const std::filesystem::path& socket) {
+Status WatchSource::start_with_daemon(const std::string& element,
+                                      const std::filesystem::path& socket) {
     TRY_ASSIGN(auto link, DaemonLink::open(socket));
     link_.emplace(std::move(link));
     const auto end = std::chrono::steady_clock::now() + arming_limit;
@@ -66,7 +71,8 @@ Status WatchSource::start_with_daemon(const std::string& element, const std::fil
         TRY_ASSIGN(const auto answer, link_->ask({{"command", "status"}}, arming_limit, stop_));
         if (is_armed(answer.object)) return success();
         if (std::chrono::steady_clock::now() > end)
-            return make_error(ErrorKind::Timeout, "the event could not be armed: this machine is too busy");
+            return make_error(ErrorKind::Timeout,
+                              "the event could not be armed: this machine is too busy");
     }
 }
 

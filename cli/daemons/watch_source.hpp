@@ -21,23 +21,24 @@ class WatchSource {
   public:
     // Has the daemon behind `socket` watch the events `element`, which must be one <event> then. If
     // there is none, if it refuses or is older, or if `socket` is empty, starts a temporary one,
-    // which needs root. Returns once they are armed or cannot be. Once `stop` is set, waits end with
-    // ErrorKind::Vanished.
-    [[nodiscard]] static Result<std::unique_ptr<WatchSource>> start(const std::string& element,
-                                                                    const std::filesystem::path& socket,
-                                                                    const volatile std::sig_atomic_t& stop);
+    // which needs root. Returns once they are armed or cannot be. Once `stop` is set, waits end
+    // with ErrorKind::Vanished.
+    [[nodiscard]] static Result<std::unique_ptr<WatchSource>> start(
+        const std::string& element, const std::filesystem::path& socket,
+        const volatile std::sig_atomic_t& stop);
 
     // Why a daemon that runs is not used; empty if it is, or if none runs.
     [[nodiscard]] const std::string& why_temporary() const { return why_temporary_; }
     // The status of the daemon that watches the event, and only that.
     [[nodiscard]] Result<boost::json::object> status();
-    // A path by which this process can read the newest bundle, whose path is `path` in the status. It
-    // is valid until the next call.
+    // A path by which this process can read the newest bundle, whose path is `path` in the status.
+    // It is valid until the next call.
     [[nodiscard]] Result<std::filesystem::path> bundle(const std::filesystem::path& path);
 
   private:
     explicit WatchSource(const volatile std::sig_atomic_t& stop) : stop_(stop) {}
-    [[nodiscard]] Status start_with_daemon(const std::string& element, const std::filesystem::path& socket);
+    [[nodiscard]] Status start_with_daemon(const std::string& element,
+                                           const std::filesystem::path& socket);
 
     const volatile std::sig_atomic_t& stop_;
     std::string why_temporary_;

@@ -33,9 +33,9 @@ struct DoctorPlaces {
 };
 
 // Kernel, privileges, and limits set by the kernel. `features` is the result of bpf::ask_kernel().
-[[nodiscard]] std::vector<Finding> kernel_findings(const std::vector<bpf::Feature>& features,
-                                                   const std::vector<std::string>& missing_capabilities,
-                                                   const std::filesystem::path& root);
+[[nodiscard]] std::vector<Finding> kernel_findings(
+    const std::vector<bpf::Feature>& features, const std::vector<std::string>& missing_capabilities,
+    const std::filesystem::path& root);
 
 // Settings, spool, daemon, uploader and debug files; the server if `places.ask_server`.
 [[nodiscard]] std::vector<Finding> service_findings(const DoctorPlaces& places);

@@ -22,21 +22,24 @@ class Following {
         : options_(options), show_(show), console_(console) {}
 
     int run() {
-        auto follower = ObjectsFollower::find(
-            {options_.connect, options_.token_file, options_.ca_file, options_.watch, options_.host, options_.process});
+        auto follower =
+            ObjectsFollower::find({options_.connect, options_.token_file, options_.ca_file,
+                                   options_.watch, options_.host, options_.process});
         if (!follower) return console_.fail(follower.error().message);
         const WatchOnServer& watch = follower->watch();
-        console_.err << fmt::format("following {} ({}) on {}, watch {}\n", watch.process, watch.pid, watch.host,
-                                    watch.id);
+        console_.err << fmt::format("following {} ({}) on {}, watch {}\n", watch.process, watch.pid,
+                                    watch.host, watch.id);
         note_interrupts();
         while (interrupted == 0 && !over_) {
             auto parts = follower->next(ObjectsFollower::Clock::now(), interrupted);
             if (!parts && interrupted != 0) break;
-            if (!parts && parts.error().kind != ErrorKind::Busy) return console_.fail(parts.error().message);
+            if (!parts && parts.error().kind != ErrorKind::Busy)
+                return console_.fail(parts.error().message);
             note(parts ? std::string() : parts.error().message, parts && !parts->empty());
             if (parts)
                 for (FollowedPart& part : *parts)
-                    if (const Status shown = take(std::move(part)); !shown) return console_.fail(shown.error().message);
+                    if (const Status shown = take(std::move(part)); !shown)
+                        return console_.fail(shown.error().message);
             if (!over_ && (!parts || parts->empty())) (void)::poll(nullptr, 0, pause_ms);
         }
         report_losses();
@@ -53,12 +56,13 @@ class Following {
     Status take(FollowedPart part) {
         if (part.number == part.lost_parts + 1 && part.lost_parts != 0)
             return make_error(ErrorKind::NotFound,
-                              "the first part of this watch, which contains the names, is missing, so the others "
-                              "cannot be read; start a new watch with --send");
+                              "the first part of this watch, which contains the names, is missing, "
+                              "so the others cannot be read; start a new watch with --send");
         if (part.lost_parts != 0)
-            console_.err << fmt::format("{} before part {} {} not arrived: calls of that time are not shown\n",
-                                        counted(part.lost_parts, "part", "parts"), part.number,
-                                        part.lost_parts == 1 ? "has" : "have");
+            console_.err << fmt::format(
+                "{} before part {} {} not arrived: calls of that time are not shown\n",
+                counted(part.lost_parts, "part", "parts"), part.number,
+                part.lost_parts == 1 ? "has" : "have");
         lost_lines_ += part.lost_lines;
         lost_parts_ += part.lost_parts;
         over_ = part.last;
@@ -70,7 +74,8 @@ class Following {
     void note(const std::string& trouble, bool something) {
         const auto now = ObjectsFollower::Clock::now();
         if (something) since_ = now;
-        if (!trouble.empty() && !troubled_) console_.err << "lagtrap: " << trouble << "; retrying every second\n";
+        if (!trouble.empty() && !troubled_)
+            console_.err << "lagtrap: " << trouble << "; retrying every second\n";
         if (trouble.empty() && troubled_) {
             console_.err << "lagtrap: the server answers again\n";
             since_ = now;
@@ -78,7 +83,8 @@ class Following {
         troubled_ = !trouble.empty();
         const bool silent = !troubled_ && now - since_ > silence;
         if (silent && !silent_)
-            console_.err << "lagtrap: nothing new for 30 s: is lagtrap-uploader running on that machine?\n";
+            console_.err
+                << "lagtrap: nothing new for 30 s: is lagtrap-uploader running on that machine?\n";
         silent_ = silent;
     }
 
@@ -87,8 +93,9 @@ class Following {
             console_.err << fmt::format("{} not sent because the spool was full\n",
                                         counted(lost_lines_, "line", "lines"));
         if (lost_parts_ != 0)
-            console_.err << fmt::format("{} did not arrive, or the server had already deleted them\n",
-                                        counted(lost_parts_, "part", "parts"));
+            console_.err << fmt::format(
+                "{} did not arrive, or the server had already deleted them\n",
+                counted(lost_parts_, "part", "parts"));
     }
 
     const ObjectsOptions& options_;

@@ -10,6 +10,7 @@ namespace lagtrap::cli {
 
 // Runs until the watch ends or an interrupt; returns the exit code. Calls longer than `marked_ns`
 // are marked.
-[[nodiscard]] int follow_objects(const ObjectsOptions& options, Console& console, std::uint64_t marked_ns);
+[[nodiscard]] int follow_objects(const ObjectsOptions& options, Console& console,
+                                 std::uint64_t marked_ns);
 
 }  // namespace lagtrap::cli

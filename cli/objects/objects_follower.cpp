@@ -21,7 +21,8 @@ constexpr std::chrono::seconds request_time{60};
 
 std::string text_of(const json::object& object, std::string_view name) {
     const json::value* const value = object.if_contains(name);
-    return value != nullptr && value->is_string() ? printable(std::string_view(value->as_string())) : std::string();
+    return value != nullptr && value->is_string() ? printable(std::string_view(value->as_string()))
+                                                  : std::string();
 }
 
 std::uint64_t number_of(const json::object& object, std::string_view name) {
@@ -46,22 +47,24 @@ Result<std::vector<WatchOnServer>> watches_in(const std::string& answer) {
         if (!row.is_object()) return not_as_described();
         const json::object& one = row.as_object();
         watches.push_back({text_of(one, "watch"), text_of(one, "host"), text_of(one, "process"),
-                           static_cast<std::uint32_t>(number_of(one, "pid")), flag_of(one, "ended")});
+                           static_cast<std::uint32_t>(number_of(one, "pid")),
+                           flag_of(one, "ended")});
     }
     return watches;
 }
 
 std::string listed(const std::vector<WatchOnServer>& watches) {
     if (watches.empty())
-        return "no machine has sent any yet; run `lagtrap objects --send ...` on the machine of the process";
+        return "no machine has sent any yet; run `lagtrap objects --send ...` on the machine of "
+               "the process";
     std::string text = "there are";
     for (const WatchOnServer& watch : watches) {
         if (&watch - watches.data() == static_cast<std::ptrdiff_t>(max_listed)) {
             text += fmt::format("\n  and {} more", watches.size() - max_listed);
             break;
         }
-        text += fmt::format("\n  {}  {} ({}) on {}{}", watch.id, watch.process, watch.pid, watch.host,
-                            watch.ended ? ", ended" : "");
+        text += fmt::format("\n  {}  {} ({}) on {}{}", watch.id, watch.process, watch.pid,
+                            watch.host, watch.ended ? ", ended" : "");
     }
     return text;
 }
@@ -71,8 +74,9 @@ FollowedPart part_in(const json::object& row) {
     part.lost_lines = number_of(row, "lost_lines");
     part.last = flag_of(row, "last");
     const json::value* const lines = row.if_contains("lines");
-    const std::string_view text =
-        lines != nullptr && lines->is_string() ? std::string_view(lines->as_string()) : std::string_view();
+    const std::string_view text = lines != nullptr && lines->is_string()
+                                      ? std::string_view(lines->as_string())
+                                      : std::string_view();
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         if (end > begin && end - begin <= calls::line_limit_bytes)
@@ -97,8 +101,9 @@ Result<ObjectsFollower> ObjectsFollower::find(const FollowOptions& options) {
                 std::to_string(watch.pid) == options.process);
     };
     // Prefer a running watch to one that has ended.
-    auto found = std::find_if(watches.begin(), watches.end(),
-                              [&](const WatchOnServer& watch) { return fits(watch) && !watch.ended; });
+    auto found = std::find_if(watches.begin(), watches.end(), [&](const WatchOnServer& watch) {
+        return fits(watch) && !watch.ended;
+    });
     if (found == watches.end()) found = std::find_if(watches.begin(), watches.end(), fits);
     if (found == watches.end())
         return make_error(ErrorKind::NotFound, "the server has no such watch; " + listed(watches));
@@ -119,9 +124,10 @@ Status ObjectsFollower::take(const std::string& answer) {
 }
 
 // Parts are sent independently: a part that had to be resent may arrive after later ones.
-Result<std::vector<FollowedPart>> ObjectsFollower::next(Clock::time_point now, const volatile std::sig_atomic_t& stop) {
-    const auto answer = transfer_.get(fmt::format("/api/v1/objects/{}?after={}", watch_.id, given_), parts_limit_bytes,
-                                      [&stop] { return stop == 0; });
+Result<std::vector<FollowedPart>> ObjectsFollower::next(Clock::time_point now,
+                                                        const volatile std::sig_atomic_t& stop) {
+    const auto answer = transfer_.get(fmt::format("/api/v1/objects/{}?after={}", watch_.id, given_),
+                                      parts_limit_bytes, [&stop] { return stop == 0; });
     if (!answer) return hinted(answer.error(), has_token_);
     TRY(take(*answer));
     std::vector<FollowedPart> parts;

@@ -49,7 +49,8 @@ class ObjectsFollower {
     // Returns the parts that arrived since the last call, in order. If there are none, ask again in
     // a second. Errors as find(); Busy if the server may answer later; NotFound if it has removed
     // the watch.
-    [[nodiscard]] Result<std::vector<FollowedPart>> next(Clock::time_point now, const volatile std::sig_atomic_t& stop);
+    [[nodiscard]] Result<std::vector<FollowedPart>> next(Clock::time_point now,
+                                                         const volatile std::sig_atomic_t& stop);
 
   private:
     ObjectsFollower(uploader::Transfer transfer, WatchOnServer watch, bool has_token)

@@ -13,7 +13,8 @@ struct ObjectsOptions {
     std::string process;  // id or name
     std::vector<std::string> classes, presets;
     // Of one rule.
-    std::string name = "object", library, create, use, release, message, error, success, except, title;
+    std::string name = "object", library, create, use, release, message, error, success, except,
+                title;
     std::string include, exclude;
     std::string least = "0s";
     std::string mark = "10ms";
@@ -26,7 +27,8 @@ struct ObjectsOptions {
     std::string read;             // such a file, or "-", instead of a process
     bool send = false;            // through the spool, for others to follow
     std::string settings, spool;  // determine the spool; `spool` takes precedence
-    std::string connect;          // address of a server: follow another machine's process through it
+    // address of a server: follow another machine's process through it
+    std::string connect;
     std::string token_file, ca_file, watch, host;
     bool no_memory = false;
     bool tree = false;  // show each tree when it ends

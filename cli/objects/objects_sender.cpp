@@ -30,7 +30,8 @@ ObjectsSender::ObjectsSender(spool::Spool spool, std::uint32_t pid, std::string 
     if (::uname(&names) == 0) host_ = names.nodename;
 }
 
-Result<ObjectsSender> ObjectsSender::open(const std::string& spool, std::uint32_t pid, std::string process) {
+Result<ObjectsSender> ObjectsSender::open(const std::string& spool, std::uint32_t pid,
+                                          std::string process) {
     TRY_ASSIGN(spool::Spool opened, spool::Spool::open(spool));
     return ObjectsSender(std::move(opened), pid, std::move(process));
 }

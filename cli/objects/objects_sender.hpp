@@ -23,7 +23,8 @@ class ObjectsSender {
     static constexpr std::size_t max_waiting = 64;
 
     // ErrorKind::NotFound if there is no such spool, Denied if this user may not write there.
-    [[nodiscard]] static Result<ObjectsSender> open(const std::string& spool, std::uint32_t pid, std::string process);
+    [[nodiscard]] static Result<ObjectsSender> open(const std::string& spool, std::uint32_t pid,
+                                                    std::string process);
 
     [[nodiscard]] const std::string& watch_id() const { return watch_id_; }
     // Adds a line, without its end. On a write error, the lines of that part are lost.
@@ -49,8 +50,9 @@ class ObjectsSender {
     std::size_t bytes_ = 0;
     Clock::time_point since_;
     std::uint32_t parts_ = 0;
-    std::uint64_t lost_lines_ = 0, lost_in_all_ = 0;  // lost_lines_ are those not yet reported in a part
-    std::vector<std::string> written_;                // names of files that may still be waiting
+    // lost_lines_ are those not yet reported in a part
+    std::uint64_t lost_lines_ = 0, lost_in_all_ = 0;
+    std::vector<std::string> written_;  // names of files that may still be waiting
 };
 
 }  // namespace lagtrap::cli

@@ -9,7 +9,9 @@
 namespace lagtrap::cli {
 
 ObjectsShow::ObjectsShow(const ObjectsOptions& options, Console& console, std::uint64_t marked_ns)
-    : options_(options), console_(console), look_{{console.paint, console.columns, options.all}, marked_ns} {}
+    : options_(options),
+      console_(console),
+      look_{{console.paint, console.columns, options.all}, marked_ns} {}
 
 Status ObjectsShow::prepare() {
     if (options_.record.empty()) return success();
@@ -29,8 +31,10 @@ Status ObjectsShow::show(const std::string& line) {
     } else {
         if (begins) console_.out << objects_started_text(summary_.started(), look_.look);
         if (options_.tree)
-            for (const calls::ObjectNode& one : trees) console_.out << object_tree_text(one, summary_.started(), look_);
-        if (taken_out) console_.out << objects_taken_out_text(*taken_out, summary_.started(), look_.look);
+            for (const calls::ObjectNode& one : trees)
+                console_.out << object_tree_text(one, summary_.started(), look_);
+        if (taken_out)
+            console_.out << objects_taken_out_text(*taken_out, summary_.started(), look_.look);
         if (ends) console_.out << objects_ended_text(summary_, options_.top, look_);
     }
     console_.out.flush();

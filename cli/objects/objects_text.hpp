@@ -17,18 +17,21 @@ struct ObjectsLook {
 };
 
 // What is watched, and what is not.
-[[nodiscard]] std::string objects_started_text(const calls::ObjectsStarted& started, const CallsLook& look);
+[[nodiscard]] std::string objects_started_text(const calls::ObjectsStarted& started,
+                                               const CallsLook& look);
 // A tree, one line per call, starting with time and memory.
-[[nodiscard]] std::string object_tree_text(const calls::ObjectNode& root, const calls::ObjectsStarted& started,
+[[nodiscard]] std::string object_tree_text(const calls::ObjectNode& root,
+                                           const calls::ObjectsStarted& started,
                                            const ObjectsLook& look);
 // Failures, then classes, functions, the longest calls, and live objects. The summary must have
 // ended.
-[[nodiscard]] std::string objects_summary_text(const calls::ObjectsSummary& summary, std::size_t top,
-                                               const ObjectsLook& look);
+[[nodiscard]] std::string objects_summary_text(const calls::ObjectsSummary& summary,
+                                               std::size_t top, const ObjectsLook& look);
 // objects_summary_text(), how the trace ended, and what was lost.
 [[nodiscard]] std::string objects_ended_text(const calls::ObjectsSummary& summary, std::size_t top,
                                              const ObjectsLook& look);
 [[nodiscard]] std::string objects_taken_out_text(const std::vector<calls::TakenOut>& taken_out,
-                                                 const calls::ObjectsStarted& started, const CallsLook& look);
+                                                 const calls::ObjectsStarted& started,
+                                                 const CallsLook& look);
 
 }  // namespace lagtrap::cli

@@ -16,18 +16,20 @@ namespace lagtrap::cli {
 namespace {
 
 std::string way_of(const binaries::FunctionExits& exits) {
-    const auto conditional = static_cast<std::size_t>(
-        std::count_if(exits.exits.begin(), exits.exits.end(), [](const binaries::FunctionExit& exit) {
+    const auto conditional = static_cast<std::size_t>(std::count_if(
+        exits.exits.begin(), exits.exits.end(), [](const binaries::FunctionExit& exit) {
             return exit.condition != binaries::JumpCondition::Always || exit.by_target;
         }));
     std::string way = counted(exits.exits.size(), "exit", "exits");
     if (conditional > 0) way += fmt::format(", {} conditional", conditional);
-    if (!exits.exits.empty() && exits.exits.front().of_others_too) way += ", those of the function it jumps to";
+    if (!exits.exits.empty() && exits.exits.front().of_others_too)
+        way += ", those of the function it jumps to";
     return way;
 }
 
 // Whether and how one function can be watched, without its names.
-FunctionWay way_of_code(const binaries::ProgramFile& file, const binaries::Function& function, FunctionWays& counts) {
+FunctionWay way_of_code(const binaries::ProgramFile& file, const binaries::Function& function,
+                        FunctionWays& counts) {
     const auto exits = binaries::function_exits(file, function);
     const ErrorKind problem = exits ? ErrorKind::System : exits.error().kind;
     if (!exits && problem == ErrorKind::NotFound) ++counts.nothing_to_watch;
@@ -38,11 +40,14 @@ FunctionWay way_of_code(const binaries::ProgramFile& file, const binaries::Funct
 }
 
 void sort_by_name(std::vector<FunctionWay>& functions) {
-    const auto key = [](const FunctionWay& function) { return std::tie(function.name, function.written); };
-    std::sort(functions.begin(), functions.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
-    functions.erase(
-        std::unique(functions.begin(), functions.end(), [&](const auto& a, const auto& b) { return key(a) == key(b); }),
-        functions.end());
+    const auto key = [](const FunctionWay& function) {
+        return std::tie(function.name, function.written);
+    };
+    std::sort(functions.begin(), functions.end(),
+              [&](const auto& a, const auto& b) { return key(a) < key(b); });
+    functions.erase(std::unique(functions.begin(), functions.end(),
+                                [&](const auto& a, const auto& b) { return key(a) == key(b); }),
+                    functions.end());
 }
 
 }  // namespace
@@ -57,8 +62,8 @@ Result<FunctionWays> ways_to_watch(const binaries::ProgramFile& file) {
     for (const binaries::Function& function : functions) {
         if (function.address != last) {
             if (!by_instructions) ++ways.count;
-            of_address =
-                by_instructions ? way_of_code(file, function, ways) : FunctionWay{{}, {}, "return probe", true};
+            of_address = by_instructions ? way_of_code(file, function, ways)
+                                         : FunctionWay{{}, {}, "return probe", true};
             if (of_address.watchable) ++ways.watched;
             last = function.address;
         }
@@ -72,14 +77,18 @@ Result<FunctionWays> ways_to_watch(const binaries::ProgramFile& file) {
     return ways;
 }
 
-Result<std::vector<FunctionWay>> ways_to_watch(const binaries::ProgramFile& file, const WantedFunction& wanted) {
+Result<std::vector<FunctionWay>> ways_to_watch(const binaries::ProgramFile& file,
+                                               const WantedFunction& wanted) {
     TRY_ASSIGN(const auto functions, file.functions());
     const binaries::UniqueNames names(functions);
     std::vector<FunctionWay> ways;
     std::vector<const binaries::Function*> asked;
     std::vector<binaries::FunctionQuery> queries;
     for (const binaries::Function& function : functions) {
-        FunctionWay way{printable(binaries::demangle(function.name)), names.name_of(function).value_or(""), {}, false};
+        FunctionWay way{printable(binaries::demangle(function.name)),
+                        names.name_of(function).value_or(""),
+                        {},
+                        false};
         if (!wanted(way.name, way.written)) continue;
         if (way.written.empty()) way.way = "not: has no unique name";
         asked.push_back(&function);
@@ -91,9 +100,10 @@ Result<std::vector<FunctionWay>> ways_to_watch(const binaries::ProgramFile& file
     for (std::size_t i = 0; i < ways.size(); ++i) {
         if (ways[i].written.empty()) continue;
         ways[i].watchable = found[i].ok();
-        ways[i].way = printable(!found[i]                ? "not: " + binaries::exit_problem(found[i].error(), *asked[i])
-                                : found[i]->return_probe ? "return probe"
-                                                         : way_of({found[i]->places}));
+        ways[i].way =
+            printable(!found[i] ? "not: " + binaries::exit_problem(found[i].error(), *asked[i])
+                      : found[i]->return_probe ? "return probe"
+                                               : way_of({found[i]->places}));
     }
     sort_by_name(ways);
     return ways;
@@ -101,11 +111,13 @@ Result<std::vector<FunctionWay>> ways_to_watch(const binaries::ProgramFile& file
 
 std::string FunctionWays::summary() const {
     const std::size_t of = count - nothing_to_watch;
-    const double share = of == 0 ? 100.0 : 100.0 * static_cast<double>(watched) / static_cast<double>(of);
+    const double share =
+        of == 0 ? 100.0 : 100.0 * static_cast<double>(watched) / static_cast<double>(of);
     return fmt::format(
-        "{} functions: {} can be watched, {} never return or do nothing, {} cannot be watched ({:.2f} % "
-        "of the rest can)",
-        with_commas(count), with_commas(watched), with_commas(nothing_to_watch), with_commas(of - watched), share);
+        "{} functions: {} can be watched, {} never return or do nothing, {} cannot be watched "
+        "({:.2f} % of the rest can)",
+        with_commas(count), with_commas(watched), with_commas(nothing_to_watch),
+        with_commas(of - watched), share);
 }
 
 }  // namespace lagtrap::cli

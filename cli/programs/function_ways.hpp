@@ -28,8 +28,8 @@ struct FunctionWays {
     [[nodiscard]] std::string summary() const;
 };
 
-// For a file read in this process: with a file reader, it asks once per function. Takes a second per
-// 15,000 functions whose instructions it has to examine.
+// For a file read in this process: with a file reader, it asks once per function. Takes a second
+// per 15,000 functions whose instructions it has to examine.
 [[nodiscard]] Result<FunctionWays> ways_to_watch(const binaries::ProgramFile& file);
 
 // By a function's name and its unique name for the settings, as in FunctionWay.

@@ -19,32 +19,37 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string arguments_note(const ProbeMarker& probe) {
-    std::string note = probe.argument_count == 0   ? "no arguments"
-                       : probe.argument_count == 1 ? "arg0"
-                                                   : "arg0 to arg" + std::to_string(probe.argument_count - 1);
+    std::string note = probe.argument_count == 0 ? "no arguments"
+                       : probe.argument_count == 1
+                           ? "arg0"
+                           : "arg0 to arg" + std::to_string(probe.argument_count - 1);
     if (probe.sites > 1) note += ", " + std::to_string(probe.sites) + " locations";
     return note;
 }
 
 std::string probe_line(const ProbeMarker& probe, const std::string& path) {
     const auto element = settings::usdt_element(probe.provider, probe.name, path);
-    if (element && probe.in_code) return *element + "  " + settings::xml_comment(arguments_note(probe));
-    return settings::xml_comment(probe.provider + ":" + probe.name + ": not available: the settings cannot name it");
+    if (element && probe.in_code)
+        return *element + "  " + settings::xml_comment(arguments_note(probe));
+    return settings::xml_comment(probe.provider + ":" + probe.name +
+                                 ": not available: the settings cannot name it");
 }
 
 std::string function_line(const FunctionWay& function, const std::string& path) {
     if (!function.watchable) return settings::xml_comment(function.name + ": " + function.way);
     const auto element = settings::function_element(function.written, path);
     if (!element)
-        return settings::xml_comment(function.name +
-                                     ": not available: it has no unique name that the settings can contain");
+        return settings::xml_comment(
+            function.name + ": not available: it has no unique name that the settings can contain");
     const bool other_name = function.written != function.name;
-    return *element + "  " + settings::xml_comment((other_name ? function.name + ": " : "") + function.way);
+    return *element + "  " +
+           settings::xml_comment((other_name ? function.name + ": " : "") + function.way);
 }
 
 }  // namespace
 
-Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& shown_path, ListFunctions functions) {
+Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& shown_path,
+                                    ListFunctions functions) {
     TRY_ASSIGN(const auto file, binaries::ProgramFile::open(path));
     TRY_ASSIGN(const auto sites, file.usdt_probes());
     FileMarkers markers;
@@ -53,7 +58,8 @@ Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& sho
     for (const binaries::UsdtProbe& site : sites) {
         const auto [place, added] = probes.try_emplace({site.provider, site.name});
         ProbeMarker& probe = place->second;
-        probe.argument_count = added ? site.argument_count : std::min(probe.argument_count, site.argument_count);
+        probe.argument_count =
+            added ? site.argument_count : std::min(probe.argument_count, site.argument_count);
         ++probe.sites;
         probe.in_code = probe.in_code && file.file_offset_of(site.address);
     }
@@ -64,19 +70,22 @@ Result<FileMarkers> markers_of_file(const fs::path& path, const std::string& sho
     }
     if (functions == ListFunctions::Ways) {
         TRY_ASSIGN(markers.ways, ways_to_watch(file));
-        for (const FunctionWay& function : markers.ways->functions) markers.functions.push_back(function.name);
+        for (const FunctionWay& function : markers.ways->functions)
+            markers.functions.push_back(function.name);
         auto& names = markers.functions;  // already sorted
         names.erase(std::unique(names.begin(), names.end()), names.end());
     } else if (functions == ListFunctions::Names) {
         TRY_ASSIGN(const auto found, file.functions());
         std::set<std::string> names;
-        for (const binaries::Function& function : found) names.insert(printable(binaries::demangle(function.name)));
+        for (const binaries::Function& function : found)
+            names.insert(printable(binaries::demangle(function.name)));
         markers.functions.assign(names.begin(), names.end());
     }
     return markers;
 }
 
-Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, ListFunctions functions, const fs::path& proc) {
+Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, ListFunctions functions,
+                                                    const fs::path& proc) {
     TRY_ASSIGN(const auto paths, mapped_files(proc / std::to_string(pid)));
     std::vector<FileMarkers> files;
     for (const std::string& path : paths) {
@@ -95,7 +104,8 @@ std::string markers_text(const std::vector<FileMarkers>& files, bool functions) 
     for (const FileMarkers& file : files) {
         if (!text.empty()) text += "\n";
         text += file.path + "\n";
-        for (const ProbeMarker& probe : file.probes) text += "  " + probe_line(probe, file.path) + "\n";
+        for (const ProbeMarker& probe : file.probes)
+            text += "  " + probe_line(probe, file.path) + "\n";
         if (file.probes.empty()) text += "  no USDT probes\n";
         if (file.ways)
             for (const FunctionWay& function : file.ways->functions)
@@ -121,11 +131,13 @@ boost::json::array markers_json(const std::vector<FileMarkers>& files, bool func
         boost::json::object entry{{"path", file.path}, {"usdt", std::move(probes)}};
         if (functions) {
             boost::json::array names;
-            for (const std::string& name : file.functions) names.push_back(boost::json::string(name));
+            for (const std::string& name : file.functions)
+                names.push_back(boost::json::string(name));
             entry["functions"] = std::move(names);
             if (file.ways) {
                 boost::json::object ways;
-                for (const FunctionWay& function : file.ways->functions) ways[function.name] = function.way;
+                for (const FunctionWay& function : file.ways->functions)
+                    ways[function.name] = function.way;
                 entry["ways"] = std::move(ways);
                 entry["function_count"] = file.ways->count;
                 entry["watchable_count"] = file.ways->watched;
@@ -133,7 +145,8 @@ boost::json::array markers_json(const std::vector<FileMarkers>& files, bool func
             }
         }
         boost::json::array libraries;
-        for (const std::string& library : file.libraries) libraries.push_back(boost::json::string(library));
+        for (const std::string& library : file.libraries)
+            libraries.push_back(boost::json::string(library));
         entry["libraries"] = std::move(libraries);
         list.push_back(std::move(entry));
     }

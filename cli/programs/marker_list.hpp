@@ -33,17 +33,19 @@ struct FileMarkers {
 
 enum class ListFunctions { No, Names, Ways };
 // Markers of the file at `path`. `shown_path` is the path to use in the settings, which may differ.
-[[nodiscard]] Result<FileMarkers> markers_of_file(const std::filesystem::path& path, const std::string& shown_path,
+[[nodiscard]] Result<FileMarkers> markers_of_file(const std::filesystem::path& path,
+                                                  const std::string& shown_path,
                                                   ListFunctions functions);
 
 // Markers of a process's program and all libraries it has mapped. Skips files that are gone or have
 // no probes (and, with `functions`, no functions). `proc` is the folder /proc.
-[[nodiscard]] Result<std::vector<FileMarkers>> markers_of_process(std::uint32_t pid, ListFunctions functions,
-                                                                  const std::filesystem::path& proc = "/proc");
+[[nodiscard]] Result<std::vector<FileMarkers>> markers_of_process(
+    std::uint32_t pid, ListFunctions functions, const std::filesystem::path& proc = "/proc");
 
 // Each marker that can be watched is an element to paste into the settings, on its own line with a
 // comment; the others are comments. With `functions`, `ways` of the files must be set.
 [[nodiscard]] std::string markers_text(const std::vector<FileMarkers>& files, bool functions);
-[[nodiscard]] boost::json::array markers_json(const std::vector<FileMarkers>& files, bool functions);
+[[nodiscard]] boost::json::array markers_json(const std::vector<FileMarkers>& files,
+                                              bool functions);
 
 }  // namespace lagtrap::cli

@@ -21,8 +21,8 @@ std::string link_of(const fs::path& process, const std::vector<std::string>& fil
     const fs::path started = command->substr(0, command->find_first_of(std::string_view("\0 ", 2)));
     const fs::path beside = fs::path(files.front()).parent_path() / started.filename();
     std::error_code failed;
-    const bool is_link =
-        !started.filename().empty() && beside != files.front() && fs::equivalent(process / "exe", beside, failed);
+    const bool is_link = !started.filename().empty() && beside != files.front() &&
+                         fs::equivalent(process / "exe", beside, failed);
     return is_link ? beside.string() : std::string();
 }
 
@@ -34,7 +34,8 @@ std::vector<MappedProcess> mapped_processes(const fs::path& proc_root) {
     for (const auto& entry : fs::directory_iterator(proc_root, ignored)) {
         const std::string number = entry.path().filename().string();
         std::uint32_t pid = 0;
-        const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), pid);
+        const auto [end, failure] =
+            std::from_chars(number.data(), number.data() + number.size(), pid);
         if (failure != std::errc{} || end != number.data() + number.size()) continue;
         auto files = mapped_files(entry.path());
         if (!files) continue;
@@ -43,7 +44,8 @@ std::vector<MappedProcess> mapped_processes(const fs::path& proc_root) {
         processes.push_back({pid, name ? printable(*name) : std::string(), std::move(*files), {}});
         processes.back().link = link_of(entry.path(), processes.back().files);
     }
-    std::sort(processes.begin(), processes.end(), [](const auto& a, const auto& b) { return a.pid < b.pid; });
+    std::sort(processes.begin(), processes.end(),
+              [](const auto& a, const auto& b) { return a.pid < b.pid; });
     return processes;
 }
 
@@ -62,8 +64,10 @@ std::vector<std::string> binaries_of(const settings::Preset& preset) {
     return binaries;
 }
 
-bool uses_one_of(const MappedProcess& process, const std::vector<std::string>& binaries, bool program_alone) {
-    const std::size_t looked_at = program_alone ? std::min<std::size_t>(1, process.files.size()) : process.files.size();
+bool uses_one_of(const MappedProcess& process, const std::vector<std::string>& binaries,
+                 bool program_alone) {
+    const std::size_t looked_at =
+        program_alone ? std::min<std::size_t>(1, process.files.size()) : process.files.size();
     for (const std::string& binary : binaries) {
         if (!process.link.empty() && settings::means_file(binary, process.link, {})) return true;
         for (std::size_t i = 0; i < looked_at; ++i)

@@ -21,14 +21,16 @@ struct MappedProcess {
 };
 
 // All processes that the caller may inspect, by id.
-[[nodiscard]] std::vector<MappedProcess> mapped_processes(const std::filesystem::path& proc_root = "/proc");
+[[nodiscard]] std::vector<MappedProcess> mapped_processes(
+    const std::filesystem::path& proc_root = "/proc");
 
 // Programs and libraries with the preset's markers, as its events name them, without duplicates.
 // Empty if the markers are the kernel's.
 [[nodiscard]] std::vector<std::string> binaries_of(const settings::Preset& preset);
 
 // True if the process has one of these files mapped. With `program_alone`, only its program counts.
-[[nodiscard]] bool uses_one_of(const MappedProcess& process, const std::vector<std::string>& binaries,
+[[nodiscard]] bool uses_one_of(const MappedProcess& process,
+                               const std::vector<std::string>& binaries,
                                bool program_alone = false);
 
 }  // namespace lagtrap::cli

@@ -49,7 +49,8 @@ std::string control_group_of(const std::filesystem::path& process) {
     std::istringstream lines(*text);
     for (std::string line; std::getline(lines, line);) {
         const auto slash = line.rfind('/');
-        if (slash != std::string::npos && slash + 1 < line.size()) return printable(line.substr(slash + 1));
+        if (slash != std::string::npos && slash + 1 < line.size())
+            return printable(line.substr(slash + 1));
     }
     return {};
 }
@@ -67,8 +68,10 @@ class Search {
         for (const auto& entry : std::filesystem::directory_iterator(proc_root_, ignored)) {
             const std::string number = entry.path().filename().string();
             int pid = 0;
-            const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), pid);
-            if (failure == std::errc{} && end == number.data() + number.size()) pids_.push_back(pid);
+            const auto [end, failure] =
+                std::from_chars(number.data(), number.data() + number.size(), pid);
+            if (failure == std::errc{} && end == number.data() + number.size())
+                pids_.push_back(pid);
         }
         std::sort(pids_.begin(), pids_.end());
         for (const int pid : pids_) look_at_program(pid);
@@ -111,7 +114,8 @@ class Search {
             std::string plain = path;
             take_mark(plain);
             if (std::filesystem::path(plain).filename() != name_) continue;
-            return add(pid, path, id_of(folder / "root" / std::filesystem::path(plain).relative_path()));
+            return add(pid, path,
+                       id_of(folder / "root" / std::filesystem::path(plain).relative_path()));
         }
     }
 
@@ -125,7 +129,8 @@ class Search {
 
 }  // namespace
 
-ProgramProcesses processes_of(const std::filesystem::path& file, const std::filesystem::path& proc_root) {
+ProgramProcesses processes_of(const std::filesystem::path& file,
+                              const std::filesystem::path& proc_root) {
     return Search(file, proc_root).run();
 }
 

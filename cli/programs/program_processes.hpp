@@ -10,10 +10,11 @@ namespace lagtrap::cli {
 
 struct ProgramProcess {
     int pid = 0;
-    std::string path;           // of its file, as the process sees it
-    bool same_file = false;     // the file that was asked for
-    bool deleted = false;       // its file was removed or replaced after it started
-    bool elsewhere = false;     // it sees another file system: a container, or a service with its own mounts
+    std::string path;        // of its file, as the process sees it
+    bool same_file = false;  // the file that was asked for
+    bool deleted = false;    // its file was removed or replaced after it started
+    // it sees another file system: a container, or a service with its own mounts
+    bool elsewhere = false;
     std::string control_group;  // innermost; empty for the root group
 };
 

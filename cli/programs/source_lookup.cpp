@@ -39,7 +39,8 @@ std::map<std::string, trace::RecordedModule> modules_of(std::uint32_t pid) {
     std::map<std::string, trace::RecordedModule> modules;
     const auto maps = read_file(fmt::format("/proc/{}/maps", pid), maps_limit_bytes);
     if (!maps) return modules;
-    for (std::size_t at = 0, end = 0; (end = maps->find('\n', at)) != std::string::npos; at = end + 1)
+    for (std::size_t at = 0, end = 0; (end = maps->find('\n', at)) != std::string::npos;
+         at = end + 1)
         if (auto module = module_of(std::string_view(*maps).substr(at, end - at), pid))
             modules.try_emplace(printable(module->path), std::move(*module));
     return modules;
@@ -50,15 +51,17 @@ std::map<std::string, trace::RecordedModule> modules_of(std::uint32_t pid) {
 void find_sources(std::vector<calls::Function>& functions, std::uint32_t pid) {
     const auto reading = ConfinedReading::start();
     if (!reading) return;
-    std::map<std::string, std::map<std::uint64_t, std::vector<std::size_t>>> wanted;  // by file and offset
+    // by file and offset
+    std::map<std::string, std::map<std::uint64_t, std::vector<std::size_t>>> wanted;
     for (std::size_t number = 0; number < std::min(functions.size(), functions_limit); ++number)
-        if (functions[number].line == 0) wanted[functions[number].module][functions[number].entry].push_back(number);
+        if (functions[number].line == 0)
+            wanted[functions[number].module][functions[number].entry].push_back(number);
     const auto modules = modules_of(pid);
     const auto until = std::chrono::steady_clock::now() + cpu_time_limit;
     for (const auto& [path, places] : wanted) {
         const auto module = modules.find(path);
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            until - std::chrono::steady_clock::now());
         if (module == modules.end() || left.count() <= 0) continue;
         const auto file = trace::find_module_file(module->second, "/proc");
         if (!file) continue;

@@ -11,20 +11,23 @@ namespace lagtrap::cli {
 namespace {
 
 bool matches(const std::string& name, const std::string& pattern) {
-    if (pattern.find_first_of("*?[") == std::string::npos) return name.find(pattern) != std::string::npos;
+    if (pattern.find_first_of("*?[") == std::string::npos)
+        return name.find(pattern) != std::string::npos;
     return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
 std::string fields_note(const Tracepoint& tracepoint) {
     if (tracepoint.numbers.empty()) return "no field can be a key";
     std::string list;
-    for (const std::string& field : tracepoint.numbers) list += (list.empty() ? "key: " : ", ") + field;
+    for (const std::string& field : tracepoint.numbers)
+        list += (list.empty() ? "key: " : ", ") + field;
     return list;
 }
 
 }  // namespace
 
-std::vector<Tracepoint> tracepoints_like(const settings::TraceFs& tracefs, const std::string& pattern) {
+std::vector<Tracepoint> tracepoints_like(const settings::TraceFs& tracefs,
+                                         const std::string& pattern) {
     std::vector<Tracepoint> found;
     for (const std::string& category : tracefs.categories()) {
         for (const std::string& name : tracefs.names(category)) {
@@ -58,7 +61,8 @@ boost::json::array tracepoints_json(const std::vector<Tracepoint>& tracepoints) 
     boost::json::array list;
     for (const Tracepoint& tracepoint : tracepoints) {
         boost::json::array fields;
-        for (const std::string& field : tracepoint.numbers) fields.push_back(boost::json::string(printable(field)));
+        for (const std::string& field : tracepoint.numbers)
+            fields.push_back(boost::json::string(printable(field)));
         list.push_back(boost::json::object{{"category", printable(tracepoint.category)},
                                            {"name", printable(tracepoint.name)},
                                            {"numbers", std::move(fields)}});

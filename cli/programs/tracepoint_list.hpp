@@ -19,7 +19,8 @@ struct Tracepoint {
 // Tracepoints whose "CATEGORY:NAME" matches `pattern`, by name. With * ? [ it is a glob pattern;
 // otherwise the name must contain it. Empty: all tracepoints. System calls are
 // syscalls:sys_enter_NAME and syscalls:sys_exit_NAME.
-[[nodiscard]] std::vector<Tracepoint> tracepoints_like(const settings::TraceFs& tracefs, const std::string& pattern);
+[[nodiscard]] std::vector<Tracepoint> tracepoints_like(const settings::TraceFs& tracefs,
+                                                       const std::string& pattern);
 
 // One line each: an element to paste into the settings, with its fields in a comment.
 [[nodiscard]] std::string tracepoints_text(const std::vector<Tracepoint>& tracepoints);

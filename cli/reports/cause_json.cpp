@@ -23,12 +23,17 @@ using boost::json::object;
 constexpr std::size_t part_limit = 50;
 
 object thread_json(const ThreadName& who) {
-    return {{"pid", who.pid}, {"tid", who.tid}, {"process", who.process}, {"thread", who.thread}, {"unit", who.unit}};
+    return {{"pid", who.pid},
+            {"tid", who.tid},
+            {"process", who.process},
+            {"thread", who.thread},
+            {"unit", who.unit}};
 }
 
 object place_json(const CallPlace& place) {
-    return {{"function", place.function}, {"module", place.module}, {"source", place.source},
-            {"line", place.line},         {"called", place.called}, {"called_module", place.called_module}};
+    return {{"function", place.function}, {"module", place.module},
+            {"source", place.source},     {"line", place.line},
+            {"called", place.called},     {"called_module", place.called_module}};
 }
 
 object focus_json(const CallFocus& focus) {
@@ -85,13 +90,18 @@ object file_json(const analysis::FileWaits& files) {
                 {"files", files.files},
                 {"disk", files.disk},
                 {"queue_depth", files.queue_depth}};
-    if (files.holder_pid != 0) json["lock_holder"] = object{{"pid", files.holder_pid}, {"process", files.holder}};
+    if (files.holder_pid != 0)
+        json["lock_holder"] = object{{"pid", files.holder_pid}, {"process", files.holder}};
     return json;
 }
 
 object doing_json(const ThreadDoing& doing, std::uint64_t whole_ns) {
-    object json{{"kind", to_text(doing.kind)}, {"time_ns", doing.time_ns}, {"share", ratio(doing.time_ns, whole_ns)},
-                {"count", doing.count},         {"reason", doing.reason},   {"place", focus_json(doing.focus)}};
+    object json{{"kind", to_text(doing.kind)},
+                {"time_ns", doing.time_ns},
+                {"share", ratio(doing.time_ns, whole_ns)},
+                {"count", doing.count},
+                {"reason", doing.reason},
+                {"place", focus_json(doing.focus)}};
     if (!doing.kernel.empty()) json["kernel"] = doing.kernel;
     if (doing.kind == analysis::TimeKind::Runnable) json["cpu"] = cpu_json(doing.cpu);
     if (doing.kind != analysis::TimeKind::Blocked) return json;
@@ -102,7 +112,8 @@ object doing_json(const ThreadDoing& doing, std::uint64_t whole_ns) {
         if (doing.likely) who["likely"] = true;
         wakers.push_back(std::move(who));
     }
-    if (!doing.files.path.empty() || !doing.files.disk.empty()) json["file"] = file_json(doing.files);
+    if (!doing.files.path.empty() || !doing.files.disk.empty())
+        json["file"] = file_json(doing.files);
     json["waited"] = words_of_wait(doing.wait, doing.reason);
     json["ended_by"] = end_word(doing);
     json["wakers"] = std::move(wakers);
@@ -124,14 +135,16 @@ object causes_json(const analysis::DelayCauses& causes) {
             json["whole_ns"] = link.whole_ns;
             if (link.likely) json["likely"] = true;
             array doings;
-            for (const ThreadDoing& doing : link.doings) doings.push_back(doing_json(doing, link.whole_ns));
+            for (const ThreadDoing& doing : link.doings)
+                doings.push_back(doing_json(doing, link.whole_ns));
             json["doings"] = std::move(doings);
             chain.push_back(std::move(json));
         }
         part["chain"] = std::move(chain);
         parts.push_back(std::move(part));
     }
-    return {{"sentences", boost::json::value_from(cause_sentences(causes))}, {"parts", std::move(parts)}};
+    return {{"sentences", boost::json::value_from(cause_sentences(causes))},
+            {"parts", std::move(parts)}};
 }
 
 array calls_json(const std::vector<CallLine>& calls, std::uint64_t whole_ns) {

@@ -13,6 +13,7 @@ namespace lagtrap::cli {
 [[nodiscard]] boost::json::object causes_json(const analysis::DelayCauses& causes);
 
 // Lines of a tree, in its order; shares refer to `whole_ns`.
-[[nodiscard]] boost::json::array calls_json(const std::vector<analysis::CallLine>& calls, std::uint64_t whole_ns);
+[[nodiscard]] boost::json::array calls_json(const std::vector<analysis::CallLine>& calls,
+                                            std::uint64_t whole_ns);
 
 }  // namespace lagtrap::cli

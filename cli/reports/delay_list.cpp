@@ -51,8 +51,9 @@ std::string moment(std::uint64_t realtime_ns) {
 }
 
 std::string list_headline(const DelayList& list, const Paint& paint) {
-    std::string text = paint(Colour::Bold, counted(list.delays.size() + list.delays_left, "delay", "delays") + " in " +
-                                               counted(list.files.size(), "recording", "recordings"));
+    std::string text =
+        paint(Colour::Bold, counted(list.delays.size() + list.delays_left, "delay", "delays") +
+                                " in " + counted(list.files.size(), "recording", "recordings"));
     if (list.delays.empty()) return text + "\n";
     const std::string first = moment(list.delays.back().began_realtime_ns);
     std::string last = moment(list.delays.front().began_realtime_ns);
@@ -67,12 +68,14 @@ std::string counted_causes(const DelayList& list, const ReportLook& look) {
     const auto causes = count_causes(list);
     if (causes.empty()) return "";
     constexpr std::size_t indent = 9;
-    std::string text = section_title(look.paint, "Causes", "delays with each as their longest part");
+    std::string text =
+        section_title(look.paint, "Causes", "delays with each as their longest part");
     std::size_t shown = 0;
     for (const CauseCount& count : causes) {
         if (shown++ == causes_shown && !look.all) break;
         const std::string lines = wrap_words(printable(count.cause), look.columns, indent);
-        text += "  " + pad_left(with_commas(count.delays), 5) + "  " + lines.substr(std::min(indent, lines.size()));
+        text += "  " + pad_left(with_commas(count.delays), 5) + "  " +
+                lines.substr(std::min(indent, lines.size()));
     }
     if (causes.size() > causes_shown && !look.all)
         text += "  and " + with_commas(causes.size() - causes_shown) + " more\n";
@@ -91,8 +94,9 @@ std::string delay_rows(const DelayList& list, const ReportLook& look) {
         const std::string date = when.substr(0, when.find(' '));
         if (date != day) text += "  " + look.paint(Colour::Dim, date) + "\n";
         day = date;
-        const std::string row = pad_left(std::to_string(i + 1), 4) + "  " + when.substr(when.find(' ') + 1) + "  " +
-                                names.cell(events[i]) + pad_left(duration(delay.duration_ns), 9) + "  ";
+        const std::string row = pad_left(std::to_string(i + 1), 4) + "  " +
+                                when.substr(when.find(' ') + 1) + "  " + names.cell(events[i]) +
+                                pad_left(duration(delay.duration_ns), 9) + "  ";
         const std::size_t used = width_of(row) + 2;
         const std::size_t room = look.columns > used + 10 ? look.columns - used : 10;
         const std::string cause = printable(delay.cause);
@@ -104,12 +108,15 @@ std::string delay_rows(const DelayList& list, const ReportLook& look) {
 std::string failures_part(const DelayList& list, const ReportLook& look) {
     std::string text;
     for (const DelayList::Failure& failure : list.unreadable) {
-        const bool named = failure.reason.find(failure.file.substr(failure.file.rfind('/') + 1)) != std::string::npos;
-        text += wrap_words("Not read: " + (named ? "" : printable(failure.file) + ": ") + printable(failure.reason),
+        const bool named = failure.reason.find(failure.file.substr(failure.file.rfind('/') + 1)) !=
+                           std::string::npos;
+        text += wrap_words("Not read: " + (named ? "" : printable(failure.file) + ": ") +
+                               printable(failure.reason),
                            look.columns, 0);
     }
     if (list.recordings_left > 0)
-        text += counted(list.recordings_left, "older recording was", "older recordings were") + " not read.\n";
+        text += counted(list.recordings_left, "older recording was", "older recordings were") +
+                " not read.\n";
     return text.empty() ? "" : "\n" + text;
 }
 
@@ -152,8 +159,9 @@ std::string summarize_delays(const analysis::Recording& recording) {
     const auto& delays = recording.system.delays;
     std::vector<std::size_t> longest(delays.size());
     for (std::size_t i = 0; i < delays.size(); ++i) longest[i] = i;
-    std::stable_sort(longest.begin(), longest.end(),
-                     [&](std::size_t a, std::size_t b) { return delays[a].duration_ns > delays[b].duration_ns; });
+    std::stable_sort(longest.begin(), longest.end(), [&](std::size_t a, std::size_t b) {
+        return delays[a].duration_ns > delays[b].duration_ns;
+    });
     if (longest.size() > delays_of_recording) longest.resize(delays_of_recording);
     json::array summaries;
     for (const std::size_t index : longest) summaries.push_back(summary_of(recording, index));
@@ -165,7 +173,8 @@ std::string summarize_delays(const analysis::Recording& recording) {
 Status add_summary(const std::string& summary, const std::string& file, DelayList& list) {
     boost::system::error_code wrong;
     const json::value parsed = json::parse(summary, wrong);
-    if (wrong || !parsed.is_object()) return make_error(ErrorKind::Invalid, "its delays cannot be listed");
+    if (wrong || !parsed.is_object())
+        return make_error(ErrorKind::Invalid, "its delays cannot be listed");
     const json::object& of_file = parsed.get_object();
     list.delays_left += number(of_file, "left_out");
     for (const json::value& one : cli::list(of_file, "delays")) {
@@ -188,29 +197,33 @@ Status add_summary(const std::string& summary, const std::string& file, DelayLis
 }
 
 void sort_newest_first(DelayList& list) {
-    std::stable_sort(list.delays.begin(), list.delays.end(), [](const DelaySummary& a, const DelaySummary& b) {
-        return a.began_realtime_ns > b.began_realtime_ns;
-    });
+    std::stable_sort(list.delays.begin(), list.delays.end(),
+                     [](const DelaySummary& a, const DelaySummary& b) {
+                         return a.began_realtime_ns > b.began_realtime_ns;
+                     });
 }
 
 std::optional<std::size_t> slowest_delay(const DelayList& list) {
     if (list.delays.empty()) return std::nullopt;
-    const auto longest =
-        std::max_element(list.delays.begin(), list.delays.end(),
-                         [](const DelaySummary& a, const DelaySummary& b) { return a.duration_ns < b.duration_ns; });
+    const auto longest = std::max_element(
+        list.delays.begin(), list.delays.end(),
+        [](const DelaySummary& a, const DelaySummary& b) { return a.duration_ns < b.duration_ns; });
     return static_cast<std::size_t>(longest - list.delays.begin());
 }
 
 std::string delay_list_text(const DelayList& list, const ReportLook& look) {
     std::string text = list_headline(list, look.paint) + counted_causes(list, look);
     if (!list.delays.empty()) {
-        text += section_title(look.paint, "Delays", "newest first; --delay NUMBER shows one in full") +
-                delay_rows(list, look);
-        const std::size_t left = list.delays.size() > delays_shown && !look.all ? list.delays.size() - delays_shown : 0;
+        text +=
+            section_title(look.paint, "Delays", "newest first; --delay NUMBER shows one in full") +
+            delay_rows(list, look);
+        const std::size_t left =
+            list.delays.size() > delays_shown && !look.all ? list.delays.size() - delays_shown : 0;
         if (left > 0) text += "  and " + with_commas(left) + " more; --all shows all\n";
         if (list.delays_left > 0)
             text += "  and " + counted(list.delays_left, "shorter one", "shorter ones") +
-                    " of recordings with more than " + std::to_string(delays_of_recording) + " delays\n";
+                    " of recordings with more than " + std::to_string(delays_of_recording) +
+                    " delays\n";
     }
     return text + failures_part(list, look);
 }
@@ -219,7 +232,8 @@ json::object delay_list_json(const DelayList& list) {
     json::array delays, causes, failures;
     for (std::size_t i = 0; i < list.delays.size(); ++i) delays.push_back(row_json(list, i));
     for (const CauseCount& count : count_causes(list))
-        causes.push_back(json::object{{"cause", count.cause}, {"delays", count.delays}, {"total_ns", count.total_ns}});
+        causes.push_back(json::object{
+            {"cause", count.cause}, {"delays", count.delays}, {"total_ns", count.total_ns}});
     for (const DelayList::Failure& failure : list.unreadable)
         failures.push_back(json::object{{"file", failure.file}, {"reason", failure.reason}});
     return {{"recordings", list.files.size()},     {"recordings_left_out", list.recordings_left},

@@ -53,7 +53,8 @@ struct CauseCount {
 [[nodiscard]] std::string summarize_delays(const analysis::Recording& recording);
 
 // Appends what summarize_delays() returned for `file`. An error says that it is not such a text.
-[[nodiscard]] Status add_summary(const std::string& summary, const std::string& file, DelayList& list);
+[[nodiscard]] Status add_summary(const std::string& summary, const std::string& file,
+                                 DelayList& list);
 
 // Sorts `list.delays` by time, newest first. Call it after the last add_summary().
 void sort_newest_first(DelayList& list);

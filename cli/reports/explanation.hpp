@@ -26,7 +26,8 @@ struct Explanation {
 
 // `answer` is the daemon's answer to "status", `event` one of its events; `processes` are those of
 // each of the event's binaries.
-[[nodiscard]] Explanation explain(const boost::json::object& answer, const boost::json::object& event,
+[[nodiscard]] Explanation explain(const boost::json::object& answer,
+                                  const boost::json::object& event,
                                   const std::map<std::string, ProgramProcesses>& processes);
 
 }  // namespace lagtrap::cli

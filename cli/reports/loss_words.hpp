@@ -9,7 +9,8 @@ namespace lagtrap::cli {
 
 // "7 of 12,304 context switches".
 [[nodiscard]] inline std::string loss_words(const analysis::LossCount& loss) {
-    return with_commas(loss.count) + (loss.of > 0 ? " of " + with_commas(loss.of) : "") + " " + loss.what;
+    return with_commas(loss.count) + (loss.of > 0 ? " of " + with_commas(loss.of) : "") + " " +
+           loss.what;
 }
 
 }  // namespace lagtrap::cli

@@ -23,15 +23,17 @@ std::string others_note(const analysis::Recording& recording, const ReportLook& 
     }
     if (with_calls == 0) return "";
     return section_title(look.paint, "Calls") +
-           wrap_words(
-               fmt::format("Not recorded for this run. {} of this recording {} them; the longest is --delay {}.",
-                           counted(with_calls, "delay", "delays"), with_calls == 1 ? "has" : "have", longest + 1),
-               look.columns, 2);
+           wrap_words(fmt::format("Not recorded for this run. {} of this recording {} them; the "
+                                  "longest is --delay {}.",
+                                  counted(with_calls, "delay", "delays"),
+                                  with_calls == 1 ? "has" : "have", longest + 1),
+                      look.columns, 2);
 }
 
 }  // namespace
 
-std::string calls_part(const analysis::Recording& recording, const trace::Delay& delay, const ReportLook& look) {
+std::string calls_part(const analysis::Recording& recording, const trace::Delay& delay,
+                       const ReportLook& look) {
     const analysis::RunCalls* const found = recording.calls_of(delay);
     if (found == nullptr) return others_note(recording, look);
     const std::string note = "of this run, without the probes' time: share, time, own time";

@@ -11,10 +11,11 @@
 namespace lagtrap::cli {
 
 // Empty if they were not recorded.
-[[nodiscard]] std::string calls_part(const analysis::Recording& recording, const trace::Delay& delay,
-                                     const ReportLook& look);
+[[nodiscard]] std::string calls_part(const analysis::Recording& recording,
+                                     const trace::Delay& delay, const ReportLook& look);
 
 // A list, callers first; null if they were not recorded.
-[[nodiscard]] boost::json::value run_calls_json(const analysis::Recording& recording, const trace::Delay& delay);
+[[nodiscard]] boost::json::value run_calls_json(const analysis::Recording& recording,
+                                                const trace::Delay& delay);
 
 }  // namespace lagtrap::cli

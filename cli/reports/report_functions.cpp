@@ -44,7 +44,8 @@ std::string state_of(const Time& time, std::uint64_t whole_ns) {
 // "planner.c:311"; empty if unknown.
 std::string source_of(const std::string& path, std::uint32_t line) {
     if (path.empty()) return "";
-    return cut_middle(path.substr(path.rfind('/') + 1), 24) + (line > 0 ? ":" + std::to_string(line) : "");
+    return cut_middle(path.substr(path.rfind('/') + 1), 24) +
+           (line > 0 ? ":" + std::to_string(line) : "");
 }
 
 // " (libcrypto)" for a function in a library, unless the line above it names the library; otherwise
@@ -52,7 +53,8 @@ std::string source_of(const std::string& path, std::uint32_t line) {
 std::string library_note(const CallLine& line, const std::string& module_above) {
     if (line.place.module == module_above || line.place.function.starts_with('[')) return "";
     const std::string_view module = analysis::module_name(line.place.module);
-    const bool library = module.starts_with("lib") && line.place.module.find(".so") != std::string::npos;
+    const bool library =
+        module.starts_with("lib") && line.place.module.find(".so") != std::string::npos;
     return library ? " (" + std::string(module) + ")" : "";
 }
 
@@ -61,11 +63,14 @@ std::string library_note(const CallLine& line, const std::string& module_above) 
 std::string names_of(const CallLine& line, const std::string& note, std::size_t room) {
     const bool nameless = line.place.function.starts_with('[');  // "[redis-server]"
     std::vector<std::string> names;
-    for (const std::string& function : line.functions) names.push_back(short_function_name(function));
-    names.back() = nameless ? line.place.function + " without names" : short_function_name(line.place.function);
+    for (const std::string& function : line.functions)
+        names.push_back(short_function_name(function));
+    names.back() = nameless ? line.place.function + " without names"
+                            : short_function_name(line.place.function);
     const auto joined = [&](const auto& shorter, std::size_t width) {
         std::vector<std::string> cut;
-        for (const std::string& name : names) cut.push_back(nameless && &name == &names.back() ? name : shorter(name));
+        for (const std::string& name : names)
+            cut.push_back(nameless && &name == &names.back() ? name : shorter(name));
         cut.back() += note;
         return join_path(cut, width);
     };
@@ -84,36 +89,41 @@ std::string note_of(const CallLine& line, std::uint64_t whole_ns) {
     if (!line.place.called.empty() && line.called_ns * 20 >= whole_ns) {
         const std::string_view module = analysis::module_name(line.place.called_module);
         note = "in " + std::string(module) + ": " + short_function_name(line.place.called);
-        if (line.called_ns * 10 < line.total_ns() * 9) note += " " + percent(ratio(line.called_ns, whole_ns));
+        if (line.called_ns * 10 < line.total_ns() * 9)
+            note += " " + percent(ratio(line.called_ns, whole_ns));
     }
     const bool reported = line.place.function.starts_with('[');
     if (!reported && line.nameless_ns * 20 >= whole_ns) {
-        note += (note.empty() ? "" : "; ") + std::string("without names ") + percent(ratio(line.nameless_ns, whole_ns));
+        note += (note.empty() ? "" : "; ") + std::string("without names ") +
+                percent(ratio(line.nameless_ns, whole_ns));
     }
     return note;
 }
 
 // `module_above` is the file of the caller's line; empty for the outermost line.
-std::string call_row(const CallLine& line, const std::string& module_above, std::uint64_t whole_ns, std::size_t indent,
-                     const ReportLook& look) {
+std::string call_row(const CallLine& line, const std::string& module_above, std::uint64_t whole_ns,
+                     std::size_t indent, const ReportLook& look) {
     const std::string library = library_note(line, module_above);
     const std::size_t depth = std::min<std::size_t>(line.depth, 16);
     const std::size_t begin = indent + 7 + depth;
     const std::size_t room = look.columns - begin - state_width - 2;
     const std::string note = note_of(line, whole_ns);
     const std::string source = source_of(line.place.source, line.place.line);
-    std::string text = std::string(indent, ' ') + pad_left(percent(ratio(line.total_ns(), whole_ns)), 5) + "  ";
+    std::string text =
+        std::string(indent, ' ') + pad_left(percent(ratio(line.total_ns(), whole_ns)), 5) + "  ";
     text += std::string(depth, ' ');
     std::string below = note;
     if (look.all) {
         const std::string path = wrap_words(names_of(line, library, 10'000), look.columns, begin);
         text += path.substr(std::min(begin, path.size()));
-        below = state_of(line, whole_ns) + (note.empty() ? "" : "; " + note) + (source.empty() ? "" : "  " + source);
+        below = state_of(line, whole_ns) + (note.empty() ? "" : "; " + note) +
+                (source.empty() ? "" : "  " + source);
         return text + wrap_words(below, look.columns, begin + 2);
     }
     const std::string names = names_of(line, library, room);
     if (!source.empty() && width_of(names) + width_of(source) + 2 <= room) {
-        text += pad_right(names, room - width_of(source) - 2) + "  " + look.paint(Colour::Dim, source);
+        text +=
+            pad_right(names, room - width_of(source) - 2) + "  " + look.paint(Colour::Dim, source);
     } else {
         text += pad_right(names, room);
         if (!source.empty()) below = source + (note.empty() ? "" : ", " + note);
@@ -122,20 +132,22 @@ std::string call_row(const CallLine& line, const std::string& module_above, std:
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
     if (below.empty()) return text;
-    return text + std::string(begin + 2, ' ') + look.paint(Colour::Dim, cut_end(below, look.columns - begin - 2)) +
-           "\n";
+    return text + std::string(begin + 2, ' ') +
+           look.paint(Colour::Dim, cut_end(below, look.columns - begin - 2)) + "\n";
 }
 
 // The calls with most time. They form a tree too, since a caller has at least as much time as its
 // callees.
-std::vector<const CallLine*> longest(const std::vector<CallLine>& calls, std::size_t limit, std::uint64_t min_ns) {
+std::vector<const CallLine*> longest(const std::vector<CallLine>& calls, std::size_t limit,
+                                     std::uint64_t min_ns) {
     std::vector<const CallLine*> chosen;
     for (const CallLine& line : calls) {
         if (line.total_ns() >= min_ns) chosen.push_back(&line);
     }
     if (chosen.size() <= limit) return chosen;
-    std::stable_sort(chosen.begin(), chosen.end(),
-                     [](const CallLine* a, const CallLine* b) { return a->total_ns() > b->total_ns(); });
+    std::stable_sort(chosen.begin(), chosen.end(), [](const CallLine* a, const CallLine* b) {
+        return a->total_ns() > b->total_ns();
+    });
     chosen.resize(limit);
     std::sort(chosen.begin(), chosen.end());
     return chosen;
@@ -143,7 +155,8 @@ std::vector<const CallLine*> longest(const std::vector<CallLine>& calls, std::si
 
 // Functions with much own time that are not at the end of a line of the tree, because they are
 // called from many places.
-std::string own_rows(const DelayReport& report, const std::vector<const CallLine*>& shown, const ReportLook& look) {
+std::string own_rows(const DelayReport& report, const std::vector<const CallLine*>& shown,
+                     const ReportLook& look) {
     const std::uint64_t whole_ns = report.split.recorded_ns();
     std::set<std::string> reported;
     for (const CallLine* line : shown) reported.insert(line->place.function);
@@ -156,7 +169,10 @@ std::string own_rows(const DelayReport& report, const std::vector<const CallLine
         rows += call_row(line, std::exchange(module_above, line.place.module), whole_ns, 2, look);
         ++count;
     }
-    return rows.empty() ? "" : look.paint(Colour::Dim, "  by themselves, wherever they were called from") + "\n" + rows;
+    return rows.empty()
+               ? ""
+               : look.paint(Colour::Dim, "  by themselves, wherever they were called from") + "\n" +
+                     rows;
 }
 
 // What the kernel itself did. Waits have their reasons above.
@@ -169,7 +185,8 @@ std::string kernel_rows(const DelayReport& report, const ReportLook& look) {
         ++count;
         const std::size_t room = look.columns - 9 - state_width - 2;
         rows += "  " + pad_left(percent(ratio(function.total_ns(), whole_ns)), 5) + "  " +
-                pad_right(function.name, room) + "  " + cut_end(state_of(function, whole_ns), state_width) + "\n";
+                pad_right(function.name, room) + "  " +
+                cut_end(state_of(function, whole_ns), state_width) + "\n";
     }
     return rows.empty() ? "" : look.paint(Colour::Dim, "  in the kernel") + "\n" + rows;
 }
@@ -182,8 +199,8 @@ std::string section_title(const Paint& paint, const std::string& text, const std
     return line + "\n";
 }
 
-std::string call_rows(const std::vector<CallLine>& calls, std::uint64_t whole_ns, std::size_t limit, std::size_t indent,
-                      const ReportLook& look) {
+std::string call_rows(const std::vector<CallLine>& calls, std::uint64_t whole_ns, std::size_t limit,
+                      std::size_t indent, const ReportLook& look) {
     std::string rows;
     std::vector<std::string> modules;  // files of the callers of the next line, outermost first
     for (const CallLine* line : longest(calls, limit, look.all ? 1 : whole_ns / 50)) {
@@ -200,9 +217,9 @@ std::string receiver_functions(const analysis::ReceiverReport& receiver, const R
     const std::uint64_t whole_ns = receiver.split.recorded_ns();
     const std::size_t limit = look.all ? receiver.calls.size() : usual_lines;
     const std::string rows = call_rows(receiver.calls, whole_ns, limit, 2, look);
-    return section_title(
-               look.paint, "Functions",
-               "of " + receiver.thread + " (" + std::to_string(receiver.tid) + "), which ended it, in that time") +
+    return section_title(look.paint, "Functions",
+                         "of " + receiver.thread + " (" + std::to_string(receiver.tid) +
+                             "), which ended it, in that time") +
            (rows.empty() ? "  no stacks of programs\n" : rows);
 }
 
@@ -211,12 +228,13 @@ std::string receiver_functions(const analysis::ReceiverReport& receiver, const R
 std::string functions_part(const DelayReport& report, const ReportLook& look) {
     const std::uint64_t whole_ns = report.split.recorded_ns();
     if (whole_ns == 0 && report.receiver.tid != 0) return receiver_functions(report.receiver, look);
-    if (whole_ns == 0) return section_title(look.paint, "Functions") + "  nothing of this delay was recorded\n";
+    if (whole_ns == 0)
+        return section_title(look.paint, "Functions") + "  nothing of this delay was recorded\n";
     const bool whole = report.split.not_recorded_ns == 0;
     const std::string recorded = duration(whole_ns);
-    std::string text =
-        section_title(look.paint, "Functions",
-                      "with what they call; shares of the " + (whole ? std::string("delay") : recorded + " recorded"));
+    std::string text = section_title(look.paint, "Functions",
+                                     "with what they call; shares of the " +
+                                         (whole ? std::string("delay") : recorded + " recorded"));
     const std::size_t limit = look.all ? report.calls.size() : usual_lines;
     const std::string rows = call_rows(report.calls, whole_ns, limit, 2, look);
     text += rows.empty() ? "  no stacks of programs\n" : rows;
@@ -236,7 +254,8 @@ std::string stacks_part(const DelayReport& report, const ReportLook& look) {
         }
         const std::string lines = wrap_words(join_path(path, 100'000), look.columns, 9);
         if (lines.empty()) continue;
-        text += "  " + pad_left(percent(report.share(stack.total_ns())), 5) + "  " + lines.substr(9);
+        text +=
+            "  " + pad_left(percent(report.share(stack.total_ns())), 5) + "  " + lines.substr(9);
     }
     return text.empty() ? "" : section_title(look.paint, "Stacks", "innermost last") + text;
 }

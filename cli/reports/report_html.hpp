@@ -16,7 +16,7 @@ namespace lagtrap::cli {
 // `report` is report_json() with one delay, or none; `whole_text` is its report_text(). Neither is
 // trusted: a recording's names may contain anything. `list` is shown first if it has more than one
 // recording.
-[[nodiscard]] std::string report_html(const boost::json::object& report, const std::string& whole_text,
-                                      const DelayList& list);
+[[nodiscard]] std::string report_html(const boost::json::object& report,
+                                      const std::string& whole_text, const DelayList& list);
 
 }  // namespace lagtrap::cli

@@ -34,7 +34,8 @@ constexpr std::size_t stack_limit = 20;
 object split_json(const TimeSplit& split) {
     array blocked;
     for (const BlockedTime& time : split.blocked) {
-        blocked.push_back(object{{"reason", time.reason}, {"total_ns", time.total_ns}, {"count", time.count}});
+        blocked.push_back(
+            object{{"reason", time.reason}, {"total_ns", time.total_ns}, {"count", time.count}});
     }
     return {{"wall_ns", split.wall_ns},
             {"on_cpu_ns", split.on_cpu_ns},
@@ -53,7 +54,8 @@ object split_json(const TimeSplit& split) {
             {"blocked", std::move(blocked)}};
 }
 
-array functions_json(const std::vector<FunctionTime>& functions, std::uint64_t whole_ns, std::uint64_t wall_ns) {
+array functions_json(const std::vector<FunctionTime>& functions, std::uint64_t whole_ns,
+                     std::uint64_t wall_ns) {
     array list;
     for (const FunctionTime& function : functions) {
         list.push_back(object{{"name", function.name},
@@ -103,22 +105,23 @@ array stages_json(const std::vector<StageReport>& stages) {
 array wakers_json(const DelayReport& report) {
     array list;
     for (const WakerReport& waker : report.wakers) {
-        list.push_back(object{{"interrupt", waker.interrupt},
-                              {"cause", analysis::name_of(waker.cause)},
-                              {"device", waker.device},
-                              {"shortest_ns", waker.shortest_ns},
-                              {"longest_ns", waker.longest_ns},
-                              {"pid", waker.pid},
-                              {"tid", waker.tid},
-                              {"process", waker.process},
-                              {"thread", waker.thread},
-                              {"reason", waker.reason},
-                              {"blocked_ns", waker.blocked_ns},
-                              {"share", report.share_of_known(waker.blocked_ns)},
-                              {"count", waker.count},
-                              {"split", split_json(waker.split)},
-                              {"calls", calls_json(waker.calls, waker.blocked_ns)},
-                              {"functions", functions_json(waker.functions, waker.blocked_ns, waker.blocked_ns)}});
+        list.push_back(object{
+            {"interrupt", waker.interrupt},
+            {"cause", analysis::name_of(waker.cause)},
+            {"device", waker.device},
+            {"shortest_ns", waker.shortest_ns},
+            {"longest_ns", waker.longest_ns},
+            {"pid", waker.pid},
+            {"tid", waker.tid},
+            {"process", waker.process},
+            {"thread", waker.thread},
+            {"reason", waker.reason},
+            {"blocked_ns", waker.blocked_ns},
+            {"share", report.share_of_known(waker.blocked_ns)},
+            {"count", waker.count},
+            {"split", split_json(waker.split)},
+            {"calls", calls_json(waker.calls, waker.blocked_ns)},
+            {"functions", functions_json(waker.functions, waker.blocked_ns, waker.blocked_ns)}});
     }
     return list;
 }
@@ -190,7 +193,8 @@ object delay_json(const Recording& recording, const trace::Delay& delay, std::si
             {"calls", calls_json(report.calls, whole_ns)},
             {"innermost", calls_json(report.innermost, whole_ns)},
             {"functions", functions_json(report.functions, whole_ns, report.split.wall_ns)},
-            {"kernel_functions", functions_json(report.kernel_functions, whole_ns, report.split.wall_ns)},
+            {"kernel_functions",
+             functions_json(report.kernel_functions, whole_ns, report.split.wall_ns)},
             {"stacks", stacks_json(report.stacks, whole_ns)},
             {"wakers", wakers_json(report)}};
 }
@@ -218,7 +222,8 @@ object quality_json(const Recording& recording) {
     for (const auto& loss : quality.lost) lost[loss.what] = loss.count;
     array stops;
     for (const auto& stop : quality.stops)
-        stops.push_back(object{{"module", stop.module}, {"reason", stop.reason}, {"share", stop.share}});
+        stops.push_back(
+            object{{"module", stop.module}, {"reason", stop.reason}, {"share", stop.share}});
     const auto share_or_null = [](const std::optional<double>& share) {
         return share ? boost::json::value(*share) : boost::json::value(nullptr);
     };

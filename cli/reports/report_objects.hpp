@@ -9,7 +9,7 @@
 namespace lagtrap::cli {
 
 // Empty if none were followed.
-[[nodiscard]] std::string objects_part(const analysis::Recording& recording, const trace::Delay& delay,
-                                       const ReportLook& look);
+[[nodiscard]] std::string objects_part(const analysis::Recording& recording,
+                                       const trace::Delay& delay, const ReportLook& look);
 
 }  // namespace lagtrap::cli

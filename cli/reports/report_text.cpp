@@ -29,16 +29,21 @@ using analysis::WakerReport;
 
 constexpr std::size_t bar_width = 34;
 
-std::string headline(const trace::Delay& delay, std::size_t number, std::size_t count, const Paint& paint) {
-    std::string line = paint(Colour::Bold, delay.event) + " took " + paint(Colour::Red, duration(delay.duration_ns));
+std::string headline(const trace::Delay& delay, std::size_t number, std::size_t count,
+                     const Paint& paint) {
+    std::string line = paint(Colour::Bold, delay.event) + " took " +
+                       paint(Colour::Red, duration(delay.duration_ns));
     if (delay.open) line += " and had not ended";
     line += "; its threshold is " + duration(delay.threshold_ns);
-    if (count > 1) line += paint(Colour::Dim, "  (delay " + std::to_string(number) + " of " + with_commas(count) + ")");
+    if (count > 1)
+        line += paint(Colour::Dim,
+                      "  (delay " + std::to_string(number) + " of " + with_commas(count) + ")");
     return line + "\n";
 }
 
 // The command line, if it has more than the program's path.
-std::string command_line_of(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {
+std::string command_line_of(const Recording& recording, const trace::Delay& delay,
+                            const ReportLook& look) {
     const auto process = recording.processes.find(delay.begin_pid);
     if (process == recording.processes.end()) return "";
     const std::string& command = process->second.command_line;
@@ -57,38 +62,49 @@ std::string command_line_of(const Recording& recording, const trace::Delay& dela
 std::string facts(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {
     // A delay may begin before the recording; unsigned arithmetic wraps around twice and is
     // correct.
-    const std::uint64_t wall_clock_ns = recording.system.started_realtime_ns + (delay.begin_ns - recording.begin_ns);
-    std::string text = "  process   " + delay.process + " (" + std::to_string(delay.begin_pid) + ")";
+    const std::uint64_t wall_clock_ns =
+        recording.system.started_realtime_ns + (delay.begin_ns - recording.begin_ns);
+    std::string text =
+        "  process   " + delay.process + " (" + std::to_string(delay.begin_pid) + ")";
     if (delay.in_go) text += "   " + analysis::goroutine_words(delay) + ", begun by";
-    text += (delay.in_go ? " thread " : "   thread ") + delay.thread + " (" + std::to_string(delay.begin_tid) + ")";
+    text += (delay.in_go ? " thread " : "   thread ") + delay.thread + " (" +
+            std::to_string(delay.begin_tid) + ")";
     if (delay.end_tid != delay.begin_tid && delay.end_tid != 0 && !delay.open) {
         text += ", ended by thread " + std::to_string(delay.end_tid);
     }
     text += "\n";
     if (!delay.program.empty()) {
         text += "  program   " + cut_middle(delay.program, 48);
-        if (!delay.program_version.empty()) text += "  version " + cut_end(delay.program_version, 18);
+        if (!delay.program_version.empty())
+            text += "  version " + cut_end(delay.program_version, 18);
         text += "\n";
     }
     text += command_line_of(recording, delay, look);
-    if (!delay.unit.empty()) text += "  unit      " + cut_middle(delay.unit, look.columns - 12) + "\n";
+    if (!delay.unit.empty())
+        text += "  unit      " + cut_middle(delay.unit, look.columns - 12) + "\n";
     if (!delay.user.empty()) text += "  user      " + cut_end(delay.user, 48) + "\n";
-    text += "  began     " + format_utc(wall_clock_ns) + " on " + cut_end(recording.system.host, 30) + "\n";
+    text += "  began     " + format_utc(wall_clock_ns) + " on " +
+            cut_end(recording.system.host, 30) + "\n";
     if (delay.queued_ns > 0) {
-        text += "  queued    " + duration(delay.queued_ns) + " before the begin marker was reached\n";
+        text +=
+            "  queued    " + duration(delay.queued_ns) + " before the begin marker was reached\n";
     }
     if (const std::string note = analysis::open_delay_note(recording, delay); !note.empty()) {
         const std::size_t clause = note.find("; ");
-        text += "  end       " + note.substr(0, clause == std::string::npos ? clause : clause + 1) + "\n";
+        text += "  end       " + note.substr(0, clause == std::string::npos ? clause : clause + 1) +
+                "\n";
         if (clause != std::string::npos) text += "            " + note.substr(clause + 2) + "\n";
     }
     if (!delay.trace.trace_id.empty()) {
         text += "  trace     " + delay.trace.trace_id;
-        text += delay.trace.parent_span_id.empty() ? "\n" : "  parent span " + delay.trace.parent_span_id + "\n";
+        text += delay.trace.parent_span_id.empty()
+                    ? "\n"
+                    : "  parent span " + delay.trace.parent_span_id + "\n";
     }
     if (!delay.no_trace.empty())
         text += "  trace     unknown: \"" + cut_end(delay.no_trace, 40) + "\" is not a trace ID\n";
-    if (delay.without_stages) text += "  stages    incomplete: disabled for some time to save CPU time\n";
+    if (delay.without_stages)
+        text += "  stages    incomplete: disabled for some time to save CPU time\n";
     return text;
 }
 
@@ -107,73 +123,91 @@ std::string stages_part(const DelayReport& report, const Paint& paint) {
         const double share = ratio(stage.duration_ns, whole_ns);
         text += "  " + pad_right(stage.name.empty() ? "(before the first)" : stage.name, 18) +
                 pad_left(duration(stage.duration_ns), 10) + pad_left(percent(share), 7) + "  |" +
-                paint(Colour::Blue, stretch(ratio(stage.offset_ns, whole_ns), share, bar_width)) + "|\n";
+                paint(Colour::Blue, stretch(ratio(stage.offset_ns, whole_ns), share, bar_width)) +
+                "|\n";
     }
     if (left_out > 0) text += "  and " + counted(left_out, "more", "more") + "\n";
     return text;
 }
 
-std::string split_row(const std::string& name, std::uint64_t time_ns, std::uint64_t whole_ns, Colour colour,
-                      const Paint& paint) {
+std::string split_row(const std::string& name, std::uint64_t time_ns, std::uint64_t whole_ns,
+                      Colour colour, const Paint& paint) {
     const double share = ratio(time_ns, whole_ns);
-    std::string row = "  " + pad_right(name, 28) + pad_left(duration(time_ns), 10) + pad_left(percent(share), 7);
+    std::string row =
+        "  " + pad_right(name, 28) + pad_left(duration(time_ns), 10) + pad_left(percent(share), 7);
     if (share > 0) row += "  " + paint(colour, bar(share, bar_width - 3));
     return row + "\n";
 }
 
 // A run in a queue is on no thread that could be blocked.
 std::string blocked_label(const std::string& reason) {
-    return reason.starts_with("in the queue") || reason == "in the device's queue" ? reason : "blocked: " + reason;
+    return reason.starts_with("in the queue") || reason == "in the device's queue"
+               ? reason
+               : "blocked: " + reason;
 }
 
 std::string split_part(const DelayReport& report, const Paint& paint) {
     const TimeSplit& split = report.split;
     const std::uint64_t whole_ns = split.wall_ns;
-    std::string text = section_title(paint, "Where the time went",
-                                     split.from_samples ? "scheduling was not recorded: estimated from samples" : "");
+    std::string text = section_title(
+        paint, "Where the time went",
+        split.from_samples ? "scheduling was not recorded: estimated from samples" : "");
     text += split_row("on a CPU", split.on_cpu_ns, whole_ns, Colour::Green, paint);
     text += split_row("waiting for a CPU", split.runnable_ns, whole_ns, Colour::Yellow, paint);
     if (split.throttled_ns > 0)
-        text += split_row("  by its group's CPU quota", split.throttled_ns, whole_ns, Colour::Yellow, paint);
-    if (split.blocked.empty()) text += split_row("blocked", split.blocked_ns, whole_ns, Colour::Red, paint);
+        text += split_row("  by its group's CPU quota", split.throttled_ns, whole_ns,
+                          Colour::Yellow, paint);
+    if (split.blocked.empty())
+        text += split_row("blocked", split.blocked_ns, whole_ns, Colour::Red, paint);
     std::uint64_t others_ns = 0;
     for (std::size_t i = 0; i < split.blocked.size(); ++i) {
         const auto& blocked = split.blocked[i];
         if (i < 4) {
-            text += split_row(blocked_label(blocked.reason), blocked.total_ns, whole_ns, Colour::Red, paint);
+            text += split_row(blocked_label(blocked.reason), blocked.total_ns, whole_ns,
+                              Colour::Red, paint);
         } else {
             others_ns += blocked.total_ns;
         }
     }
-    if (others_ns > 0) text += split_row("blocked: other reasons", others_ns, whole_ns, Colour::Red, paint);
+    if (others_ns > 0)
+        text += split_row("blocked: other reasons", others_ns, whole_ns, Colour::Red, paint);
     const std::uint64_t lost_ns =
         split.not_recorded_ns - split.outside_ns - split.between_threads_ns - split.in_goroutine_ns;
     if (split.outside_ns > 0) {
-        text += split_row("unknown: before recording", split.outside_ns, whole_ns, Colour::Dim, paint);
+        text +=
+            split_row("unknown: before recording", split.outside_ns, whole_ns, Colour::Dim, paint);
     }
     if (split.between_threads_ns > 0) {
-        text += split_row("handed over between threads", split.between_threads_ns, whole_ns, Colour::Dim, paint);
+        text += split_row("handed over between threads", split.between_threads_ns, whole_ns,
+                          Colour::Dim, paint);
     }
     if (split.in_goroutine_ns > 0) {
-        text += split_row("in a goroutine, no thread", split.in_goroutine_ns, whole_ns, Colour::Dim, paint);
+        text += split_row("in a goroutine, no thread", split.in_goroutine_ns, whole_ns, Colour::Dim,
+                          paint);
     }
-    if (lost_ns > 0) text += split_row("unknown: not recorded", lost_ns, whole_ns, Colour::Dim, paint);
+    if (lost_ns > 0)
+        text += split_row("unknown: not recorded", lost_ns, whole_ns, Colour::Dim, paint);
     if (const std::uint64_t counted_ns = split.counted.total_ns(); counted_ns * 100 > whole_ns)
-        text += "  " + duration(counted_ns) + " of this passed before the recording began: counted, without stacks\n";
+        text += "  " + duration(counted_ns) +
+                " of this passed before the recording began: counted, without stacks\n";
     return text;
 }
 
-std::string waker_rows(const DelayReport& report, const WakerReport& waker, const ReportLook& look) {
+std::string waker_rows(const DelayReport& report, const WakerReport& waker,
+                       const ReportLook& look) {
     std::string text = "  " + pad_left(percent(report.share_of_known(waker.blocked_ns)), 5) + "  ";
     const std::size_t room = look.columns - 9;
-    if (waker.interrupt) return text + cut_end(analysis::to_text(waker) + ": " + waker.reason, room) + "\n";
+    if (waker.interrupt)
+        return text + cut_end(analysis::to_text(waker) + ": " + waker.reason, room) + "\n";
     const std::string waits = counted(waker.count, "wait", "waits") + ": " + waker.reason;
     const std::string who = (waker.thread.empty() ? std::string("thread") : waker.thread) + " (" +
                             std::to_string(waker.tid) + " of " +
-                            (waker.process.empty() ? std::to_string(waker.pid) : waker.process) + ")";
+                            (waker.process.empty() ? std::to_string(waker.pid) : waker.process) +
+                            ")";
     text += cut_end(who + ", " + waits, room) + "\n";
     const std::uint64_t whole_ns = waker.blocked_ns;
-    if (waker.split.recorded_ns() == 0) return text + "         what it did meanwhile was not recorded: no stack\n";
+    if (waker.split.recorded_ns() == 0)
+        return text + "         what it did meanwhile was not recorded: no stack\n";
     std::string meanwhile = "meanwhile on a CPU " + percent(ratio(waker.split.on_cpu_ns, whole_ns));
     if (waker.split.runnable_ns > 0)
         meanwhile += ", waiting for a CPU " + percent(ratio(waker.split.runnable_ns, whole_ns));
@@ -181,7 +215,8 @@ std::string waker_rows(const DelayReport& report, const WakerReport& waker, cons
         meanwhile += ", blocked " + percent(ratio(waker.split.blocked_ns, whole_ns));
         if (!waker.split.blocked.empty()) meanwhile += ": " + waker.split.blocked.front().reason;
     }
-    if (waker.split.outside_ns > 0) meanwhile += ", not recorded " + percent(ratio(waker.split.outside_ns, whole_ns));
+    if (waker.split.outside_ns > 0)
+        meanwhile += ", not recorded " + percent(ratio(waker.split.outside_ns, whole_ns));
     text += "         " + cut_end(meanwhile, room) + "\n";
     return text + call_rows(waker.calls, whole_ns, look.all ? waker.calls.size() : 3, 9, look);
 }
@@ -203,7 +238,8 @@ std::string causes_part(const DelayReport& report, const ReportLook& look) {
     return text.empty() ? "" : section_title(look.paint, "Cause") + text;
 }
 
-std::string meanwhile_part(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {
+std::string meanwhile_part(const Recording& recording, const trace::Delay& delay,
+                           const ReportLook& look) {
     const analysis::Meanwhile meanwhile = analysis::meanwhile_of(recording, delay);
     std::string text;
     std::size_t shown = 0;
@@ -215,22 +251,27 @@ std::string meanwhile_part(const Recording& recording, const trace::Delay& delay
         }
         ++shown;
         const bool before = beginning.offset_ns < 0;
-        const auto distance_ns = static_cast<std::uint64_t>(before ? -beginning.offset_ns : beginning.offset_ns);
+        const auto distance_ns =
+            static_cast<std::uint64_t>(before ? -beginning.offset_ns : beginning.offset_ns);
         const std::string name = beginning.process.empty() ? "process" : beginning.process;
         std::string what = name + " (" + std::to_string(beginning.pid) + ")";
         if (beginning.delay_number > 0) {
             const trace::Delay& other = recording.system.delays[beginning.delay_number - 1];
-            what = "delay " + std::to_string(beginning.delay_number) + ": " + other.event + " of " + what + ", " +
-                   duration(other.duration_ns);
+            what = "delay " + std::to_string(beginning.delay_number) + ": " + other.event + " of " +
+                   what + ", " + duration(other.duration_ns);
         } else {
             what += " was started";
-            if (beginning.command_line.find(' ') != std::string::npos) what += ": " + beginning.command_line;
+            if (beginning.command_line.find(' ') != std::string::npos)
+                what += ": " + beginning.command_line;
         }
         text += "  " + pad_left((before ? "-" : "+") + duration(distance_ns), 10) + "  " +
                 cut_end(what, look.columns - 14) + "\n";
     }
     if (left_out > 0) text += "  and " + counted(left_out, "more", "more") + "\n";
-    return text.empty() ? "" : section_title(look.paint, "Began around then", "times after the delay's begin") + text;
+    return text.empty()
+               ? ""
+               : section_title(look.paint, "Began around then", "times after the delay's begin") +
+                     text;
 }
 
 std::string machine_part(const Recording& recording, const ReportLook& look) {
@@ -238,8 +279,9 @@ std::string machine_part(const Recording& recording, const ReportLook& look) {
     const auto machine = analysis::report_machine(recording);
     std::string text =
         section_title(paint, "The machine",
-                      "over " + duration(machine.length_ns) + " and " + counted(machine.cpu_count, "CPU", "CPUs") +
-                          ", idle " + percent(std::max(0.0, 1 - machine.share(machine.busy_ns))));
+                      "over " + duration(machine.length_ns) + " and " +
+                          counted(machine.cpu_count, "CPU", "CPUs") + ", idle " +
+                          percent(std::max(0.0, 1 - machine.share(machine.busy_ns))));
     std::size_t shown = 0;
     for (const auto& process : machine.processes) {
         const double share = machine.share(process.cpu_ns);
@@ -249,7 +291,8 @@ std::string machine_part(const Recording& recording, const ReportLook& look) {
         const std::string& unit = recording.unit_of(process.pid);
         std::string who = cut_end(name, 40);
         if (process.pid != 0)
-            who += " (" + std::to_string(process.pid) + (unit.empty() ? "" : ", " + cut_end(unit, 30)) + ")";
+            who += " (" + std::to_string(process.pid) +
+                   (unit.empty() ? "" : ", " + cut_end(unit, 30)) + ")";
         text += "  " + pad_left(percent(share), 5) + "  " + cut_end(who, look.columns - 9) + "\n";
     }
     return text;
@@ -259,12 +302,14 @@ std::string machine_part(const Recording& recording, const ReportLook& look) {
 std::string whole_stacks(const analysis::QualityReport& quality) {
     std::string text;
     const auto add = [&](const char* where, const std::optional<double>& share) {
-        if (share) text += (text.empty() ? "complete stacks " : ", ") + percent(*share) + " " + where;
+        if (share)
+            text += (text.empty() ? "complete stacks " : ", ") + percent(*share) + " " + where;
     };
     add("on CPU", quality.on_cpu_complete);
     add("waiting", quality.off_cpu_complete);
     if (text.empty()) return "complete stacks " + percent(quality.stacks_complete);
-    if (quality.by_frame_pointers > 0) text += "; " + percent(quality.by_frame_pointers) + " of them by frame pointers";
+    if (quality.by_frame_pointers > 0)
+        text += "; " + percent(quality.by_frame_pointers) + " of them by frame pointers";
     return text;
 }
 
@@ -272,9 +317,11 @@ std::string whole_stacks(const analysis::QualityReport& quality) {
 // neither adds to the line above.
 std::string late_row(const analysis::QualityReport& quality) {
     std::string text;
-    if (quality.delayed_complete) text = "in delayed processes " + percent(*quality.delayed_complete);
+    if (quality.delayed_complete)
+        text = "in delayed processes " + percent(*quality.delayed_complete);
     if (quality.late > 0)
-        text += (text.empty() ? "" : "; ") + percent(quality.late) + " of the complete ones from copies";
+        text += (text.empty() ? "" : "; ") + percent(quality.late) +
+                " of the complete ones from copies";
     return text.empty() ? text : "  " + text + "\n";
 }
 
@@ -294,12 +341,14 @@ std::string stops_row(const analysis::QualityReport& quality) {
 
 std::string names_rows(const analysis::QualityReport& quality) {
     std::string text = "  named frames " + percent(quality.frames_named);
-    if (quality.frames_located > 0) text += ", with source lines " + percent(quality.frames_located);
+    if (quality.frames_located > 0)
+        text += ", with source lines " + percent(quality.frames_located);
     text += "; recording cost " + percent(quality.own_cost) + " of the CPUs\n";
     std::string missing;
     const auto add = [&](std::uint64_t count, const char* what) {
         if (count > 0)
-            missing += (missing.empty() ? "  without names: " : ", ") + counted(count, "file", "files") + " " + what;
+            missing += (missing.empty() ? "  without names: " : ", ") +
+                       counted(count, "file", "files") + " " + what;
     };
     add(quality.naming.modules_gone, "not found");
     add(quality.naming.modules_damaged, "not readable");
@@ -311,14 +360,18 @@ std::string quality_part(const Recording& recording, const Paint& paint) {
     const auto quality = analysis::report_quality(recording);
     std::string losses;
     for (const auto& loss : quality.lost) losses += (losses.empty() ? "" : ", ") + loss_words(loss);
-    std::string text = section_title(paint, "The recording", "session " + recording.system.session_id);
+    std::string text =
+        section_title(paint, "The recording", "session " + recording.system.session_id);
     text += "  " + counted(quality.samples, "sample", "samples") +
             "; lost: " + (losses.empty() ? "nothing" : paint(Colour::Yellow, losses)) + "\n";
-    text += "  " + whole_stacks(quality) + "\n" + late_row(quality) + stops_row(quality) + names_rows(quality);
-    if (quality.partial) text += "  " + paint(Colour::Yellow, "It was cut short; its end is missing.") + "\n";
+    text += "  " + whole_stacks(quality) + "\n" + late_row(quality) + stops_row(quality) +
+            names_rows(quality);
+    if (quality.partial)
+        text += "  " + paint(Colour::Yellow, "It was cut short; its end is missing.") + "\n";
     for (const std::string& given_up : quality.shed)
         text += "  " + paint(Colour::Yellow, "Incomplete: ") + printable(given_up) + ".\n";
-    if (quality.truncated_by_size) text += "  " + paint(Colour::Yellow, "It ended early, at its size limit.") + "\n";
+    if (quality.truncated_by_size)
+        text += "  " + paint(Colour::Yellow, "It ended early, at its size limit.") + "\n";
     return text;
 }
 
@@ -326,13 +379,15 @@ std::string others_part(const Recording& recording, std::size_t chosen, const Pa
     const auto& delays = recording.system.delays;
     if (delays.size() < 2) return "";
     constexpr std::size_t limit = 5;
-    std::string text = section_title(paint, "Other delays of this recording", "--delay NUMBER shows one in full");
+    std::string text =
+        section_title(paint, "Other delays of this recording", "--delay NUMBER shows one in full");
     std::size_t shown = 0;
     for (std::size_t i = 0; i < delays.size(); ++i) {
         if (i + 1 == chosen) continue;
         if (shown++ == limit) break;
         const auto& delay = delays[i];
-        const TimeSplit split = analysis::split_time(recording, analysis::intervals_of_delay(recording, delay));
+        const TimeSplit split =
+            analysis::split_time(recording, analysis::intervals_of_delay(recording, delay));
         std::string most = "on a CPU";
         std::uint64_t max_ns = split.on_cpu_ns;
         const auto consider = [&](const std::string& what, std::uint64_t time_ns) {
@@ -342,14 +397,16 @@ std::string others_part(const Recording& recording, std::size_t chosen, const Pa
             }
         };
         consider("waiting for a CPU", split.runnable_ns);
-        if (!split.blocked.empty()) consider(split.blocked.front().reason, split.blocked.front().total_ns);
+        if (!split.blocked.empty())
+            consider(split.blocked.front().reason, split.blocked.front().total_ns);
         consider("not recorded", split.not_recorded_ns);
         text += "  " + pad_left(std::to_string(i + 1), 5) + "  " + pad_right(delay.event, 14) +
                 pad_left(duration(delay.duration_ns), 10) + "  " +
                 pad_right(delay.process + " (" + std::to_string(delay.begin_pid) + ")", 22) + "  " +
                 cut_end(percent(ratio(max_ns, split.wall_ns)) + " " + most, 21) + "\n";
     }
-    if (delays.size() - 1 > limit) text += "  and " + with_commas(delays.size() - 1 - limit) + " more\n";
+    if (delays.size() - 1 > limit)
+        text += "  and " + with_commas(delays.size() - 1 - limit) + " more\n";
     return text;
 }
 
@@ -371,23 +428,26 @@ std::size_t default_delay(const Recording& recording) {
     return best;
 }
 
-std::string report_text(const Recording& recording, std::optional<std::size_t> number, const ReportLook& look) {
+std::string report_text(const Recording& recording, std::optional<std::size_t> number,
+                        const ReportLook& look) {
     const Paint& paint = look.paint;
     const auto& delays = recording.system.delays;
     std::string text;
     if (delays.empty()) {
-        text =
-            "No run of this recording was longer than its threshold (started by: " + recording.system.trigger_reason +
-            " " + recording.system.trigger_event + ").\n";
+        text = "No run of this recording was longer than its threshold (started by: " +
+               recording.system.trigger_reason + " " + recording.system.trigger_event + ").\n";
     } else {
         const std::size_t chosen = number.value_or(default_delay(recording));
         const DelayReport report = analysis::report_delay(recording, delays.at(chosen - 1));
-        text = headline(report.delay, chosen, delays.size(), paint) + facts(recording, report.delay, look);
+        text = headline(report.delay, chosen, delays.size(), paint) +
+               facts(recording, report.delay, look);
         text += causes_part(report, look) + stages_part(report, paint) + split_part(report, paint);
         text += functions_part(report, look) + calls_part(recording, report.delay, look) +
-                traced_part(recording, report.delay, look) + objects_part(recording, report.delay, look);
+                traced_part(recording, report.delay, look) +
+                objects_part(recording, report.delay, look);
         if (look.all) text += stacks_part(report, look);
-        text += wakers_part(report, look) + before_part(recording, report.delay, paint, look.all, look.columns);
+        text += wakers_part(report, look) +
+                before_part(recording, report.delay, paint, look.all, look.columns);
         text += meanwhile_part(recording, report.delay, look);
         text += others_part(recording, chosen, paint);
     }
@@ -397,9 +457,11 @@ std::string report_text(const Recording& recording, std::optional<std::size_t> n
 std::string report_beginning(const Recording& recording, const ReportLook& look) {
     if (recording.system.delays.empty()) return report_text(recording, std::nullopt, look);
     const std::size_t chosen = default_delay(recording);
-    const DelayReport report = analysis::report_delay(recording, recording.system.delays.at(chosen - 1));
+    const DelayReport report =
+        analysis::report_delay(recording, recording.system.delays.at(chosen - 1));
     return headline(report.delay, chosen, recording.system.delays.size(), look.paint) +
-           facts(recording, report.delay, look) + causes_part(report, look) + split_part(report, look.paint);
+           facts(recording, report.delay, look) + causes_part(report, look) +
+           split_part(report, look.paint);
 }
 
 }  // namespace lagtrap::cli

@@ -21,10 +21,11 @@ struct ReportLook {
 // One delay in full (`number` from 1; nullopt: the one recorded most completely), one line for each
 // of the others, then the machine and the quality of the recording. `number` must be a delay of the
 // system file.
-[[nodiscard]] std::string report_text(const analysis::Recording& recording, std::optional<std::size_t> number,
-                                      const ReportLook& look);
+[[nodiscard]] std::string report_text(const analysis::Recording& recording,
+                                      std::optional<std::size_t> number, const ReportLook& look);
 
 // The beginning of that report: the delay in a line, the facts, the cause and where the time went.
-[[nodiscard]] std::string report_beginning(const analysis::Recording& recording, const ReportLook& look);
+[[nodiscard]] std::string report_beginning(const analysis::Recording& recording,
+                                           const ReportLook& look);
 
 }  // namespace lagtrap::cli

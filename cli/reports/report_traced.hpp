@@ -11,10 +11,11 @@
 namespace lagtrap::cli {
 
 // Empty if they were not traced.
-[[nodiscard]] std::string traced_part(const analysis::Recording& recording, const trace::Delay& delay,
-                                      const ReportLook& look);
+[[nodiscard]] std::string traced_part(const analysis::Recording& recording,
+                                      const trace::Delay& delay, const ReportLook& look);
 
 // null if they were not traced.
-[[nodiscard]] boost::json::value traced_functions_json(const analysis::Recording& recording, const trace::Delay& delay);
+[[nodiscard]] boost::json::value traced_functions_json(const analysis::Recording& recording,
+                                                       const trace::Delay& delay);
 
 }  // namespace lagtrap::cli

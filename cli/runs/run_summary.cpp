@@ -28,8 +28,9 @@ std::uint64_t rank_of(const trace::RecordedRun& run, const RunWish& wish) {
 }
 
 void sort_runs(std::vector<trace::RecordedRun>& runs, const RunWish& wish) {
-    std::stable_sort(runs.begin(), runs.end(),
-                     [&](const auto& a, const auto& b) { return rank_of(a, wish) > rank_of(b, wish); });
+    std::stable_sort(runs.begin(), runs.end(), [&](const auto& a, const auto& b) {
+        return rank_of(a, wish) > rank_of(b, wish);
+    });
     if (runs.size() > wish.runs_kept) runs.resize(wish.runs_kept);
 }
 
@@ -75,8 +76,8 @@ Status add_batches(const fs::path& folder, std::vector<BatchFile>& found) {
 
 std::uint64_t realtime_of(fs::file_time_type time) {
     const auto since_epoch = fs::file_time_type::clock::to_sys(time).time_since_epoch();
-    return static_cast<std::uint64_t>(
-        std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count(), 0));
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count(), 0));
 }
 
 }  // namespace
@@ -118,7 +119,8 @@ std::vector<RunStageTime> stages_of(const trace::RecordedRun& run) {
 std::optional<std::uint64_t> length_of(const RunSpan& span, const trace::RecordedRun& run) {
     auto next = run.stages.begin();
     const auto reach = [&](const std::string& name) -> std::optional<std::uint64_t> {
-        next = std::find_if(next, run.stages.end(), [&](const auto& stage) { return stage.name == name; });
+        next = std::find_if(next, run.stages.end(),
+                            [&](const auto& stage) { return stage.name == name; });
         if (next == run.stages.end()) return std::nullopt;
         return std::min(next++->at_ns, run.duration_ns);
     };
@@ -177,7 +179,8 @@ Result<SpoolRuns> read_runs(const fs::path& spool, const RunWish& wish) {
         if (realtime_of(file.made) < wish.since_realtime_ns) continue;
         const auto bytes = read_batch(spool, file.name);
         if (!bytes && bytes.error().kind == ErrorKind::NotFound) continue;  // removed meanwhile
-        const auto batch = bytes ? trace::read_run_batch(*bytes) : Result<trace::RunBatch>(bytes.error());
+        const auto batch =
+            bytes ? trace::read_run_batch(*bytes) : Result<trace::RunBatch>(bytes.error());
         if (!batch) {
             found.unreadable.push_back({file.name, batch.error().message});
             continue;

@@ -23,7 +23,9 @@ class Durations {
     // The shortest duration that a share (0 to 1) of the runs do not exceed; 0 without runs.
     [[nodiscard]] std::uint64_t percentile_ns(double share) const;
     [[nodiscard]] std::uint64_t runs() const { return runs_; }
-    [[nodiscard]] std::uint64_t longest_ns() const { return values_.empty() ? 0 : values_.back().first; }
+    [[nodiscard]] std::uint64_t longest_ns() const {
+        return values_.empty() ? 0 : values_.back().first;
+    }
 
   private:
     std::vector<std::pair<std::uint64_t, std::uint32_t>> values_;
@@ -47,28 +49,36 @@ struct RunSpan {
 
 // From the first time the run reaches the one point to the first time it reaches the other after
 // that; nullopt if it does not.
-[[nodiscard]] std::optional<std::uint64_t> length_of(const RunSpan& span, const trace::RecordedRun& run);
+[[nodiscard]] std::optional<std::uint64_t> length_of(const RunSpan& span,
+                                                     const trace::RecordedRun& run);
 
 struct RunWish {
     std::string event;
     std::uint64_t since_realtime_ns = 0;  // omit runs that began before
-    std::string stage;                    // rank runs by the length of this stage; empty: by their duration
-    bool slowest = false;                 // keep the longest runs, otherwise the newest
-    RunSpan span{};                       // rank runs by the length of this part, unless it is the whole run
-    std::size_t runs_kept = 20;           // in RunSummary::runs
+    // rank runs by the length of this stage; empty: by their duration
+    std::string stage;
+    bool slowest = false;  // keep the longest runs, otherwise the newest
+    // rank runs by the length of this part, unless it is the whole run
+    RunSpan span{};
+    std::size_t runs_kept = 20;  // in RunSummary::runs
 };
 
 struct RunSummary {
     Durations whole;
     std::vector<std::pair<std::string, Durations>> stages;  // in the order in which runs have them
-    Durations span;                                         // of RunWish::span, for runs that have it
-    std::vector<trace::RecordedRun> runs;                   // longest or newest first; at most RunWish::runs_kept
+    // of RunWish::span, for runs that have it
+    Durations span;
+    // longest or newest first; at most RunWish::runs_kept
+    std::vector<trace::RecordedRun> runs;
     std::uint64_t delays = 0;
-    std::uint64_t dirty = 0;  // whose duration says nothing (suspended, failed, ...); not in the durations
-    std::uint64_t lost = 0;   // known by number only, of all events in these batches
+    // whose duration says nothing (suspended, failed, ...); not in the durations
+    std::uint64_t dirty = 0;
+    std::uint64_t lost = 0;  // known by number only, of all events in these batches
     std::uint64_t first_realtime_ns = 0, last_realtime_ns = 0;
-    std::uint64_t without_span = 0;               // runs with a duration, but not the two points in this order
-    std::map<std::string, std::uint64_t> events;  // runs of each event in the batches, whatever the wish
+    // runs with a duration, but not the two points in this order
+    std::uint64_t without_span = 0;
+    // runs of each event in the batches, whatever the wish
+    std::map<std::string, std::uint64_t> events;
 
     void add(const trace::RunBatch& batch, const RunWish& wish);
     // Call it after the last add().

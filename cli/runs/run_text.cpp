@@ -22,7 +22,9 @@ namespace json = boost::json;
 
 constexpr std::size_t time_width = 10;
 
-std::string stage_title(const std::string& stage) { return stage.empty() ? "(until the first)" : printable(stage); }
+std::string stage_title(const std::string& stage) {
+    return stage.empty() ? "(until the first)" : printable(stage);
+}
 
 // "2026-11-21 04:33:09" of "2026-11-21T04:33:09.143456Z".
 std::string second_of(std::uint64_t realtime_ns) {
@@ -33,11 +35,13 @@ std::string second_of(std::uint64_t realtime_ns) {
 
 std::string table_head(const NameColumn& names, const Paint& paint) {
     std::string head = "  " + names.cell("") + pad_left("runs", time_width);
-    for (const char* title : {"median", "p90", "p99", "p99.9", "longest"}) head += pad_left(title, time_width);
+    for (const char* title : {"median", "p90", "p99", "p99.9", "longest"})
+        head += pad_left(title, time_width);
     return paint(Colour::Dim, head) + "\n";
 }
 
-std::string table_row(const std::string& name, const NameColumn& names, const Durations& durations) {
+std::string table_row(const std::string& name, const NameColumn& names,
+                      const Durations& durations) {
     std::string row = "  " + names.cell(name) + pad_left(with_commas(durations.runs()), time_width);
     for (const double share : {0.5, 0.9, 0.99, 0.999})
         row += pad_left(duration(durations.percentile_ns(share)), time_width);
@@ -87,10 +91,12 @@ std::string mostly(const trace::RecordedRun& run) {
 
 std::string longest_stage(const trace::RecordedRun& run) {
     const auto stages = stages_of(run);
-    const auto longest = std::max_element(stages.begin(), stages.end(),
-                                          [](const auto& a, const auto& b) { return a.duration_ns < b.duration_ns; });
+    const auto longest = std::max_element(
+        stages.begin(), stages.end(),
+        [](const auto& a, const auto& b) { return a.duration_ns < b.duration_ns; });
     if (longest == stages.end() || longest->name.empty()) return "";
-    return ", " + percent(ratio(longest->duration_ns, run.duration_ns)) + " in " + printable(longest->name);
+    return ", " + percent(ratio(longest->duration_ns, run.duration_ns)) + " in " +
+           printable(longest->name);
 }
 
 // The second column of single runs: the time between the wished points, if any are wished.
@@ -102,19 +108,22 @@ std::string span_cell(const trace::RecordedRun& run, const RunWish& wish) {
 
 std::string single_runs(const RunSummary& summary, const RunWish& wish, const RunLook& look) {
     if (summary.runs.empty()) return "";
-    std::string text = "\n" + look.paint(Colour::Bold, wish.slowest ? "Slowest runs" : "Newest runs");
+    std::string text =
+        "\n" + look.paint(Colour::Bold, wish.slowest ? "Slowest runs" : "Newest runs");
     if (!wish.span.is_whole()) text += "  whole, and from " + title_of(wish.span);
     if (wish.slowest && !wish.stage.empty()) text += "  by their time in " + printable(wish.stage);
     text += "\n";
     for (const trace::RecordedRun& run : summary.runs) {
         const std::string took = pad_left(duration(run.duration_ns), time_width);
         const std::string row = "  " + second_of(run.begin_realtime_ns) +
-                                (run.delay ? look.paint(Colour::Red, took) : took) + span_cell(run, wish) + "  ";
+                                (run.delay ? look.paint(Colour::Red, took) : took) +
+                                span_cell(run, wish) + "  ";
         const std::string who = printable(run.process) + " (" + std::to_string(run.pid) + ")";
         const std::string where = mostly(run);
         const std::size_t used = 2 + 19 + time_width + span_cell(run, wish).size() + 2;
         text += row +
-                cut_end(who + (where.empty() ? "" : ", " + where) + (wish.span.is_whole() ? longest_stage(run) : ""),
+                cut_end(who + (where.empty() ? "" : ", " + where) +
+                            (wish.span.is_whole() ? longest_stage(run) : ""),
                         std::max<std::size_t>(look.columns, used + 20) - used) +
                 "\n";
     }
@@ -128,8 +137,10 @@ std::string notes(const SpoolRuns& found) {
         text += "Without " + counted(summary.dirty, "run", "runs") +
                 " that failed, was cancelled or suspended, or lacks a stage.\n";
     if (summary.without_span > 0)
-        text += counted(summary.without_span, "run does", "runs do") + " not have both points in this order.\n";
-    if (summary.lost > 0) text += counted(summary.lost, "run was", "runs were") + " lost and not counted.\n";
+        text += counted(summary.without_span, "run does", "runs do") +
+                " not have both points in this order.\n";
+    if (summary.lost > 0)
+        text += counted(summary.lost, "run was", "runs were") + " lost and not counted.\n";
     for (const BatchFailure& failure : found.unreadable)
         text += "Not read: " + printable(failure.file) + ": " + printable(failure.reason) + "\n";
     return text.empty() ? "" : "\n" + text;
@@ -166,10 +177,12 @@ json::object run_json(const trace::RecordedRun& run) {
 std::string runs_text(const SpoolRuns& found, const RunWish& wish, const RunLook& look) {
     const RunSummary& summary = found.summary;
     const std::uint64_t runs = summary.whole.runs() + summary.dirty;
-    std::string text = look.paint(Colour::Bold, printable(wish.event)) + ": " + counted(runs, "run", "runs") + ", " +
-                       second_of(summary.first_realtime_ns) + " to " + second_of(summary.last_realtime_ns) + " UTC, " +
+    std::string text = look.paint(Colour::Bold, printable(wish.event)) + ": " +
+                       counted(runs, "run", "runs") + ", " + second_of(summary.first_realtime_ns) +
+                       " to " + second_of(summary.last_realtime_ns) + " UTC, " +
                        counted(summary.delays, "delay", "delays") + "\n";
-    return text + percentile_table(summary, wish, look.paint) + single_runs(summary, wish, look) + notes(found);
+    return text + percentile_table(summary, wish, look.paint) + single_runs(summary, wish, look) +
+           notes(found);
 }
 
 json::object runs_json(const SpoolRuns& found, const RunWish& wish) {
@@ -183,10 +196,15 @@ json::object runs_json(const SpoolRuns& found, const RunWish& wish) {
     for (const trace::RecordedRun& run : summary.runs) runs.push_back(run_json(run));
     for (const BatchFailure& failure : found.unreadable)
         failures.push_back(json::object{{"file", failure.file}, {"reason", failure.reason}});
-    json::object result{
-        {"event", wish.event},         {"source", "runs"},         {"whole", durations_json(summary.whole)},
-        {"stages", std::move(stages)}, {"delays", summary.delays}, {"runs_left_out", summary.dirty},
-        {"runs_lost", summary.lost},   {"runs", std::move(runs)},  {"unreadable", std::move(failures)}};
+    json::object result{{"event", wish.event},
+                        {"source", "runs"},
+                        {"whole", durations_json(summary.whole)},
+                        {"stages", std::move(stages)},
+                        {"delays", summary.delays},
+                        {"runs_left_out", summary.dirty},
+                        {"runs_lost", summary.lost},
+                        {"runs", std::move(runs)},
+                        {"unreadable", std::move(failures)}};
     if (wish.span.is_whole()) return result;
     json::object span = durations_json(summary.span);
     span["from"] = wish.span.from.empty() ? json::value(nullptr) : json::value(wish.span.from);
@@ -201,14 +219,14 @@ std::string histogram_text(const json::object& event, const RunLook& look) {
     std::string text = look.paint(Colour::Bold, cli::text(event, "name")) + ": " +
                        counted(number(event, "runs"), "run", "runs") + " since lagtrapd started, " +
                        counted(number(event, "delays"), "delay", "delays") + "\n  ";
-    for (const auto& [title, share] : {std::pair{"median ", 0.5}, {"p90 ", 0.9}, {"p99 ", 0.99}, {"p99.9 ", 0.999}})
+    for (const auto& [title, share] :
+         {std::pair{"median ", 0.5}, {"p90 ", 0.9}, {"p99 ", 0.99}, {"p99.9 ", 0.999}})
         text += title + duration(percentile_ns(histogram, share)) + ", ";
     return text + "longest " + duration(number(event, "max_ns")) + "\n" +
-           wrap_words(
-               fmt::format("These are estimates from a histogram. For single runs and stages, set record=\"runs\" in "
-                           "<event name=\"{}\">.",
-                           cli::text(event, "name")),
-               look.columns, 0);
+           wrap_words(fmt::format("These are estimates from a histogram. For single runs and "
+                                  "stages, set record=\"runs\" in <event name=\"{}\">.",
+                                  cli::text(event, "name")),
+                      look.columns, 0);
 }
 
 json::object histogram_json(const json::object& event) {

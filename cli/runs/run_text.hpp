@@ -16,7 +16,8 @@ struct RunLook {
 };
 
 // Percentiles of the whole run and of each stage (only the wished one, if any), then single runs.
-[[nodiscard]] std::string runs_text(const SpoolRuns& found, const RunWish& wish, const RunLook& look);
+[[nodiscard]] std::string runs_text(const SpoolRuns& found, const RunWish& wish,
+                                    const RunLook& look);
 [[nodiscard]] boost::json::object runs_json(const SpoolRuns& found, const RunWish& wish);
 
 // For an event without single runs: percentiles of the histogram in the daemon's status.

@@ -42,7 +42,8 @@ struct BundlePage {
 [[nodiscard]] Result<BundlePage> read_bundle_page(const std::string& answer);
 
 // Ids of the causes that match, from the server's answer. NotFound names those there are.
-[[nodiscard]] Result<std::vector<std::string>> matching_causes(const std::string& answer, const std::string& wanted);
+[[nodiscard]] Result<std::vector<std::string>> matching_causes(const std::string& answer,
+                                                               const std::string& wanted);
 
 class BundleFetch {
   public:
@@ -58,7 +59,8 @@ class BundleFetch {
     enum class Outcome { Fetched, AlreadyThere };
     // Downloads a bundle, checks its digest, and gives it its name in the folder, which nobody else
     // sees before it is complete. Never replaces a file.
-    [[nodiscard]] Result<Outcome> fetch(const ServerBundle& bundle, const std::filesystem::path& folder);
+    [[nodiscard]] Result<Outcome> fetch(const ServerBundle& bundle,
+                                        const std::filesystem::path& folder);
 
   private:
     [[nodiscard]] Result<std::set<std::string>> bundles_of_cause(const BundleFilter& filter);

@@ -19,7 +19,8 @@ struct ServerAccess {
 };
 
 // Does not connect yet. Plain HTTP is allowed to this machine only.
-[[nodiscard]] Result<uploader::Transfer> reach_server(const ServerAccess& access, std::chrono::seconds longest);
+[[nodiscard]] Result<uploader::Transfer> reach_server(const ServerAccess& access,
+                                                      std::chrono::seconds longest);
 
 // Adds to an error of Transfer what to do, in terms of the command's options.
 [[nodiscard]] Error hinted(Error error, bool has_token);

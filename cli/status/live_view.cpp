@@ -59,37 +59,46 @@ std::string rate(double per_second) {
     return text;
 }
 
-std::string event_row(const LiveEvent& event, const NameColumn& names, const Paint& paint, bool chosen) {
+std::string event_row(const LiveEvent& event, const NameColumn& names, const Paint& paint,
+                      bool chosen) {
     const LiveFigures& recent = event.recent;
     const auto time = [&](double share) {
-        return pad_left(recent.runs > 0 ? duration(percentile_ns(recent.histogram, share)) : "-", 9);
+        return pad_left(recent.runs > 0 ? duration(percentile_ns(recent.histogram, share)) : "-",
+                        9);
     };
     const std::uint64_t on_cpu_ns = std::min(recent.on_cpu_ns, recent.timed_ns);
     const std::uint64_t runnable_ns = std::min(recent.runnable_ns, recent.timed_ns - on_cpu_ns);
     const auto share = [&](std::uint64_t part_ns) {
-        return pad_left(
-            recent.timed_ns == 0 ? "-" : percent(static_cast<double>(part_ns) / static_cast<double>(recent.timed_ns)),
-            8);
+        return pad_left(recent.timed_ns == 0 ? "-"
+                                             : percent(static_cast<double>(part_ns) /
+                                                       static_cast<double>(recent.timed_ns)),
+                        8);
     };
-    const Colour name = !event.trouble.empty() ? Colour::Yellow : chosen ? Colour::Bold : Colour::None;
-    return std::string(chosen ? "> " : "  ") + paint(name, names.cell(event.name)) + pad_left(event.threshold, 9) +
+    const Colour name = !event.trouble.empty() ? Colour::Yellow
+                        : chosen               ? Colour::Bold
+                                               : Colour::None;
+    return std::string(chosen ? "> " : "  ") + paint(name, names.cell(event.name)) +
+           pad_left(event.threshold, 9) +
            pad_left(event.trouble.empty() ? rate(event.runs_per_second) : event.trouble, 9) +
-           paint(recent.delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(event.delays), 8)) + time(0.5) +
-           time(0.99) + share(on_cpu_ns) + share(recent.timed_ns - on_cpu_ns - runnable_ns);
+           paint(recent.delays > 0 ? Colour::Red : Colour::None,
+                 pad_left(with_commas(event.delays), 8)) +
+           time(0.5) + time(0.99) + share(on_cpu_ns) +
+           share(recent.timed_ns - on_cpu_ns - runnable_ns);
 }
 
 std::string state_of(const object& answer, const std::string& problem, const Paint& paint) {
     if (!problem.empty()) return paint(Colour::Red, problem);
     if (const object& pending = part(answer, "pending"); !pending.empty())
-        return paint(Colour::Yellow, "asks whether to keep a recording of " + text(pending, "event")) + ", " +
-               seconds_text(pending, "seconds_left") + " left: a approve, d decline";
+        return paint(Colour::Yellow,
+                     "asks whether to keep a recording of " + text(pending, "event")) +
+               ", " + seconds_text(pending, "seconds_left") + " left: a approve, d decline";
     if (const object& capture = part(answer, "capture"); !capture.empty())
-        return paint(Colour::Yellow, text(answer, "state") + " for " + recorded_for(capture)) + ", " +
-               seconds_text(capture, "seconds_left") + " left";
+        return paint(Colour::Yellow, text(answer, "state") + " for " + recorded_for(capture)) +
+               ", " + seconds_text(capture, "seconds_left") + " left";
     if (!text(part(answer, "settings"), "reload_error").empty())
         return paint(Colour::Yellow, "reloading the settings failed; see \"lagtrap status\"");
-    return text(answer, "state") + ", " + counted(number(part(answer, "captures"), "done"), "recording", "recordings") +
-           " made";
+    return text(answer, "state") + ", " +
+           counted(number(part(answer, "captures"), "done"), "recording", "recordings") + " made";
 }
 
 // `text` may contain colours; cuts it at `width` characters.
@@ -135,8 +144,9 @@ void LiveState::note_changes(const object& before, std::uint64_t realtime_ns) {
     for (const LiveEvent& event : events_) {
         const auto earlier = previous.find(event.name);
         if (earlier == previous.end() || event.delays <= earlier->second.delays) continue;
-        note(realtime_ns, event.name + ": " + counted(event.delays - earlier->second.delays, "run", "runs") + " over " +
-                              event.threshold);
+        note(realtime_ns, event.name + ": " +
+                              counted(event.delays - earlier->second.delays, "run", "runs") +
+                              " over " + event.threshold);
     }
     const std::string session = text(part(answer_, "capture"), "session");
     if (!session.empty() && session != text(part(before, "capture"), "session"))
@@ -182,11 +192,14 @@ bool LiveState::take(object answer, std::uint64_t now_ns, std::uint64_t realtime
 
 void LiveState::add_delays(const trace::SystemFile& system) {
     for (const trace::Delay& delay : system.delays) {
-        const std::uint64_t began_ns = system.started_realtime_ns + (delay.begin_ns - system.started_boottime_ns);
-        note(began_ns, printable(delay.event) + " took " + duration(delay.duration_ns) + (delay.open ? " so far" : "") +
-                           ": " + printable(delay.process) + " (" + std::to_string(delay.begin_tid) + ")");
+        const std::uint64_t began_ns =
+            system.started_realtime_ns + (delay.begin_ns - system.started_boottime_ns);
+        note(began_ns, printable(delay.event) + " took " + duration(delay.duration_ns) +
+                           (delay.open ? " so far" : "") + ": " + printable(delay.process) + " (" +
+                           std::to_string(delay.begin_tid) + ")");
     }
-    note(realtime_ns_, "recorded " + counted(system.delays.size(), "delay", "delays") + "; r opens the report");
+    note(realtime_ns_,
+         "recorded " + counted(system.delays.size(), "delay", "delays") + "; r opens the report");
 }
 
 void LiveState::choose(int step) {
@@ -194,24 +207,32 @@ void LiveState::choose(int step) {
     chosen_ = static_cast<std::size_t>(std::clamp(static_cast<long>(chosen_) + step, 0L, last));
 }
 
-std::string LiveState::chosen() const { return chosen_ < events_.size() ? events_[chosen_].name : std::string(); }
+std::string LiveState::chosen() const {
+    return chosen_ < events_.size() ? events_[chosen_].name : std::string();
+}
 
-std::vector<std::string> LiveState::screen(const Paint& paint, ScreenSize size, std::string_view message) const {
+std::vector<std::string> LiveState::screen(const Paint& paint, ScreenSize size,
+                                           std::string_view message) const {
     std::vector<std::string> lines;
     const object& cost = part(answer_, "cost");
     const double used = static_cast<double>(number(part(answer_, "budget"), "used_ppm")) / 1e6;
-    const std::uint64_t running_ns = realtime_ns_ - std::min(realtime_ns_, number(answer_, "started_realtime_ns"));
-    lines.push_back(paint(Colour::Bold, "lagtrap " + text(answer_, "version")) + "  up " + duration(running_ns) +
-                    "  watching takes " + percent(used) + " of a CPU, " +
-                    with_commas(number(cost, "memory_bytes") >> 20) + " MiB  " + clock_of(realtime_ns_));
+    const std::uint64_t running_ns =
+        realtime_ns_ - std::min(realtime_ns_, number(answer_, "started_realtime_ns"));
+    lines.push_back(paint(Colour::Bold, "lagtrap " + text(answer_, "version")) + "  up " +
+                    duration(running_ns) + "  watching takes " + percent(used) + " of a CPU, " +
+                    with_commas(number(cost, "memory_bytes") >> 20) + " MiB  " +
+                    clock_of(realtime_ns_));
     lines.push_back(state_of(answer_, problem_, paint));
     lines.emplace_back();
     std::vector<std::string> all_names;
     for (const LiveEvent& event : events_) all_names.push_back(event.name);
-    const NameColumn names(all_names, usual_name_width, size.columns - std::min(size.columns, event_number_columns));
-    lines.push_back(paint(Colour::Bold, "  " + pad_right("event", names.width()) +
-                                            "threshold   runs/s  delays      p50      p99  on CPU blocked"));
-    const std::size_t room = size.rows > other_lines + min_notes ? size.rows - other_lines - min_notes : 1;
+    const NameColumn names(all_names, usual_name_width,
+                           size.columns - std::min(size.columns, event_number_columns));
+    lines.push_back(
+        paint(Colour::Bold, "  " + pad_right("event", names.width()) +
+                                "threshold   runs/s  delays      p50      p99  on CPU blocked"));
+    const std::size_t room =
+        size.rows > other_lines + min_notes ? size.rows - other_lines - min_notes : 1;
     const std::size_t shown = std::min(events_.size(), room);
     // Keeps the selected event visible.
     const std::size_t first = chosen_ < shown ? 0 : chosen_ + 1 - shown;
@@ -227,10 +248,12 @@ std::vector<std::string> LiveState::screen(const Paint& paint, ScreenSize size, 
         if (lines.size() + 2 >= size.rows) break;
         lines.push_back("  " + note);
     }
-    if (notes_.empty() && lines.size() + 2 < size.rows) lines.emplace_back("  no delays since start");
+    if (notes_.empty() && lines.size() + 2 < size.rows)
+        lines.emplace_back("  no delays since start");
     lines.resize(size.rows >= 2 ? size.rows - 2 : 0);
     lines.push_back(paint(Colour::Yellow, message));
-    lines.push_back(paint(Colour::Dim, "q quit  up/down choose  t record now  e explain  r last report  p pause"));
+    lines.push_back(paint(
+        Colour::Dim, "q quit  up/down choose  t record now  e explain  r last report  p pause"));
     lines.resize(size.rows);
     for (std::string& line : lines) line = fitted(line, size.columns);
     return lines;

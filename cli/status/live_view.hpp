@@ -57,7 +57,8 @@ class LiveState {
 
     // Exactly `size.rows` lines of at most `size.columns` characters. `message` is shown above the
     // keys.
-    [[nodiscard]] std::vector<std::string> screen(const Paint& paint, ScreenSize size, std::string_view message) const;
+    [[nodiscard]] std::vector<std::string> screen(const Paint& paint, ScreenSize size,
+                                                  std::string_view message) const;
     [[nodiscard]] const std::vector<LiveEvent>& events() const { return events_; }
 
   private:

@@ -35,11 +35,13 @@ void add_group_problems(const object& event, std::vector<std::string>& problems)
     if (groups.empty()) return;
     if (const std::string problem = text(groups, "problem"); !problem.empty())
         problems.push_back("the control groups of its scope cannot be followed: " + problem);
-    if (number(groups, "groups") == 0) problems.push_back("no unit or container matches its scope now");
+    if (number(groups, "groups") == 0)
+        problems.push_back("no unit or container matches its scope now");
     for (const auto& [what, containers] : part(groups, "not_known"))
-        problems.push_back(counted(containers.is_number() ? containers.to_number<std::uint64_t>() : 0, "container is",
-                                   "containers are") +
-                           " not in its scope: the container manager's files lack the " + std::string(what));
+        problems.push_back(
+            counted(containers.is_number() ? containers.to_number<std::uint64_t>() : 0,
+                    "container is", "containers are") +
+            " not in its scope: the container manager's files lack the " + std::string(what));
 }
 
 // Problems with the files in which the event is watched or should be.
@@ -48,15 +50,17 @@ void add_file_problems(const object& event, std::vector<std::string>& problems) 
         problems.push_back("mapped files cannot be inspected, including in containers: " + problem);
     if (number(event, "files") == 0)
         for (const auto& path : list(event, "absent"))
-            if (path.is_string()) problems.push_back("no program at " + std::string(path.as_string()) + " yet");
+            if (path.is_string())
+                problems.push_back("no program at " + std::string(path.as_string()) + " yet");
     const object& namesake = part(event, "namesake");
     if (const std::string path = text(namesake, "path"); truth(event, "armed") && !path.empty())
         problems.push_back("no process uses its file, but " + place_of(namesake) +
-                           " is a different file of that name; use binary=\"*" + path.substr(path.rfind('/')) +
-                           "\" to watch all of them");
+                           " is a different file of that name; use binary=\"*" +
+                           path.substr(path.rfind('/')) + "\" to watch all of them");
     for (const auto& entry : list(event, "copies")) {
         if (!entry.is_object() || text(entry.as_object(), "problem").empty()) continue;
-        problems.push_back(place_of(entry.as_object()) + " is not watched: " + text(entry.as_object(), "problem"));
+        problems.push_back(place_of(entry.as_object()) +
+                           " is not watched: " + text(entry.as_object(), "problem"));
     }
     if (const std::uint64_t left_out = number(event, "files_left_out"); left_out > 0)
         problems.push_back(counted(left_out, "file is", "files are") +
@@ -69,15 +73,19 @@ void add_function_notes(const object& event, std::vector<std::string>& notes) {
     for (const auto& entry : list(functions, "traces")) {
         if (!entry.is_object()) continue;
         const object& trace = entry.as_object();
-        const std::string process = text(trace, "process") + " (" + std::to_string(number(trace, "pid")) + ")";
+        const std::string process =
+            text(trace, "process") + " (" + std::to_string(number(trace, "pid")) + ")";
         if (number(trace, "watched") == 0) {
-            notes.push_back("functions of process " + std::to_string(number(trace, "pid")) + " are being searched");
+            notes.push_back("functions of process " + std::to_string(number(trace, "pid")) +
+                            " are being searched");
             continue;
         }
-        notes.push_back(
-            fmt::format("functions of {}: {} traced, {} detached (called too often); calls of at least {} are kept{}",
-                        process, with_commas(number(trace, "watched")), with_commas(number(trace, "taken_out")),
-                        duration(number(trace, "least_ns")), truth(trace, "recording") ? ", in the recording" : ""));
+        notes.push_back(fmt::format(
+            "functions of {}: {} traced, {} detached (called too often); calls of at least {} are "
+            "kept{}",
+            process, with_commas(number(trace, "watched")), with_commas(number(trace, "taken_out")),
+            duration(number(trace, "least_ns")),
+            truth(trace, "recording") ? ", in the recording" : ""));
     }
     if (const std::uint64_t without = number(functions, "processes_without"); without > 0)
         notes.push_back(counted(without, "further process is", "further processes are") +
@@ -92,10 +100,12 @@ std::vector<std::string> problems_of(const object& event) {
     if (is_watched_in_part(event)) {
         const double share = real(event, "watched_share");
         problems.push_back(
-            fmt::format("watched {:.0f} % of the time to stay within the budget; one run in {:.0f} is timed; {}",
+            fmt::format("watched {:.0f} % of the time to stay within the budget; one run in {:.0f} "
+                        "is timed; {}",
                         100 * share, 1 / share,
-                        text(part(event, "precision"), "count") == "exact" ? "the others are counted"
-                                                                           : "the number of others is estimated"));
+                        text(part(event, "precision"), "count") == "exact"
+                            ? "the others are counted"
+                            : "the number of others is estimated"));
     }
     if (!text(event, "problem").empty() && !(is_watched_in_part(event) && truth(event, "shed"))) {
         const bool shed = truth(event, "shed");
@@ -103,10 +113,11 @@ std::vector<std::string> problems_of(const object& event) {
                            (shed ? "; retry in " + seconds_text(event, "again_in_seconds") : ""));
     }
     if (truth(event, "stages_shed"))
-        problems.push_back("its stages have been disabled since " +
-                           format_utc(number(part(event, "precision"), "stages_off_since_realtime_ns")) +
-                           ": over budget; runs are timed without them; retry in " +
-                           seconds_text(event, "stages_again_in_seconds"));
+        problems.push_back(
+            "its stages have been disabled since " +
+            format_utc(number(part(event, "precision"), "stages_off_since_realtime_ns")) +
+            ": over budget; runs are timed without them; retry in " +
+            seconds_text(event, "stages_again_in_seconds"));
     if (const std::uint64_t counted = number(event, "counted"); counted > 0)
         problems.push_back(with_commas(counted) + " begins were only counted, not timed");
     if (truth(event, "stacks_shed"))
@@ -116,13 +127,17 @@ std::vector<std::string> problems_of(const object& event) {
         if (!entry.is_object()) continue;
         const object& limit = entry.as_object();
         problems.push_back("not watched for " + party_text(limit) + ": " + text(limit, "reason") +
-                           "; other users are; retry in " + seconds_text(limit, "again_in_seconds"));
+                           "; other users are; retry in " +
+                           seconds_text(limit, "again_in_seconds"));
     }
-    if (const object& without = part(event, "without_recordings"); text(without, "reason") == "event-share")
+    if (const object& without = part(event, "without_recordings");
+        text(without, "reason") == "event-share")
         problems.push_back("used its share of the recordings per hour; none for " +
                            seconds_text(without, "seconds_left"));
-    if (const object& without = part(event, "without_recordings"); text(without, "reason") == "daily-limit")
-        problems.push_back("used its recordings of the day; none for " + seconds_text(without, "seconds_left"));
+    if (const object& without = part(event, "without_recordings");
+        text(without, "reason") == "daily-limit")
+        problems.push_back("used its recordings of the day; none for " +
+                           seconds_text(without, "seconds_left"));
     add_function_notes(event, problems);
     add_group_problems(event, problems);
     add_file_problems(event, problems);
@@ -133,17 +148,21 @@ std::vector<std::string> problems_of(const object& event) {
     for (const auto& finding : list(event, "pairing"))
         if (finding.is_object()) problems.push_back(text(finding.as_object(), "sentence"));
     if (const std::uint64_t overdue = number(event, "open_overdue"); overdue > 0)
-        problems.push_back(counted(overdue, "run is", "runs are") + " open beyond the threshold, the oldest for " +
+        problems.push_back(counted(overdue, "run is", "runs are") +
+                           " open beyond the threshold, the oldest for " +
                            duration(number(event, "oldest_open_ns")));
     add("unmatched_begins", "begins without an end");
     add("unmatched_ends", "ends without a begin");
     add("unmatched_stages", "stages without a begin");
     add("failed", "runs failed");
     add("cancelled", "runs cancelled");
-    const std::uint64_t left = number(event, "left_by_exception"), abandoned = number(event, "abandoned");
-    if (left > 0) problems.push_back(counted(left, "call", "calls") + " left by an exception or longjmp");
+    const std::uint64_t left = number(event, "left_by_exception"),
+                        abandoned = number(event, "abandoned");
+    if (left > 0)
+        problems.push_back(counted(left, "call", "calls") + " left by an exception or longjmp");
     if (abandoned > left)
-        problems.push_back(with_commas(abandoned - left) + " runs abandoned by their thread or process");
+        problems.push_back(with_commas(abandoned - left) +
+                           " runs abandoned by their thread or process");
     add("lost", "runs lost: too many were open");
     add("expired", "runs expired: open for too long");
     add("too_deep", "runs nested too deep");
@@ -177,7 +196,8 @@ EventColumns event_columns(const object& answer) {
     }
     runs_width += 2;
     const std::size_t taken = other_columns + runs_width + state_width;
-    NameColumn names(event_names(answer), usual_name_width, screen_width - std::min(screen_width, taken));
+    NameColumn names(event_names(answer), usual_name_width,
+                     screen_width - std::min(screen_width, taken));
     const bool is_usual = names.width() == usual_name_width;
     return {std::move(names), is_usual ? std::max(runs_width, usual_runs_width) : runs_width};
 }
@@ -186,14 +206,17 @@ std::string event_row(const object& event, const EventColumns& columns, const Pa
     const auto histogram = histogram_of(event);
     const std::uint64_t runs = number(event, "runs");
     const std::uint64_t delays = number(event, "delays");
-    const auto cell = [&](std::uint64_t length_ns) { return pad_left(runs > 0 ? duration(length_ns) : "-", 9); };
+    const auto cell = [&](std::uint64_t length_ns) {
+        return pad_left(runs > 0 ? duration(length_ns) : "-", 9);
+    };
     std::string row = "  " + columns.names.cell(text(event, "name"));
     row += pad_left(threshold_cell(event), 9);
     row += pad_left(with_commas(runs), columns.runs_width);
     row += paint(delays > 0 ? Colour::Red : Colour::None, pad_left(with_commas(delays), 8));
     // Percentiles are interpolated in histogram buckets, so limit them to the longest run.
     const std::uint64_t longest_ns = number(event, "max_ns");
-    for (const double share : {0.5, 0.99}) row += cell(std::min(percentile_ns(histogram, share), longest_ns));
+    for (const double share : {0.5, 0.99})
+        row += cell(std::min(percentile_ns(histogram, share), longest_ns));
     row += cell(longest_ns);
     const std::string state = trouble_of(event);
     if (state.empty()) return row + "\n";
@@ -207,10 +230,10 @@ std::string event_table(const object& answer, const Paint& paint) {
         return "  no events in the settings\n";
     }
     const EventColumns columns = event_columns(answer);
-    std::string table =
-        paint(Colour::Bold, "  " + pad_right("event", columns.names.width()) + "threshold" +
-                                pad_left("runs", columns.runs_width) + "  delays      p50      p99      max") +
-        "\n";
+    std::string table = paint(Colour::Bold, "  " + pad_right("event", columns.names.width()) +
+                                                "threshold" + pad_left("runs", columns.runs_width) +
+                                                "  delays      p50      p99      max") +
+                        "\n";
     std::string problems;
     for (const auto& entry : value->as_array()) {
         if (!entry.is_object()) continue;
@@ -257,7 +280,8 @@ std::string marker_table(const object& answer, const Paint& paint) {
     }
     if (rows.empty()) return {};
     return "\n" +
-           paint(Colour::Bold, "  " + pad_right("event", names.width()) + pad_right("marker", markers.width()) +
+           paint(Colour::Bold, "  " + pad_right("event", names.width()) +
+                                   pad_right("marker", markers.width()) +
                                    "          hits  unmatched  last hit") +
            "\n" + rows;
 }
@@ -275,14 +299,19 @@ std::string file_table(const object& answer, const Paint& paint) {
         std::size_t shown = 0;
         for (const auto& value : list(event, "copies")) {
             if (!value.is_object() || !text(value.as_object(), "problem").empty()) continue;
-            if (++shown <= places_shown) places += (places.empty() ? "" : ", ") + place_of(value.as_object());
+            if (++shown <= places_shown)
+                places += (places.empty() ? "" : ", ") + place_of(value.as_object());
         }
         if (shown > places_shown) places += ", ...";
-        rows += "  " + names.cell(text(event, "name")) + pad_left(with_commas(number(event, "files")), 9) +
-                pad_left(with_commas(number(event, "processes")), 11) + (places.empty() ? "" : "  " + places) + "\n";
+        rows += "  " + names.cell(text(event, "name")) +
+                pad_left(with_commas(number(event, "files")), 9) +
+                pad_left(with_commas(number(event, "processes")), 11) +
+                (places.empty() ? "" : "  " + places) + "\n";
     }
     if (rows.empty()) return {};
-    return "\n" + paint(Colour::Bold, "  " + pad_right("event", names.width()) + "    files  processes  copies") +
+    return "\n" +
+           paint(Colour::Bold,
+                 "  " + pad_right("event", names.width()) + "    files  processes  copies") +
            "\n" + rows;
 }
 
@@ -290,7 +319,8 @@ std::string file_table(const object& answer, const Paint& paint) {
 std::string mostly_text(const object& event) {
     auto classes = delay_classes(event);
     std::erase_if(classes, [](const auto& one) { return one.second == 0; });
-    std::stable_sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::stable_sort(classes.begin(), classes.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
     if (classes.empty()) return {};
     constexpr std::size_t shown = 3;
     std::string text = "    delays mostly: ";
@@ -312,12 +342,16 @@ std::string time_table(const object& answer, const Paint& paint) {
         const std::uint64_t handed_over_ns = number(timed, "handed_over_ns");
         if (all_ns == 0 && handed_over_ns == 0) continue;
         const std::uint64_t on_cpu_ns = std::min(number(timed, "on_cpu_ns"), all_ns);
-        const std::uint64_t runnable_ns = std::min(number(timed, "runnable_ns"), all_ns - on_cpu_ns);
+        const std::uint64_t runnable_ns =
+            std::min(number(timed, "runnable_ns"), all_ns - on_cpu_ns);
         const auto share = [&](std::uint64_t part_ns) {
-            return pad_left(all_ns == 0 ? "" : percent(static_cast<double>(part_ns) / static_cast<double>(all_ns)), 12);
+            return pad_left(
+                all_ns == 0 ? ""
+                            : percent(static_cast<double>(part_ns) / static_cast<double>(all_ns)),
+                12);
         };
-        rows += "  " + names.cell(text(event, "name")) + pad_left(duration(all_ns), 9) + share(on_cpu_ns) +
-                share(runnable_ns) + share(all_ns - on_cpu_ns - runnable_ns);
+        rows += "  " + names.cell(text(event, "name")) + pad_left(duration(all_ns), 9) +
+                share(on_cpu_ns) + share(runnable_ns) + share(all_ns - on_cpu_ns - runnable_ns);
         if (handed_over_ns > 0) rows += "  and " + duration(handed_over_ns) + " between threads";
         if (const std::uint64_t left_out = number(timed, "left_out"); left_out > 0)
             rows += "  without " + counted(left_out, "run", "runs");
@@ -325,8 +359,8 @@ std::string time_table(const object& answer, const Paint& paint) {
     }
     if (rows.empty()) return {};
     return "\n" +
-           paint(Colour::Bold,
-                 "  " + pad_right("event", names.width()) + " its time    on a CPU   for a CPU     blocked") +
+           paint(Colour::Bold, "  " + pad_right("event", names.width()) +
+                                   " its time    on a CPU   for a CPU     blocked") +
            "\n" + rows;
 }
 
@@ -350,14 +384,16 @@ std::vector<HistogramBucket> histogram_of(const object& event) {
     for (const auto& entry : value->as_array()) {
         if (!entry.is_object()) continue;
         const object& bucket = entry.as_object();
-        buckets.push_back({number(bucket, "from_ns"), number(bucket, "to_ns"), number(bucket, "count")});
+        buckets.push_back(
+            {number(bucket, "from_ns"), number(bucket, "to_ns"), number(bucket, "count")});
     }
     return buckets;
 }
 
 std::string trouble_of(const object& event) {
     if (truth(event, "arming")) return "arming";
-    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed"))) return "partly";
+    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed")))
+        return "partly";
     if (truth(event, "armed")) return {};
     return truth(event, "counting") ? "counted" : truth(event, "shed") ? "disabled" : "off";
 }

@@ -23,7 +23,8 @@ namespace lagtrap::cli {
 // One of an event's "limits": "user joe (1001)", "process 4711 of user joe (1001)".
 [[nodiscard]] std::string party_text(const boost::json::object& limit);
 
-// Why an event is not watched all the time: "off", "disabled", "counted", "partly" or "arming"; empty if it is.
+// Why an event is not watched all the time: "off", "disabled", "counted", "partly" or "arming";
+// empty if it is.
 [[nodiscard]] std::string trouble_of(const boost::json::object& event);
 
 }  // namespace lagtrap::cli

@@ -26,17 +26,20 @@ using boost::json::object;
 std::string state_line(const object& answer, const Paint& paint) {
     std::string state = text(answer, "state");
     if (const object& arming = part(answer, "arming"); !arming.empty())
-        return paint(Colour::Yellow, "arming") + " " + with_commas(number(arming, "done")) + " of " +
-               counted(number(arming, "of"), "event", "events") + (state == "waiting" ? "" : "; " + state);
+        return paint(Colour::Yellow, "arming") + " " + with_commas(number(arming, "done")) +
+               " of " + counted(number(arming, "of"), "event", "events") +
+               (state == "waiting" ? "" : "; " + state);
     const object& pending = part(answer, "pending");
     if (!pending.empty()) {
-        return paint(Colour::Yellow, "asks") + " whether to keep a recording of " + text(pending, "event") +
-               ": \"lagtrap approve\" or \"lagtrap decline\"; " + seconds_text(pending, "seconds_left") + " left";
+        return paint(Colour::Yellow, "asks") + " whether to keep a recording of " +
+               text(pending, "event") + ": \"lagtrap approve\" or \"lagtrap decline\"; " +
+               seconds_text(pending, "seconds_left") + " left";
     }
     const object& capture = part(answer, "capture");
     if (!capture.empty()) {
         return paint(Colour::Yellow, state) + " for " + recorded_for(capture) + ", " +
-               seconds_text(capture, "seconds_left") + " left (session " + text(capture, "session").substr(0, 8) + ")";
+               seconds_text(capture, "seconds_left") + " left (session " +
+               text(capture, "session").substr(0, 8) + ")";
     }
     return state;
 }
@@ -69,9 +72,10 @@ std::string held_up_line(const object& answer, const Paint& paint) {
     const auto* user = held_up.if_contains("user");
     const bool known = user != nullptr && !user->is_null();
     return "              " +
-           paint(Colour::Yellow, "a merge timed out waiting for a file of user " +
-                                     (known ? user_text(static_cast<std::uint32_t>(number(held_up, "user")))
-                                            : std::string("unknown"))) +
+           paint(Colour::Yellow,
+                 "a merge timed out waiting for a file of user " +
+                     (known ? user_text(static_cast<std::uint32_t>(number(held_up, "user")))
+                            : std::string("unknown"))) +
            "\n              " + text(held_up, "path") + "\n";
 }
 
@@ -81,10 +85,12 @@ std::string share_lines(const object& answer, const Paint& paint) {
     for (const auto& entry : list(part(answer, "captures"), "users_without")) {
         if (!entry.is_object()) continue;
         const object& user = entry.as_object();
-        lines += "              " +
-                 paint(Colour::Yellow, limited_party(user) + " reached half of captures-per-hour: no recordings for " +
-                                           seconds_text(user, "seconds_left")) +
-                 "\n";
+        lines +=
+            "              " +
+            paint(Colour::Yellow, limited_party(user) +
+                                      " reached half of captures-per-hour: no recordings for " +
+                                      seconds_text(user, "seconds_left")) +
+            "\n";
     }
     return lines;
 }
@@ -108,8 +114,9 @@ std::string recorded_lines(const object& answer, const Paint& paint) {
     }
     if (!any) return {};
     const object& batches = part(answer, "batches");
-    std::string lines = "  runs        " + with_commas(reported) + " reported, " + with_commas(sampled_away) +
-                        " sampled away, " + counted(number(batches, "written"), "batch", "batches") + "\n";
+    std::string lines = "  runs        " + with_commas(reported) + " reported, " +
+                        with_commas(sampled_away) + " sampled away, " +
+                        counted(number(batches, "written"), "batch", "batches") + "\n";
     const auto warn = [&](std::uint64_t count, const std::string& what) {
         if (count > 0) lines += "              " + paint(Colour::Yellow, what) + "\n";
     };
@@ -117,7 +124,8 @@ std::string recorded_lines(const object& answer, const Paint& paint) {
     const std::uint64_t removed = number(batches, "removed");
     warn(lost, counted(lost, "run", "runs") + " lost: write error, or the daemon was killed");
     warn(removed, counted(removed, "batch", "batches") + " removed unsent: the spool was full");
-    warn(ring_full, counted(ring_full, "report", "reports") + " did not fit: the next ones count for them");
+    warn(ring_full,
+         counted(ring_full, "report", "reports") + " did not fit: the next ones count for them");
     warn(stacks_lost, counted(stacks_lost, "marker", "markers") + " without a stack");
     if (const std::string problem = text(batches, "problem"); !problem.empty())
         lines += "              " + paint(Colour::Red, "no reports: ") + problem + "\n";
@@ -126,13 +134,15 @@ std::string recorded_lines(const object& answer, const Paint& paint) {
 
 std::string cost_line(const object& answer) {
     const object& cost = part(answer, "cost");
-    return duration(number(cost, "daemon_cpu_ns")) + " of CPU, " + duration(number(cost, "bpf_run_time_ns")) +
-           " in BPF, " + format_byte_size(number(cost, "memory_bytes"));
+    return duration(number(cost, "daemon_cpu_ns")) + " of CPU, " +
+           duration(number(cost, "bpf_run_time_ns")) + " in BPF, " +
+           format_byte_size(number(cost, "memory_bytes"));
 }
 
 std::string share_text(const object& from, const char* key) {
     char digits[32];
-    std::snprintf(digits, sizeof digits, "%.1f %%", static_cast<double>(number(from, key)) / 10'000);
+    std::snprintf(digits, sizeof digits, "%.1f %%",
+                  static_cast<double>(number(from, key)) / 10'000);
     return digits;
 }
 
@@ -143,8 +153,10 @@ std::string budget_lines(const object& answer, const Paint& paint) {
     std::string lines = "  watching    " + share_text(budget, "used_ppm") + " of a CPU, limit " +
                         share_text(budget, "share_ppm") + "\n";
     if (truth(budget, "exhausted"))
-        lines += "              " + paint(Colour::Yellow, "over the limit, with everything in <budget shed> disabled") +
-                 "\n";
+        lines +=
+            "              " +
+            paint(Colour::Yellow, "over the limit, with everything in <budget shed> disabled") +
+            "\n";
     return lines;
 }
 
@@ -154,10 +166,10 @@ std::string temporary_lines(const object& answer) {
     for (const auto& entry : list(answer, "temporary")) {
         if (!entry.is_object()) continue;
         const object& event = entry.as_object();
-        lines += (lines.empty() ? "  temporary   " : "              ") + text(event, "event") + " of user " +
-                 user_text(static_cast<std::uint32_t>(number(event, "user"))) + ", for " +
-                 seconds_text(event, "seconds") + "; " + share_text(event, "used_ppm") + " of a CPU, limit " +
-                 share_text(event, "share_ppm") + "\n";
+        lines += (lines.empty() ? "  temporary   " : "              ") + text(event, "event") +
+                 " of user " + user_text(static_cast<std::uint32_t>(number(event, "user"))) +
+                 ", for " + seconds_text(event, "seconds") + "; " + share_text(event, "used_ppm") +
+                 " of a CPU, limit " + share_text(event, "share_ppm") + "\n";
     }
     return lines;
 }
@@ -175,7 +187,8 @@ std::string memory_lines(const object& answer, const Paint& paint) {
     warn(truth(memory, "tables_held"), "low: new programs get no unwind tables");
     warn(truth(memory, "merges_held"), "low: recordings wait to be merged");
     const std::uint64_t killed = number(memory, "killed");
-    warn(killed > 0, counted(killed, "process", "processes") + " of the unit killed by the kernel at the limit");
+    warn(killed > 0, counted(killed, "process", "processes") +
+                         " of the unit killed by the kernel at the limit");
     return lines;
 }
 
@@ -183,9 +196,9 @@ std::string memory_lines(const object& answer, const Paint& paint) {
 std::string unwinding_lines(const object& answer, const Paint& paint) {
     const object& unwinder = part(answer, "unwinder");
     if (unwinder.empty()) return {};
-    std::string lines = "  unwinding   " + counted(number(unwinder, "tables"), "table", "tables") + " for " +
-                        counted(number(unwinder, "processes"), "process", "processes") + ", " +
-                        format_byte_size(number(unwinder, "used_bytes")) + " of " +
+    std::string lines = "  unwinding   " + counted(number(unwinder, "tables"), "table", "tables") +
+                        " for " + counted(number(unwinder, "processes"), "process", "processes") +
+                        ", " + format_byte_size(number(unwinder, "used_bytes")) + " of " +
                         format_byte_size(number(unwinder, "budget_bytes"));
     if (const std::uint64_t waiting = number(unwinder, "tables_waiting"); waiting > 0)
         lines += ", " + with_commas(waiting) + " to build";
@@ -194,9 +207,11 @@ std::string unwinding_lines(const object& answer, const Paint& paint) {
     lines += "\n";
     const auto warn = [&](const char* key, const char* what) {
         if (const std::uint64_t count = number(unwinder, key); count > 0)
-            lines += "              " + paint(Colour::Yellow, with_commas(count) + " " + what) + "\n";
+            lines +=
+                "              " + paint(Colour::Yellow, with_commas(count) + " " + what) + "\n";
     };
-    warn("tables_without_room", "tables did not fit: stacks end in these files (<unwinding memory>)");
+    warn("tables_without_room",
+         "tables did not fit: stacks end in these files (<unwinding memory>)");
     warn("processes_left_out", "processes over the limit: their stacks are not unwound");
     warn("spaces_without_room", "processes with mappings that did not fit (<unwinding memory>)");
     warn("mappings_left_out", "mappings over the limit of 512 per process");
@@ -206,7 +221,8 @@ std::string unwinding_lines(const object& answer, const Paint& paint) {
     std::size_t shown = 0;
     for (const auto& entry : largest->as_array()) {
         if (!entry.is_object() || ++shown > 3) break;
-        lines += "              " + pad_left(format_byte_size(number(entry.as_object(), "bytes")), 9) + "  " +
+        lines += "              " +
+                 pad_left(format_byte_size(number(entry.as_object(), "bytes")), 9) + "  " +
                  text(entry.as_object(), "path") + "\n";
     }
     return lines;
@@ -222,7 +238,8 @@ std::string limited_lines(const object& answer, const Paint& paint) {
                                            " blocked by a file system that does not respond") +
                  "\n";
     if (const std::string problem = text(inspections, "problem"); !problem.empty())
-        lines += "              " + paint(Colour::Red, "processes cannot be inspected: " + problem) + "\n";
+        lines += "              " +
+                 paint(Colour::Red, "processes cannot be inspected: " + problem) + "\n";
     constexpr std::array<std::pair<const char*, const char*>, 8> kinds{{
         {"mappings_left_out", "mappings over the limit"},
         {"files_left_out", "code files over the limit"},
@@ -239,7 +256,8 @@ std::string limited_lines(const object& answer, const Paint& paint) {
         for (const auto& [key, words] : kinds)
             if (const std::uint64_t count = number(entry.as_object(), key); count > 0)
                 what += (what.empty() ? "" : ", ") + with_commas(count) + " " + words;
-        lines += "              " + paint(Colour::Yellow, limited_party(entry.as_object()) + ": " + what) + "\n";
+        lines += "              " +
+                 paint(Colour::Yellow, limited_party(entry.as_object()) + ": " + what) + "\n";
     }
     return lines.empty() ? lines : "  limited     " + lines.substr(14);
 }
@@ -248,7 +266,8 @@ std::string limited_lines(const object& answer, const Paint& paint) {
 std::string watched_file_lines(const object& answer, const Paint& paint) {
     std::string lines;
     const auto add = [&](const std::string& line) {
-        lines += (lines.empty() ? "  watched     " : "              ") + paint(Colour::Yellow, line) + "\n";
+        lines += (lines.empty() ? "  watched     " : "              ") +
+                 paint(Colour::Yellow, line) + "\n";
     };
     for (const auto& entry : list(answer, "watched_files")) {
         if (!entry.is_object()) continue;
@@ -258,7 +277,8 @@ std::string watched_file_lines(const object& answer, const Paint& paint) {
         if (const std::uint64_t times = number(file, "rearmed"); times > 0)
             add(whose + " changed: rearmed " + counted(times, "time", "times") +
                 (number(file, "again_in_seconds") > 0
-                     ? ", again in " + std::to_string(number(file, "again_in_seconds")) + " s at the earliest"
+                     ? ", again in " + std::to_string(number(file, "again_in_seconds")) +
+                           " s at the earliest"
                      : ""));
         if (!text(file, "other_writers").empty()) add(text(file, "other_writers"));
     }
@@ -274,9 +294,10 @@ std::string limited_look_lines(const object& answer, const Paint& paint) {
         lines += (lines.empty() ? "  stacks      " : "              ") +
                  paint(Colour::Yellow,
                        "inspecting processes of " +
-                           (user.contains("namespace") ? limited_party(user) : "user " + text(user, "user")) +
-                           " is slow (much code, or busy CPUs): " + with_commas(number(user, "put_off")) +
-                           " addresses were skipped") +
+                           (user.contains("namespace") ? limited_party(user)
+                                                       : "user " + text(user, "user")) +
+                           " is slow (much code, or busy CPUs): " +
+                           with_commas(number(user, "put_off")) + " addresses were skipped") +
                  "\n";
     }
     return lines;
@@ -293,10 +314,11 @@ std::string who_may(const object& control, const char* key) {
 std::string control_lines(const object& answer) {
     const object& control = part(answer, "control");
     if (text(control, "read").empty()) return {};
-    std::string lines = "  control     " + who_may(control, "read") + " may read, " + who_may(control, "change") +
-                        " may start recordings\n              " + who_may(control, "trace") +
-                        " may trace other users' processes\n";
-    const std::uint64_t denied = number(control, "denied"), turned_away = number(control, "turned_away");
+    std::string lines = "  control     " + who_may(control, "read") + " may read, " +
+                        who_may(control, "change") + " may start recordings\n              " +
+                        who_may(control, "trace") + " may trace other users' processes\n";
+    const std::uint64_t denied = number(control, "denied"),
+                        turned_away = number(control, "turned_away");
     if (denied + turned_away > 0)
         lines += "              " + counted(denied, "request", "requests") + " denied, " +
                  counted(turned_away, "connection", "connections") + " turned away\n";
@@ -307,7 +329,8 @@ std::string control_lines(const object& answer) {
 std::string reader_lines(const object& answer, const Paint& paint) {
     const object& reader = part(answer, "file_reader");
     if (reader.empty()) return {};
-    std::string lines = "  files       read by " + counted(number(reader, "started"), "process", "processes");
+    std::string lines =
+        "  files       read by " + counted(number(reader, "started"), "process", "processes");
     if (number(reader, "user") > 0) lines += " of user " + std::to_string(number(reader, "user"));
     lines += "; " + with_commas(number(reader, "ended")) + " crashed on a file, " +
              with_commas(number(reader, "stopped")) + " stopped\n";
@@ -318,15 +341,17 @@ std::string reader_lines(const object& answer, const Paint& paint) {
         add(Colour::Yellow, "run as root without capabilities: CAP_SETUID, CAP_SETGID missing");
     if (const std::string problem = text(reader, "problem"); !problem.empty()) {
         add(Colour::Red, problem);
-        add(Colour::Red, counted(number(reader, "not_started"), "failed attempt", "failed attempts"));
+        add(Colour::Red,
+            counted(number(reader, "not_started"), "failed attempt", "failed attempts"));
     }
     if (const auto stuck = number(reader, "stuck"); stuck > 0)
-        add(Colour::Yellow,
-            counted(stuck, "stopped process", "stopped processes") + " blocked by file systems that do not respond");
+        add(Colour::Yellow, counted(stuck, "stopped process", "stopped processes") +
+                                " blocked by file systems that do not respond");
     std::size_t shown = 0;
     for (const auto& file : list(reader, "unreadable")) {
         if (!file.is_object() || ++shown > 3) break;
-        add(Colour::Yellow, text(file.as_object(), "path") + ": " + text(file.as_object(), "problem"));
+        add(Colour::Yellow,
+            text(file.as_object(), "path") + ": " + text(file.as_object(), "problem"));
     }
     return lines;
 }
@@ -361,7 +386,8 @@ std::string status_text(const object& answer, const Paint& paint) {
     shown += "  settings    " + text(settings, "path") + ", read " +
              format_utc(number(settings, "loaded_realtime_ns")) + "\n";
     if (!text(settings, "reload_error").empty()) {
-        shown += "              " + paint(Colour::Red, "last reload failed: ") + text(settings, "reload_error") + "\n";
+        shown += "              " + paint(Colour::Red, "last reload failed: ") +
+                 text(settings, "reload_error") + "\n";
     }
     shown += "  recordings  " + captures_line(answer) + "\n" + share_lines(answer, paint);
     if (!bundle.empty()) {
@@ -369,7 +395,8 @@ std::string status_text(const object& answer, const Paint& paint) {
     }
     shown += held_up_line(answer, paint);
     if (const std::string problem = text(part(answer, "spool"), "problem"); !problem.empty())
-        shown += "  spool       " + paint(Colour::Red, "limits cannot be enforced: ") + problem + "\n";
+        shown +=
+            "  spool       " + paint(Colour::Red, "limits cannot be enforced: ") + problem + "\n";
     shown += recorded_lines(answer, paint);
     shown += "  own cost    " + cost_line(answer) + "\n";
     shown += memory_lines(answer, paint);

@@ -20,7 +20,8 @@ struct HistogramBucket {
 
 // The duration that a share (0 to 1) of all runs do not exceed, assuming that runs are spread
 // evenly within each bucket; 0 without runs.
-[[nodiscard]] std::uint64_t percentile_ns(const std::vector<HistogramBucket>& histogram, double share);
+[[nodiscard]] std::uint64_t percentile_ns(const std::vector<HistogramBucket>& histogram,
+                                          double share);
 
 // Formats the answer to {"command":"status"}; a missing field, or one of another type, counts as 0
 // or empty.

@@ -75,20 +75,21 @@ void handle(int signal, void (*handler)(int), int flags) {
 
 std::optional<KeyPress> decode(std::string& unread) {
     if (unread.empty()) return std::nullopt;
-    constexpr std::array<std::pair<std::string_view, Key>, 14> sequences{{{"\x1b[A", Key::Up},
-                                                                          {"\x1bOA", Key::Up},
-                                                                          {"\x1b[B", Key::Down},
-                                                                          {"\x1bOB", Key::Down},
-                                                                          {"\x1b[5~", Key::PageUp},
-                                                                          {"\x1b[6~", Key::PageDown},
-                                                                          {"\x1b[H", Key::Home},
-                                                                          {"\x1bOH", Key::Home},
-                                                                          {"\x1b[1~", Key::Home},
-                                                                          {"\x1b[F", Key::End},
-                                                                          {"\x1bOF", Key::End},
-                                                                          {"\x1b[4~", Key::End},
-                                                                          {"k", Key::Up},
-                                                                          {"j", Key::Down}}};
+    constexpr std::array<std::pair<std::string_view, Key>, 14> sequences{
+        {{"\x1b[A", Key::Up},
+         {"\x1bOA", Key::Up},
+         {"\x1b[B", Key::Down},
+         {"\x1bOB", Key::Down},
+         {"\x1b[5~", Key::PageUp},
+         {"\x1b[6~", Key::PageDown},
+         {"\x1b[H", Key::Home},
+         {"\x1bOH", Key::Home},
+         {"\x1b[1~", Key::Home},
+         {"\x1b[F", Key::End},
+         {"\x1bOF", Key::End},
+         {"\x1b[4~", Key::End},
+         {"k", Key::Up},
+         {"j", Key::Down}}};
     for (const auto& [sequence, key] : sequences) {
         if (!unread.starts_with(sequence)) continue;
         unread.erase(0, sequence.size());
@@ -111,8 +112,10 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
     const char* kind = std::getenv("TERM");
     if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDOUT_FILENO) != 1 || kind == nullptr ||
         std::string_view(kind) == "dumb")
-        return make_error(ErrorKind::Unsupported, "this needs a terminal; \"lagtrap status\" prints the same once");
-    if (::tcgetattr(STDIN_FILENO, &terminal_before) != 0) return system_error("reading the terminal settings");
+        return make_error(ErrorKind::Unsupported,
+                          "this needs a terminal; \"lagtrap status\" prints the same once");
+    if (::tcgetattr(STDIN_FILENO, &terminal_before) != 0)
+        return system_error("reading the terminal settings");
     terminal_raw = terminal_before;
     terminal_raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     terminal_raw.c_cc[VMIN] = 0;
@@ -122,7 +125,8 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
     sigemptyset(&window);
     sigaddset(&window, SIGWINCH);
     ::sigprocmask(SIG_BLOCK, &window, nullptr);
-    for (const int signal : ending_signals) handle(signal, end_by, static_cast<int>(SA_RESETHAND | SA_NODEFER));
+    for (const int signal : ending_signals)
+        handle(signal, end_by, static_cast<int>(SA_RESETHAND | SA_NODEFER));
     handle(SIGTSTP, stop_for_a_while, SA_RESTART);
     handle(SIGWINCH, note_size, 0);
     take_screen();
@@ -138,13 +142,15 @@ Terminal::~Terminal() {
 
 ScreenSize Terminal::size() const {
     winsize size{};
-    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
+        return {};
     return {size.ws_col, size.ws_row};
 }
 
 void Terminal::draw(const std::vector<std::string>& lines) {
     std::string frame = "\x1b[H";
-    for (std::size_t i = 0; i < lines.size(); ++i) frame += (i > 0 ? "\r\n" : "") + lines[i] + "\x1b[K";
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        frame += (i > 0 ? "\r\n" : "") + lines[i] + "\x1b[K";
     put(frame + "\x1b[J");
 }
 
@@ -165,7 +171,8 @@ std::optional<KeyPress> Terminal::wait(std::chrono::milliseconds timeout) {
     std::array<char, 64> bytes;
     const ssize_t got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
     if (got <= 0)
-        return (input.revents & POLLHUP) != 0 || got == 0 ? std::optional(KeyPress{Key::Closed, 0}) : std::nullopt;
+        return (input.revents & POLLHUP) != 0 || got == 0 ? std::optional(KeyPress{Key::Closed, 0})
+                                                          : std::nullopt;
     unread_.append(bytes.data(), static_cast<std::size_t>(got));
     return decode(unread_);
 }

@@ -13,7 +13,18 @@
 
 namespace lagtrap::cli {
 
-enum class Key : std::uint8_t { Letter, Up, Down, PageUp, PageDown, Home, End, Escape, Resized, Closed };
+enum class Key : std::uint8_t {
+    Letter,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Home,
+    End,
+    Escape,
+    Resized,
+    Closed
+};
 
 struct KeyPress {
     Key key = Key::Letter;

@@ -15,7 +15,8 @@ Status check_preset(const std::string& name) {
     if (file) return success();
     const std::string question = settings::ask_about_preset(name);
     return make_error(ErrorKind::NotFound,
-                      file.error().message + "; " + (question.empty() ? "`lagtrap presets` lists all" : question));
+                      file.error().message + "; " +
+                          (question.empty() ? "`lagtrap presets` lists all" : question));
 }
 
 }  // namespace
@@ -25,12 +26,14 @@ Status check_syscall(const std::string& name, const std::vector<std::string>& kn
     std::vector<std::string> names;
     for (const std::string& tracepoint : known)
         if (tracepoint.starts_with(prefix)) names.push_back(tracepoint.substr(prefix.size()));
-    if (names.empty() || std::find(names.begin(), names.end(), name) != names.end()) return success();
+    if (names.empty() || std::find(names.begin(), names.end(), name) != names.end())
+        return success();
     const std::string nearest = nearest_name(name, names);
-    return make_error(ErrorKind::NotFound,
-                      "the kernel has no system call " + printable(name) + " to watch; " +
-                          (nearest.empty() ? "`lagtrap list-markers --tracepoints sys_enter_` lists them"
-                                           : "did you mean " + nearest + "?"));
+    return make_error(
+        ErrorKind::NotFound,
+        "the kernel has no system call " + printable(name) + " to watch; " +
+            (nearest.empty() ? "`lagtrap list-markers --tracepoints sys_enter_` lists them"
+                             : "did you mean " + nearest + "?"));
 }
 
 Status check_names(const WatchWish& wish) {

@@ -12,19 +12,23 @@ namespace {
 std::string scope_of(const WatchWish& wish, bool by_program) {
     if (wish.pid) return fmt::format("    <scope pid=\"{}\"/>\n", *wish.pid);
     if (wish.target && !wish.target->unit.empty())
-        return fmt::format("    <scope unit=\"{}\"/>\n", settings::attribute_text(wish.target->unit));
+        return fmt::format("    <scope unit=\"{}\"/>\n",
+                           settings::attribute_text(wish.target->unit));
     if (wish.target && by_program)
-        return fmt::format("    <scope binary=\"{}\"/>\n", settings::attribute_text(wish.target->name));
+        return fmt::format("    <scope binary=\"{}\"/>\n",
+                           settings::attribute_text(wish.target->name));
     return {};
 }
 
-std::string event_element(const WatchWish& wish, const std::string& what, const std::string& markers,
-                          bool in_the_target) {
+std::string event_element(const WatchWish& wish, const std::string& what,
+                          const std::string& markers, bool in_the_target) {
     const std::string program = wish.target ? wish.target->name : std::string("machine");
-    std::string text =
-        fmt::format("  <event name=\"{}\" threshold=\"{}\"", settings::attribute_text(event_name(program, what)),
-                    settings::attribute_text(wish.over));
-    if (in_the_target) text += fmt::format("\n         binary=\"{}\"", settings::attribute_text(wish.target->name));
+    std::string text = fmt::format("  <event name=\"{}\" threshold=\"{}\"",
+                                   settings::attribute_text(event_name(program, what)),
+                                   settings::attribute_text(wish.over));
+    if (in_the_target)
+        text +=
+            fmt::format("\n         binary=\"{}\"", settings::attribute_text(wish.target->name));
     return text + ">\n" + scope_of(wish, !in_the_target) + markers + "  </event>\n";
 }
 
@@ -32,7 +36,8 @@ std::string event_element(const WatchWish& wish, const std::string& what, const 
 bool is_begin(const std::string& probe, const std::string& wanted) {
     if (!probe.starts_with(wanted)) return false;
     const std::string_view rest = std::string_view(probe).substr(wanted.size());
-    for (const std::string_view ending : {"", "__start", "__begin", "__entry", "_start", "_begin", "_entry"})
+    for (const std::string_view ending :
+         {"", "__start", "__begin", "__entry", "_start", "_begin", "_entry"})
         if (rest == ending) return true;
     return false;
 }
@@ -43,35 +48,44 @@ Result<std::string> usdt_element(const WatchWish& wish) {
         const std::string begin = offer.title.substr(std::string_view("probes ").size());
         const std::string name = begin.substr(0, begin.find(' '));
         if (is_begin(name, wish.usdt))
-            return event_element(wish, wish.usdt.substr(wish.usdt.find(':') + 1), offer.events.front().element, true);
+            return event_element(wish, wish.usdt.substr(wish.usdt.find(':') + 1),
+                                 offer.events.front().element, true);
         list += (list.empty() ? "" : ", ") + name;
     }
-    return make_error(ErrorKind::NotFound,
-                      fmt::format("{} has no pair of probes that begins with {}; {}", wish.target->name,
-                                  printable(wish.usdt), list.empty() ? "it has no pairs" : "it has " + list));
+    return make_error(
+        ErrorKind::NotFound,
+        fmt::format("{} has no pair of probes that begins with {}; {}", wish.target->name,
+                    printable(wish.usdt), list.empty() ? "it has no pairs" : "it has " + list));
 }
 
 }  // namespace
 
 Result<std::string> watch_element(const WatchWish& wish) {
     if (!wish.preset.empty()) {
-        std::string text = fmt::format("  <use preset=\"{}\"", settings::attribute_text(wish.preset));
-        if (!wish.over.empty()) text += fmt::format(" threshold=\"{}\"", settings::attribute_text(wish.over));
+        std::string text =
+            fmt::format("  <use preset=\"{}\"", settings::attribute_text(wish.preset));
+        if (!wish.over.empty())
+            text += fmt::format(" threshold=\"{}\"", settings::attribute_text(wish.over));
         const std::string scope = scope_of(wish, false);
         return text + (scope.empty() ? "/>\n" : ">\n" + scope + "  </use>\n");
     }
     if (wish.over.empty())
-        return make_error(ErrorKind::Invalid, "--over is missing: the time from which a run is slow, such as 50ms");
+        return make_error(ErrorKind::Invalid,
+                          "--over is missing: the time from which a run is slow, such as 50ms");
     if (!wish.syscall.empty())
         return event_element(wish, wish.syscall,
                              fmt::format("    <begin tracepoint=\"syscalls:sys_enter_{0}\"/>\n"
                                          "    <end tracepoint=\"syscalls:sys_exit_{0}\"/>\n",
                                          settings::attribute_text(wish.syscall)),
                              false);
-    if (!wish.target) return make_error(ErrorKind::Invalid, "--in is missing: the program, process or unit to watch");
+    if (!wish.target)
+        return make_error(ErrorKind::Invalid,
+                          "--in is missing: the program, process or unit to watch");
     if (!wish.usdt.empty()) return usdt_element(wish);
-    return event_element(wish, wish.function,
-                         fmt::format("    <function name=\"{}\"/>\n", settings::attribute_text(wish.function)), true);
+    return event_element(
+        wish, wish.function,
+        fmt::format("    <function name=\"{}\"/>\n", settings::attribute_text(wish.function)),
+        true);
 }
 
 }  // namespace lagtrap::cli

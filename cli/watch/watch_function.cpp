@@ -23,8 +23,8 @@ int likeness(const std::string& name, const std::string& written, const std::str
 
 }  // namespace
 
-Result<std::string> choose_function(const std::vector<FunctionWay>& functions, const std::string& wanted,
-                                    const std::string& program) {
+Result<std::string> choose_function(const std::vector<FunctionWay>& functions,
+                                    const std::string& wanted, const std::string& program) {
     std::vector<const FunctionWay*> found;
     int best = 1;
     for (const FunctionWay& function : functions) {
@@ -35,29 +35,35 @@ Result<std::string> choose_function(const std::vector<FunctionWay>& functions, c
         found.push_back(&function);
     }
     if (found.empty())
-        return make_error(ErrorKind::NotFound,
-                          fmt::format("{} has no function {}; \"lagtrap list-markers --functions {}\" lists them",
-                                      program, printable(wanted), program));
+        return make_error(
+            ErrorKind::NotFound,
+            fmt::format("{} has no function {}; \"lagtrap list-markers --functions {}\" lists them",
+                        program, printable(wanted), program));
     if (found.size() > 1) {
         std::string message =
-            fmt::format("{} functions are called {}; give the whole name of one:", found.size(), printable(wanted));
-        for (std::size_t i = 0; i < std::min(found.size(), functions_listed); ++i) message += "\n  " + found[i]->name;
-        if (found.size() > functions_listed) message += fmt::format("\n  and {} more", found.size() - functions_listed);
+            fmt::format("{} functions are called {}; give the whole name of one:", found.size(),
+                        printable(wanted));
+        for (std::size_t i = 0; i < std::min(found.size(), functions_listed); ++i)
+            message += "\n  " + found[i]->name;
+        if (found.size() > functions_listed)
+            message += fmt::format("\n  and {} more", found.size() - functions_listed);
         return make_error(ErrorKind::Invalid, message);
     }
     const FunctionWay& function = *found.front();
     if (!function.watchable)
-        return make_error(ErrorKind::Unsupported, fmt::format("{} cannot be watched: {}", function.name, function.way));
+        return make_error(ErrorKind::Unsupported,
+                          fmt::format("{} cannot be watched: {}", function.name, function.way));
     return function.written.empty() ? function.name : function.written;
 }
 
 Result<std::string> find_function(const AddTarget& target, const std::string& wanted) {
     std::filesystem::path path = target.program;
     if (!target.processes.empty())
-        path = std::filesystem::path("/proc") / std::to_string(target.processes.front().pid) / "root" /
-               path.relative_path();
+        path = std::filesystem::path("/proc") / std::to_string(target.processes.front().pid) /
+               "root" / path.relative_path();
     TRY_ASSIGN(const auto file, binaries::ProgramFile::open(path));
-    TRY_ASSIGN(const auto ways, ways_to_watch(file, [&](const std::string& name, const std::string& written) {
+    TRY_ASSIGN(const auto ways,
+               ways_to_watch(file, [&](const std::string& name, const std::string& written) {
                    return likeness(name, written, wanted) > 0;
                }));
     return choose_function(ways, wanted, target.name);

@@ -53,18 +53,22 @@ Watched watched_in(const boost::json::object& status) {
 
 std::string runs_text(const Watched& watched, std::chrono::nanoseconds time) {
     if (watched.runs == 0)
-        return watched.open > 0 ? "no run has ended yet, " + with_commas(watched.open) + " open" : "no run yet";
+        return watched.open > 0 ? "no run has ended yet, " + with_commas(watched.open) + " open"
+                                : "no run yet";
     const double seconds = std::max(0.001, std::chrono::duration<double>(time).count());
     const double rate = static_cast<double>(watched.runs) / seconds;
     return fmt::format("{}, {:.{}f} per second; half within {}, 99 % within {}, longest {}",
-                       counted(watched.runs, "run", "runs"), rate, rate < 10 ? 1 : 0, duration(watched.p50_ns),
-                       duration(watched.p99_ns), duration(watched.max_ns));
+                       counted(watched.runs, "run", "runs"), rate, rate < 10 ? 1 : 0,
+                       duration(watched.p50_ns), duration(watched.p99_ns),
+                       duration(watched.max_ns));
 }
 
-std::string summary_text(const Watched& watched, std::chrono::nanoseconds time, std::uint64_t shown) {
-    std::string text = fmt::format("Watched for {}: {}. {} too slow",
-                                   format_duration(std::chrono::ceil<std::chrono::milliseconds>(time)),
-                                   runs_text(watched, time), counted(watched.delays, "run was", "runs were"));
+std::string summary_text(const Watched& watched, std::chrono::nanoseconds time,
+                         std::uint64_t shown) {
+    std::string text =
+        fmt::format("Watched for {}: {}. {} too slow",
+                    format_duration(std::chrono::ceil<std::chrono::milliseconds>(time)),
+                    runs_text(watched, time), counted(watched.delays, "run was", "runs were"));
     if (watched.delays > shown) text += fmt::format(", {} shown", with_commas(shown));
     return text + ".";
 }

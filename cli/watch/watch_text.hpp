@@ -24,6 +24,7 @@ struct Watched {
 [[nodiscard]] std::string runs_text(const Watched& watched, std::chrono::nanoseconds time);
 
 // A sentence about the runs during `time`; `shown` is the number of delays already reported.
-[[nodiscard]] std::string summary_text(const Watched& watched, std::chrono::nanoseconds time, std::uint64_t shown);
+[[nodiscard]] std::string summary_text(const Watched& watched, std::chrono::nanoseconds time,
+                                       std::uint64_t shown);
 
 }  // namespace lagtrap::cli

@@ -27,7 +27,8 @@ std::optional<unsigned> number_in_environment(const char* name) {
     if (text == nullptr) return std::nullopt;
     const std::string_view digits(text);
     unsigned number = 0;
-    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const auto [end, failed] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (failed != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
     return number;
 }
@@ -105,7 +106,8 @@ Status ChildCommand::go() {
     int failure = 0;
     if (::send(link_.get(), &go, 1, MSG_NOSIGNAL) != 1) return system_error("running " + name_);
     ssize_t size = 0;
-    while ((size = ::recv(link_.get(), &failure, sizeof failure, MSG_WAITALL)) < 0 && errno == EINTR) {
+    while ((size = ::recv(link_.get(), &failure, sizeof failure, MSG_WAITALL)) < 0 &&
+           errno == EINTR) {
     }
     link_ = UniqueFd();
     if (size == 0) return success();

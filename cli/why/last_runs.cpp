@@ -22,7 +22,8 @@ std::optional<std::uint64_t> last_run_in(std::string_view sched) {
     const std::size_t digits = sched.find_first_of("0123456789", line + label.size());
     if (digits == std::string_view::npos) return std::nullopt;
     double ms = 0;
-    const auto [end, failed] = std::from_chars(sched.data() + digits, sched.data() + sched.size(), ms);
+    const auto [end, failed] =
+        std::from_chars(sched.data() + digits, sched.data() + sched.size(), ms);
     constexpr double ns_of_ms = 1e6;
     if (failed != std::errc{} || ms <= 0 || ms > 1e13) return std::nullopt;
     return static_cast<std::uint64_t>(ms * ns_of_ms);
@@ -38,7 +39,8 @@ std::optional<std::uint64_t> last_run_of(const fs::path& thread) {
 LastRuns last_runs_of(std::uint32_t pid, const fs::path& proc_root) {
     LastRuns runs;
     std::error_code failed;
-    for (const auto& entry : fs::directory_iterator(proc_root / std::to_string(pid) / "task", failed)) {
+    for (const auto& entry :
+         fs::directory_iterator(proc_root / std::to_string(pid) / "task", failed)) {
         const std::string name = entry.path().filename().string();
         std::uint32_t tid = 0;
         std::from_chars(name.data(), name.data() + name.size(), tid);
@@ -47,14 +49,17 @@ LastRuns last_runs_of(std::uint32_t pid, const fs::path& proc_root) {
     return runs;
 }
 
-std::uint64_t scheduler_clock_ns(const fs::path& proc_root) { return last_run_of(proc_root / "self").value_or(0); }
+std::uint64_t scheduler_clock_ns(const fs::path& proc_root) {
+    return last_run_of(proc_root / "self").value_or(0);
+}
 
 std::map<std::uint32_t, std::uint64_t> stopped_before(const LastRuns& before, const LastRuns& after,
                                                       std::uint64_t now_ns) {
     std::map<std::uint32_t, std::uint64_t> stopped;
     for (const auto& [tid, last_ns] : before) {
         const auto later = after.find(tid);
-        if (later != after.end() && later->second == last_ns && last_ns < now_ns) stopped[tid] = now_ns - last_ns;
+        if (later != after.end() && later->second == last_ns && last_ns < now_ns)
+            stopped[tid] = now_ns - last_ns;
     }
     return stopped;
 }

@@ -7,7 +7,8 @@
 
 namespace lagtrap::cli {
 
-[[nodiscard]] boost::json::object life_json(const analysis::Recording& recording, const analysis::CommandLife& life,
+[[nodiscard]] boost::json::object life_json(const analysis::Recording& recording,
+                                            const analysis::CommandLife& life,
                                             const LifeFacts& facts);
 
 }  // namespace lagtrap::cli

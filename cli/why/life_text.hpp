@@ -16,7 +16,8 @@ struct LifeFacts {
     bool beyond_limit = false;  // it ran longer than the recording
 };
 
-[[nodiscard]] std::string life_text(const analysis::Recording& recording, const analysis::CommandLife& life,
-                                    const LifeFacts& facts, const Paint& paint, std::size_t columns);
+[[nodiscard]] std::string life_text(const analysis::Recording& recording,
+                                    const analysis::CommandLife& life, const LifeFacts& facts,
+                                    const Paint& paint, std::size_t columns);
 
 }  // namespace lagtrap::cli

@@ -29,7 +29,8 @@ std::optional<FutexWait> futex_wait_in(const std::string& line) {
     std::istringstream words(line);
     long call = -1;
     std::uint64_t address = 0, operation = 0;
-    if (!(words >> call >> std::hex >> address >> operation) || call != SYS_futex) return std::nullopt;
+    if (!(words >> call >> std::hex >> address >> operation) || call != SYS_futex)
+        return std::nullopt;
     switch (operation & FUTEX_CMD_MASK) {
         case FUTEX_WAIT:
         case FUTEX_WAIT_BITSET: return FutexWait{address, false};
@@ -46,7 +47,8 @@ std::optional<Mutex> read_mutex(std::uint32_t pid, std::uint64_t address) {
     Mutex mutex{};
     const iovec here{mutex.data(), sizeof mutex};
     const iovec there{reinterpret_cast<void*>(address), sizeof mutex};
-    if (::process_vm_readv(static_cast<pid_t>(pid), &here, 1, &there, 1, 0) != sizeof mutex) return std::nullopt;
+    if (::process_vm_readv(static_cast<pid_t>(pid), &here, 1, &there, 1, 0) != sizeof mutex)
+        return std::nullopt;
     return mutex;
 }
 
@@ -62,7 +64,8 @@ std::uint32_t own_number_of(const fs::path& thread) {
     const auto status = read_file(thread / "status", task_file_bytes);
     const std::size_t at = status ? status->find(key) : std::string::npos;
     if (at == std::string::npos) return 0;
-    std::istringstream numbers(status->substr(at + key.size(), status->find('\n', at + 1) - at - key.size()));
+    std::istringstream numbers(
+        status->substr(at + key.size(), status->find('\n', at + 1) - at - key.size()));
     std::uint32_t number = 0;
     while (numbers >> number) continue;
     return number;
@@ -74,7 +77,8 @@ std::map<std::uint32_t, std::uint32_t> lock_owners(std::uint32_t pid, const fs::
     std::map<std::uint32_t, FutexWait> waits;
     std::map<std::uint32_t, std::uint32_t> threads;  // by their own number
     std::error_code failed;
-    for (const auto& entry : fs::directory_iterator(proc_root / std::to_string(pid) / "task", failed)) {
+    for (const auto& entry :
+         fs::directory_iterator(proc_root / std::to_string(pid) / "task", failed)) {
         const std::string name = entry.path().filename().string();
         std::uint32_t tid = 0;
         std::from_chars(name.data(), name.data() + name.size(), tid);

@@ -20,9 +20,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t small_file_bytes = 4096;
 constexpr std::size_t users_shown = 3;
 // System calls that can block and whose first argument is a file descriptor.
-constexpr std::array<long, 12> calls_of_descriptors{SYS_read,    SYS_write,    SYS_readv, SYS_writev,
-                                                    SYS_pread64, SYS_pwrite64, SYS_fsync, SYS_fdatasync,
-                                                    SYS_flock,   SYS_splice,   SYS_ioctl, SYS_sendfile};
+constexpr std::array<long, 12> calls_of_descriptors{
+    SYS_read,  SYS_write,     SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64,
+    SYS_fsync, SYS_fdatasync, SYS_flock, SYS_splice, SYS_ioctl,   SYS_sendfile};
 
 std::uint32_t number_of(const fs::path& entry) {
     const std::string name = entry.filename().string();
@@ -37,10 +37,12 @@ std::optional<unsigned> descriptor_in(const std::string& line) {
     long call = -1;
     std::string first;
     if (!(words >> call >> first) || !first.starts_with("0x")) return std::nullopt;
-    if (std::find(calls_of_descriptors.begin(), calls_of_descriptors.end(), call) == calls_of_descriptors.end())
+    if (std::find(calls_of_descriptors.begin(), calls_of_descriptors.end(), call) ==
+        calls_of_descriptors.end())
         return std::nullopt;
     unsigned descriptor = 0;
-    const auto read = std::from_chars(first.data() + 2, first.data() + first.size(), descriptor, 16);
+    const auto read =
+        std::from_chars(first.data() + 2, first.data() + first.size(), descriptor, 16);
     return read.ec == std::errc{} ? std::optional(descriptor) : std::nullopt;
 }
 
@@ -96,8 +98,9 @@ std::map<std::uint32_t, std::string> waited_files(std::uint32_t pid, const fs::p
         const bool pipe = is_pipe(link);
         if (!pipe && !file.starts_with('/')) continue;
         if (pipe && !users.contains(file)) users[file] = other_users(file, pid, proc_root);
-        files[number_of(entry.path())] =
-            printable(file) + " (descriptor " + std::to_string(*descriptor) + ")" + (pipe ? users[file] : "");
+        files[number_of(entry.path())] = printable(file) + " (descriptor " +
+                                         std::to_string(*descriptor) + ")" +
+                                         (pipe ? users[file] : "");
     }
     return files;
 }

@@ -10,7 +10,7 @@ namespace lagtrap::cli {
 
 // By thread: "pipe:[4711] (descriptor 0), also open in make (33)". Omits threads in other system
 // calls and threads that may not be read. For pipes, examines the open files of all processes.
-[[nodiscard]] std::map<std::uint32_t, std::string> waited_files(std::uint32_t pid,
-                                                                const std::filesystem::path& proc_root = "/proc");
+[[nodiscard]] std::map<std::uint32_t, std::string> waited_files(
+    std::uint32_t pid, const std::filesystem::path& proc_root = "/proc");
 
 }  // namespace lagtrap::cli

@@ -16,7 +16,8 @@ json::object run_json(const analysis::ThreadRun& run, const WhyLook& look) {
         stacks.push_back(json::object{{"frames", json::value_from(stack.frames)},
                                       {"kernel_from", stack.kernel_from},
                                       {"time_ns", stack.total_ns()}});
-    for (const auto& other : run.others) others.push_back(json::object{{"tid", other.tid}, {"thread", other.thread}});
+    for (const auto& other : run.others)
+        others.push_back(json::object{{"tid", other.tid}, {"thread", other.thread}});
     json::object object{{"pid", run.delay.begin_pid},
                         {"process", run.delay.process},
                         {"tid", run.delay.begin_tid},
@@ -34,7 +35,8 @@ json::object run_json(const analysis::ThreadRun& run, const WhyLook& look) {
     if (const auto before = look.stopped_before_ns.find(run.delay.begin_tid);
         run.split.blocked_ns == run.split.wall_ns && before != look.stopped_before_ns.end())
         object["blocked_before_recording_ns"] = before->second;
-    if (const auto file = look.files.find(run.delay.begin_tid); file != look.files.end()) object["file"] = file->second;
+    if (const auto file = look.files.find(run.delay.begin_tid); file != look.files.end())
+        object["file"] = file->second;
     return object;
 }
 
@@ -42,22 +44,25 @@ json::object process_json(const analysis::Recording& recording, std::uint32_t pi
     const auto known = recording.processes.find(pid);
     return {{"pid", pid},
             {"process", recording.process_name(pid)},
-            {"command_line", known != recording.processes.end() ? known->second.command_line : std::string()},
+            {"command_line",
+             known != recording.processes.end() ? known->second.command_line : std::string()},
             {"unit", recording.unit_of(pid)}};
 }
 
 }  // namespace
 
-json::object why_json(const analysis::Recording& recording, const WhyTarget& target, const WhyLook& look) {
+json::object why_json(const analysis::Recording& recording, const WhyTarget& target,
+                      const WhyLook& look) {
     const analysis::ProcessRuns process = analysis::runs_of_processes(recording, target.pids);
     json::array runs, lost, processes;
     for (const analysis::ThreadRun& run : process.runs) runs.push_back(run_json(run, look));
     const auto quality = analysis::report_quality(recording);
-    for (const auto& loss : quality.lost) lost.push_back(json::object{{"what", loss.what}, {"count", loss.count}});
+    for (const auto& loss : quality.lost)
+        lost.push_back(json::object{{"what", loss.what}, {"count", loss.count}});
     for (const std::uint32_t pid : target.pids)
         if (recording.processes.contains(pid)) processes.push_back(process_json(recording, pid));
-    json::object object =
-        target.name.empty() ? process_json(recording, *target.pids.begin()) : json::object{{"target", target.name}};
+    json::object object = target.name.empty() ? process_json(recording, *target.pids.begin())
+                                              : json::object{{"target", target.name}};
     object["processes"] = std::move(processes);
     object["length_ns"] = recording.end_ns - recording.begin_ns;
     object["threads"] = process.threads;

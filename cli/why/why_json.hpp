@@ -7,7 +7,7 @@
 
 namespace lagtrap::cli {
 
-[[nodiscard]] boost::json::object why_json(const analysis::Recording& recording, const WhyTarget& target,
-                                           const WhyLook& look);
+[[nodiscard]] boost::json::object why_json(const analysis::Recording& recording,
+                                           const WhyTarget& target, const WhyLook& look);
 
 }  // namespace lagtrap::cli

@@ -37,15 +37,16 @@ Result<WhyTarget> find_why_target(const std::string& text, const std::filesystem
     target.unit = true;
     target.pids = without_own(processes_of_unit(target.name, proc_root));
     if (!target.pids.empty()) return target;
-    return make_error(ErrorKind::NotFound, "no process is named " + printable(text) + ", and the unit " +
-                                               printable(target.name) +
-                                               " has no processes; \"ps -e\" lists processes, \"systemctl\" units");
+    return make_error(ErrorKind::NotFound,
+                      "no process is named " + printable(text) + ", and the unit " +
+                          printable(target.name) +
+                          " has no processes; \"ps -e\" lists processes, \"systemctl\" units");
 }
 
 void add_new_processes(WhyTarget& target, const std::filesystem::path& proc_root) {
     if (target.name.empty()) return;
-    target.pids.merge(
-        without_own(target.unit ? processes_of_unit(target.name, proc_root) : processes_named(target.name, proc_root)));
+    target.pids.merge(without_own(target.unit ? processes_of_unit(target.name, proc_root)
+                                              : processes_named(target.name, proc_root)));
 }
 
 }  // namespace lagtrap::cli

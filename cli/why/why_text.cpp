@@ -44,7 +44,8 @@ std::string state_words(const Recording& recording, const ThreadRun& run, const 
     std::string text;
     const auto add = [&](std::uint64_t time_ns, const char* words) {
         if (time_ns * 200 < split.wall_ns || time_ns == 0) return;
-        text += (text.empty() ? "" : ", ") + std::string(words) + " " + percent(ratio(time_ns, split.wall_ns));
+        text += (text.empty() ? "" : ", ") + std::string(words) + " " +
+                percent(ratio(time_ns, split.wall_ns));
     };
     if (split.blocked_ns == split.wall_ns) {
         const auto before = look.stopped_before_ns.find(run.delay.begin_tid);
@@ -69,17 +70,19 @@ std::string stack_row(const ThreadRun& run, const WhyLook& look) {
     const analysis::StackTime& stack = run.stacks.front();
     if (!analysis::is_most(stack.total_ns(), run.split.wall_ns)) return "";
     std::vector<std::string> frames(
-        stack.frames.begin(),
-        stack.frames.begin() + static_cast<std::ptrdiff_t>(std::min(stack.kernel_from, stack.frames.size())));
+        stack.frames.begin(), stack.frames.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                         stack.kernel_from, stack.frames.size())));
     if (frames.size() < 2) return "";
     for (std::string& frame : frames) frame = printable(frame);
     constexpr std::string_view label = "  stack: ";
     return std::string(label) + join_path(frames, look.columns - label.size()) + "\n";
 }
 
-std::string run_part(const Recording& recording, const ThreadRun& run, bool one_process, const WhyLook& look) {
+std::string run_part(const Recording& recording, const ThreadRun& run, bool one_process,
+                     const WhyLook& look) {
     const std::string who = who_words(run, one_process);
-    std::string text = "\n" + look.paint(Colour::Bold, who) + ": " + state_words(recording, run, look) + "\n";
+    std::string text =
+        "\n" + look.paint(Colour::Bold, who) + ": " + state_words(recording, run, look) + "\n";
     const auto sentences = analysis::cause_sentences(run.causes);
     if (sentences.empty()) text += "  What it did was not recorded.\n";
     for (const std::string& sentence : sentences) text += indented(sentence, look);
@@ -89,7 +92,8 @@ std::string run_part(const Recording& recording, const ThreadRun& run, bool one_
     if (look.all) text += look.paint(Colour::Dim, stack_row(run, look));
     if (look.all && !run.others.empty()) {
         std::string others;
-        for (const auto& other : run.others) others += (others.empty() ? "" : ", ") + name_of(other.thread, other.tid);
+        for (const auto& other : run.others)
+            others += (others.empty() ? "" : ", ") + name_of(other.thread, other.tid);
         text += indented("The same: " + others + ".", look);
     }
     return text;
@@ -112,7 +116,8 @@ Idling idling_of(const ThreadRun& run) {
 std::string idle_words(const IdleThreads& threads) {
     std::string text = with_commas(threads.count) + " ";
     const analysis::ThreadDoing& doing = threads.first->causes.causes.front().doing;
-    text += doing.wait == analysis::WaitKind::Sleep ? "for a timer" : words_of_wait(doing.wait, doing.reason);
+    text += doing.wait == analysis::WaitKind::Sleep ? "for a timer"
+                                                    : words_of_wait(doing.wait, doing.reason);
     const std::string& function = doing.focus.place.function;
     if (!function.empty() && !function.starts_with('['))
         text += " in " + cut_end(printable(analysis::short_function_name(function)), 40);
@@ -134,35 +139,41 @@ std::string idle_part(const std::vector<const ThreadRun*>& idle, const WhyLook& 
     for (std::size_t i = 0; i < kinds.size() && (i < idle_shown || look.all); ++i)
         list += (i == 0 ? "" : ", ") + idle_words(kinds[i]);
     if (kinds.size() > idle_shown && !look.all) list += ", and others";
-    return "\n" +
-           wrap_words(
-               fmt::format("{} for work: {}.",
-                           threads == 1 ? "1 more thread waits" : with_commas(threads) + " more threads wait", list),
-               look.columns, 0);
+    return "\n" + wrap_words(fmt::format("{} for work: {}.",
+                                         threads == 1 ? "1 more thread waits"
+                                                      : with_commas(threads) + " more threads wait",
+                                         list),
+                             look.columns, 0);
 }
 
 std::string length_words(const Recording& recording, const ProcessRuns& process) {
-    return counted(process.threads, "thread", "threads") + ", over " + duration(recording.end_ns - recording.begin_ns) +
-           "\n";
+    return counted(process.threads, "thread", "threads") + ", over " +
+           duration(recording.end_ns - recording.begin_ns) + "\n";
 }
 
-std::string title_of_process(const Recording& recording, std::uint32_t pid, const ProcessRuns& process,
-                             const WhyLook& look) {
+std::string title_of_process(const Recording& recording, std::uint32_t pid,
+                             const ProcessRuns& process, const WhyLook& look) {
     const std::string& name = recording.process_name(pid);
-    std::string text =
-        look.paint(Colour::Bold, (name.empty() ? "process" : printable(name)) + " (" + std::to_string(pid) + ")") +
-        ", " + length_words(recording, process);
+    std::string text = look.paint(Colour::Bold, (name.empty() ? "process" : printable(name)) +
+                                                    " (" + std::to_string(pid) + ")") +
+                       ", " + length_words(recording, process);
     const auto known = recording.processes.find(pid);
-    if (known == recording.processes.end() || known->second.command_line.find(' ') == std::string::npos) return text;
-    return text + look.paint(Colour::Dim, "  " + cut_end(printable(known->second.command_line), look.columns - 2)) +
+    if (known == recording.processes.end() ||
+        known->second.command_line.find(' ') == std::string::npos)
+        return text;
+    return text +
+           look.paint(Colour::Dim,
+                      "  " + cut_end(printable(known->second.command_line), look.columns - 2)) +
            "\n";
 }
 
 std::string title(const Recording& recording, const WhyTarget& target, const ProcessRuns& process,
                   const WhyLook& look) {
-    if (target.name.empty()) return title_of_process(recording, *target.pids.begin(), process, look);
+    if (target.name.empty())
+        return title_of_process(recording, *target.pids.begin(), process, look);
     std::size_t processes = 0;
-    for (const std::uint32_t pid : target.pids) processes += recording.processes.contains(pid) ? 1 : 0;
+    for (const std::uint32_t pid : target.pids)
+        processes += recording.processes.contains(pid) ? 1 : 0;
     return look.paint(Colour::Bold, cut_end(printable(target.name), 40)) + ", " +
            counted(processes, "process", "processes") + ", " + length_words(recording, process);
 }
@@ -184,11 +195,15 @@ std::string why_text(const Recording& recording, const WhyTarget& target, const 
             left_out += run.others.size() + 1;
         }
     }
-    if (left_out > 0) text += "\n" + counted(left_out, "more thread", "more threads") + "; --all shows all.\n";
+    if (left_out > 0)
+        text += "\n" + counted(left_out, "more thread", "more threads") + "; --all shows all.\n";
     text += idle_part(idle, look);
     if (!process.runs.empty() && process.runs.front().waits_for_work)
-        text += "\n" + wrap_words("No thread works: there was nothing to do, or one of these waits is for an answer.",
-                                  look.columns, 0);
+        text +=
+            "\n" +
+            wrap_words(
+                "No thread works: there was nothing to do, or one of these waits is for an answer.",
+                look.columns, 0);
     return text + losses_part(recording, look.columns);
 }
 

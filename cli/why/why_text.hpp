@@ -22,6 +22,7 @@ struct WhyLook {
 };
 
 // At least one process of `target` must be in the recording.
-[[nodiscard]] std::string why_text(const analysis::Recording& recording, const WhyTarget& target, const WhyLook& look);
+[[nodiscard]] std::string why_text(const analysis::Recording& recording, const WhyTarget& target,
+                                   const WhyLook& look);
 
 }  // namespace lagtrap::cli

@@ -17,7 +17,8 @@ constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
     std::uint64_t value = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc()) return std::nullopt;
+    if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc())
+        return std::nullopt;
     return value;
 }
 
@@ -92,24 +93,25 @@ constexpr std::array<const char*, 2> version_2_limits{"memory.max", "memory.high
 }  // namespace
 
 std::optional<MemoryGroup> MemoryGroup::find(std::string_view memberships, const fs::path& root) {
-    static constexpr std::array<Names, 2> versions{Names{"memory",
-                                                         "memory",
-                                                         "memory.usage_in_bytes",
-                                                         {"memory.limit_in_bytes", "memory.limit_in_bytes"},
-                                                         {"total_active_file", "total_inactive_file"},
-                                                         "total_cache",
-                                                         "total_rss",
-                                                         "total_shmem",
-                                                         "memory.oom_control"},
-                                                   Names{"",
-                                                         "",
-                                                         "memory.current",
-                                                         version_2_limits,
-                                                         {"active_file", "inactive_file"},
-                                                         "file",
-                                                         "anon",
-                                                         "shmem",
-                                                         "memory.events"}};
+    static constexpr std::array<Names, 2> versions{
+        Names{"memory",
+              "memory",
+              "memory.usage_in_bytes",
+              {"memory.limit_in_bytes", "memory.limit_in_bytes"},
+              {"total_active_file", "total_inactive_file"},
+              "total_cache",
+              "total_rss",
+              "total_shmem",
+              "memory.oom_control"},
+        Names{"",
+              "",
+              "memory.current",
+              version_2_limits,
+              {"active_file", "inactive_file"},
+              "file",
+              "anon",
+              "shmem",
+              "memory.events"}};
     for (const Names& names : versions) {
         const auto path = path_of(memberships, names.controller);
         // The path contains ".." if this process sees a cgroup namespace that begins below its own
@@ -139,7 +141,8 @@ std::optional<MemoryGroup> MemoryGroup::of_this_process() {
 
 std::optional<MemoryUse> MemoryGroup::use_of(const fs::path& folder) const {
     MemoryUse use{no_limit, 0};
-    for (const char* name : names_->limits) use.limit_bytes = std::min(use.limit_bytes, limit_in(folder / name));
+    for (const char* name : names_->limits)
+        use.limit_bytes = std::min(use.limit_bytes, limit_in(folder / name));
     if (use.limit_bytes == no_limit) return std::nullopt;
     const auto used = read_file(folder / names_->used, max_bytes);
     const auto statistics = read_file(folder / "memory.stat", max_bytes);
@@ -162,7 +165,8 @@ std::optional<MemoryUse> MemoryGroup::use() const {
 
 std::optional<MemoryFill> MemoryGroup::fill_of(const fs::path& folder) const {
     MemoryFill fill{folder, "/" / folder.lexically_relative(top_), no_limit};
-    for (const char* name : names_->limits) fill.limit_bytes = std::min(fill.limit_bytes, limit_in(folder / name));
+    for (const char* name : names_->limits)
+        fill.limit_bytes = std::min(fill.limit_bytes, limit_in(folder / name));
     if (fill.limit_bytes == no_limit) return std::nullopt;
     const auto used = read_file(folder / names_->used, max_bytes);
     const auto statistics = read_file(folder / "memory.stat", max_bytes);
@@ -179,7 +183,8 @@ std::optional<MemoryFill> MemoryGroup::fill() const {
     std::optional<MemoryFill> fullest;
     for (const fs::path& folder : folders_) {
         auto found = fill_of(folder);
-        if (found && (!fullest || found->room_bytes() < fullest->room_bytes())) fullest = std::move(found);
+        if (found && (!fullest || found->room_bytes() < fullest->room_bytes()))
+            fullest = std::move(found);
     }
     return fullest;
 }

@@ -15,27 +15,32 @@ struct MemoryUse {
     std::uint64_t limit_bytes = 0;
     // Includes BPF maps. Excludes the page cache, which the kernel can reclaim.
     std::uint64_t used_bytes = 0;
-    [[nodiscard]] std::uint64_t room_bytes() const { return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0; }
+    [[nodiscard]] std::uint64_t room_bytes() const {
+        return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0;
+    }
 };
 
 // What the memory of a group is used for.
 struct MemoryFill {
     std::filesystem::path folder;
-    std::filesystem::path path;  // of the group, relative to the root group: "/system.slice/app.service"
+    // of the group, relative to the root group: "/system.slice/app.service"
+    std::filesystem::path path;
     std::uint64_t limit_bytes = 0;
     std::uint64_t used_bytes = 0;  // the sum of the following and others
     std::uint64_t file_bytes = 0;  // page cache
     std::uint64_t anonymous_bytes = 0;
     std::uint64_t shared_bytes = 0;  // tmpfs and shared memory
-    [[nodiscard]] std::uint64_t room_bytes() const { return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0; }
+    [[nodiscard]] std::uint64_t room_bytes() const {
+        return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0;
+    }
 };
 
 class MemoryGroup {
   public:
     // `memberships` is the text of /proc/self/cgroup; `root` is where the groups are mounted.
     // nullopt if this process has no memory group.
-    [[nodiscard]] static std::optional<MemoryGroup> find(std::string_view memberships,
-                                                         const std::filesystem::path& root = "/sys/fs/cgroup");
+    [[nodiscard]] static std::optional<MemoryGroup> find(
+        std::string_view memberships, const std::filesystem::path& root = "/sys/fs/cgroup");
     [[nodiscard]] static std::optional<MemoryGroup> of_this_process();
 
     // Of this group or one of its ancestors, whichever has the least room left. nullopt if none of

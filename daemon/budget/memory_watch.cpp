@@ -25,7 +25,8 @@ constexpr const char* merges_sentence = "the unit is low on memory: recordings w
 
 std::string used_of(const std::optional<MemoryUse>& use) {
     if (!use) return "its limit was removed";
-    return fmt::format("{} of {} are used", format_byte_size(use->used_bytes), format_byte_size(use->limit_bytes));
+    return fmt::format("{} of {} are used", format_byte_size(use->used_bytes),
+                       format_byte_size(use->limit_bytes));
 }
 
 }  // namespace
@@ -43,7 +44,8 @@ MemoryShed MemoryBudget::look(const std::optional<MemoryUse>& use) {
     return shed_ = {short_of(least, shed_.tables), short_of(least / 2, shed_.merges)};
 }
 
-MemoryWatch::MemoryWatch(boost::asio::io_context& context, std::optional<MemoryGroup> group, Options options)
+MemoryWatch::MemoryWatch(boost::asio::io_context& context, std::optional<MemoryGroup> group,
+                         Options options)
     : timer_(context), group_(std::move(group)), options_(std::move(options)) {
     if (!group_) return;
     killed_before_ = group_->killed();
@@ -65,7 +67,8 @@ void MemoryWatch::look() {
     status_.use = group_->use();
     if (options_.mapping_bytes) status_.mapping_bytes = options_.mapping_bytes();
     status_.shed = budget_.look(status_.use);
-    const auto tell = [&](bool was, bool is, const char* sentence, const char* again, const auto& hold) {
+    const auto tell = [&](bool was, bool is, const char* sentence, const char* again,
+                          const auto& hold) {
         if (was == is) return;
         if (is) {
             ++status_.times_shed;
@@ -75,14 +78,15 @@ void MemoryWatch::look() {
         }
         hold(is);
     };
-    tell(before.tables, status_.shed.tables, tables_sentence, "memory is available for unwind tables again",
-         options_.hold_tables);
-    tell(before.merges, status_.shed.merges, merges_sentence, "memory is available for merges again",
-         options_.hold_merges);
+    tell(before.tables, status_.shed.tables, tables_sentence,
+         "memory is available for unwind tables again", options_.hold_tables);
+    tell(before.merges, status_.shed.merges, merges_sentence,
+         "memory is available for merges again", options_.hold_merges);
     if (status_.shed.tables && !before.tables) return_free_memory();
     const std::uint64_t killed = group_->killed() - killed_before_;
     if (killed > status_.killed)
-        options_.warn(fmt::format("the kernel killed {} processes of the unit so far: out of memory", killed));
+        options_.warn(fmt::format(
+            "the kernel killed {} processes of the unit so far: out of memory", killed));
     status_.killed = killed;
 }
 

@@ -52,11 +52,13 @@ class MemoryWatch {
         std::function<void(const std::string&)> warn;
         std::function<void(bool held)> hold_tables;
         std::function<void(bool held)> hold_merges;
-        std::function<std::uint64_t()> mapping_bytes{};  // memory held for mappings of processes; may be empty
+        // memory held for mappings of processes; may be empty
+        std::function<std::uint64_t()> mapping_bytes{};
     };
 
     // Starts checking at once. Without a group it never disables anything.
-    MemoryWatch(boost::asio::io_context& context, std::optional<MemoryGroup> group, Options options);
+    MemoryWatch(boost::asio::io_context& context, std::optional<MemoryGroup> group,
+                Options options);
     void stop() { timer_.cancel(); }
 
     [[nodiscard]] MemoryStatus status() const { return status_; }

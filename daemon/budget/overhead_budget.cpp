@@ -26,19 +26,21 @@ constexpr std::uint64_t min_part = 4;
 constexpr std::uint64_t calm_looks = 10;
 
 std::uint64_t part_of(std::uint64_t length_ns, std::uint64_t ppm) {
-    return static_cast<std::uint64_t>(static_cast<double>(length_ns) * static_cast<double>(ppm) / 1e6);
+    return static_cast<std::uint64_t>(static_cast<double>(length_ns) * static_cast<double>(ppm) /
+                                      1e6);
 }
 
 std::uint64_t ppm_of(std::uint64_t part_ns, std::uint64_t whole_ns) {
-    return whole_ns == 0
-               ? 0
-               : static_cast<std::uint64_t>(static_cast<double>(part_ns) * 1e6 / static_cast<double>(whole_ns));
+    return whole_ns == 0 ? 0
+                         : static_cast<std::uint64_t>(static_cast<double>(part_ns) * 1e6 /
+                                                      static_cast<double>(whole_ns));
 }
 
 }  // namespace
 
 std::string percent_of_ppm(std::uint64_t ppm) {
-    if (ppm >= 10 * (million / 100) || ppm % (million / 100) == 0) return fmt::format("{} %", (ppm + 5000) / 10'000);
+    if (ppm >= 10 * (million / 100) || ppm % (million / 100) == 0)
+        return fmt::format("{} %", (ppm + 5000) / 10'000);
     return fmt::format("{:.1f} %", static_cast<double>(ppm) / 10'000.0);
 }
 
@@ -92,8 +94,8 @@ void OverheadBudget::forgive(Given& given, std::uint64_t now_ns) const {
 }
 
 void OverheadBudget::try_again(std::vector<BudgetStep>& steps, std::uint64_t now_ns) {
-    for (const auto& [given, action] :
-         {std::pair(&history_, BudgetStep::Action::KeepHistory), std::pair(&times_, BudgetStep::Action::CountTimes)}) {
+    for (const auto& [given, action] : {std::pair(&history_, BudgetStep::Action::KeepHistory),
+                                        std::pair(&times_, BudgetStep::Action::CountTimes)}) {
         forgive(*given, now_ns);
         if (!given->up || now_ns < given->again_ns) continue;
         given->up = false;
@@ -109,9 +111,14 @@ void OverheadBudget::try_again(std::vector<BudgetStep>& steps, std::uint64_t now
             if (!given.up || now_ns < given.again_ns) return;
             given.up = false;
             given.again_ns = now_ns;
-            steps.push_back({action, event, {}, who, state.looks_off == 0 || action != BudgetStep::Action::Attach});
+            steps.push_back({action,
+                             event,
+                             {},
+                             who,
+                             state.looks_off == 0 || action != BudgetStep::Action::Attach});
         };
-        const std::uint64_t calm_ns = calm_looks * static_cast<std::uint64_t>(budget_.interval.count());
+        const std::uint64_t calm_ns =
+            calm_looks * static_cast<std::uint64_t>(budget_.interval.count());
         if (state.looks_off > 0 && !state.probes.up && now_ns > state.probes.again_ns + calm_ns) {
             state.looks_off = 0;
             steps.push_back({BudgetStep::Action::WatchWhole, event, {}});
@@ -124,11 +131,13 @@ void OverheadBudget::try_again(std::vector<BudgetStep>& steps, std::uint64_t now
             forgive(party.given, now_ns);
             again(party.given, BudgetStep::Action::Release, who);
         }
-        std::erase_if(state.parties, [](const auto& party) { return party.second.given.times == 0; });
+        std::erase_if(state.parties,
+                      [](const auto& party) { return party.second.given.times == 0; });
     }
 }
 
-std::vector<OverheadBudget::Cost> OverheadBudget::costliest(const WatchUse& use, settings::Shed kind) const {
+std::vector<OverheadBudget::Cost> OverheadBudget::costliest(const WatchUse& use,
+                                                            settings::Shed kind) const {
     std::vector<Cost> costs;
     for (std::uint32_t event = 0; event < events_.size() && event < use.events.size(); ++event) {
         const EventUse& one = use.events[event];
@@ -139,7 +148,8 @@ std::vector<OverheadBudget::Cost> OverheadBudget::costliest(const WatchUse& use,
             costs.push_back({event, one.stage_ns});
         if (kind == settings::Shed::Events) costs.push_back({event, whole_cost_of(use, event)});
     }
-    std::stable_sort(costs.begin(), costs.end(), [](const Cost& a, const Cost& b) { return a.cost_ns > b.cost_ns; });
+    std::stable_sort(costs.begin(), costs.end(),
+                     [](const Cost& a, const Cost& b) { return a.cost_ns > b.cost_ns; });
     return costs;
 }
 
@@ -147,7 +157,8 @@ std::uint64_t OverheadBudget::whole_cost_of(const WatchUse& use, std::uint32_t e
     const EventUse& one = use.events[event];
     const bool known = event < events_.size();
     const std::uint64_t stack_ns = known && events_[event].stacks.up ? 0 : one.stack_ns;
-    const std::uint64_t left_ns = known && events_[event].stages.up ? std::min(one.stage_ns, one.probe_ns) : 0;
+    const std::uint64_t left_ns =
+        known && events_[event].stages.up ? std::min(one.stage_ns, one.probe_ns) : 0;
     return one.probe_ns - left_ns + stack_ns + passed_cost_of(use, event);
 }
 
@@ -156,7 +167,8 @@ std::uint64_t OverheadBudget::whole_cost_of(const WatchUse& use, std::uint32_t e
 std::uint64_t OverheadBudget::cost_of(const WatchUse& use, std::uint32_t event) const {
     const EventUse& one = use.events[event];
     if (!one.armed) return 0;
-    if (event < events_.size() && events_[event].probes.up) return events_[event].counted ? one.count_ns : 0;
+    if (event < events_.size() && events_[event].probes.up)
+        return events_[event].counted ? one.count_ns : 0;
     return whole_cost_of(use, event);
 }
 
@@ -178,7 +190,8 @@ std::uint64_t OverheadBudget::passed_cost_of(const WatchUse& use, std::uint32_t 
     const std::uint64_t max_ns = part_of(use.elapsed_ns, budget_.share_ppm) / passed_part;
     std::uint64_t cost_ns = 0;
     for (const PartyUse& user : use.events[event].users) {
-        const bool bounded = user.who.party != root_party && leaves_others(use, event, user.who.party);
+        const bool bounded =
+            user.who.party != root_party && leaves_others(use, event, user.who.party);
         cost_ns += bounded ? std::min(user.passed_ns, max_ns) : user.passed_ns;
     }
     return cost_ns;
@@ -190,7 +203,8 @@ const PartyUse* OverheadBudget::party_to_limit(const WatchUse& use, std::uint32_
     const auto most_of = [&](const std::vector<PartyUse>& parties, const auto& counts) {
         const PartyUse* most = nullptr;
         for (const PartyUse& party : parties)
-            if (!is_limited(event, party.who) && counts(party) && (!most || party.paired_ns > most->paired_ns))
+            if (!is_limited(event, party.who) && counts(party) &&
+                (!most || party.paired_ns > most->paired_ns))
                 most = &party;
         return most != nullptr && most->paired_ns > 0 ? most : nullptr;
     };
@@ -198,19 +212,21 @@ const PartyUse* OverheadBudget::party_to_limit(const WatchUse& use, std::uint32_
     if (!user || leaves_others(use, event, user->who.party)) return user;
     const auto is_his = [&](const PartyUse& party) { return party.who.party == user->who.party; };
     const PartyUse* const process = most_of(one.processes, is_his);
-    const bool others =
-        process && process->paired_ns >= user->paired_ns / 2 &&
-        most_of(one.processes, [&](const PartyUse& party) { return is_his(party) && &party != process; });
+    const bool others = process && process->paired_ns >= user->paired_ns / 2 &&
+                        most_of(one.processes, [&](const PartyUse& party) {
+                            return is_his(party) && &party != process;
+                        });
     return others ? process : nullptr;
 }
 
-void OverheadBudget::limit(const WatchUse& use, std::uint32_t event, const PartyUse& party, std::uint64_t now_ns,
-                           std::vector<BudgetStep>& steps) {
+void OverheadBudget::limit(const WatchUse& use, std::uint32_t event, const PartyUse& party,
+                           std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
     LimitedParty& limited = events_[event].parties[party.who];
     give_up(limited.given, now_ns);
-    limited.reason =
-        fmt::format("{} took {} of a CPU at its markers; the limit is {}", party.who.pid == 0 ? "it" : "it alone",
-                    percent_of_ppm(ppm_of(party.paired_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm));
+    limited.reason = fmt::format("{} took {} of a CPU at its markers; the limit is {}",
+                                 party.who.pid == 0 ? "it" : "it alone",
+                                 percent_of_ppm(ppm_of(party.paired_ns, use.elapsed_ns)),
+                                 percent_of_ppm(budget_.share_ppm));
     steps.push_back({BudgetStep::Action::Limit, event, limited.reason, party.who});
 }
 
@@ -224,10 +240,12 @@ std::vector<OverheadBudget::Limit> OverheadBudget::limits(std::uint32_t event) c
 
 std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost, settings::Shed kind,
                                       std::uint64_t all_ns) const {
-    const auto percent = [&](std::uint64_t part_ns) { return percent_of_ppm(ppm_of(part_ns, use.elapsed_ns)); };
+    const auto percent = [&](std::uint64_t part_ns) {
+        return percent_of_ppm(ppm_of(part_ns, use.elapsed_ns));
+    };
     const bool stacks = kind == settings::Shed::Stacks, stages = kind == settings::Shed::Stages;
-    const double hits_per_second =
-        static_cast<double>(use.events[cost.event].hits) * 1e9 / static_cast<double>(use.elapsed_ns);
+    const double hits_per_second = static_cast<double>(use.events[cost.event].hits) * 1e9 /
+                                   static_cast<double>(use.elapsed_ns);
     std::string reason = fmt::format("{} took {} of a CPU with {:.0f} hits per second",
                                      stacks   ? "stacks at its markers"
                                      : stages ? "the markers of its stages"
@@ -242,22 +260,24 @@ std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost, set
                                        : "other events",
                               percent(others_ns));
     if (use.own_cpu_ns > share_ns / 2)
-        reason += fmt::format(", lagtrapd itself {} (counted as {})", percent(use.own_cpu_ns), percent(share_ns / 2));
+        reason += fmt::format(", lagtrapd itself {} (counted as {})", percent(use.own_cpu_ns),
+                              percent(share_ns / 2));
     else if (use.own_cpu_ns > 0)
         reason += fmt::format(", lagtrapd itself {}", percent(use.own_cpu_ns));
     return reason + fmt::format("; the limit is {}", percent_of_ppm(budget_.share_ppm));
 }
 
-bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t all_ns, std::uint64_t available_ns,
-                                std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
+bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t all_ns,
+                                std::uint64_t available_ns, std::uint64_t now_ns,
+                                std::vector<BudgetStep>& steps) {
     const std::uint64_t others_ns = all_ns - std::min(all_ns, cost.cost_ns);
     // If the other events exceed the budget by themselves, they will be watched part of the time
     // too.
     const std::uint64_t left_ns =
-        others_ns > available_ns
-            ? static_cast<std::uint64_t>(static_cast<double>(available_ns) * static_cast<double>(cost.cost_ns) /
-                                         static_cast<double>(all_ns))
-            : available_ns - others_ns;
+        others_ns > available_ns ? static_cast<std::uint64_t>(static_cast<double>(available_ns) *
+                                                              static_cast<double>(cost.cost_ns) /
+                                                              static_cast<double>(all_ns))
+                                 : available_ns - others_ns;
     const std::uint64_t fits_ns = std::max({left_ns, available_ns / min_part, std::uint64_t{1}});
     const std::uint64_t looks = (cost.cost_ns + fits_ns - 1) / fits_ns;
     if (looks < 2 || looks > max_looks) return false;
@@ -271,7 +291,8 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
     state.looks_off = looks - 1;
     state.probes.up = true;
     state.probes.at = {looks_, over_since_};
-    state.probes.again_ns = now_ns + state.looks_off * static_cast<std::uint64_t>(budget_.interval.count());
+    state.probes.again_ns =
+        now_ns + state.looks_off * static_cast<std::uint64_t>(budget_.interval.count());
     state.parties.clear();
     steps.push_back({BudgetStep::Action::WatchPart,
                      cost.event,
@@ -285,40 +306,45 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
 
 // Keep the stages of an event that would be detached even without them; they are removed together
 // with it.
-void OverheadBudget::shed_stages(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
-                                 std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
+void OverheadBudget::shed_stages(std::uint64_t& cost_ns, std::uint64_t available_ns,
+                                 const WatchUse& use, std::uint64_t now_ns,
+                                 std::vector<BudgetStep>& steps) {
     for (const Cost& cost : costliest(use, settings::Shed::Stages)) {
         if (cost_ns <= available_ns || cost.cost_ns < available_ns / worthwhile_part) return;
         if (cost.cost_ns < (cost_ns - available_ns) / worthwhile_part) return;
         const std::uint64_t whole_ns = whole_cost_of(use, cost.event);
         if (whole_ns - std::min(whole_ns, cost.cost_ns) > max_looks * available_ns) continue;
         give_up(events_[cost.event].stages, now_ns);
-        steps.push_back(
-            {BudgetStep::Action::DropStages, cost.event, reason_of(use, cost, settings::Shed::Stages, cost_ns)});
+        steps.push_back({BudgetStep::Action::DropStages, cost.event,
+                         reason_of(use, cost, settings::Shed::Stages, cost_ns)});
         cost_ns -= std::min(cost_ns, cost.cost_ns);
     }
 }
 
 // An event that is only counted must not take budget from events that are timed.
-void OverheadBudget::stop_counts(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
-                                 std::vector<BudgetStep>& steps) {
+void OverheadBudget::stop_counts(std::uint64_t& cost_ns, std::uint64_t available_ns,
+                                 const WatchUse& use, std::vector<BudgetStep>& steps) {
     for (std::uint32_t event = 0; event < events_.size() && event < use.events.size(); ++event) {
         EventState& state = events_[event];
         const std::uint64_t count_ns = cost_of(use, event);
         if (cost_ns <= available_ns) return;
-        if (!state.probes.up || !state.counted || count_ns < available_ns / worthwhile_part) continue;
+        if (!state.probes.up || !state.counted || count_ns < available_ns / worthwhile_part)
+            continue;
         state.counts_all = state.counted = false;
         steps.push_back(
             {BudgetStep::Action::StopCount, event,
-             fmt::format("counting its begins took {} of a CPU, watching {} in total; the limit is {}",
-                         percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)),
-                         percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm))});
+             fmt::format(
+                 "counting its begins took {} of a CPU, watching {} in total; the limit is {}",
+                 percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)),
+                 percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)),
+                 percent_of_ppm(budget_.share_ppm))});
         cost_ns -= std::min(cost_ns, count_ns);
     }
 }
 
-void OverheadBudget::detach(const WatchUse& use, const Cost& cost, std::uint64_t& all_ns, std::uint64_t available_ns,
-                            std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
+void OverheadBudget::detach(const WatchUse& use, const Cost& cost, std::uint64_t& all_ns,
+                            std::uint64_t available_ns, std::uint64_t now_ns,
+                            std::vector<BudgetStep>& steps) {
     EventState& state = events_[cost.event];
     const std::uint64_t count_ns = use.events[cost.event].count_ns;
     const std::uint64_t others_ns = all_ns - std::min(all_ns, cost.cost_ns);
@@ -328,14 +354,16 @@ void OverheadBudget::detach(const WatchUse& use, const Cost& cost, std::uint64_t
     state.parties.clear();
     std::string reason = reason_of(use, cost, settings::Shed::Events, all_ns);
     if (count_ns > 0 && !state.counted)
-        reason +=
-            fmt::format("; counting its begins alone would take {}", percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)));
-    steps.push_back({BudgetStep::Action::Detach, cost.event, std::move(reason), {}, true, state.counted});
+        reason += fmt::format("; counting its begins alone would take {}",
+                              percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)));
+    steps.push_back(
+        {BudgetStep::Action::Detach, cost.event, std::move(reason), {}, true, state.counted});
     all_ns = others_ns + (state.counted ? count_ns : 0);
 }
 
-void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
-                                settings::Shed kind, std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
+void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns,
+                                const WatchUse& use, settings::Shed kind, std::uint64_t now_ns,
+                                std::vector<BudgetStep>& steps) {
     const bool stacks = kind == settings::Shed::Stacks;
     const auto costs_less = [](const Cost& a, const Cost& b) { return a.cost_ns < b.cost_ns; };
     if (!stacks) stop_counts(cost_ns, available_ns, use, steps);
@@ -357,7 +385,8 @@ void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_
         }
         if (stacks) {
             give_up(events_[most->event].stacks, now_ns);
-            steps.push_back({BudgetStep::Action::DropStacks, most->event, reason_of(use, *most, kind, cost_ns)});
+            steps.push_back({BudgetStep::Action::DropStacks, most->event,
+                             reason_of(use, *most, kind, cost_ns)});
             cost_ns -= std::min(cost_ns, most->cost_ns);
         } else {
             detach(use, *most, cost_ns, available_ns, now_ns, steps);
@@ -366,8 +395,9 @@ void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_
     }
 }
 
-void OverheadBudget::shed_whole(Given& given, BudgetStep::Action action, std::uint64_t part_ns, std::uint64_t& cost_ns,
-                                std::uint64_t available_ns, const WatchUse& use, std::uint64_t now_ns,
+void OverheadBudget::shed_whole(Given& given, BudgetStep::Action action, std::uint64_t part_ns,
+                                std::uint64_t& cost_ns, std::uint64_t available_ns,
+                                const WatchUse& use, std::uint64_t now_ns,
                                 std::vector<BudgetStep>& steps) {
     if (cost_ns <= available_ns || given.up || part_ns < available_ns / worthwhile_part) return;
     // Disabling this part would not help, because the other costs are too high.
@@ -376,14 +406,16 @@ void OverheadBudget::shed_whole(Given& given, BudgetStep::Action action, std::ui
     steps.push_back({action, 0,
                      fmt::format("it took {} of a CPU, watching {} in total; the limit is {}",
                                  percent_of_ppm(ppm_of(part_ns, use.elapsed_ns)),
-                                 percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)), percent_of_ppm(budget_.share_ppm))});
+                                 percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)),
+                                 percent_of_ppm(budget_.share_ppm))});
     cost_ns -= std::min(cost_ns, part_ns);
 }
 
 std::vector<BudgetStep> OverheadBudget::look(const WatchUse& use, std::uint64_t now_ns) {
     std::vector<BudgetStep> steps;
     std::uint64_t cost_ns = (history_.up ? 0 : use.history_ns) + (times_.up ? 0 : use.times_ns);
-    for (std::uint32_t event = 0; event < use.events.size(); ++event) cost_ns += cost_of(use, event);
+    for (std::uint32_t event = 0; event < use.events.size(); ++event)
+        cost_ns += cost_of(use, event);
     const std::uint64_t share_ns = part_of(use.elapsed_ns, budget_.share_ppm);
     // Work of the daemon itself, such as making unwind tables at startup, must not get all events
     // disabled.
@@ -397,11 +429,11 @@ std::vector<BudgetStep> OverheadBudget::look(const WatchUse& use, std::uint64_t 
     if (cost_ns > available_ns && (use.exact || second_look || cost_ns > 2 * available_ns)) {
         for (const settings::Shed kind : budget_.shed)
             if (kind == settings::Shed::History)
-                shed_whole(history_, BudgetStep::Action::DropHistory, use.history_ns, cost_ns, available_ns, use,
-                           now_ns, steps);
+                shed_whole(history_, BudgetStep::Action::DropHistory, use.history_ns, cost_ns,
+                           available_ns, use, now_ns, steps);
             else if (kind == settings::Shed::Times)
-                shed_whole(times_, BudgetStep::Action::DropTimes, use.times_ns, cost_ns, available_ns, use, now_ns,
-                           steps);
+                shed_whole(times_, BudgetStep::Action::DropTimes, use.times_ns, cost_ns,
+                           available_ns, use, now_ns, steps);
             else if (kind == settings::Shed::Stages)
                 shed_stages(cost_ns, available_ns, use, now_ns, steps);
             else if (kind == settings::Shed::Stacks || kind == settings::Shed::Events)

@@ -24,7 +24,8 @@ struct EventUse {
     std::uint64_t hits = 0;
     std::uint64_t probe_ns = 0;  // kernel and program time of paired hits, without stacks
     std::uint64_t stack_ns = 0;  // recording stacks at its markers
-    bool armed = false;          // has been armed, even if the budget has disabled it since; others are ignored
+    // has been armed, even if the budget has disabled it since; others are ignored
+    bool armed = false;
     std::vector<PartyUse> users{}, processes{};
     SeenParties seen{};
     std::uint64_t stage_ns = 0;  // part of probe_ns: markers of its stages
@@ -69,7 +70,8 @@ struct BudgetStep {
 class OverheadBudget {
   public:
     OverheadBudget() = default;
-    OverheadBudget(settings::Budget budget, std::size_t events) : budget_(std::move(budget)), events_(events) {}
+    OverheadBudget(settings::Budget budget, std::size_t events)
+        : budget_(std::move(budget)), events_(events) {}
 
     // Returns the steps to take now, in this order. Call it once per budget.interval. If the cost
     // is not exact and less than twice the share, it acts only at the second check in a row that is
@@ -95,7 +97,9 @@ class OverheadBudget {
     [[nodiscard]] std::uint64_t watched_ppm(std::uint32_t event) const;
     [[nodiscard]] std::uint64_t looks() const { return looks_; }
     // When the history and the time breakdown are enabled again; 0 if they are enabled.
-    [[nodiscard]] std::uint64_t history_again_ns() const { return history_.up ? history_.again_ns : 0; }
+    [[nodiscard]] std::uint64_t history_again_ns() const {
+        return history_.up ? history_.again_ns : 0;
+    }
     [[nodiscard]] std::uint64_t times_again_ns() const { return times_.up ? times_.again_ns : 0; }
     // The check that disabled the event, and the first of the consecutive checks that exceeded the
     // share.
@@ -129,7 +133,8 @@ class OverheadBudget {
         bool counted = false;     // its begins are still counted while it is disabled
         bool counts_all = false;  // they were counted when it was last disabled
         std::map<HitParty, LimitedParty> parties;
-        std::uint64_t looks_off = 0;  // checks skipped for each check that watches it; 0 if it is watched all the time
+        // checks skipped for each check that watches it; 0 if it is watched all the time
+        std::uint64_t looks_off = 0;
     };
     struct Cost {
         std::uint32_t event = 0;
@@ -138,32 +143,33 @@ class OverheadBudget {
 
     void give_up(Given& given, std::uint64_t now_ns);
     // Disables something that serves all events and costs `part_ns`.
-    void shed_whole(Given& given, BudgetStep::Action action, std::uint64_t part_ns, std::uint64_t& cost_ns,
-                    std::uint64_t available_ns, const WatchUse& use, std::uint64_t now_ns,
-                    std::vector<BudgetStep>& steps);
+    void shed_whole(Given& given, BudgetStep::Action action, std::uint64_t part_ns,
+                    std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
+                    std::uint64_t now_ns, std::vector<BudgetStep>& steps);
     void forgive(Given& given, std::uint64_t now_ns) const;
     void try_again(std::vector<BudgetStep>& steps, std::uint64_t now_ns);
     [[nodiscard]] std::uint64_t pause_ns(const Given& given) const;
     [[nodiscard]] std::vector<Cost> costliest(const WatchUse& use, settings::Shed kind) const;
-    void shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use, settings::Shed kind,
-                    std::uint64_t now_ns, std::vector<BudgetStep>& steps);
-    void shed_stages(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use, std::uint64_t now_ns,
-                     std::vector<BudgetStep>& steps);
+    void shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
+                    settings::Shed kind, std::uint64_t now_ns, std::vector<BudgetStep>& steps);
+    void shed_stages(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
+                     std::uint64_t now_ns, std::vector<BudgetStep>& steps);
     void stop_counts(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
                      std::vector<BudgetStep>& steps);
     // Cost of watching the event, without the parts that are disabled.
     [[nodiscard]] std::uint64_t whole_cost_of(const WatchUse& use, std::uint32_t event) const;
-    void detach(const WatchUse& use, const Cost& cost, std::uint64_t& all_ns, std::uint64_t available_ns,
-                std::uint64_t now_ns, std::vector<BudgetStep>& steps);
+    void detach(const WatchUse& use, const Cost& cost, std::uint64_t& all_ns,
+                std::uint64_t available_ns, std::uint64_t now_ns, std::vector<BudgetStep>& steps);
     // The party of an event to limit: the most expensive user, or that user's most expensive
     // process if no other user has runs. Null if nobody would be left.
     [[nodiscard]] const PartyUse* party_to_limit(const WatchUse& use, std::uint32_t event) const;
     // Watches an event part of the time, if that is affordable. `all_ns` is the cost of everything.
     // False if it is not affordable.
-    bool watch_part(const WatchUse& use, Cost& cost, std::uint64_t all_ns, std::uint64_t available_ns,
-                    std::uint64_t now_ns, std::vector<BudgetStep>& steps);
-    void limit(const WatchUse& use, std::uint32_t event, const PartyUse& party, std::uint64_t now_ns,
-               std::vector<BudgetStep>& steps);
+    bool watch_part(const WatchUse& use, Cost& cost, std::uint64_t all_ns,
+                    std::uint64_t available_ns, std::uint64_t now_ns,
+                    std::vector<BudgetStep>& steps);
+    void limit(const WatchUse& use, std::uint32_t event, const PartyUse& party,
+               std::uint64_t now_ns, std::vector<BudgetStep>& steps);
     [[nodiscard]] bool is_limited(std::uint32_t event, const HitParty& who) const;
     [[nodiscard]] bool leaves_others(const WatchUse& use, std::uint32_t event, Party party) const;
     [[nodiscard]] std::uint64_t passed_cost_of(const WatchUse& use, std::uint32_t event) const;

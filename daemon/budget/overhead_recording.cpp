@@ -16,8 +16,8 @@ constexpr std::uint64_t worthwhile_recording_part = 10;
 
 }  // namespace
 
-void RecordingBudget::begin(const settings::Budget& budget, const settings::Recording& recording, std::uint32_t cpus,
-                            const RecordingUse& use) {
+void RecordingBudget::begin(const settings::Budget& budget, const settings::Recording& recording,
+                            std::uint32_t cpus, const RecordingUse& use) {
     budget_ = budget;
     first_interval_ = interval_ = recording.sample_interval;
     switch_stacks_ = recording.scheduling;
@@ -27,10 +27,12 @@ void RecordingBudget::begin(const settings::Budget& budget, const settings::Reco
 }
 
 bool RecordingBudget::due(std::uint64_t now_ns) const {
-    return since(now_ns, looked_ns_) >= static_cast<std::uint64_t>(std::chrono::nanoseconds(look_interval).count());
+    return since(now_ns, looked_ns_) >=
+           static_cast<std::uint64_t>(std::chrono::nanoseconds(look_interval).count());
 }
 
-std::optional<RecordingBudget::Step> RecordingBudget::step_of(settings::Shed kind, const RecordingUse& delta,
+std::optional<RecordingBudget::Step> RecordingBudget::step_of(settings::Shed kind,
+                                                              const RecordingUse& delta,
                                                               std::uint64_t cost_ns) {
     if (kind == settings::Shed::Switches) {
         if (!switch_stacks_ || delta.switches_ns < cost_ns / worthwhile_recording_part) return {};
@@ -51,23 +53,28 @@ std::optional<RecordingBudget::Step> RecordingBudget::step_of(settings::Shed kin
 
 std::optional<RecordingBudget::Step> RecordingBudget::look(const RecordingUse& use) {
     if (!due(use.at_ns)) return {};
-    const RecordingUse delta{since(use.at_ns, before_.at_ns), since(use.samples_ns, before_.samples_ns),
-                             since(use.switches_ns, before_.switches_ns), since(use.others_ns, before_.others_ns)};
+    const RecordingUse delta{
+        since(use.at_ns, before_.at_ns), since(use.samples_ns, before_.samples_ns),
+        since(use.switches_ns, before_.switches_ns), since(use.others_ns, before_.others_ns)};
     looked_ns_ = use.at_ns;
     const std::uint64_t cost_ns = delta.samples_ns + delta.switches_ns + delta.others_ns;
-    const std::uint64_t judged_ns = std::max<std::uint64_t>(delta.at_ns, std::chrono::nanoseconds(window).count());
-    const double judged_ppm = static_cast<double>(cost_ns) * 1e6 / static_cast<double>(judged_ns) / cpus_;
+    const std::uint64_t judged_ns =
+        std::max<std::uint64_t>(delta.at_ns, std::chrono::nanoseconds(window).count());
+    const double judged_ppm =
+        static_cast<double>(cost_ns) * 1e6 / static_cast<double>(judged_ns) / cpus_;
     const bool too_much = judged_ppm > static_cast<double>(budget_.recording_share_ppm);
     if (too_much || judged_ns == delta.at_ns) before_ = use;
     if (!too_much) return {};
-    const double used_ppm = static_cast<double>(cost_ns) * 1e6 / static_cast<double>(delta.at_ns) / cpus_;
+    const double used_ppm =
+        static_cast<double>(cost_ns) * 1e6 / static_cast<double>(delta.at_ns) / cpus_;
     for (const settings::Shed kind : budget_.shed) {
         auto step = step_of(kind, delta, cost_ns);
         if (!step) continue;
         step->sentence = fmt::format(
             "from {} on, {}: recording took {} of the CPUs; the limit is {}",
-            format_duration(std::chrono::milliseconds(since(use.at_ns, began_ns_) / 1'000'000)), step->sentence,
-            percent_of_ppm(static_cast<std::uint64_t>(used_ppm)), percent_of_ppm(budget_.recording_share_ppm));
+            format_duration(std::chrono::milliseconds(since(use.at_ns, began_ns_) / 1'000'000)),
+            step->sentence, percent_of_ppm(static_cast<std::uint64_t>(used_ppm)),
+            percent_of_ppm(budget_.recording_share_ppm));
         return step;
     }
     return {};

@@ -24,7 +24,8 @@ class RecordingBudget {
     struct Step {
         settings::Shed kind = settings::Shed::Samples;
         std::chrono::nanoseconds sample_interval{};  // for Samples
-        std::string sentence;                        // for people; says when in the recording it happened
+        // for people; says when in the recording it happened
+        std::string sentence;
     };
     // The cost is averaged over this time. A step comes earlier if the cost so far already exceeds
     // what the whole window may use.
@@ -33,8 +34,8 @@ class RecordingBudget {
     static constexpr std::uint32_t max_sample_interval = 16;  // multiple of the configured interval
 
     // Starts a new recording.
-    void begin(const settings::Budget& budget, const settings::Recording& recording, std::uint32_t cpus,
-               const RecordingUse& use);
+    void begin(const settings::Budget& budget, const settings::Recording& recording,
+               std::uint32_t cpus, const RecordingUse& use);
     // Call it often: it checks once per look_interval. It reduces one thing at a time and starts a
     // new window after each step.
     [[nodiscard]] std::optional<Step> look(const RecordingUse& use);
@@ -42,7 +43,8 @@ class RecordingBudget {
     [[nodiscard]] bool due(std::uint64_t now_ns) const;
 
   private:
-    [[nodiscard]] std::optional<Step> step_of(settings::Shed kind, const RecordingUse& delta, std::uint64_t cost_ns);
+    [[nodiscard]] std::optional<Step> step_of(settings::Shed kind, const RecordingUse& delta,
+                                              std::uint64_t cost_ns);
 
     settings::Budget budget_;
     std::chrono::nanoseconds first_interval_{}, interval_{};

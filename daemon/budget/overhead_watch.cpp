@@ -22,7 +22,8 @@ constexpr std::uint64_t counting_ns = 120;
 std::chrono::nanoseconds until_back(std::uint64_t again_ns) {
     using namespace std::chrono_literals;
     if (again_ns == 0) return 0ns;
-    return std::max<std::chrono::nanoseconds>(1ms, std::chrono::nanoseconds(since(again_ns, monotonic_ns())));
+    return std::max<std::chrono::nanoseconds>(
+        1ms, std::chrono::nanoseconds(since(again_ns, monotonic_ns())));
 }
 
 }  // namespace
@@ -45,7 +46,8 @@ void OverheadWatch::stop() {
 }
 
 void OverheadWatch::await_look() {
-    timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget_.budget().interval));
+    timer_.expires_after(
+        std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget_.budget().interval));
     timer_.async_wait([this](const auto& failure) {
         if (failure || listener_ == nullptr) return;
         look();
@@ -67,22 +69,24 @@ namespace {
 
 // One party's part of `total_ns`, given its `own` hits among `all` sampled hits.
 std::uint64_t part_of(std::uint64_t total_ns, std::uint64_t own, std::uint64_t all) {
-    return all == 0 ? 0
-                    : static_cast<std::uint64_t>(static_cast<double>(total_ns) * static_cast<double>(own) /
-                                                 static_cast<double>(all));
+    return all == 0
+               ? 0
+               : static_cast<std::uint64_t>(static_cast<double>(total_ns) *
+                                            static_cast<double>(own) / static_cast<double>(all));
 }
 
 // True if the step concerns all events.
 bool is_whole(BudgetStep::Action action) {
     using Action = BudgetStep::Action;
-    return action == Action::DropHistory || action == Action::KeepHistory || action == Action::DropTimes ||
-           action == Action::CountTimes;
+    return action == Action::DropHistory || action == Action::KeepHistory ||
+           action == Action::DropTimes || action == Action::CountTimes;
 }
 
 }  // namespace
 
-void OverheadWatch::share_cost(EventUse& use, const Listener::EventHits& before, const Listener::EventHits& now,
-                               const HitParties& parties, std::uint64_t program_ns) const {
+void OverheadWatch::share_cost(EventUse& use, const Listener::EventHits& before,
+                               const Listener::EventHits& now, const HitParties& parties,
+                               std::uint64_t program_ns) const {
     const std::uint64_t passed = std::min(since(now.passed, before.passed), use.hits);
     const std::uint64_t probe_ns = probes_.mean(now.kinds);
     std::uint64_t paired_looked_at = 0, passed_looked_at = 0;
@@ -101,13 +105,16 @@ void OverheadWatch::share_cost(EventUse& use, const Listener::EventHits& before,
         of_begin = {now.kinds.back()};
         of_stages.assign(now.kinds.begin() + 1, now.kinds.end() - 1);
     }
-    const std::uint64_t stage_ns = since(now.stage_hits, before.stage_hits) * (kind_ns(of_stages) + program_ns);
+    const std::uint64_t stage_ns =
+        since(now.stage_hits, before.stage_hits) * (kind_ns(of_stages) + program_ns);
     use.stage_ns = std::min(stage_ns, use.probe_ns);
     const bool is_countable = of_begin != std::vector{ProbeKind::Scheduler};
-    if (is_countable) use.count_ns = since(now.begin_hits, before.begin_hits) * (kind_ns(of_begin) + counting_ns);
+    if (is_countable)
+        use.count_ns = since(now.begin_hits, before.begin_hits) * (kind_ns(of_begin) + counting_ns);
     use.seen = now.seen;
     const auto cost_of = [&](const PartyHits& hits) {
-        return PartyUse{hits.who, part_of(use.probe_ns + use.stack_ns, hits.paired, paired_looked_at),
+        return PartyUse{hits.who,
+                        part_of(use.probe_ns + use.stack_ns, hits.paired, paired_looked_at),
                         part_of(passed * probe_ns, hits.passed, passed_looked_at)};
     };
     for (const PartyHits& user : parties.users) use.users.push_back(cost_of(user));
@@ -117,25 +124,29 @@ void OverheadWatch::share_cost(EventUse& use, const Listener::EventHits& before,
 WatchUse OverheadWatch::use_between(const Counted& before, const Counted& now) {
     WatchUse use;
     use.elapsed_ns = since(now.at_ns, before.at_ns);
-    const bool recorded =
-        before.recordings.now || now.recordings.now || now.recordings.begun != before.recordings.begun;
+    const bool recorded = before.recordings.now || now.recordings.now ||
+                          now.recordings.begun != before.recordings.begun;
     use.own_cpu_ns = recorded ? 0 : since(now.own_cpu_ns, before.own_cpu_ns);
-    if (now.history_cost_ns > before.history_cost_ns) use.history_ns = now.history_cost_ns - before.history_cost_ns;
+    if (now.history_cost_ns > before.history_cost_ns)
+        use.history_ns = now.history_cost_ns - before.history_cost_ns;
     if (before.times_cost_ns != 0) use.times_ns = since(now.times_cost_ns, before.times_cost_ns);
     use.events.resize(now.hits.size());
     use.exact = true;
     std::uint64_t hits = 0, programs_ns = 0;
     for (std::size_t event = 0; event < now.hits.size(); ++event) {
-        const Listener::EventHits last = event < before.hits.size() ? before.hits[event] : Listener::EventHits{};
+        const Listener::EventHits last =
+            event < before.hits.size() ? before.hits[event] : Listener::EventHits{};
         EventUse& one = use.events[event];
         one.hits = since(now.hits[event].hits, last.hits);
         one.stack_ns = since(now.hits[event].stack_ns, last.stack_ns);
         one.armed = !now.hits[event].kinds.empty();
         CostCounts costs{};
-        for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = since(now.hits[event].costs[i], last.costs[i]);
+        for (std::size_t i = 0; i < costs.size(); ++i)
+            costs[i] = since(now.hits[event].costs[i], last.costs[i]);
         if (const auto measured = program_cost_ns(costs)) programs_[event] = {*measured, true};
         const auto parties = now.parties.find(static_cast<std::uint32_t>(event));
-        share_cost(one, last, now.hits[event], parties == now.parties.end() ? HitParties{} : parties->second,
+        share_cost(one, last, now.hits[event],
+                   parties == now.parties.end() ? HitParties{} : parties->second,
                    programs_[event].ns);
         use.exact = use.exact && (programs_[event].measured || one.hits < few_hits);
         hits += one.hits;
@@ -176,19 +187,24 @@ void OverheadWatch::take(const BudgetStep& step) {
             const std::string how = step.counted ? "counted, not timed" : "disabled";
             listener_->weights()->set(step.event, 1);
             listener_->shed(step.event, how + ": " + step.reason, step.counted);
-            return options_.warn(fmt::format("event {} is {}: {}; retry in {}", name, how, step.reason, again));
+            return options_.warn(
+                fmt::format("event {} is {}: {}; retry in {}", name, how, step.reason, again));
         }
         case BudgetStep::Action::StopCount:
             listener_->shed(step.event, "disabled: " + step.reason, false);
-            return options_.warn(fmt::format("event {} is no longer counted: {}", name, step.reason));
+            return options_.warn(
+                fmt::format("event {} is no longer counted: {}", name, step.reason));
         case BudgetStep::Action::WatchPart: {
-            const std::string part = percent_of_ppm(budget_.watched_ppm(step.event)) + " of the time";
-            listener_->weights()->set(step.event,
-                                      static_cast<std::uint32_t>(1'000'000 / budget_.watched_ppm(step.event)));
-            listener_->shed(step.event, "watched " + part + ", currently off: " + step.reason, step.counted);
+            const std::string part =
+                percent_of_ppm(budget_.watched_ppm(step.event)) + " of the time";
+            listener_->weights()->set(step.event, static_cast<std::uint32_t>(
+                                                      1'000'000 / budget_.watched_ppm(step.event)));
+            listener_->shed(step.event, "watched " + part + ", currently off: " + step.reason,
+                            step.counted);
             if (step.news)
                 options_.warn(fmt::format("event {} is watched {}{}: {}", name, part,
-                                          step.counted ? " and counted in between" : "", step.reason));
+                                          step.counted ? " and counted in between" : "",
+                                          step.reason));
             return;
         }
         case BudgetStep::Action::WatchWhole:
@@ -198,7 +214,8 @@ void OverheadWatch::take(const BudgetStep& step) {
             if (const auto done = listener_->take_stacks(step.event, false); !done)
                 return options_.warn(done.error().message);
             return options_.warn(
-                fmt::format("event {} has no stacks at its markers: {}; retry in {}", name, step.reason, again));
+                fmt::format("event {} has no stacks at its markers: {}; retry in {}", name,
+                            step.reason, again));
         case BudgetStep::Action::DropStages:
         case BudgetStep::Action::WatchStages: return take_stages(step);
         case BudgetStep::Action::Limit:
@@ -227,14 +244,15 @@ void OverheadWatch::take_stages(const BudgetStep& step) {
 
 void OverheadWatch::take_limit(const BudgetStep& step) {
     const std::string& name = listener_->events()[step.event].name;
-    const std::string who = step.party.pid == 0
-                                ? party_text(step.party.party)
-                                : fmt::format("process {} of {}", step.party.pid, party_text(step.party.party));
+    const std::string who = step.party.pid == 0 ? party_text(step.party.party)
+                                                : fmt::format("process {} of {}", step.party.pid,
+                                                              party_text(step.party.party));
     const bool limits = step.action == BudgetStep::Action::Limit;
     if (const auto done = listener_->limit(step.event, step.party, limits); !done)
         return options_.warn(done.error().message);
     if (limits)
-        options_.warn(fmt::format("event {} is not watched for {}: {}; other users are", name, who, step.reason));
+        options_.warn(fmt::format("event {} is not watched for {}: {}; other users are", name, who,
+                                  step.reason));
     else
         options_.inform(fmt::format("event {} is watched for {} again", name, who));
 }
@@ -261,19 +279,27 @@ std::chrono::nanoseconds OverheadWatch::stages_again_in(std::uint32_t event) con
     return std::chrono::nanoseconds(since(budget_.stages_again_ns(event), monotonic_ns()));
 }
 
-std::chrono::nanoseconds OverheadWatch::history_again_in() const { return until_back(budget_.history_again_ns()); }
+std::chrono::nanoseconds OverheadWatch::history_again_in() const {
+    return until_back(budget_.history_again_ns());
+}
 
-std::chrono::nanoseconds OverheadWatch::times_again_in() const { return until_back(budget_.times_again_ns()); }
+std::chrono::nanoseconds OverheadWatch::times_again_in() const {
+    return until_back(budget_.times_again_ns());
+}
 
 std::vector<std::string> OverheadWatch::shed_now() const {
     std::vector<std::string> sentences;
     if (listener_ == nullptr) return sentences;
-    if (budget_.history_again_ns() != 0) sentences.emplace_back("the time before a breach is not kept");
-    if (budget_.times_again_ns() != 0) sentences.emplace_back("the time of runs is not broken down");
+    if (budget_.history_again_ns() != 0)
+        sentences.emplace_back("the time before a breach is not kept");
+    if (budget_.times_again_ns() != 0)
+        sentences.emplace_back("the time of runs is not broken down");
     for (const EventStatus& event : listener_->status()) {
-        if (event.shed) sentences.push_back("event " + event.name + " is not watched: " + event.problem);
+        if (event.shed)
+            sentences.push_back("event " + event.name + " is not watched: " + event.problem);
         if (event.stages_shed) sentences.push_back("event " + event.name + " has no stages");
-        if (event.stacks_shed) sentences.push_back("event " + event.name + " has no stacks at its markers");
+        if (event.stacks_shed)
+            sentences.push_back("event " + event.name + " has no stacks at its markers");
     }
     return sentences;
 }

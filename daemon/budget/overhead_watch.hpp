@@ -27,8 +27,9 @@ struct OverheadStatus {
     std::uint64_t share_ppm = 0;
     std::uint64_t recording_share_ppm = 0;
     std::uint64_t looks = 0;
-    bool exhausted = false;        // over the share, with nothing left to disable
-    std::uint64_t times_shed = 0;  // how often something was disabled since the settings came into force
+    bool exhausted = false;  // over the share, with nothing left to disable
+    // how often something was disabled since the settings came into force
+    std::uint64_t times_shed = 0;
     std::uint64_t program_ns = 0;  // run time of one marker program
     bool program_measured = false;
     ProbeCosts probes;
@@ -46,7 +47,8 @@ class OverheadWatch {
             bool now = false;
         };
         std::function<Recordings()> recordings;
-        std::function<std::uint64_t()> history_cost_ns;  // total since the history is on; it may restart from 0
+        // total since the history is on; it may restart from 0
+        std::function<std::uint64_t()> history_cost_ns;
         std::function<void(bool)> keep_history;
     };
 
@@ -62,12 +64,20 @@ class OverheadWatch {
     [[nodiscard]] std::chrono::nanoseconds again_in(std::uint32_t event) const;
     [[nodiscard]] std::chrono::nanoseconds stages_again_in(std::uint32_t event) const;
     // CLOCK_MONOTONIC; 0 if the stages are enabled.
-    [[nodiscard]] std::uint64_t stages_since_ns(std::uint32_t event) const { return budget_.stages_since_ns(event); }
+    [[nodiscard]] std::uint64_t stages_since_ns(std::uint32_t event) const {
+        return budget_.stages_since_ns(event);
+    }
     [[nodiscard]] bool counts_all(std::uint32_t event) const { return budget_.counts_all(event); }
     // Parties whose hits of the event are only counted, and why.
-    [[nodiscard]] std::vector<OverheadBudget::Limit> limits(std::uint32_t event) const { return budget_.limits(event); }
-    [[nodiscard]] std::uint64_t watched_ppm(std::uint32_t event) const { return budget_.watched_ppm(event); }
-    [[nodiscard]] OverheadBudget::ShedAt shed_at(std::uint32_t event) const { return budget_.shed_at(event); }
+    [[nodiscard]] std::vector<OverheadBudget::Limit> limits(std::uint32_t event) const {
+        return budget_.limits(event);
+    }
+    [[nodiscard]] std::uint64_t watched_ppm(std::uint32_t event) const {
+        return budget_.watched_ppm(event);
+    }
+    [[nodiscard]] OverheadBudget::ShedAt shed_at(std::uint32_t event) const {
+        return budget_.shed_at(event);
+    }
     // Time until the history and the time breakdown of runs are enabled again; 0 if they are
     // enabled.
     [[nodiscard]] std::chrono::nanoseconds history_again_in() const;
@@ -90,8 +100,9 @@ class OverheadWatch {
     [[nodiscard]] Counted count();
     [[nodiscard]] WatchUse use_between(const Counted& before, const Counted& now);
     // Splits the cost between two checks among parties, as estimated from the sampled hits.
-    void share_cost(EventUse& use, const Listener::EventHits& before, const Listener::EventHits& now,
-                    const HitParties& parties, std::uint64_t program_ns) const;
+    void share_cost(EventUse& use, const Listener::EventHits& before,
+                    const Listener::EventHits& now, const HitParties& parties,
+                    std::uint64_t program_ns) const;
     void take(const BudgetStep& step);
     void take_limit(const BudgetStep& step);
     void take_stages(const BudgetStep& step);

@@ -14,7 +14,8 @@ struct CallCosts {
     // The kernel single-steps return instructions, but not jumps.
     enum Exit : std::size_t { ReturnProbe, SteppedExit, SimpleExit };
     using Table = std::array<std::array<calls::ProbeCost, 3>, 2>;
-    Table inside{{{{{700, 800}, {3000, 3500}, {700, 800}}}, {{{3000, 3000}, {5500, 5500}, {3000, 3000}}}}};
+    Table inside{
+        {{{{700, 800}, {3000, 3500}, {700, 800}}}, {{{3000, 3000}, {5500, 5500}, {3000, 3000}}}}};
     bool measured = false;  // false: the defaults above, typical values of no particular machine
 
     struct Kind {
@@ -22,8 +23,12 @@ struct CallCosts {
         Exit exit = ReturnProbe;
     };
     [[nodiscard]] static Kind kind_of(const PlannedFunction& function);
-    [[nodiscard]] const calls::ProbeCost& of(Kind kind) const { return inside[kind.entry][kind.exit]; }
-    [[nodiscard]] const calls::ProbeCost& of(const PlannedFunction& function) const { return of(kind_of(function)); }
+    [[nodiscard]] const calls::ProbeCost& of(Kind kind) const {
+        return inside[kind.entry][kind.exit];
+    }
+    [[nodiscard]] const calls::ProbeCost& of(const PlannedFunction& function) const {
+        return of(kind_of(function));
+    }
     // Cost of one probe on an instruction that the kernel single-steps.
     [[nodiscard]] std::uint64_t of_stepped_probe_ns() const;
 };

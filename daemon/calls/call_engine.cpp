@@ -22,9 +22,13 @@ struct Moment {
     std::uint64_t at_ns = 0, on_cpu_ns = 0, runnable_ns = 0;
 };
 
-Moment begin_of(const lagtrap_call_node& node) { return {node.begin_ns, node.begin_on_cpu_ns, node.begin_runnable_ns}; }
+Moment begin_of(const lagtrap_call_node& node) {
+    return {node.begin_ns, node.begin_on_cpu_ns, node.begin_runnable_ns};
+}
 
-Moment end_of(const lagtrap_call_node& node) { return {node.end_ns, node.end_on_cpu_ns, node.end_runnable_ns}; }
+Moment end_of(const lagtrap_call_node& node) {
+    return {node.end_ns, node.end_on_cpu_ns, node.end_runnable_ns};
+}
 
 calls::CallEnd kind_of_end(const lagtrap_call_node& node) {
     switch (node.end) {
@@ -36,17 +40,20 @@ calls::CallEnd kind_of_end(const lagtrap_call_node& node) {
 }
 
 // End of each call.
-std::vector<Moment> ends_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes, std::size_t count) {
+std::vector<Moment> ends_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes,
+                            std::size_t count) {
     std::vector<Moment> ends(count);
     for (std::size_t number = 0; number < count; ++number) ends[number] = end_of(nodes[number]);
     if (ends[0].at_ns == 0) {
         // The time split after the last event is unknown; the rest counts as blocked.
         const lagtrap_call_node& last = nodes[count - 1];
         const Moment latest = last.end_ns != 0 ? end_of(last) : begin_of(last);
-        ends[0] = {std::max<std::uint64_t>(header.end_ns, latest.at_ns), latest.on_cpu_ns, latest.runnable_ns};
+        ends[0] = {std::max<std::uint64_t>(header.end_ns, latest.at_ns), latest.on_cpu_ns,
+                   latest.runnable_ns};
         for (std::size_t number = 0; number < count; ++number)
             if (nodes[number].end_ns != 0 && nodes[number].end_on_cpu_ns > ends[0].on_cpu_ns)
-                ends[0] = {ends[0].at_ns, nodes[number].end_on_cpu_ns, nodes[number].end_runnable_ns};
+                ends[0] = {ends[0].at_ns, nodes[number].end_on_cpu_ns,
+                           nodes[number].end_runnable_ns};
     }
     // Nodes are ordered by start time. `path` has the open calls from the root to the current node.
     std::vector<std::size_t> path;
@@ -64,11 +71,14 @@ std::vector<Moment> ends_of(const lagtrap_call_tree& header, const lagtrap_call_
     return ends;
 }
 
-std::uint64_t difference(std::uint64_t later, std::uint64_t earlier) { return later - std::min(later, earlier); }
+std::uint64_t difference(std::uint64_t later, std::uint64_t earlier) {
+    return later - std::min(later, earlier);
+}
 
 }  // namespace
 
-calls::Tree tree_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes, std::size_t count) {
+calls::Tree tree_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes,
+                    std::size_t count) {
     calls::Tree tree;
     tree.tid = header.tid;
     tree.goroutine = header.goroutine;
@@ -87,9 +97,10 @@ calls::Tree tree_of(const lagtrap_call_tree& header, const lagtrap_call_node* no
         call.begin_ns = difference(node.begin_ns, root_ns);
         call.end_ns = std::max(call.begin_ns, difference(ends[number].at_ns, root_ns));
         const std::uint64_t wall_ns = call.end_ns - call.begin_ns;
-        call.on_cpu_ns = std::min(wall_ns, difference(ends[number].on_cpu_ns, node.begin_on_cpu_ns));
-        call.runnable_ns =
-            std::min(wall_ns - call.on_cpu_ns, difference(ends[number].runnable_ns, node.begin_runnable_ns));
+        call.on_cpu_ns =
+            std::min(wall_ns, difference(ends[number].on_cpu_ns, node.begin_on_cpu_ns));
+        call.runnable_ns = std::min(wall_ns - call.on_cpu_ns,
+                                    difference(ends[number].runnable_ns, node.begin_runnable_ns));
         call.left_out = node.left_out;
         call.left_out_cost_ns = node.left_out_cost_ns;
         call.end = kind_of_end(node);
@@ -99,20 +110,23 @@ calls::Tree tree_of(const lagtrap_call_tree& header, const lagtrap_call_node* no
 }
 
 Status CallEngine::map_all() {
-    TRY_ASSIGN(trees_, MappedMap::map(bpf_map__fd(programs_->maps.trees), sizeof(lagtrap_call_tree), LAGTRAP_CALL_TREES,
-                                      "trees"));
-    TRY_ASSIGN(nodes_, MappedMap::map(bpf_map__fd(programs_->maps.nodes), sizeof(lagtrap_call_node),
-                                      std::size_t{LAGTRAP_CALL_TREES} * LAGTRAP_CALL_NODES, "calls"));
-    TRY_ASSIGN(counts_, MappedMap::map(bpf_map__fd(programs_->maps.counts), sizeof(lagtrap_call_count),
-                                       LAGTRAP_CALL_FUNCTIONS, "counts of calls"));
-    TRY_ASSIGN(totals_,
-               MappedMap::map(bpf_map__fd(programs_->maps.totals), sizeof(lagtrap_call_totals), 1, "counts of trees"));
+    TRY_ASSIGN(trees_, MappedMap::map(bpf_map__fd(programs_->maps.trees), sizeof(lagtrap_call_tree),
+                                      LAGTRAP_CALL_TREES, "trees"));
+    TRY_ASSIGN(nodes_,
+               MappedMap::map(bpf_map__fd(programs_->maps.nodes), sizeof(lagtrap_call_node),
+                              std::size_t{LAGTRAP_CALL_TREES} * LAGTRAP_CALL_NODES, "calls"));
+    TRY_ASSIGN(counts_,
+               MappedMap::map(bpf_map__fd(programs_->maps.counts), sizeof(lagtrap_call_count),
+                              LAGTRAP_CALL_FUNCTIONS, "counts of calls"));
+    TRY_ASSIGN(totals_, MappedMap::map(bpf_map__fd(programs_->maps.totals),
+                                       sizeof(lagtrap_call_totals), 1, "counts of trees"));
     return success();
 }
 
 Status CallEngine::attach_to_scheduler() {
     const auto& all = programs_->progs;
-    for (bpf_program* program : {all.count_switch, all.count_waking, all.on_exit_of_thread, all.on_exec_of_thread}) {
+    for (bpf_program* program :
+         {all.count_switch, all.count_waking, all.on_exit_of_thread, all.on_exec_of_thread}) {
         Link link(bpf_program__attach(program));
         if (!link) return libbpf_error("follow the process's threads", -errno);
         scheduler_links_.push_back(std::move(link));
@@ -120,7 +134,8 @@ Status CallEngine::attach_to_scheduler() {
     return success();
 }
 
-Result<std::unique_ptr<CallEngine>> CallEngine::load(const TraceTarget& target, std::chrono::nanoseconds least,
+Result<std::unique_ptr<CallEngine>> CallEngine::load(const TraceTarget& target,
+                                                     std::chrono::nanoseconds least,
                                                      const GoPlace& go) {
     std::unique_ptr<CallEngine> self(new CallEngine);
     self->programs_ = {calls_bpf__open(), calls_bpf__destroy};
@@ -129,24 +144,29 @@ Result<std::unique_ptr<CallEngine>> CallEngine::load(const TraceTarget& target, 
     self->go_ = go;
     const auto& programs = self->programs_->progs;
     const bool of_go = go.goid_offset != 0;
-    for (bpf_program* program : {programs.on_go_call, programs.on_go_exit, programs.on_go_indirect_call})
+    for (bpf_program* program :
+         {programs.on_go_call, programs.on_go_exit, programs.on_go_indirect_call})
         bpf_program__set_autoload(program, of_go);
-    for (bpf_program* program : {programs.on_call, programs.on_call_exit, programs.on_indirect_call})
+    for (bpf_program* program :
+         {programs.on_call, programs.on_call_exit, programs.on_indirect_call})
         bpf_program__set_autoload(program, !of_go);
-    expect_uprobes({programs.on_call, programs.on_call_exit, programs.on_call_return, programs.on_indirect_call,
-                    programs.on_go_call, programs.on_go_exit, programs.on_go_indirect_call});
+    expect_uprobes({programs.on_call, programs.on_call_exit, programs.on_call_return,
+                    programs.on_indirect_call, programs.on_go_call, programs.on_go_exit,
+                    programs.on_go_indirect_call});
     self->programs_->rodata->goid_offset = go.goid_offset;
     set_target(*self->programs_->rodata, target);
     self->programs_->rodata->min_ns = static_cast<__u64>(std::max<std::int64_t>(least.count(), 0));
     if (const int failed = calls_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the programs that record calls", failed);
     TRY(self->map_all());
-    self->ring_ = {ring_buffer__new(bpf_map__fd(self->programs_->maps.done_trees), on_done, self.get(), nullptr),
+    self->ring_ = {ring_buffer__new(bpf_map__fd(self->programs_->maps.done_trees), on_done,
+                                    self.get(), nullptr),
                    ring_buffer__free};
     if (!self->ring_) return libbpf_error("listen for finished trees", -errno);
     self->probes_ = std::make_unique<FunctionProbes>(
         FunctionProbes::Programs{of_go ? programs.on_go_call : programs.on_call,
-                                 of_go ? programs.on_go_exit : programs.on_call_exit, programs.on_call_return,
+                                 of_go ? programs.on_go_exit : programs.on_call_exit,
+                                 programs.on_call_return,
                                  bpf_map__fd(self->programs_->maps.exit_sites)},
         target.pid);
     self->indirect_probes_ = std::make_unique<CallProbes>(target.pid);
@@ -162,34 +182,39 @@ void CallEngine::detach() {
     scheduler_links_.clear();
 }
 
-Result<std::vector<CallProbes::Refused>> CallEngine::attach(const std::vector<CallFile>& files,
-                                                            const std::vector<PlannedFunction>& functions) {
+Result<std::vector<CallProbes::Refused>> CallEngine::attach(
+    const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions) {
     return probes_->attach(files, functions, LAGTRAP_CALL_FUNCTIONS, LAGTRAP_COOKIE_CALL_TARGET);
 }
 
-Status CallEngine::look_at_indirect(const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions,
-                                    const std::set<std::uint32_t>& left_out, std::uint64_t cost_ns) {
+Status CallEngine::look_at_indirect(const std::vector<CallFile>& files,
+                                    const std::vector<PlannedFunction>& functions,
+                                    const std::set<std::uint32_t>& left_out,
+                                    std::uint64_t cost_ns) {
     static_cast<lagtrap_call_totals*>(totals_.at)->indirect_cost_ns = cost_ns;
-    std::map<std::uint32_t, std::map<std::uint64_t, CallProbe>> by_file;  // by offset: functions can share code
+    // by offset: functions can share code
+    std::map<std::uint32_t, std::map<std::uint64_t, CallProbe>> by_file;
     std::uint32_t sites = 0;
     for (std::uint32_t number = 0; number < functions.size(); ++number) {
         if (left_out.contains(number)) continue;
         for (const binaries::IndirectCall& call : functions[number].indirect) {
             if (sites >= LAGTRAP_INDIRECT_SITES) break;
             const lagtrap_indirect_site site{target_argument(call.target), number, 0};
-            if (bpf_map_update_elem(bpf_map__fd(programs_->maps.indirect_sites), &sites, &site, BPF_ANY) != 0)
+            if (bpf_map_update_elem(bpf_map__fd(programs_->maps.indirect_sites), &sites, &site,
+                                    BPF_ANY) != 0)
                 return system_error("register an indirect call target");
-            by_file[functions[number].file].try_emplace(call.file_offset,
-                                                        CallProbe{call.file_offset, sites++, {number}});
+            by_file[functions[number].file].try_emplace(
+                call.file_offset, CallProbe{call.file_offset, sites++, {number}});
         }
     }
-    bpf_program* const look =
-        go_.goid_offset != 0 ? programs_->progs.on_go_indirect_call : programs_->progs.on_indirect_call;
+    bpf_program* const look = go_.goid_offset != 0 ? programs_->progs.on_go_indirect_call
+                                                   : programs_->progs.on_indirect_call;
     for (auto& [file, places] : by_file) {
         std::vector<CallProbe> probes;
         for (auto& [offset, probe] : places) probes.push_back(std::move(probe));
         // Skip probes that the kernel refuses.
-        TRY_ASSIGN(const auto refused, indirect_probes_->attach(look, files[file].file, std::move(probes), false));
+        TRY_ASSIGN(const auto refused,
+                   indirect_probes_->attach(look, files[file].file, std::move(probes), false));
         (void)refused;
     }
     return success();
@@ -200,7 +225,8 @@ std::vector<CallEngine::Seen> CallEngine::take_seen() {
     const int map = bpf_map__fd(programs_->maps.seen_targets);
     std::vector<Seen> all;
     std::uint64_t address = 0;
-    for (const void* before = nullptr; bpf_map_get_next_key(map, before, &address) == 0; before = &address) {
+    for (const void* before = nullptr; bpf_map_get_next_key(map, before, &address) == 0;
+         before = &address) {
         lagtrap_seen seen{};
         if (bpf_map_lookup_elem(map, &address, &seen) == 0) all.push_back({address, seen.function});
     }
@@ -219,7 +245,8 @@ int CallEngine::on_done(void* self, void* data, std::size_t bytes) {
 void CallEngine::note_done(std::uint32_t number) {
     if (number >= LAGTRAP_CALL_TREES) return;
     lagtrap_call_tree& header = static_cast<lagtrap_call_tree*>(trees_.at)[number];
-    const auto* nodes = static_cast<const lagtrap_call_node*>(nodes_.at) + std::size_t{number} * LAGTRAP_CALL_NODES;
+    const auto* nodes =
+        static_cast<const lagtrap_call_node*>(nodes_.at) + std::size_t{number} * LAGTRAP_CALL_NODES;
     const std::size_t count = std::min<std::size_t>(header.nodes, LAGTRAP_CALL_NODES);
     calls::Tree tree = tree_of(header, nodes, count);
     const auto clock = ClockSnapshot::take();
@@ -252,14 +279,17 @@ void CallEngine::end_trees_of_gone() {
     auto* const nodes = static_cast<lagtrap_call_node*>(nodes_.at);
     for (std::uint32_t number = 0; number < LAGTRAP_CALL_TREES; ++number) {
         lagtrap_call_tree& tree = trees[number];
-        if (__atomic_load_n(&tree.state, __ATOMIC_ACQUIRE) != LAGTRAP_TREE_OPEN || tree.goroutine == 0) continue;
+        if (__atomic_load_n(&tree.state, __ATOMIC_ACQUIRE) != LAGTRAP_TREE_OPEN ||
+            tree.goroutine == 0)
+            continue;
         const GoroutineFrame frame{.pid = static_cast<std::uint32_t>(pid_),
                                    .goroutine = tree.goroutine_address,
                                    .number = tree.goroutine,
                                    .number_offset = go_.goid_offset,
                                    .frame_offset = go_.frame_offset};
         // The state arrives in time for a later call, if finding it takes longer than this one.
-        if (known_state(frame, 0, GoroutineLooks::Asked::Goroutine, GoroutineLooks::Age::Any) != FrameState::Gone)
+        if (known_state(frame, 0, GoroutineLooks::Asked::Goroutine, GoroutineLooks::Age::Any) !=
+            FrameState::Gone)
             continue;
         const __u64 key = tree.goroutine;
         // The goroutine's tree may have ended by itself meanwhile.
@@ -271,14 +301,15 @@ void CallEngine::end_trees_of_gone() {
 }
 
 void CallEngine::set_cost(std::uint32_t function, std::uint64_t cost_ns) {
-    if (function < LAGTRAP_CALL_FUNCTIONS) static_cast<lagtrap_call_count*>(counts_.at)[function].cost_ns = cost_ns;
+    if (function < LAGTRAP_CALL_FUNCTIONS)
+        static_cast<lagtrap_call_count*>(counts_.at)[function].cost_ns = cost_ns;
 }
 
 std::vector<std::uint64_t> CallEngine::hits() const {
     const auto* counts = static_cast<const lagtrap_call_count*>(counts_.at);
     std::vector<std::uint64_t> hits;
-    for (std::uint32_t number = 0; number < std::min<std::uint32_t>(probes_->functions(), LAGTRAP_CALL_FUNCTIONS);
-         ++number)
+    for (std::uint32_t number = 0;
+         number < std::min<std::uint32_t>(probes_->functions(), LAGTRAP_CALL_FUNCTIONS); ++number)
         hits.push_back(__atomic_load_n(&counts[number].hits, __ATOMIC_RELAXED));
     return hits;
 }
@@ -291,12 +322,14 @@ lagtrap_call_totals CallEngine::totals() const {
 
 Status CallEngine::take_out(const std::set<std::uint32_t>& functions) {
     auto* const totals = static_cast<lagtrap_call_totals*>(totals_.at);
-    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns,
+                     __ATOMIC_RELAXED);
     // From now on no calls of these functions begin: their ends could be missed, and later calls
     // would then appear below them.
     for (const std::uint32_t function : functions)
         if (function < LAGTRAP_CALL_FUNCTIONS)
-            __atomic_store_n(&static_cast<lagtrap_call_count*>(counts_.at)[function].taken_out, 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&static_cast<lagtrap_call_count*>(counts_.at)[function].taken_out, 1,
+                             __ATOMIC_RELAXED);
     return probes_->take_out(functions);
 }
 

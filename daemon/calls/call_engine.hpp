@@ -40,8 +40,8 @@ class CallEngine {
     // Watches these functions. Their numbers continue those of earlier calls; calls of functions of
     // level 0 begin a tree. Returns the functions that cannot be watched. Errors: Vanished,
     // Unsupported (none of them can be watched).
-    [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const std::vector<CallFile>& files,
-                                                                  const std::vector<PlannedFunction>& functions);
+    [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(
+        const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions);
     // Stops watching these functions. Their time then counts as their callers'.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
     [[nodiscard]] bool is_taking_out() const { return probes_->is_taking_out(); }
@@ -49,7 +49,8 @@ class CallEngine {
     // LAGTRAP_INDIRECT_SITES. `cost_ns` is the cost of one such probe hit.
     [[nodiscard]] Status look_at_indirect(const std::vector<CallFile>& files,
                                           const std::vector<PlannedFunction>& functions,
-                                          const std::set<std::uint32_t>& left_out, std::uint64_t cost_ns);
+                                          const std::set<std::uint32_t>& left_out,
+                                          std::uint64_t cost_ns);
     struct Seen {
         std::uint64_t address = 0;   // in the memory of the process
         std::uint32_t function = 0;  // the caller
@@ -87,6 +88,7 @@ class CallEngine {
 
 // Converts a tree as the BPF programs wrote it. A call whose end was not seen ends when something
 // begins that it cannot have called, or with its caller.
-[[nodiscard]] calls::Tree tree_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes, std::size_t count);
+[[nodiscard]] calls::Tree tree_of(const lagtrap_call_tree& header, const lagtrap_call_node* nodes,
+                                  std::size_t count);
 
 }  // namespace lagtrap::daemon

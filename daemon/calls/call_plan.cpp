@@ -39,7 +39,9 @@ bool is_lazy_stub(const FunctionCalls& found) {
     return found.symbol.empty() && code.starts_with('\x68');
 }
 
-std::string_view without_version(std::string_view symbol) { return symbol.substr(0, symbol.find('@')); }
+std::string_view without_version(std::string_view symbol) {
+    return symbol.substr(0, symbol.find('@'));
+}
 
 }  // namespace
 
@@ -65,13 +67,15 @@ struct CallPlanner::Search : ProcessFiles {
     std::map<Place, std::string> called_as;
 
     [[nodiscard]] std::optional<Place> place_at(std::uint64_t address) const;
-    [[nodiscard]] Result<std::vector<Place>> targets(const std::string& name, const std::string& binary);
+    [[nodiscard]] Result<std::vector<Place>> targets(const std::string& name,
+                                                     const std::string& binary);
     [[nodiscard]] std::vector<std::uint32_t> files_named(const std::string& binary) const;
     [[nodiscard]] std::vector<Place> find_everywhere(const std::string& name);
     [[nodiscard]] Result<bool> matches(const FunctionCalls& found, std::uint32_t file) const;
-    [[nodiscard]] Status add_level(std::vector<Place> level, std::uint32_t number, bool last, CallPlan& plan,
-                                   std::vector<Place>& next);
-    [[nodiscard]] Status add(const Place& place, FunctionCalls found, std::uint32_t level, CallPlan& plan) const;
+    [[nodiscard]] Status add_level(std::vector<Place> level, std::uint32_t number, bool last,
+                                   CallPlan& plan, std::vector<Place>& next);
+    [[nodiscard]] Status add(const Place& place, FunctionCalls found, std::uint32_t level,
+                             CallPlan& plan) const;
     void gather_slots(const Place& place, const FunctionCalls& found, std::vector<Slot>& slots);
     [[nodiscard]] Status follow(const std::vector<Slot>& slots, std::vector<Place>& next);
 };
@@ -90,7 +94,8 @@ std::vector<Place> CallPlanner::Search::find_everywhere(const std::string& name)
         if (!code) continue;
         const auto functions = (*code)->find_functions(name);
         if (!functions) continue;
-        for (const binaries::Function& function : *functions) places.emplace_back(number, function.file_offset);
+        for (const binaries::Function& function : *functions)
+            places.emplace_back(number, function.file_offset);
     }
     return places;
 }
@@ -112,7 +117,8 @@ std::vector<std::uint32_t> CallPlanner::Search::files_named(const std::string& b
 
 // Searches the files in order, the program first, and returns the matches of the first file that
 // has any.
-Result<std::vector<Place>> CallPlanner::Search::targets(const std::string& name, const std::string& binary) {
+Result<std::vector<Place>> CallPlanner::Search::targets(const std::string& name,
+                                                        const std::string& binary) {
     for (const std::uint32_t number : files_named(binary)) {
         TRY(still_wanted());
         auto code = program(number);
@@ -122,13 +128,15 @@ Result<std::vector<Place>> CallPlanner::Search::targets(const std::string& name,
         if (!functions && number == 0) return functions.error();
         if (!functions || functions->empty()) continue;
         std::vector<Place> places;
-        for (const binaries::Function& function : *functions) places.emplace_back(number, function.file_offset);
+        for (const binaries::Function& function : *functions)
+            places.emplace_back(number, function.file_offset);
         return places;
     }
     return make_error(
         ErrorKind::NotFound,
-        fmt::format("no function {} in {} or in the {} other files loaded by the process; \"lagtrap list-markers "
-                    "--functions {}\" lists functions; in a stripped program, static functions have no names",
+        fmt::format("no function {} in {} or in the {} other files loaded by the process; "
+                    "\"lagtrap list-markers --functions {}\" lists functions; in a stripped "
+                    "program, static functions have no names",
                     name, files().front().file.path, files().size() - 1, pid));
 }
 
@@ -137,28 +145,33 @@ Result<bool> CallPlanner::Search::matches(const FunctionCalls& found, std::uint3
     if (!match) return true;
     try {
         const std::string name = found.name.substr(0, max_compared_bytes);
-        const std::string module = std::filesystem::path(files()[file].file.path).filename().string();
+        const std::string module =
+            std::filesystem::path(files()[file].file.path).filename().string();
         return boost::regex_search(name, *match) || boost::regex_search(module, *match);
     } catch (const std::exception&) {
-        return make_error(ErrorKind::Invalid, "the regular expression takes too long; use a simpler one");
+        return make_error(ErrorKind::Invalid,
+                          "the regular expression takes too long; use a simpler one");
     }
 }
 
-Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::uint32_t level, CallPlan& plan) const {
+Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::uint32_t level,
+                                CallPlan& plan) const {
     if (const auto known = called_as.find(place); found.name.empty() && known != called_as.end())
         found.name = printable(known->second);
-    const std::string name =
-        found.name.empty() ? fmt::format("{:#x}", place.second) : found.name.substr(0, max_name_bytes);
+    const std::string name = found.name.empty() ? fmt::format("{:#x}", place.second)
+                                                : found.name.substr(0, max_name_bytes);
     if (level > 0) {
         TRY_ASSIGN(const bool wanted, matches(found, place.first));
         if (!wanted) return success();
     }
     if (plan.functions.empty()) plan.go = {found.goid_offset, found.frame_offset};
     if (found.problem.empty() && found.goid_offset != plan.go.goid_offset)
-        found.problem = "cannot be mixed with the others: only one of them is Go code with goroutines";
+        found.problem =
+            "cannot be mixed with the others: only one of them is Go code with goroutines";
     if (!found.problem.empty()) {
         ++plan.refused_count;
-        if (plan.refused.size() < max_refused_reported) plan.refused.push_back({name, found.problem});
+        if (plan.refused.size() < max_refused_reported)
+            plan.refused.push_back({name, found.problem});
         return success();
     }
     if (plan.functions.size() >= LAGTRAP_CALL_FUNCTIONS) {
@@ -180,7 +193,8 @@ Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::ui
     return success();
 }
 
-void CallPlanner::Search::gather_slots(const Place& place, const FunctionCalls& found, std::vector<Slot>& slots) {
+void CallPlanner::Search::gather_slots(const Place& place, const FunctionCalls& found,
+                                       std::vector<Slot>& slots) {
     if (found.slots.empty()) return;
     const auto part = std::find_if(parts().begin(), parts().end(), [&](const Part& one) {
         return one.file == place.first && place.second >= one.mapping.file_offset &&
@@ -189,8 +203,10 @@ void CallPlanner::Search::gather_slots(const Place& place, const FunctionCalls& 
     const auto code = program(place.first);
     const auto linked = code ? (*code)->address_of(place.second) : std::nullopt;
     if (part == parts().end() || !linked) return;
-    const std::uint64_t bias = part->mapping.start + (place.second - part->mapping.file_offset) - *linked;
-    for (const binaries::CodeSlot& slot : found.slots) slots.push_back({bias + slot.address, slot.symbol, place.first});
+    const std::uint64_t bias =
+        part->mapping.start + (place.second - part->mapping.file_offset) - *linked;
+    for (const binaries::CodeSlot& slot : found.slots)
+        slots.push_back({bias + slot.address, slot.symbol, place.first});
 }
 
 // Follows the slots of the process. Slots that are not bound yet are resolved by symbol.
@@ -237,18 +253,20 @@ Status CallPlanner::Search::follow(const std::vector<Slot>& slots, std::vector<P
     return success();
 }
 
-Status CallPlanner::Search::add_level(std::vector<Place> level, std::uint32_t number, bool last, CallPlan& plan,
-                                      std::vector<Place>& next) {
+Status CallPlanner::Search::add_level(std::vector<Place> level, std::uint32_t number, bool last,
+                                      CallPlan& plan, std::vector<Place>& next) {
     std::map<std::uint32_t, std::vector<std::uint64_t>> by_file;
     for (const Place& place : level)
-        if (visited.size() < max_visited && visited.insert(place).second) by_file[place.first].push_back(place.second);
+        if (visited.size() < max_visited && visited.insert(place).second)
+            by_file[place.first].push_back(place.second);
     std::vector<Slot> slots;
     for (auto& [file, entries] : by_file) {
         std::sort(entries.begin(), entries.end());
         for (std::size_t at = 0; at < entries.size(); at += functions_of_question) {
             const std::vector<std::uint64_t> some(
                 entries.begin() + static_cast<std::ptrdiff_t>(at),
-                entries.begin() + static_cast<std::ptrdiff_t>(std::min(entries.size(), at + functions_of_question)));
+                entries.begin() + static_cast<std::ptrdiff_t>(
+                                      std::min(entries.size(), at + functions_of_question)));
             auto found = calls_of(file, some);
             if (!found && number == 0) return found.error().within(files()[file].file.path);
             TRY(still_wanted());
@@ -261,7 +279,8 @@ Status CallPlanner::Search::add_level(std::vector<Place> level, std::uint32_t nu
             for (std::size_t i = 0; i < some.size(); ++i) {
                 const Place place{file, some[i]};
                 if (!last) {
-                    for (const std::uint64_t callee : (*found)[i].callees) next.emplace_back(file, callee);
+                    for (const std::uint64_t callee : (*found)[i].callees)
+                        next.emplace_back(file, callee);
                     gather_slots(place, (*found)[i], slots);
                 }
                 TRY(add(place, std::move((*found)[i]), number, plan));
@@ -284,8 +303,9 @@ Result<CallPlan> CallPlanner::plan(const CallWishes& wishes) {
         try {
             search.match.emplace(wishes.match);
         } catch (const std::exception& wrong) {
-            return make_error(ErrorKind::Invalid, fmt::format("\"{}\" is not a valid regular expression: {}",
-                                                              wishes.match, std::string_view(wrong.what())));
+            return make_error(ErrorKind::Invalid,
+                              fmt::format("\"{}\" is not a valid regular expression: {}",
+                                          wishes.match, std::string_view(wrong.what())));
         }
     }
     TRY(search.read(wishes.pid));
@@ -296,7 +316,8 @@ Result<CallPlan> CallPlanner::plan(const CallWishes& wishes) {
     search.depth = depth;
     TRY(search.add_level(level, 0, depth == 0, plan, next));
     if (plan.functions.empty())
-        return make_error(ErrorKind::Unsupported, fmt::format("{} {}", wishes.function, plan.refused.front().reason));
+        return make_error(ErrorKind::Unsupported,
+                          fmt::format("{} {}", wishes.function, plan.refused.front().reason));
     for (unsigned number = 1; number <= depth && !next.empty(); ++number) {
         level = std::exchange(next, {});
         TRY(search.add_level(level, number, number == depth, plan, next));
@@ -304,15 +325,17 @@ Result<CallPlan> CallPlanner::plan(const CallWishes& wishes) {
     for (const std::string& name : wishes.only) {
         const auto places = search.find_everywhere(name);
         if (places.empty())
-            return make_error(ErrorKind::NotFound,
-                              fmt::format("no function {} in any file loaded by the process", name));
+            return make_error(
+                ErrorKind::NotFound,
+                fmt::format("no function {} in any file loaded by the process", name));
         TRY(search.add_level(places, 1, true, plan, next));
     }
     plan.files = search.opened();
     return plan;
 }
 
-Result<std::set<std::uint32_t>> CallPlanner::add(const std::vector<Address>& addresses, CallPlan& plan) {
+Result<std::set<std::uint32_t>> CallPlanner::add(const std::vector<Address>& addresses,
+                                                 CallPlan& plan) {
     Search& search = *search_;
     search.begin_anew();
     std::map<std::uint32_t, std::vector<Place>> levels;
@@ -326,14 +349,16 @@ Result<std::set<std::uint32_t>> CallPlanner::add(const std::vector<Address>& add
     const auto before = static_cast<std::uint32_t>(plan.functions.size());
     for (std::uint32_t number = 1; number <= search.depth; ++number) {
         std::vector<Place> next;
-        TRY(search.add_level(std::exchange(levels[number], {}), number, number == search.depth, plan, next));
+        TRY(search.add_level(std::exchange(levels[number], {}), number, number == search.depth,
+                             plan, next));
         auto& below = levels[number + 1];
         below.insert(below.end(), next.begin(), next.end());
     }
     plan.files = search.opened();
     std::set<std::uint32_t> numbers;
     for (std::uint32_t number = before; number < plan.functions.size(); ++number)
-        if (direct.contains({plan.functions[number].file, plan.functions[number].entry})) numbers.insert(number);
+        if (direct.contains({plan.functions[number].file, plan.functions[number].entry}))
+            numbers.insert(number);
     return numbers;
 }
 

@@ -25,11 +25,14 @@ inline constexpr unsigned max_call_levels = 32;
 struct CallWishes {
     std::uint32_t pid = 0;
     std::optional<uid_t> owner;  // as in TraceTarget
-    std::string function;        // as for ProgramFile::find_functions(); searched in the program, then in its libraries
-    std::string binary;          // path or path pattern of the file with the function; empty: any file
-    unsigned depth = 3;          // levels below the function
-    std::string match;           // regular expression for names of functions or files; empty: all
-    std::vector<std::string> only;  // only these functions, whoever calls them; empty: follow the calls
+    // as for ProgramFile::find_functions(); searched in the program, then in its libraries
+    std::string function;
+    // path or path pattern of the file with the function; empty: any file
+    std::string binary;
+    unsigned depth = 3;  // levels below the function
+    std::string match;   // regular expression for names of functions or files; empty: all
+    // only these functions, whoever calls them; empty: follow the calls
+    std::vector<std::string> only;
 };
 
 struct PlannedFunction {
@@ -44,7 +47,8 @@ struct PlannedFunction {
     // Its exits are probed as part of other functions, so empty `exits` do not call for a return
     // probe.
     bool ends_elsewhere = false;
-    std::uint64_t probed_entry = 0;  // instruction that every call passes once, if it is not the first one; else 0
+    // instruction that every call passes once, if it is not the first one; else 0
+    std::uint64_t probed_entry = 0;
 };
 
 // Where Go keeps what identifies a goroutine, as offsets in bytes; see binaries::FunctionPlaces.
@@ -82,7 +86,8 @@ class CallPlanner {
     // Extends the plan of the last plan() by the functions that begin at these addresses, and by
     // what they call down to the plan's depth. Returns the numbers of the new functions at these
     // addresses. Addresses where no function begins are ignored.
-    [[nodiscard]] Result<std::set<std::uint32_t>> add(const std::vector<Address>& addresses, CallPlan& plan);
+    [[nodiscard]] Result<std::set<std::uint32_t>> add(const std::vector<Address>& addresses,
+                                                      CallPlan& plan);
 
   private:
     struct Search;

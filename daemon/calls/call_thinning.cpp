@@ -64,7 +64,8 @@ double CallThinning::colder(const std::vector<std::uint32_t>& order) const {
     return 1 + std::min(coldest, many / cold_functions);
 }
 
-std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, const std::vector<std::uint64_t>& hits,
+std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now,
+                                                const std::vector<std::uint64_t>& hits,
                                                 const std::vector<calls::Function>& functions,
                                                 std::optional<std::chrono::nanoseconds> cpu) {
     const std::size_t count = std::min(hits.size(), functions.size());
@@ -84,7 +85,8 @@ std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, co
         Function& function = functions_[number];
         const auto more = static_cast<double>(hits[number] - std::min(hits[number], function.hits));
         function.hits = hits[number];
-        const auto cost_ns = static_cast<double>(functions[number].cost.inside_ns + functions[number].cost.around_ns);
+        const auto cost_ns = static_cast<double>(functions[number].cost.inside_ns +
+                                                 functions[number].cost.around_ns);
         function.recent_ns = function.recent_ns * kept + more * cost_ns;
         function.recent_hits = function.recent_hits * kept + more;
         if (!function.out) took_ns += more * cost_ns;
@@ -105,12 +107,14 @@ std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, co
 
     if (order.empty()) order = most_expensive_first(count);
     double rate = 0;  // in CPUs
-    for (const std::uint32_t number : order) rate += functions_[number].recent_ns / recent_elapsed_ns_;
+    for (const std::uint32_t number : order)
+        rate += functions_[number].recent_ns / recent_elapsed_ns_;
     // Without the detached probes the program runs faster and calls the remaining functions more
     // often. The more functions, the less certain the estimate.
     const double times = colder(order);
     const double all_ns = rate * recent_elapsed_ns_;
-    const double faster = 1 / std::max(min_left, 1 - times * all_ns / std::max(recent_cpu_ns_, all_ns));
+    const double faster =
+        1 / std::max(min_left, 1 - times * all_ns / std::max(recent_cpu_ns_, all_ns));
     const double most = share_ * aimed_at_ / times;
     std::vector<calls::TakenOut> out;
     for (const std::uint32_t number : order) {
@@ -120,7 +124,8 @@ std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now, co
         if (functions[number].level == 0 || function.recent_ns <= 0) continue;
         rate -= function.recent_ns / recent_elapsed_ns_;
         function.out = true;
-        out.push_back({number, static_cast<std::uint64_t>(function.recent_hits / recent_elapsed_ns_ * 1e9)});
+        out.push_back(
+            {number, static_cast<std::uint64_t>(function.recent_hits / recent_elapsed_ns_ * 1e9)});
     }
     return out;
 }

@@ -40,9 +40,13 @@ Error wrong(const std::string& what) { return make_error(ErrorKind::Invalid, wha
 
 class Trace {
   public:
-    Trace(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters, AnswerLines& answer,
-          const std::atomic<bool>& stop)
-        : request_(request), meters_(meters), answer_(answer), stop_(stop), planner_(inspector, stop) {}
+    Trace(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters,
+          AnswerLines& answer, const std::atomic<bool>& stop)
+        : request_(request),
+          meters_(meters),
+          answer_(answer),
+          stop_(stop),
+          planner_(inspector, stop) {}
 
     void run() {
         const Status begun = begin();
@@ -60,8 +64,8 @@ class Trace {
         const std::uint64_t planned_ns = monotonic_ns();
         meter_.emplace(meters_, plan_.go.goid_offset != 0);
         costs_now_ = costs_ = meter_->costs();
-        TRY_ASSIGN(engine_,
-                   CallEngine::load({static_cast<pid_t>(pid), request_.wishes.owner}, request_.least, plan_.go));
+        TRY_ASSIGN(engine_, CallEngine::load({static_cast<pid_t>(pid), request_.wishes.owner},
+                                             request_.least, plan_.go));
         const std::uint64_t loaded_ns = monotonic_ns();
         set_costs(0);
         TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));
@@ -81,7 +85,8 @@ class Trace {
         }
     }
 
-    [[nodiscard]] calls::Function reported_function(const PlannedFunction& function, bool seen) const {
+    [[nodiscard]] calls::Function reported_function(const PlannedFunction& function,
+                                                    bool seen) const {
         return {printable(function.name),
                 printable(plan_.files[function.file].path),
                 function.level,
@@ -113,7 +118,8 @@ class Trace {
     // Without probe costs: the kernel side sees only durations that include them.
     [[nodiscard]] bool is_short(const calls::Tree& tree) const {
         return !request_.with_probes && request_.least.count() != 0 &&
-               calls::net_times(tree, functions_).front().wall_ns < static_cast<std::uint64_t>(request_.least.count());
+               calls::net_times(tree, functions_).front().wall_ns <
+                   static_cast<std::uint64_t>(request_.least.count());
     }
 
     // Returns the reason for the end.
@@ -124,7 +130,8 @@ class Trace {
                             process_cpu_time(request_.wishes.pid));
         std::uint64_t reported = 0;
         for (;;) {
-            for (calls::Tree& tree : engine_->take_trees(thinning.is_urgent() ? urgent_wait : tree_wait)) {
+            for (calls::Tree& tree :
+                 engine_->take_trees(thinning.is_urgent() ? urgent_wait : tree_wait)) {
                 costs_now_ = meter_->costs();
                 tree.probe_scale = probe_scale_of(tree);
                 if (request_.count != 0 && reported == request_.count) break;
@@ -170,16 +177,19 @@ class Trace {
     // once while it finds functions, later from time to time.
     void look_at_indirect(std::uint64_t now_ns) {
         if (adding_.valid()) return watch_added(now_ns);
-        if (!request_.wishes.only.empty() || plan_.indirect_calls == 0 || now_ns < next_look_ns_) return;
+        if (!request_.wishes.only.empty() || plan_.indirect_calls == 0 || now_ns < next_look_ns_)
+            return;
         const std::uint64_t cost_ns = costs_.of_stepped_probe_ns();
         if (!looking_) {
             looking_ = true;
             look_began_ns_ = now_ns;
             hits_before_ = engine_->totals().indirect_hits;
-            if (!engine_->look_at_indirect(plan_.files, plan_.functions, taken_out_, cost_ns)) end_looks();
+            if (!engine_->look_at_indirect(plan_.files, plan_.functions, taken_out_, cost_ns))
+                end_looks();
             return;
         }
-        const double took_ns = static_cast<double>((engine_->totals().indirect_hits - hits_before_) * cost_ns);
+        const double took_ns =
+            static_cast<double>((engine_->totals().indirect_hits - hits_before_) * cost_ns);
         const bool expensive = took_ns > request_.budget * static_cast<double>(look_length_ns);
         if (!expensive && now_ns - look_began_ns_ < look_length_ns) return;
         looking_ = false;
@@ -201,7 +211,8 @@ class Trace {
             if (one.function < plan_.functions.size())
                 addresses.push_back({one.address, plan_.functions[one.function].level + 1});
         try {
-            adding_ = std::async(std::launch::async, [this, addresses] { return planner_.add(addresses, plan_); });
+            adding_ = std::async(std::launch::async,
+                                 [this, addresses] { return planner_.add(addresses, plan_); });
         } catch (const std::system_error&) {
             end_looks();
         }
@@ -216,12 +227,12 @@ class Trace {
             next_look_ns_ = std::max(next_look_ns_, now_ns + look_pause_ns);
             return;
         }
-        const std::vector<PlannedFunction> more(plan_.functions.begin() + static_cast<std::ptrdiff_t>(before),
-                                                plan_.functions.end());
+        const std::vector<PlannedFunction> more(
+            plan_.functions.begin() + static_cast<std::ptrdiff_t>(before), plan_.functions.end());
         std::vector<calls::Function> reported;
         for (std::size_t i = 0; i < more.size(); ++i)
-            reported.push_back(
-                reported_function(more[i], direct && direct->contains(static_cast<std::uint32_t>(before + i))));
+            reported.push_back(reported_function(
+                more[i], direct && direct->contains(static_cast<std::uint32_t>(before + i))));
         // Send them before a tree that contains them.
         if (!answer_.say(json::serialize(calls::to_json(reported)))) return end_looks();
         functions_.insert(functions_.end(), reported.begin(), reported.end());
@@ -295,8 +306,8 @@ Result<CallRequest> parse_call_request(const json::object& request) {
     return parsed;
 }
 
-void trace_calls(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters, AnswerLines& answer,
-                 const std::atomic<bool>& stop) {
+void trace_calls(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters,
+                 AnswerLines& answer, const std::atomic<bool>& stop) {
     Trace(request, inspector, meters, answer, stop).run();
 }
 

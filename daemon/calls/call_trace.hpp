@@ -30,7 +30,7 @@ struct CallRequest {
 
 // Runs on the calling thread and returns when all probes are detached. Ends early if `stop` is set
 // or the client disconnects. `meters` supply the probe costs, at the start and while it runs.
-void trace_calls(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters, AnswerLines& answer,
-                 const std::atomic<bool>& stop);
+void trace_calls(const CallRequest& request, ProcessInspector& inspector, CostMeters& meters,
+                 AnswerLines& answer, const std::atomic<bool>& stop);
 
 }  // namespace lagtrap::daemon

@@ -233,17 +233,20 @@ struct BatchCosts {
 // The gap after a call is the time after its end plus the time before the next begin, whose entry
 // kind is known. The part of an entry before the program runs is nearly the same for all kinds, so
 // the gap counts as the call's own.
-std::optional<std::array<BatchCosts, kinds_of_probes>> costs_in(const calls::Tree& tree, std::uint64_t rounds) {
+std::optional<std::array<BatchCosts, kinds_of_probes>> costs_in(const calls::Tree& tree,
+                                                                std::uint64_t rounds) {
     if (tree.calls.size() != 1 + rounds * kinds_of_probes) return std::nullopt;
     std::array<std::vector<std::uint64_t>, kinds_of_probes> inside, gaps;
     for (std::size_t number = 1; number < tree.calls.size(); ++number) {
         const calls::Call& call = tree.calls[number];
-        if (call.function == 0 || call.function > kinds_of_probes || call.end != calls::CallEnd::Returned)
+        if (call.function == 0 || call.function > kinds_of_probes ||
+            call.end != calls::CallEnd::Returned)
             return std::nullopt;
         inside[call.function - 1].push_back(call.end_ns - call.begin_ns);
         if (number + 1 < tree.calls.size())
-            gaps[call.function - 1].push_back(tree.calls[number + 1].begin_ns -
-                                              std::min(call.end_ns, tree.calls[number + 1].begin_ns));
+            gaps[call.function - 1].push_back(
+                tree.calls[number + 1].begin_ns -
+                std::min(call.end_ns, tree.calls[number + 1].begin_ns));
     }
     std::array<BatchCosts, kinds_of_probes> costs;
     for (std::size_t kind = 0; kind < kinds_of_probes; ++kind)
@@ -271,8 +274,9 @@ CostMeter::CostMeter(bool of_go) : of_go_(of_go) {
     auto program = std::make_shared<const UniqueFd>(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
     if (functions.size() != kinds + 1 || !program->valid()) return;
     work_ns_ = own_work_ns(of_go);
-    auto engine = CallEngine::load({::getpid(), {}}, 0ns,
-                                   {of_go ? static_cast<std::uint32_t>(offsetof(Goroutine, number)) : 0, 0});
+    auto engine =
+        CallEngine::load({::getpid(), {}}, 0ns,
+                         {of_go ? static_cast<std::uint32_t>(offsetof(Goroutine, number)) : 0, 0});
     if (!engine) return;
     const auto refused = (*engine)->attach({{"lagtrapd", program}}, functions);
     if (!refused || !refused->empty()) return;
@@ -320,8 +324,9 @@ void CostMeter::reckon() {
     };
     for (std::size_t kind = 0; kind < kinds; ++kind) {
         const std::uint64_t inside_ns = median_of(measured_[kind].inside_ns);
-        costs_.inside[kind / 3][kind % 3] = {with_interruptions(inside_ns - std::min(inside_ns, work_ns_)),
-                                             with_interruptions(median_of(measured_[kind].gap_ns))};
+        costs_.inside[kind / 3][kind % 3] = {
+            with_interruptions(inside_ns - std::min(inside_ns, work_ns_)),
+            with_interruptions(median_of(measured_[kind].gap_ns))};
     }
     costs_.measured = true;
     measured_at_ = std::chrono::steady_clock::now();

@@ -32,15 +32,19 @@ class FunctionProbes {
     // Watches these functions up to `limit`; their numbers continue those of earlier calls. Adds
     // `target_cookie` to cookies of entries of level 0. Returns the functions that cannot be
     // watched. Errors: Vanished, Unsupported (none of them can be watched).
-    [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const std::vector<CallFile>& files,
-                                                                  const std::vector<PlannedFunction>& functions,
-                                                                  std::uint32_t limit, std::uint64_t target_cookie);
+    [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(
+        const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions,
+        std::uint32_t limit, std::uint64_t target_cookie);
     // See CallProbes.
-    [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions) { return probes_.take_out(functions); }
+    [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions) {
+        return probes_.take_out(functions);
+    }
     [[nodiscard]] bool is_taking_out() const { return probes_.is_taking_out(); }
     void detach() { probes_.detach(); }
     [[nodiscard]] std::uint32_t functions() const { return functions_; }
-    [[nodiscard]] bool has_return_probe(std::uint32_t function) const { return has_return_probe_[function]; }
+    [[nodiscard]] bool has_return_probe(std::uint32_t function) const {
+        return has_return_probe_[function];
+    }
 
   private:
     // The probes of one file.
@@ -48,9 +52,10 @@ class FunctionProbes {
         std::vector<CallProbe> entries, returns, exits;
         std::map<std::uint64_t, std::size_t> exit_numbers;  // by offset
     };
-    [[nodiscard]] Status gather(const PlannedFunction& function, std::uint32_t number, std::uint64_t target_cookie,
-                                FileProbes& probes);
-    [[nodiscard]] Status put_in(const CallFile& file, FileProbes& probes, std::vector<CallProbes::Refused>& refused,
+    [[nodiscard]] Status gather(const PlannedFunction& function, std::uint32_t number,
+                                std::uint64_t target_cookie, FileProbes& probes);
+    [[nodiscard]] Status put_in(const CallFile& file, FileProbes& probes,
+                                std::vector<CallProbes::Refused>& refused,
                                 std::set<std::uint32_t>& without_end);
 
     Programs programs_;

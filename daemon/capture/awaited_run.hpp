@@ -14,7 +14,8 @@ class AwaitedRun {
     enum class State {
         GoesOn,
         Ended,  // its end was recorded
-        Gone,   // it will never end: its thread or process exited, or the process started another program
+        // it will never end: its thread or process exited, or the process started another program
+        Gone,
     };
 
     // `event` is the event of the trigger.

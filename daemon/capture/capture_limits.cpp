@@ -29,8 +29,8 @@ std::uint64_t CaptureLimits::delays_of(const Delays& delays, const std::string& 
     return found == delays.end() ? 0 : found->second;
 }
 
-void CaptureLimits::begin(const std::optional<std::string>& event, std::optional<Party> party, const Delays& delays,
-                          Clock::time_point now) {
+void CaptureLimits::begin(const std::optional<std::string>& event, std::optional<Party> party,
+                          const Delays& delays, Clock::time_point now) {
     for (const auto& [resting, rest] : resting_) count_skipped(resting, delays);
     resting_.clear();
     if (event) begun_.push_back({*event, party, now});
@@ -45,7 +45,8 @@ std::set<std::string> CaptureLimits::delayed(const Delays& delays) const {
     return found;
 }
 
-void CaptureLimits::end(const std::optional<std::string>& event, const Delays& delays, Clock::time_point now) {
+void CaptureLimits::end(const std::optional<std::string>& event, const Delays& delays,
+                        Clock::time_point now) {
     const std::set<std::string> others = delayed(delays);
     recording_since_.reset();
     if (!event) return;
@@ -63,14 +64,15 @@ std::uint32_t CaptureLimits::kept_for_each() const {
     return events < 2 || events > limit_ ? 0 : std::max<std::uint32_t>(limit_ / (2 * events), 1);
 }
 
-std::optional<CaptureLimits::Closed> CaptureLimits::closed_event(const std::string& event,
-                                                                 const std::map<std::string, std::uint32_t>& used,
-                                                                 Clock::time_point now) const {
+std::optional<CaptureLimits::Closed> CaptureLimits::closed_event(
+    const std::string& event, const std::map<std::string, std::uint32_t>& used,
+    Clock::time_point now) const {
     std::optional<Closed> closed;
     const auto close = [&](Clock::time_point until, Reason reason) {
         if (!closed || until > closed->until) closed = Closed{until, reason};
     };
-    if (const auto cooling = cool_until_.find(event); cooling != cool_until_.end() && cooling->second > now)
+    if (const auto cooling = cool_until_.find(event);
+        cooling != cool_until_.end() && cooling->second > now)
         close(cooling->second, Reason::CoolDown);
     if (const auto held = held_until_.find(event); held != held_until_.end() && held->second > now)
         close(held->second, Reason::DailyLimit);
@@ -90,7 +92,8 @@ std::optional<CaptureLimits::Closed> CaptureLimits::closed_event(const std::stri
     return closed;
 }
 
-std::map<std::string, CaptureLimits::Closed> CaptureLimits::closed(const Delays& delays, Clock::time_point now) {
+std::map<std::string, CaptureLimits::Closed> CaptureLimits::closed(const Delays& delays,
+                                                                   Clock::time_point now) {
     forget_old(now);
     std::map<std::string, std::uint32_t> used;
     for (const Begun& begun : begun_) ++used[begun.event];
@@ -135,7 +138,8 @@ std::map<Party, CaptureLimits::Clock::time_point> CaptureLimits::used_up(const S
         if (begun.party) by_party[*begun.party].push_back(begun.at);
     std::map<Party, Clock::time_point> result;
     for (const auto& [party, times] : by_party)
-        if (times.size() >= share && seen.has_other_than(party)) result[party] = times[times.size() - share] + period;
+        if (times.size() >= share && seen.has_other_than(party))
+            result[party] = times[times.size() - share] + period;
     return result;
 }
 

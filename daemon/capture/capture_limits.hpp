@@ -1,7 +1,7 @@
 // Decides whose delays may begin a recording: how many begin per hour, how many of those are for
-// one event or one party (core/party.hpp), and how long an event rests after one. So neither a noisy
-// event nor a user who is slow on purpose takes the recordings of others. A recording that a person
-// asked for takes nothing from any event. Uses neither the kernel nor a clock.
+// one event or one party (core/party.hpp), and how long an event rests after one. So neither a
+// noisy event nor a user who is slow on purpose takes the recordings of others. A recording that a
+// person asked for takes nothing from any event. Uses neither the kernel nor a clock.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,8 @@ class CaptureLimits {
     };
 
     // May change at any time; what was begun before counts.
-    void allow(std::uint32_t captures_per_hour, std::chrono::nanoseconds cool_down, std::set<std::string> events);
+    void allow(std::uint32_t captures_per_hour, std::chrono::nanoseconds cool_down,
+               std::set<std::string> events);
 
     // Events whose delays begin no recording before these times, because they used their recordings
     // of the day. Replaces the previous ones.
@@ -47,23 +48,26 @@ class CaptureLimits {
 
     // A recording begins. `event` is nullopt if no delay caused it: then it does not count. `party`
     // is nullopt if it is in no party's share.
-    void begin(const std::optional<std::string>& event, std::optional<Party> party, const Delays& delays,
-               Clock::time_point now);
+    void begin(const std::optional<std::string>& event, std::optional<Party> party,
+               const Delays& delays, Clock::time_point now);
     // The recording, which a person asked for, is kept for the delays of `event` in it: it counts.
-    void adopt(const std::string& event, Clock::time_point now) { begun_.push_back({event, std::nullopt, now}); }
+    void adopt(const std::string& event, Clock::time_point now) {
+        begun_.push_back({event, std::nullopt, now});
+    }
     // Events with a delay since begin().
     [[nodiscard]] std::set<std::string> delayed(const Delays& delays) const;
-    // It ended, or was declined. Every event with a delay since begin() cools down, and `event` too;
-    // none if no delay caused the recording.
+    // It ended, or was declined. Every event with a delay since begin() cools down, and `event`
+    // too; none if no delay caused the recording.
     void end(const std::optional<std::string>& event, const Delays& delays, Clock::time_point now);
 
     // Events whose delays begin no recording now. If there are several events, one may have half of
-    // all recordings, rounded up; and a part of the others is kept for events that had none, as long
-    // as there is one for each event.
+    // all recordings, rounded up; and a part of the others is kept for events that had none, as
+    // long as there is one for each event.
     [[nodiscard]] std::map<std::string, Closed> closed(const Delays& delays, Clock::time_point now);
     // Parties that reached their limit, half of all recordings rounded up, and until when. A party
     // is not limited while it is the only one in `seen`, the parties with watched programs.
-    [[nodiscard]] std::map<Party, Clock::time_point> used_up(const SeenParties& seen, Clock::time_point now);
+    [[nodiscard]] std::map<Party, Clock::time_point> used_up(const SeenParties& seen,
+                                                             Clock::time_point now);
 
     [[nodiscard]] Skipped skipped(const Delays& delays) const;
 
@@ -79,9 +83,9 @@ class CaptureLimits {
     };
 
     void forget_old(Clock::time_point now);
-    [[nodiscard]] std::optional<Closed> closed_event(const std::string& event,
-                                                     const std::map<std::string, std::uint32_t>& used,
-                                                     Clock::time_point now) const;
+    [[nodiscard]] std::optional<Closed> closed_event(
+        const std::string& event, const std::map<std::string, std::uint32_t>& used,
+        Clock::time_point now) const;
     [[nodiscard]] std::uint32_t kept_for_each() const;
     [[nodiscard]] std::uint32_t share_of_one() const;
     static std::uint64_t delays_of(const Delays& delays, const std::string& event);

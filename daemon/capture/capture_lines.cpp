@@ -13,7 +13,8 @@ namespace lagtrap::daemon {
 
 Result<std::shared_ptr<CaptureLines>> CaptureLines::create(const std::filesystem::path& capture,
                                                            const trace::LinesFile& kind) {
-    TRY_ASSIGN(UniqueFd file, open_file(capture / kind.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0640));
+    TRY_ASSIGN(UniqueFd file,
+               open_file(capture / kind.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0640));
     return std::shared_ptr<CaptureLines>(new CaptureLines(std::move(file), kind));
 }
 

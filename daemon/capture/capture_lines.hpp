@@ -21,8 +21,8 @@ namespace lagtrap::daemon {
 class CaptureLines : public AnswerLines {
   public:
     // Creates the file. Errors: the file cannot be created.
-    [[nodiscard]] static Result<std::shared_ptr<CaptureLines>> create(const std::filesystem::path& capture,
-                                                                      const trace::LinesFile& kind);
+    [[nodiscard]] static Result<std::shared_ptr<CaptureLines>> create(
+        const std::filesystem::path& capture, const trace::LinesFile& kind);
 
     // Drops lines beyond the file's size limit; the trace counts them.
     bool say(const std::string& line) override;
@@ -40,7 +40,8 @@ class CaptureLines : public AnswerLines {
     void finish(std::function<void()> then);
 
   private:
-    CaptureLines(UniqueFd file, const trace::LinesFile& kind) : kind_(kind), file_(std::move(file)) {}
+    CaptureLines(UniqueFd file, const trace::LinesFile& kind)
+        : kind_(kind), file_(std::move(file)) {}
     bool write(const std::string& line, std::uint64_t limit_bytes);
 
     const trace::LinesFile kind_;

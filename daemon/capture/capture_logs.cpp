@@ -6,7 +6,8 @@ namespace lagtrap::daemon {
 
 Status CaptureLogs::open(const std::filesystem::path& directory, const trace::Session& session) {
     const auto open_log = [&](std::optional<trace::LogWriter>& log, trace::LogKind kind) -> Status {
-        TRY_ASSIGN(trace::LogWriter writer, trace::LogWriter::create(directory, kind, session.id, session.clocks));
+        TRY_ASSIGN(trace::LogWriter writer,
+                   trace::LogWriter::create(directory, kind, session.id, session.clocks));
         log.emplace(std::move(writer));
         return success();
     };
@@ -16,7 +17,8 @@ Status CaptureLogs::open(const std::filesystem::path& directory, const trace::Se
 }
 
 void CaptureLogs::hold(const lagtrap_record* record) {
-    is_full_ = is_full_ || held_.size_bytes() + beside_bytes_ + record->size_bytes > held_limit_bytes_;
+    is_full_ =
+        is_full_ || held_.size_bytes() + beside_bytes_ + record->size_bytes > held_limit_bytes_;
     // Stack copies arrive at up to 32 MB/s. On a busy machine, moving the buffer as it grew took
     // longer than the ring took to fill.
     if (held_.empty()) held_.reserve(held_limit_bytes_);
@@ -30,9 +32,13 @@ std::optional<trace::LogWriter>& CaptureLogs::log_of(const lagtrap_record* recor
         case LAGTRAP_RECORD_STACK_COPY:
         case LAGTRAP_RECORD_TRACE_TEXT: return user_;
         case LAGTRAP_RECORD_STACK:
-            return reinterpret_cast<const lagtrap_stack*>(record)->kind == LAGTRAP_STACK_USER ? user_ : kernel_;
+            return reinterpret_cast<const lagtrap_stack*>(record)->kind == LAGTRAP_STACK_USER
+                       ? user_
+                       : kernel_;
         default:
-            return record->type >= LAGTRAP_RECORD_THREAD && record->type <= LAGTRAP_RECORD_NAME ? rundown_ : kernel_;
+            return record->type >= LAGTRAP_RECORD_THREAD && record->type <= LAGTRAP_RECORD_NAME
+                       ? rundown_
+                       : kernel_;
     }
 }
 

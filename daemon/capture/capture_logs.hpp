@@ -22,7 +22,8 @@ class CaptureLogs {
 
     // Opens the three logs in `directory`, which must exist. Records in memory stay there until
     // take_held().
-    [[nodiscard]] Status open(const std::filesystem::path& directory, const trace::Session& session);
+    [[nodiscard]] Status open(const std::filesystem::path& directory,
+                              const trace::Session& session);
     [[nodiscard]] bool are_open() const { return rundown_.has_value(); }
 
     // Accepts any record of a recording. Records that cannot be written are dropped; failure() has

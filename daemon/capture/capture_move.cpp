@@ -18,7 +18,8 @@ Status copy_capture(const fs::path& from, const fs::path& to) {
     if (!failure) entry = fs::directory_iterator(from, failure);
     while (!failure && entry != fs::directory_iterator()) {
         const fs::path name = entry->path().filename();
-        if (name != session_file) fs::copy(from / name, to / name, fs::copy_options::recursive, failure);
+        if (name != session_file)
+            fs::copy(from / name, to / name, fs::copy_options::recursive, failure);
         if (!failure) entry.increment(failure);
     }
     if (!failure) fs::copy_file(from / session_file, to / session_file, failure);

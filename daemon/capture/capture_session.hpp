@@ -20,6 +20,7 @@ struct CaptureLengths {
 // `event` is a number in the settings. `breach` is null if no delay caused the recording.
 [[nodiscard]] trace::Session make_session(std::string id, const settings::Settings& settings,
                                           const EventThresholds& thresholds, std::uint32_t event,
-                                          trace::TriggerReason reason, const Breach* breach, CaptureLengths lengths);
+                                          trace::TriggerReason reason, const Breach* breach,
+                                          CaptureLengths lengths);
 
 }  // namespace lagtrap::daemon

@@ -29,11 +29,13 @@ class CaptureSurroundings {
 
     // Start a trace of calls, functions or objects for a recording. It ends when its lines are
     // unwanted. Errors: no thread can be started.
-    [[nodiscard]] virtual Status begin_calls(CallRequest request, std::shared_ptr<AnswerLines> lines) = 0;
+    [[nodiscard]] virtual Status begin_calls(CallRequest request,
+                                             std::shared_ptr<AnswerLines> lines) = 0;
     // With the options of the event.
     [[nodiscard]] virtual Status begin_functions(std::uint32_t event, std::uint32_t pid,
                                                  std::shared_ptr<AnswerLines> lines) = 0;
-    [[nodiscard]] virtual Status begin_objects(ObjectRequest request, std::shared_ptr<AnswerLines> lines) = 0;
+    [[nodiscard]] virtual Status begin_objects(ObjectRequest request,
+                                               std::shared_ptr<AnswerLines> lines) = 0;
 };
 
 }  // namespace lagtrap::daemon

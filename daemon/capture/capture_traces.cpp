@@ -48,21 +48,26 @@ void CaptureTraces::begin(const settings::Event& event, std::uint32_t number, st
                               : CaptureLines::create(capture, kind);
         const Status begun = lines ? start(*lines) : Status(lines.error());
         if (!begun)
-            return warn_(fmt::format("{} of event {} are not recorded: {}", what, event.name, begun.error().message));
+            return warn_(fmt::format("{} of event {} are not recorded: {}", what, event.name,
+                                     begun.error().message));
         traces_.push_back(std::move(*lines));
     };
     if (event.calls)
-        begin_one("calls", trace::calls_lines,
-                  [&](const auto& lines) { return surroundings_.begin_calls(call_request(event, pid), lines); });
+        begin_one("calls", trace::calls_lines, [&](const auto& lines) {
+            return surroundings_.begin_calls(call_request(event, pid), lines);
+        });
     if (event.functions)
-        begin_one("functions", trace::functions_lines,
-                  [&](const auto& lines) { return surroundings_.begin_functions(number, pid, lines); });
+        begin_one("functions", trace::functions_lines, [&](const auto& lines) {
+            return surroundings_.begin_functions(number, pid, lines);
+        });
     if (!event.objects.empty())
-        begin_one("objects", trace::objects_lines,
-                  [&](const auto& lines) { return surroundings_.begin_objects(object_request(event, pid), lines); });
+        begin_one("objects", trace::objects_lines, [&](const auto& lines) {
+            return surroundings_.begin_objects(object_request(event, pid), lines);
+        });
 }
 
-void CaptureTraces::end(const std::filesystem::path& capture, const std::string& event, std::function<void()> written) {
+void CaptureTraces::end(const std::filesystem::path& capture, const std::string& event,
+                        std::function<void()> written) {
     auto traces = std::exchange(traces_, {});
     for (const auto& lines : traces) lines->note_over();
     if (!traces.empty()) ending_.insert(capture);
@@ -73,20 +78,23 @@ void CaptureTraces::note_over() {
     for (const auto& lines : traces_) lines->note_over();
 }
 
-void CaptureTraces::await(Traces traces, const std::filesystem::path& capture, const std::string& event,
-                          std::function<void()> written) {
+void CaptureTraces::await(Traces traces, const std::filesystem::path& capture,
+                          const std::string& event, std::function<void()> written) {
     if (traces.empty()) {
         ending_.erase(capture);
         return written();
     }
     const auto last = std::move(traces.back());
     traces.pop_back();
-    last->finish([this, last = last.get(), traces = std::move(traces), capture, event, written = std::move(written)] {
+    last->finish([this, last = last.get(), traces = std::move(traces), capture, event,
+                  written = std::move(written)] {
         const std::string refusal = last->refusal();
-        boost::asio::post(context_, [this, what = last->what(), refusal, traces, capture, event, written] {
-            if (!refusal.empty()) warn_(fmt::format("{} of event {} are not recorded: {}", what, event, refusal));
-            await(traces, capture, event, written);
-        });
+        boost::asio::post(
+            context_, [this, what = last->what(), refusal, traces, capture, event, written] {
+                if (!refusal.empty())
+                    warn_(fmt::format("{} of event {} are not recorded: {}", what, event, refusal));
+                await(traces, capture, event, written);
+            });
     });
 }
 

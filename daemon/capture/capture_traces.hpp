@@ -26,18 +26,21 @@ class CaptureTraces {
         : context_(context), surroundings_(surroundings), warn_(std::move(warn)) {}
 
     [[nodiscard]] static bool are_wanted(const settings::Event& event);
-    // Starts the traces that the event wants, of process `pid`; 0: there is none to trace. Warns about
-    // those that cannot start. `number` is the event's in the settings.
+    // Starts the traces that the event wants, of process `pid`; 0: there is none to trace. Warns
+    // about those that cannot start. `number` is the event's in the settings.
     void begin(const settings::Event& event, std::uint32_t number, std::uint32_t pid,
                const std::filesystem::path& capture);
     // Ends them and calls `written` once they have written everything: at once if there are none.
-    void end(const std::filesystem::path& capture, const std::string& event, std::function<void()> written);
+    void end(const std::filesystem::path& capture, const std::string& event,
+             std::function<void()> written);
     // Ends them without waiting.
     void drop() { traces_.clear(); }
     // Ends those that run as the daemon exits.
     void note_over();
     // True between end() and `written`.
-    [[nodiscard]] bool are_written_to(const std::filesystem::path& capture) const { return ending_.contains(capture); }
+    [[nodiscard]] bool are_written_to(const std::filesystem::path& capture) const {
+        return ending_.contains(capture);
+    }
 
   private:
     using Traces = std::vector<std::shared_ptr<CaptureLines>>;

@@ -36,18 +36,20 @@ ClientRecordings::ClientRecordings(boost::asio::io_context& context, fs::path fo
 ClientRecordings::~ClientRecordings() { remove_folder(folder_); }
 
 const ClientRecordings::Entry* ClientRecordings::find(const std::string& session) const {
-    const auto found =
-        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return entry.session == session; });
+    const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                    [&](const Entry& entry) { return entry.session == session; });
     return found == entries_.end() ? nullptr : &*found;
 }
 
 Status ClientRecordings::begin(const std::string& session, std::shared_ptr<AnswerStream> client) {
     if (entries_.size() >= most)
-        return make_error(ErrorKind::Busy, std::to_string(most) +
-                                               " recordings of clients already exist; wait until one of these "
-                                               "clients has ended");
+        return make_error(
+            ErrorKind::Busy,
+            std::to_string(most) +
+                " recordings of clients already exist; wait until one of these clients has ended");
     TRY(make_directories(folder_ / session / "bundle", 0700));
-    (void)client->say(boost::json::serialize(boost::json::object{{"ok", true}, {"session", session}}));
+    (void)client->say(
+        boost::json::serialize(boost::json::object{{"ok", true}, {"session", session}}));
     entries_.push_back({session, std::move(client)});
     await_clients();
     return success();
@@ -58,7 +60,9 @@ std::optional<StreamClient> ClientRecordings::client_of(const std::string& sessi
     return entry == nullptr ? std::nullopt : std::optional(entry->client->client());
 }
 
-fs::path ClientRecordings::folder_of(const std::string& session) const { return folder_ / session / "capture"; }
+fs::path ClientRecordings::folder_of(const std::string& session) const {
+    return folder_ / session / "capture";
+}
 
 bool ClientRecordings::is_unwanted(const std::string& session) const {
     const Entry* const entry = find(session);
@@ -76,14 +80,16 @@ std::optional<MergeQueue::Work> ClientRecordings::take_recorded(MergeQueue::Work
 }
 
 MergeQueue::Work ClientRecordings::share_recorded(MergeQueue::Work work) {
-    work.then = [this, session = work.session](const Result<MergedBundle>& merged) { settle(session, merged); };
+    work.then = [this, session = work.session](const Result<MergedBundle>& merged) {
+        settle(session, merged);
+    };
     return work;
 }
 
 void ClientRecordings::settle(const std::string& session, const Result<MergedBundle>& merged) {
     if (!merged) return fail(session, merged.error().message);
-    finish(session,
-           boost::json::serialize(boost::json::object{{"ok", true}, {"session", session}, {"bundle", merged->path}}));
+    finish(session, boost::json::serialize(boost::json::object{
+                        {"ok", true}, {"session", session}, {"bundle", merged->path}}));
 }
 
 void ClientRecordings::fail(const std::string& session, const std::string& reason) {

@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::int64_t clock_slack_ns = 1'000'000'000;
 
-bool is_gone(const Error& error) { return error.kind == ErrorKind::NotFound || error.kind == ErrorKind::Vanished; }
+bool is_gone(const Error& error) {
+    return error.kind == ErrorKind::NotFound || error.kind == ErrorKind::Vanished;
+}
 
 }  // namespace
 
@@ -34,7 +36,8 @@ void CodeRundown::take(const lagtrap_record* record) {
 
 void CodeRundown::take_mapping(const lagtrap_mapping& mapping) {
     const std::string_view path(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes);
-    const std::string_view build_id(reinterpret_cast<const char*>(mapping.build_id), mapping.build_id_bytes);
+    const std::string_view build_id(reinterpret_cast<const char*>(mapping.build_id),
+                                    mapping.build_id_bytes);
     const bool jitdump = trace::is_jitdump_path(path);
     if (!jitdump && !trace::is_run_time_memory(path, build_id)) return;
     Process* const process = follow(mapping.pid, mapping.header.at_ns);
@@ -88,8 +91,8 @@ void CodeRundown::copy_files(std::uint32_t pid, Process& process) {
              {pid, at_ns, trace::CodeFileKind::Jitdump}, process);
     if (!process.tmp.valid()) return;
     const std::string map = "perf-" + std::to_string(process.facts.inner_pid) + ".map";
-    copy(copier_.open_code_file(process.owner(pid), process.tmp.get(), map), {pid, at_ns, trace::CodeFileKind::PerfMap},
-         process);
+    copy(copier_.open_code_file(process.owner(pid), process.tmp.get(), map),
+         {pid, at_ns, trace::CodeFileKind::PerfMap}, process);
 }
 
 void CodeRundown::count_failure(const Error& error) {
@@ -97,7 +100,8 @@ void CodeRundown::count_failure(const Error& error) {
     if (error.kind != ErrorKind::Denied && !is_gone(error)) ++counts_.files_failed;
 }
 
-void CodeRundown::copy(const Result<OpenedCodeFile>& file, const trace::CodeFileName& name, const Process& process) {
+void CodeRundown::copy(const Result<OpenedCodeFile>& file, const trace::CodeFileName& name,
+                       const Process& process) {
     if (!file) return count_failure(file.error());
     const bool own = file->uid == process.facts.effective_uid || file->uid == 0;
     // A file that was last written before the process began belongs to another process with the
@@ -106,7 +110,8 @@ void CodeRundown::copy(const Result<OpenedCodeFile>& file, const trace::CodeFile
         ++counts_.files_refused;
         return;
     }
-    const std::uint64_t limit_bytes = std::min(limits_.file_bytes, limits_.total_bytes - counts_.bytes);
+    const std::uint64_t limit_bytes =
+        std::min(limits_.file_bytes, limits_.total_bytes - counts_.bytes);
     if (file->size_bytes > limit_bytes) ++counts_.files_cut;
     if (file->size_bytes == 0 || limit_bytes == 0) return;
     if (const auto written = write_copy(file->file.get(), limit_bytes, name, process)) {
@@ -117,7 +122,8 @@ void CodeRundown::copy(const Result<OpenedCodeFile>& file, const trace::CodeFile
     }
 }
 
-Result<std::uint64_t> CodeRundown::write_copy(int from, std::uint64_t limit_bytes, const trace::CodeFileName& name,
+Result<std::uint64_t> CodeRundown::write_copy(int from, std::uint64_t limit_bytes,
+                                              const trace::CodeFileName& name,
                                               const Process& process) {
     const auto folder = directory_ / trace::code_directory_name;
     TRY(make_directories(folder, 0750));

@@ -34,7 +34,9 @@ struct CodeRundownCounts {
     std::uint64_t files_cut = 0;     // beyond the limit per file or in total
     std::uint64_t files_failed = 0;  // not readable or writable, or not in time
 
-    [[nodiscard]] std::uint64_t lost() const { return processes_left_out + files_refused + files_cut + files_failed; }
+    [[nodiscard]] std::uint64_t lost() const {
+        return processes_left_out + files_refused + files_cut + files_failed;
+    }
 };
 
 // Use it on one thread at a time. Does not open files of processes itself (code_file_copier.hpp).
@@ -63,16 +65,19 @@ class CodeRundown {
         std::uint64_t first_ns = 0;  // its first mapping that was seen
         UniqueFd tmp;                // O_PATH; invalid if there is none
         UniqueFd jitdump;            // open for reading
-        [[nodiscard]] CodeFileCopier::Owner owner(std::uint32_t pid) const { return {pid, facts.party}; }
+        [[nodiscard]] CodeFileCopier::Owner owner(std::uint32_t pid) const {
+            return {pid, facts.party};
+        }
     };
 
     void take_mapping(const lagtrap_mapping& mapping);
     Process* follow(std::uint32_t pid, std::uint64_t at_ns);
     void leave(std::uint32_t pid, std::uint64_t at_ns);
     void copy_files(std::uint32_t pid, Process& process);
-    void copy(const Result<OpenedCodeFile>& file, const trace::CodeFileName& name, const Process& process);
-    Result<std::uint64_t> write_copy(int from, std::uint64_t limit_bytes, const trace::CodeFileName& name,
-                                     const Process& process);
+    void copy(const Result<OpenedCodeFile>& file, const trace::CodeFileName& name,
+              const Process& process);
+    Result<std::uint64_t> write_copy(int from, std::uint64_t limit_bytes,
+                                     const trace::CodeFileName& name, const Process& process);
     void count_failure(const Error& error);
 
     std::filesystem::path directory_;

@@ -16,18 +16,16 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "daemon/capture/capture_move.hpp"
+#include "daemon/capture/find_event.hpp"
 #include "daemon/events/run_words.hpp"
 
 namespace lagtrap::daemon {
-namespace {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-}  // namespace
-
-Collector::Collector(boost::asio::io_context& context, spool::Spool spool, CaptureSurroundings& surroundings,
-                     Options options)
+Collector::Collector(boost::asio::io_context& context, spool::Spool spool,
+                     CaptureSurroundings& surroundings, Options options)
     : context_(context),
       spool_(std::move(spool)),
       surroundings_(surroundings),
@@ -38,10 +36,12 @@ Collector::Collector(boost::asio::io_context& context, spool::Spool spool, Captu
       traces_(context, surroundings_, options_.warn),
       limits_timer_(context),
       merges_(context, spool_,
-              {options_.merge_program, options_.inform, options_.warn, [this] { surroundings_.spool_changed(); },
+              {options_.merge_program, options_.inform, options_.warn,
+               [this] { surroundings_.spool_changed(); },
                [this](const auto& capture) { return in_use(capture); }}),
       clients_(context, spool_.path() / "clients"),
-      unanswered_({options_.unanswered_folder, [this](auto work) { move_to_spool(std::move(work)); },
+      unanswered_({options_.unanswered_folder,
+                   [this](auto work) { move_to_spool(std::move(work)); },
                    [this](const auto& session) { (void)finish(session); }}),
       answer_timer_(context) {}
 
@@ -58,7 +58,8 @@ void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener
     keep_history(true);
     std::set<std::string> events;
     for (const settings::Event& event : settings_.events) events.insert(event.name);
-    limits_.allow(settings_.recording.captures_per_hour, settings_.recording.cool_down, std::move(events));
+    limits_.allow(settings_.recording.captures_per_hour, settings_.recording.cool_down,
+                  std::move(events));
     events_without_captures_.clear();
     follow_limits();
     if (state_ == CollectorState::Waiting || state_ == CollectorState::CoolingDown) become_ready();
@@ -68,8 +69,9 @@ void Collector::limit_parties() {
     auto without = limits_.used_up(listener_->seen_parties(), Clock::now());
     for (const auto& [party, until] : without)
         if (!parties_without_captures_.contains(party))
-            options_.warn(fmt::format("{} reached its share of {} captures per hour; none for {}", party_text(party),
-                                      settings_.recording.captures_per_hour, format_duration(until - Clock::now())));
+            options_.warn(fmt::format("{} reached its share of {} captures per hour; none for {}",
+                                      party_text(party), settings_.recording.captures_per_hour,
+                                      format_duration(until - Clock::now())));
     parties_without_captures_ = std::move(without);
     std::set<Party> parties;
     for (const auto& [party, until] : parties_without_captures_) parties.insert(party);
@@ -80,16 +82,18 @@ void Collector::limit_events() {
     auto without = limits_.closed(delays_so_far(), Clock::now());
     for (const auto& [event, closed] : without) {
         const auto before = events_without_captures_.find(event);
-        const bool is_new = before == events_without_captures_.end() || before->second.reason != closed.reason;
+        const bool is_new =
+            before == events_without_captures_.end() || before->second.reason != closed.reason;
         if (is_new && closed.reason == CaptureLimits::Reason::EventShare)
-            options_.warn(
-                fmt::format("event {} used its share of {} captures per hour; the others are for other events", event,
-                            settings_.recording.captures_per_hour));
+            options_.warn(fmt::format(
+                "event {} used its share of {} captures per hour; the others are for other events",
+                event, settings_.recording.captures_per_hour));
     }
     events_without_captures_ = std::move(without);
     std::set<std::uint32_t> numbers;
     for (std::uint32_t number = 0; number < settings_.events.size(); ++number)
-        if (events_without_captures_.contains(settings_.events[number].name)) numbers.insert(number);
+        if (events_without_captures_.contains(settings_.events[number].name))
+            numbers.insert(number);
     listener_->set_events_without_recordings(numbers);
 }
 
@@ -99,20 +103,24 @@ void Collector::follow_limits() {
     limit_events();
     auto next = Clock::time_point::max();
     for (const auto& [party, until] : parties_without_captures_) next = std::min(next, until);
-    for (const auto& [event, closed] : events_without_captures_) next = std::min(next, closed.until);
+    for (const auto& [event, closed] : events_without_captures_)
+        next = std::min(next, closed.until);
     limits_timer_.cancel();
     if (next == Clock::time_point::max()) return;
     limits_timer_.expires_at(next);
     limits_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
         follow_limits();
-        if (state_ == CollectorState::CoolingDown || state_ == CollectorState::Waiting) become_ready();
+        if (state_ == CollectorState::CoolingDown || state_ == CollectorState::Waiting)
+            become_ready();
     });
 }
 
 bool Collector::hourly_limit_reached() const {
     return std::any_of(events_without_captures_.begin(), events_without_captures_.end(),
-                       [](const auto& event) { return event.second.reason == CaptureLimits::Reason::HourlyLimit; });
+                       [](const auto& event) {
+                           return event.second.reason == CaptureLimits::Reason::HourlyLimit;
+                       });
 }
 
 void Collector::hold_events(std::map<std::string, Clock::time_point> until) {
@@ -122,14 +130,15 @@ void Collector::hold_events(std::map<std::string, Clock::time_point> until) {
     if (state_ == CollectorState::Waiting || state_ == CollectorState::CoolingDown) become_ready();
 }
 
-// If no event may record, no breaches are reported. Runs that are still open afterwards are reported
-// then.
+// If no event may record, no breaches are reported. Runs that are still open afterwards are
+// reported then.
 void Collector::become_ready() {
     current_event_.clear();
     if (!settings_.events.empty() && all_events_closed()) {
         state_ = CollectorState::CoolingDown;
         state_ends_ = Clock::time_point::max();
-        for (const auto& [event, closed] : events_without_captures_) state_ends_ = std::min(state_ends_, closed.until);
+        for (const auto& [event, closed] : events_without_captures_)
+            state_ends_ = std::min(state_ends_, closed.until);
         return;
     }
     state_ = CollectorState::Waiting;
@@ -139,7 +148,8 @@ void Collector::become_ready() {
 void Collector::on_breach(const Breach& breach) {
     if (state_ != CollectorState::Waiting || breach.run.event >= settings_.events.size()) return;
     // The delay ended as its event was closed.
-    if (events_without_captures_.contains(settings_.events[breach.run.event].name)) return become_ready();
+    if (events_without_captures_.contains(settings_.events[breach.run.event].name))
+        return become_ready();
     if (settings_.confirm) return ask(breach);
     record(breach, random_uuid());
 }
@@ -178,11 +188,12 @@ void Collector::follow_history() {
 }
 
 void Collector::await_history() {
-    history_calls_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const auto& failure) {
-        if (failure) return;
-        recorder_->turn_history();
-        await_history();
-    });
+    history_calls_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                              [this](const auto& failure) {
+                                  if (failure) return;
+                                  recorder_->turn_history();
+                                  await_history();
+                              });
 }
 
 void Collector::on_early_over() { drop_early(); }
@@ -208,19 +219,20 @@ void Collector::ask(const Breach& breach) {
     const std::string& event = settings_.events[breach.run.event].name;
     const std::string who = words_of_beginner(breach.run);
     if (!unanswered_.has_room())
-        return options_.inform(fmt::format(
-            "event {} exceeded its threshold in {}: not recorded, because {} recordings wait for an answer (lagtrap "
-            "approve, lagtrap decline)",
-            event, who, Unanswered::most));
-    const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
+        return options_.inform(
+            fmt::format("event {} exceeded its threshold in {}: not recorded, because {} "
+                        "recordings wait for an answer (lagtrap approve, lagtrap decline)",
+                        event, who, Unanswered::most));
+    const auto until =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
     const std::string session = random_uuid();
     if (const Status asked = unanswered_.ask({session, event, who, until}); !asked) {
         options_.warn("cannot record in memory until there is an answer: " + asked.error().message);
         return become_ready();
     }
     options_.inform(
-        fmt::format("event {} exceeded its threshold in {}: recorded in memory, and kept after {} unless declined "
-                    "(lagtrap approve, lagtrap decline)",
+        fmt::format("event {} exceeded its threshold in {}: recorded in memory, and kept after {} "
+                    "unless declined (lagtrap approve, lagtrap decline)",
                     event, who, format_duration(settings_.confirm->wait)));
     record(breach, session);
     await_answers();
@@ -278,27 +290,25 @@ void Collector::move_to_spool(MergeQueue::Work work) {
 
 std::uint64_t Collector::capture_limit_bytes() const {
     const std::uint64_t limit_bytes = settings_.recording.capture_size_limit_bytes;
-    return unanswered_.knows(session_.id) ? std::min(limit_bytes, Unanswered::recording_limit_bytes) : limit_bytes;
+    return unanswered_.knows(session_.id) ? std::min(limit_bytes, Unanswered::recording_limit_bytes)
+                                          : limit_bytes;
 }
 
-Status Collector::trigger(const std::string& event, std::optional<std::chrono::nanoseconds> length) {
-    const auto found = std::find_if(settings_.events.begin(), settings_.events.end(),
-                                    [&](const settings::Event& candidate) { return candidate.name == event; });
-    if (found == settings_.events.end()) {
-        std::vector<std::string> names;
-        for (const settings::Event& known : settings_.events) names.push_back(known.name);
-        const std::string nearest = nearest_name(event, names);
-        return make_error(ErrorKind::NotFound, fmt::format("the settings have no event \"{}\"{}", printable(event),
-                                                           nearest.empty() ? "" : "; did you mean " + nearest + "?"));
-    }
+Status Collector::trigger(const std::string& event,
+                          std::optional<std::chrono::nanoseconds> length) {
+    TRY_ASSIGN(const std::uint32_t number, find_event(settings_.events, event));
     TRY(check_idle());
-    record_by_hand(random_uuid(), static_cast<std::uint32_t>(found - settings_.events.begin()),
-                   {length.value_or(found->trace_length), length.value_or(found->trace_length_limit)});
+    const settings::Event& found = settings_.events[number];
+    record_by_hand(
+        random_uuid(), number,
+        {length.value_or(found.trace_length), length.value_or(found.trace_length_limit)});
     return success();
 }
 
-Status Collector::record_for(std::shared_ptr<AnswerStream> client, std::chrono::nanoseconds length) {
-    if (settings_.events.empty()) return make_error(ErrorKind::Unsupported, "the settings have no event");
+Status Collector::record_for(std::shared_ptr<AnswerStream> client,
+                             std::chrono::nanoseconds length) {
+    if (settings_.events.empty())
+        return make_error(ErrorKind::Unsupported, "the settings have no event");
     TRY(check_idle());
     const std::string session = random_uuid();
     TRY(clients_.begin(session, std::move(client)));
@@ -332,7 +342,8 @@ Status Collector::finish(const std::string& session) {
 
 void Collector::record(const Breach& breach, std::string session) {
     const settings::Event& event = settings_.events[breach.run.event];
-    const auto reason = breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End;
+    const auto reason =
+        breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End;
     start_capture(std::move(session), breach.run.event, reason, &breach,
                   {event.trace_length, event.trace_length_limit});
 }
@@ -341,13 +352,15 @@ void Collector::start_capture(std::string session, std::uint32_t event, trace::T
                               const Breach* breach, CaptureLengths lengths) {
     state_ = CollectorState::Recording;
     current_event_ = settings_.events[event].name;
-    session_ = make_session(std::move(session), settings_, *listener_->thresholds(), event, reason, breach, lengths);
+    session_ = make_session(std::move(session), settings_, *listener_->thresholds(), event, reason,
+                            breach, lengths);
     const bool for_client = clients_.knows(session_.id);
     capture_directory_ = for_client                       ? clients_.folder_of(session_.id)
                          : unanswered_.knows(session_.id) ? unanswered_.folder_of(session_.id)
                                                           : spool_.captures() / session_.id;
     limits_.begin(breach ? std::optional(current_event_) : std::nullopt,
-                  breach ? std::optional(breach->run.begin_party) : std::nullopt, delays_so_far(), Clock::now());
+                  breach ? std::optional(breach->run.begin_party) : std::nullopt, delays_so_far(),
+                  Clock::now());
     ++begun_;
     if (!for_client) ++begun_for_[current_event_];
     drain_timer_.cancel();
@@ -364,9 +377,11 @@ void Collector::start_capture(std::string session, std::uint32_t event, trace::T
         surroundings_.session_changed(session_.id);
     }
     if (breach) surroundings_.capture_begun(event);
-    const auto after_ns = static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
+    const auto after_ns =
+        static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
     const std::string who = breach ? words_of_beginner(breach->run) : "a manual request";
-    options_.inform(fmt::format("recording {} for {}, starting {} {} the breach", format_duration(lengths.planned),
+    options_.inform(fmt::format("recording {} for {}, starting {} {} the breach",
+                                format_duration(lengths.planned),
                                 for_client ? recorded_for() : recorded_for() + " of " + who,
                                 format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
                                 after_ns < 0 ? "before" : "after"));
@@ -397,16 +412,16 @@ void Collector::look_at_length() {
         return end_capture(success());
     }
     if (was_extended || !length_.extended()) return;
-    options_.inform(fmt::format("the run of event {} is still open: recording until it ends, at most {}",
-                                current_event_,
-                                format_duration(settings_.events[session_.trigger.event].trace_length_limit)));
+    options_.inform(fmt::format(
+        "the run of event {} is still open: recording until it ends, at most {}", current_event_,
+        format_duration(settings_.events[session_.trigger.event].trace_length_limit)));
     await_length();
 }
 
 void Collector::note_size_limit() {
     session_.quality.truncated_by_size = true;
-    options_.warn(fmt::format("the recording for {} reached its size limit of {} and ends early", recorded_for(),
-                              format_byte_size(capture_limit_bytes())));
+    options_.warn(fmt::format("the recording for {} reached its size limit of {} and ends early",
+                              recorded_for(), format_byte_size(capture_limit_bytes())));
 }
 
 Status Collector::begin_recording(const Breach* breach) {
@@ -416,7 +431,8 @@ Status Collector::begin_recording(const Breach* breach) {
     // Containers may come and go during the recording. Start this before the recorder occupies the
     // helpers.
     if (process_inspector())
-        roots_ = std::make_shared<KeptRoots>(*process_inspector(), breach ? breach->run.begin_pid : 0);
+        roots_ =
+            std::make_shared<KeptRoots>(*process_inspector(), breach ? breach->run.begin_pid : 0);
     TRY(recorder_->start(capture_directory_, session_, *listener_));
     budget_.begin(settings_.budget, settings_.recording, session_.cpu_count, recorder_->use());
     if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
@@ -448,14 +464,16 @@ void Collector::keep_budget() {
     if (step->kind == settings::Shed::Samples) recorder_->sample_every(step->sample_interval);
     if (step->kind == settings::Shed::Switches) recorder_->drop_user_stacks_of_switches();
     session_.quality.shed.push_back(step->sentence);
-    options_.warn("the recording for " + recorded_for() + " is reduced to stay within the budget: " + step->sentence);
+    options_.warn("the recording for " + recorded_for() +
+                  " is reduced to stay within the budget: " + step->sentence);
 }
 
 // If the list cannot be written, the folders are not kept open.
 void Collector::keep_roots_for_merge() {
     if (!roots_) return;
     const trace::HeldRoots held = roots_->held();
-    if (held.descriptors.empty() || !trace::write_held_roots(capture_directory_, held)) roots_.reset();
+    if (held.descriptors.empty() || !trace::write_held_roots(capture_directory_, held))
+        roots_.reset();
 }
 
 void Collector::end_capture(const Status& status) {
@@ -466,19 +484,20 @@ void Collector::end_capture(const Status& status) {
     Status ended = recorder_->stop(session_);
     if (roots_) roots_->finish();
     KILL_POINT("capture.stopped");
-    for (std::string& sentence : surroundings_.shed_now()) session_.quality.shed.push_back(std::move(sentence));
+    for (std::string& sentence : surroundings_.shed_now())
+        session_.quality.shed.push_back(std::move(sentence));
     if (const std::size_t left_out = roots_ ? roots_->left_out() : 0; left_out > 0)
         session_.quality.shed.push_back(
-            fmt::format("files of {} containers or other mount namespaces could be named only while these existed; at "
-                        "most {} are held at once",
+            fmt::format("files of {} containers or other mount namespaces could be named only "
+                        "while these existed; at most {} are held at once",
                         left_out, KeptRoots::roots_limit));
     surroundings_.session_changed({});
     session_.finished = ended.ok() && status.ok();
     if (ended) ended = trace::write_session(capture_directory_, session_);
     if (!status || !ended) {
         ++counts_.failed;
-        options_.warn(
-            fmt::format("the recording for {} failed: {}", recorded_for(), (status ? ended : status).error().message));
+        options_.warn(fmt::format("the recording for {} failed: {}", recorded_for(),
+                                  (status ? ended : status).error().message));
         surroundings_.spool_changed();  // it may have lacked space
     }
     KILL_POINT("capture.ended");
@@ -500,20 +519,24 @@ void Collector::end_capture(const Status& status) {
 void Collector::begin_traces(const Breach* breach) {
     const std::uint32_t number = session_.trigger.event;
     if (!CaptureTraces::are_wanted(settings_.events[number])) return traces_.drop();
-    const std::uint32_t pid = breach ? breach->run.begin_pid : listener_->status().at(number).copies.pid;
+    const std::uint32_t pid =
+        breach ? breach->run.begin_pid : listener_->status().at(number).copies.pid;
     settings::Event event = settings_.events[number];
-    event.threshold = std::chrono::nanoseconds(static_cast<std::int64_t>(listener_->thresholds()->of_ns(number)));
+    event.threshold =
+        std::chrono::nanoseconds(static_cast<std::int64_t>(listener_->thresholds()->of_ns(number)));
     traces_.begin(event, number, pid, capture_directory_);
 }
 
 // Queues the capture once its traces have written everything.
 void Collector::merge_recorded() {
-    MergeQueue::Work work{capture_directory_, session_.id, current_event_, true, std::exchange(roots_, nullptr)};
-    traces_.end(capture_directory_, current_event_, [this, work = std::move(work)] { hand_over(work); });
+    MergeQueue::Work work{capture_directory_, session_.id, current_event_, true,
+                          std::exchange(roots_, nullptr)};
+    traces_.end(capture_directory_, current_event_,
+                [this, work = std::move(work)] { hand_over(work); });
 }
 
-// A client's recording with a delay that would have begun one of its own is also that event's, unless
-// a person must agree first.
+// A client's recording with a delay that would have begun one of its own is also that event's,
+// unless a person must agree first.
 void Collector::hand_over_to_client(MergeQueue::Work work) {
     for (const std::string& event : limits_.delayed(delays_so_far())) {
         if (settings_.confirm || events_without_captures_.contains(event)) continue;
@@ -532,8 +555,8 @@ void Collector::hand_over(MergeQueue::Work work) {
 }
 
 bool Collector::in_use(const std::filesystem::path& capture) const {
-    return (state_ == CollectorState::Recording && capture == capture_directory_) || traces_.are_written_to(capture) ||
-           moving_.contains(capture);
+    return (state_ == CollectorState::Recording && capture == capture_directory_) ||
+           traces_.are_written_to(capture) || moving_.contains(capture);
 }
 
 CaptureLimits::Delays Collector::delays_so_far() const {
@@ -544,7 +567,8 @@ CaptureLimits::Delays Collector::delays_so_far() const {
 
 CaptureCounts Collector::counts() const {
     CaptureCounts counts = counts_;
-    for (const auto& [name, counters] : listener_->all_counters()) counts.skipped_user_share += counters.unrecorded;
+    for (const auto& [name, counters] : listener_->all_counters())
+        counts.skipped_user_share += counters.unrecorded;
     const CaptureLimits::Skipped skipped = limits_.skipped(delays_so_far());
     counts.skipped_cool_down = skipped.cool_down;
     counts.skipped_hourly_limit = skipped.hourly_limit;
@@ -555,7 +579,8 @@ CaptureCounts Collector::counts() const {
 
 void Collector::cool_down() {
     const bool by_hand = session_.trigger.reason == trace::TriggerReason::Manual;
-    const auto event = by_hand ? std::exchange(kept_for_, std::nullopt) : std::optional(current_event_);
+    const auto event =
+        by_hand ? std::exchange(kept_for_, std::nullopt) : std::optional(current_event_);
     limits_.end(event, delays_so_far(), Clock::now());
     follow_limits();
     become_ready();

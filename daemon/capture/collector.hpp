@@ -1,6 +1,6 @@
 // The collector turns breaches into bundles: it decides whether to record (and asks whether to keep
-// that, if configured), runs the recorder for the trace length, and queues the capture for the merge. It
-// runs on the io_context's only thread.
+// that, if configured), runs the recorder for the trace length, and queues the capture for the
+// merge. It runs on the io_context's only thread.
 #pragma once
 
 #include <chrono>
@@ -54,13 +54,15 @@ struct CaptureCounts {
 class Collector {
   public:
     struct Options {
-        std::string merge_program;                // path of lagtrap-merge
-        std::filesystem::path unanswered_folder;  // for recordings that nobody has agreed to yet; in memory
+        std::string merge_program;  // path of lagtrap-merge
+        // for recordings that nobody has agreed to yet; in memory
+        std::filesystem::path unanswered_folder;
         Say inform;
         Say warn;
     };
 
-    Collector(boost::asio::io_context& context, spool::Spool spool, CaptureSurroundings& surroundings, Options options);
+    Collector(boost::asio::io_context& context, spool::Spool spool,
+              CaptureSurroundings& surroundings, Options options);
     ~Collector();
 
     // Takes over new settings, a started listener, and a recorder. Call it only while `busy()` is
@@ -82,13 +84,16 @@ class Collector {
     // The run ended without a breach; discards the early recording.
     void on_early_over();
     // A manual trigger: records at once, whatever the limits, and takes nothing from them. `length`
-    // replaces the event's trace length. Errors: NotFound (no such event), Busy (a capture is running).
-    [[nodiscard]] Status trigger(const std::string& event, std::optional<std::chrono::nanoseconds> length = {});
+    // replaces the event's trace length. Errors: NotFound (no such event), Busy (a capture is
+    // running).
+    [[nodiscard]] Status trigger(const std::string& event,
+                                 std::optional<std::chrono::nanoseconds> length = {});
     // Records for a client, which alone gets the bundle: its connection gets a line with "session"
-    // now, and one with the path of the "bundle" or an "error" later. If a delay of an event happens
-    // meanwhile, the recording is also that event's and stays in the spool. Errors: Busy (a capture
-    // is running, or clients have too many); Unsupported (there are no events).
-    [[nodiscard]] Status record_for(std::shared_ptr<AnswerStream> client, std::chrono::nanoseconds length);
+    // now, and one with the path of the "bundle" or an "error" later. If a delay of an event
+    // happens meanwhile, the recording is also that event's and stays in the spool. Errors: Busy (a
+    // capture is running, or clients have too many); Unsupported (there are no events).
+    [[nodiscard]] Status record_for(std::shared_ptr<AnswerStream> client,
+                                    std::chrono::nanoseconds length);
     // Ends the capture of this session early. ErrorKind::NotFound if it is not running.
     [[nodiscard]] Status finish(const std::string& session);
     // Answer the open question about a session, or the oldest one: its recording is kept, or
@@ -106,7 +111,9 @@ class Collector {
     void detach() { listener_->detach(); }
 
     // Confirming while a question is open, whether or not its recording is complete.
-    [[nodiscard]] CollectorState state() const { return unanswered_.open() ? CollectorState::Confirming : state_; }
+    [[nodiscard]] CollectorState state() const {
+        return unanswered_.open() ? CollectorState::Confirming : state_;
+    }
     // The oldest open question; null if there is none.
     [[nodiscard]] const Unanswered::Question* question() const { return unanswered_.open(); }
     [[nodiscard]] const MergeQueue& merges() const { return merges_; }
@@ -114,7 +121,9 @@ class Collector {
     [[nodiscard]] const Listener& listener() const { return *listener_; }
     [[nodiscard]] Listener& listener() { return *listener_; }
     [[nodiscard]] Recorder::History history() const { return recorder_->history(); }
-    [[nodiscard]] std::uint64_t history_cost_ns() const { return recorder_ ? recorder_->history_cost_ns() : 0; }
+    [[nodiscard]] std::uint64_t history_cost_ns() const {
+        return recorder_ ? recorder_->history_cost_ns() : 0;
+    }
     // Switches the history before a breach on (if the settings want it) or off.
     void keep_history(bool wanted);
     // See Recorder::look_at_cpus().
@@ -124,14 +133,18 @@ class Collector {
     [[nodiscard]] const std::string& current_event() const { return current_event_; }
     [[nodiscard]] const std::string& current_session() const { return session_.id; }
     // For whom it records; nullopt if it is for the event.
-    [[nodiscard]] std::optional<StreamClient> current_client() const { return clients_.client_of(session_.id); }
+    [[nodiscard]] std::optional<StreamClient> current_client() const {
+        return clients_.client_of(session_.id);
+    }
     // For CoolingDown: true if it lasts until the hourly limit of captures allows another.
     [[nodiscard]] bool hourly_limit_reached() const;
     // Events and parties whose delays begin no capture, and until when.
-    [[nodiscard]] const std::map<std::string, CaptureLimits::Closed>& events_without_captures() const {
+    [[nodiscard]] const std::map<std::string, CaptureLimits::Closed>& events_without_captures()
+        const {
         return events_without_captures_;
     }
-    [[nodiscard]] const std::map<Party, CaptureLimits::Clock::time_point>& parties_without_captures() const {
+    [[nodiscard]] const std::map<Party, CaptureLimits::Clock::time_point>&
+    parties_without_captures() const {
         return parties_without_captures_;
     }
     // Number of recordings begun since the daemon started: in total, and by event.
@@ -145,7 +158,9 @@ class Collector {
     void follow_limits();
     void limit_parties();
     void limit_events();
-    [[nodiscard]] bool all_events_closed() const { return events_without_captures_.size() == settings_.events.size(); }
+    [[nodiscard]] bool all_events_closed() const {
+        return events_without_captures_.size() == settings_.events.size();
+    }
     void ask(const Breach& breach);
     void await_answers();
     void after_answer();
@@ -158,8 +173,8 @@ class Collector {
     [[nodiscard]] std::string recorded_for() const;
     void record_by_hand(std::string session, std::uint32_t event, CaptureLengths lengths);
     void record(const Breach& breach, std::string session);
-    void start_capture(std::string session, std::uint32_t event, trace::TriggerReason reason, const Breach* breach,
-                       CaptureLengths lengths);
+    void start_capture(std::string session, std::uint32_t event, trace::TriggerReason reason,
+                       const Breach* breach, CaptureLengths lengths);
     [[nodiscard]] Status begin_recording(const Breach* breach);
     void await_length();
     void look_at_length();

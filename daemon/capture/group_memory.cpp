@@ -59,7 +59,8 @@ std::uint64_t file_bytes_of_thread(const fs::path& thread) {
     std::uint64_t bytes = 0;
     for (const std::string_view key : {"\nread_bytes: ", "\nwrite_bytes: "}) {
         const std::size_t at = text ? text->find(key) : std::string::npos;
-        if (at != std::string::npos) bytes += number_in(std::string_view(*text).substr(at + key.size()));
+        if (at != std::string::npos)
+            bytes += number_in(std::string_view(*text).substr(at + key.size()));
     }
     return bytes;
 }
@@ -70,8 +71,8 @@ std::uint64_t file_bytes_of(const fs::path& process) {
     std::uint64_t bytes = 0;
     std::size_t seen = 0;
     std::error_code failed;
-    for (fs::directory_iterator thread(process / "task", failed), end; !failed && thread != end && seen < threads_limit;
-         thread.increment(failed), ++seen)
+    for (fs::directory_iterator thread(process / "task", failed), end;
+         !failed && thread != end && seen < threads_limit; thread.increment(failed), ++seen)
         bytes += file_bytes_of_thread(thread->path());
     return bytes;
 }
@@ -80,12 +81,14 @@ std::uint64_t resident_bytes_of(const fs::path& process) {
     const auto text = read_file(process / "statm", max_bytes);
     const std::size_t second = text ? text->find(' ') : std::string::npos;
     if (second == std::string::npos) return 0;
-    return number_in(std::string_view(*text).substr(second + 1)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    return number_in(std::string_view(*text).substr(second + 1)) *
+           static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
 
-std::optional<GroupMemory> read_group_memory(std::uint32_t pid, const fs::path& processes, const fs::path& groups) {
+std::optional<GroupMemory> read_group_memory(std::uint32_t pid, const fs::path& processes,
+                                             const fs::path& groups) {
     const auto memberships = read_file(processes / std::to_string(pid) / "cgroup", max_bytes);
     const auto group = memberships ? MemoryGroup::find(*memberships, groups) : std::nullopt;
     const auto fill = group ? group->fill() : std::nullopt;
@@ -112,9 +115,11 @@ std::optional<GroupMemory> read_group_memory(std::uint32_t pid, const fs::path& 
 RecordBuffer record_of(const GroupMemory& memory, std::uint64_t at_ns) {
     lagtrap_group_memory record = memory.record;
     record.header = {sizeof(record), LAGTRAP_RECORD_GROUP_MEMORY, 0, at_ns};
-    record.path_bytes = static_cast<__u16>(std::min<std::size_t>(memory.path.size(), LAGTRAP_PATH_BYTES));
+    record.path_bytes =
+        static_cast<__u16>(std::min<std::size_t>(memory.path.size(), LAGTRAP_PATH_BYTES));
     RecordBuffer records;
-    records.append(&record, sizeof(record), std::string_view(memory.path).substr(0, record.path_bytes));
+    records.append(&record, sizeof(record),
+                   std::string_view(memory.path).substr(0, record.path_bytes));
     return records;
 }
 

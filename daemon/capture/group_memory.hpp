@@ -17,9 +17,9 @@ struct GroupMemory {
 
 // Reads, of the groups that contain the process, the one nearest to its limit. nullopt if none has
 // a limit, or if the process has ended. Examines at most a few hundred processes of the group.
-[[nodiscard]] std::optional<GroupMemory> read_group_memory(std::uint32_t pid,
-                                                           const std::filesystem::path& processes = "/proc",
-                                                           const std::filesystem::path& groups = "/sys/fs/cgroup");
+[[nodiscard]] std::optional<GroupMemory> read_group_memory(
+    std::uint32_t pid, const std::filesystem::path& processes = "/proc",
+    const std::filesystem::path& groups = "/sys/fs/cgroup");
 
 // Makes the log record; `at_ns` is CLOCK_MONOTONIC.
 [[nodiscard]] RecordBuffer record_of(const GroupMemory& memory, std::uint64_t at_ns);

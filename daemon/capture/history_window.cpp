@@ -20,8 +20,10 @@ void HistoryWindow::take(const lagtrap_record* record) {
 }
 
 bool HistoryWindow::turn(std::uint64_t now_ns) {
-    while (segments_.size() > 1 && segments_[1].began_ns + length_ns_ < now_ns) segments_.pop_front();
-    if (!segments_.empty() && now_ns < segments_.back().began_ns + length_ns_ / segments_of_length) return false;
+    while (segments_.size() > 1 && segments_[1].began_ns + length_ns_ < now_ns)
+        segments_.pop_front();
+    if (!segments_.empty() && now_ns < segments_.back().began_ns + length_ns_ / segments_of_length)
+        return false;
     segments_.push_back({now_ns, {}});
     return true;
 }
@@ -32,8 +34,9 @@ std::uint64_t HistoryWindow::length_ns(std::uint64_t now_ns) const {
 }
 
 std::size_t HistoryWindow::size_bytes() const {
-    return std::accumulate(segments_.begin(), segments_.end(), std::size_t{0},
-                           [](std::size_t sum, const Segment& segment) { return sum + segment.records.size_bytes(); });
+    return std::accumulate(
+        segments_.begin(), segments_.end(), std::size_t{0},
+        [](std::size_t sum, const Segment& segment) { return sum + segment.records.size_bytes(); });
 }
 
 }  // namespace lagtrap::daemon

@@ -34,7 +34,9 @@ constexpr std::uint64_t early_copies_bytes = 8 << 20;
 // One capture, from begin_early() or start() until stop().
 struct Recorder::Capture {
     Capture(RecorderPrograms& programs, Unwinder& followed, Listener& watched)
-        : listener(watched), unwinder(followed), counts_before(RecordingCounts::take(programs, followed, watched)) {}
+        : listener(watched),
+          unwinder(followed),
+          counts_before(RecordingCounts::take(programs, followed, watched)) {}
 
     Listener& listener;
     Unwinder& unwinder;
@@ -96,17 +98,20 @@ Recorder::~Recorder() {
     if (capture_) drop_early();
 }
 
-Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Settings& settings, Unwinder& unwinder,
-                                                   const TimedThreads& threads, ContainerNames* names) {
+Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Settings& settings,
+                                                   Unwinder& unwinder, const TimedThreads& threads,
+                                                   ContainerNames* names) {
     std::unique_ptr<Recorder> self(new Recorder(settings, unwinder));
     self->container_names_ = names;
     TRY(self->programs_.load(threads));
     return self;
 }
 
-Status Recorder::switch_on(Listener& listener, BreachWatch::Recorded recorded, std::uint32_t first_pid) {
+Status Recorder::switch_on(Listener& listener, BreachWatch::Recorded recorded,
+                           std::uint32_t first_pid) {
     capture_ = std::make_unique<Capture>(programs_, unwinder_, listener);
-    programs_.give_to([capture = capture_.get()](const lagtrap_record* record) { capture->write(record); });
+    programs_.give_to(
+        [capture = capture_.get()](const lagtrap_record* record) { capture->write(record); });
     const std::uint64_t copies_bytes = settings_.recording.stack_copies_bytes;
     const bool is_early = recorded == BreachWatch::Recorded::Early;
     programs_.on(is_early ? std::min(copies_bytes, early_copies_bytes) : copies_bytes, first_pid);
@@ -146,7 +151,8 @@ bool Recorder::keeps_history() const { return programs_.keeps_history(); }
 
 Recorder::History Recorder::history() const {
     if (!programs_.keeps_history()) return {};
-    return {true, programs_.history().size_bytes(), programs_.history().cut(), programs_.counters().history_lost};
+    return {true, programs_.history().size_bytes(), programs_.history().cut(),
+            programs_.counters().history_lost};
 }
 
 Status Recorder::begin_early(Listener& listener, std::uint32_t pid) {
@@ -155,7 +161,8 @@ Status Recorder::begin_early(Listener& listener, std::uint32_t pid) {
         drop_early();
         return on;
     }
-    for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far()) capture_->write(&run.header);
+    for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far())
+        capture_->write(&run.header);
     run_iterator(programs_.thread_lister(), pid);
     return success();
 }
@@ -174,20 +181,24 @@ bool Recorder::early_is_full() const { return capture_ && capture_->logs.is_full
 void Recorder::describe_history(trace::Session& session) const {
     if (!programs_.keeps_history()) return;
     session.history_length_ns = programs_.history().length_ns(session.started_ns);
-    session.history_interval_ns = static_cast<std::uint64_t>(settings_.history.sample_interval.count());
+    session.history_interval_ns =
+        static_cast<std::uint64_t>(settings_.history.sample_interval.count());
 }
 
 void Recorder::write_history() {
     if (!programs_.keeps_history()) return;
     HistoryWindow& history = programs_.history();
-    history.for_each(capture_->started_ns, [this](const lagtrap_record* record) { capture_->write(record); });
+    history.for_each(capture_->started_ns,
+                     [this](const lagtrap_record* record) { capture_->write(record); });
     history.clear();
 }
 
-Status Recorder::start(const std::filesystem::path& directory, trace::Session& session, Listener& listener) {
+Status Recorder::start(const std::filesystem::path& directory, trace::Session& session,
+                       Listener& listener) {
     const bool is_early = capture_ != nullptr;
     const std::uint32_t first_pid = session.trigger.pid;
-    const Status on = is_early ? success() : switch_on(listener, BreachWatch::Recorded::Yes, first_pid);
+    const Status on =
+        is_early ? success() : switch_on(listener, BreachWatch::Recorded::Yes, first_pid);
     if (is_early) programs_.allow_copies(settings_.recording.stack_copies_bytes, first_pid);
     listener.breaches().record_runs(BreachWatch::Recorded::Yes);
     session.started_ns = capture_->started_ns;
@@ -198,7 +209,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
 
     capture_->run_time_statistics.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
     capture_->times_before = RecordingTimes::take(programs_);
-    (void)programs_.consume_present();  // events before the recording that are not in the history yet
+    // events before the recording that are not in the history yet
+    (void)programs_.consume_present();
     describe_history(session);
     // Write the session before the logs: the merge needs it.
     TRY(trace::write_session(directory, session));
@@ -206,7 +218,8 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     write_history();
     capture_->write(capture_->logs.take_held());
     if (!is_early)
-        for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far()) capture_->logs.write(&run.header);
+        for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far())
+            capture_->logs.write(&run.header);
     TRY(capture_->logs.failure());
     capture_->rundown.emplace(programs_.thread_lister(), session.trigger.pid, directory,
                               settings_.recording.capture_size_limit_bytes, container_names_);
@@ -225,9 +238,10 @@ void Recorder::follow_cpus() {
     if (came.empty()) return;
     const std::vector<bool> sampled = programs_.renew_samplers(came);
     for (std::size_t i = 0; capture_ && i < came.size(); ++i)
-        capture_->gaps.push_back("samples and process changes of CPU " + std::to_string(came[i]) +
-                                 ", which went offline and came back" +
-                                 (sampled[i] ? ", until they were recorded again" : ", until the end"));
+        capture_->gaps.push_back(
+            "samples and process changes of CPU " + std::to_string(came[i]) +
+            ", which went offline and came back" +
+            (sampled[i] ? ", until they were recorded again" : ", until the end"));
     cpus_that_came_.insert(cpus_that_came_.end(), came.begin(), came.end());
 }
 
@@ -240,7 +254,8 @@ Status Recorder::drain() {
     }
     TRY_ASSIGN(capture_->has_more, programs_.consume_part());
     capture_->take_events();
-    if (capture_->logs.are_open() && capture_->logs.failure() && Clock::now() >= capture_->next_flush) {
+    if (capture_->logs.are_open() && capture_->logs.failure() &&
+        Clock::now() >= capture_->next_flush) {
         capture_->next_flush = Clock::now() + flush_interval;
         TRY(capture_->logs.flush());
     }
@@ -257,12 +272,15 @@ RecordingUse Recorder::use() const {
     return {monotonic_ns(), run_time.samples_ns, run_time.switches_ns, others_ns + daemon_cpu_ns()};
 }
 
-void Recorder::sample_every(std::chrono::nanoseconds interval) { programs_.set_sample_interval(interval); }
+void Recorder::sample_every(std::chrono::nanoseconds interval) {
+    programs_.set_sample_interval(interval);
+}
 
 void Recorder::drop_user_stacks_of_switches() { programs_.drop_user_stacks_of_switches(); }
 
 std::uint64_t Recorder::written_bytes() const {
-    return capture_->logs.size_bytes() + (capture_->rundown ? capture_->rundown->copied_bytes() : 0);
+    return capture_->logs.size_bytes() +
+           (capture_->rundown ? capture_->rundown->copied_bytes() : 0);
 }
 
 AwaitedRun::State Recorder::first_run_recorded() const {
@@ -274,7 +292,8 @@ AwaitedRun::State Recorder::first_run() {
     AwaitedRun& run = *capture_->first_run;
     if (run.state() != AwaitedRun::State::GoesOn) return run.state();
     const trace::SessionTrigger& trigger = capture_->trigger;
-    if (capture_->listener.breaches().is_open(trigger.event, trigger.tid, trigger.begin_ns)) return run.state();
+    if (capture_->listener.breaches().is_open(trigger.event, trigger.tid, trigger.begin_ns))
+        return run.state();
     (void)programs_.consume();
     run.miss();
     return run.state();
@@ -308,12 +327,15 @@ Status Recorder::stop(trace::Session& session) {
     TRY(programs_.consume());
     programs_.give_to(nullptr);
     // It was read when the recording began, but is stamped now, because a log is in time order.
-    if (const auto& memory = capture->rundown->group_memory()) capture->logs.write(record_of(*memory, monotonic_ns()));
-    for (const lagtrap_trace_text& text : capture->listener.breaches().trace_texts()) capture->write(&text.header);
+    if (const auto& memory = capture->rundown->group_memory())
+        capture->logs.write(record_of(*memory, monotonic_ns()));
+    for (const lagtrap_trace_text& text : capture->listener.breaches().trace_texts())
+        capture->write(&text.header);
     const OpenRuns::Snapshot open = capture->listener.breaches().open_runs();
     for (const lagtrap_run& run : open.runs) capture->write(&run.header);
     if (open.left_out > 0)
-        capture->gaps.push_back(std::to_string(open.left_out) + " of the runs that were open, beyond the first " +
+        capture->gaps.push_back(std::to_string(open.left_out) +
+                                " of the runs that were open, beyond the first " +
                                 std::to_string(open.runs.size()));
     capture->listener.breaches().forget_left_delays();
 
@@ -323,7 +345,8 @@ Status Recorder::stop(trace::Session& session) {
 }
 
 void Recorder::describe_quality(const Capture& capture, trace::SessionQuality& quality) const {
-    RecordingCounts::take(programs_, unwinder_, capture.listener).report_since(capture.counts_before, quality);
+    RecordingCounts::take(programs_, unwinder_, capture.listener)
+        .report_since(capture.counts_before, quality);
     RecordingTimes::take(programs_).report_since(capture.times_before, quality);
     quality.shed.insert(quality.shed.end(), capture.gaps.begin(), capture.gaps.end());
     const lagtrap_copying copied = programs_.copied();

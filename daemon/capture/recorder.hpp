@@ -26,9 +26,9 @@ class Recorder {
     // Loads the programs and opens a disabled sampler on every CPU. `unwinder` must outlive the
     // recorder. `threads` must be those of the listener whose runs it records. `names` may be null;
     // see Rundown. Errors: BPF or perf events are refused.
-    [[nodiscard]] static Result<std::unique_ptr<Recorder>> create(const settings::Settings& settings,
-                                                                  Unwinder& unwinder, const TimedThreads& threads,
-                                                                  ContainerNames* names);
+    [[nodiscard]] static Result<std::unique_ptr<Recorder>> create(
+        const settings::Settings& settings, Unwinder& unwinder, const TimedThreads& threads,
+        ContainerNames* names);
     ~Recorder();
 
     // Starts keeping the history, and does in advance what would delay an early recording by
@@ -62,7 +62,8 @@ class Recorder {
     // Starts recording, samplers first, then opens the logs in `directory`, which must exist. Sets
     // session.started_ns, which is the start of the early recording if there is one. `listener`
     // must outlive the recording.
-    [[nodiscard]] Status start(const std::filesystem::path& directory, trace::Session& session, Listener& listener);
+    [[nodiscard]] Status start(const std::filesystem::path& directory, trace::Session& session,
+                               Listener& listener);
 
     // Moves a part of the data in the rings to the logs. An error ends the recording.
     [[nodiscard]] Status drain();
@@ -104,7 +105,8 @@ class Recorder {
     void describe_history(trace::Session& session) const;
     void describe_quality(const Capture& capture, trace::SessionQuality& quality) const;
     void write_history();
-    [[nodiscard]] Status switch_on(Listener& listener, BreachWatch::Recorded recorded, std::uint32_t first_pid);
+    [[nodiscard]] Status switch_on(Listener& listener, BreachWatch::Recorded recorded,
+                                   std::uint32_t first_pid);
     void switch_off();
 
     settings::Settings settings_;

@@ -39,7 +39,8 @@ constexpr auto links_kept = std::chrono::minutes(10);
 // machines.
 std::uint32_t ring_bytes_for(long cpus) {
     std::uint64_t bytes = 8ULL << 20;
-    while (bytes < static_cast<std::uint64_t>(cpus) * (4ULL << 20) && bytes < (64ULL << 20)) bytes *= 2;
+    while (bytes < static_cast<std::uint64_t>(cpus) * (4ULL << 20) && bytes < (64ULL << 20))
+        bytes *= 2;
     return static_cast<std::uint32_t>(bytes);
 }
 
@@ -62,7 +63,8 @@ constexpr std::uint64_t part_bytes = 1 << 20;
 constexpr std::uint64_t sample_cost_ns = 6'000, wait_cost_ns = 12'000, look_cost_ns = 60;
 
 bool is_of_history(const lagtrap_record* record) {
-    return record->type == LAGTRAP_RECORD_HISTORY_SAMPLE || record->type == LAGTRAP_RECORD_HISTORY_WAIT;
+    return record->type == LAGTRAP_RECORD_HISTORY_SAMPLE ||
+           record->type == LAGTRAP_RECORD_HISTORY_WAIT;
 }
 
 }  // namespace
@@ -105,7 +107,8 @@ void RecorderPrograms::on(std::uint64_t copies_bytes, std::uint32_t first_pid) {
     __atomic_store_n(&recording->without_user_stacks_of_switches, 0, __ATOMIC_RELEASE);
     programs_->bss->quotas_seen = false;
     programs_->bss->open_files_until_ns = 0;
-    if (sample_interval_ != settings_.sample_interval) set_sample_interval(settings_.sample_interval);
+    if (sample_interval_ != settings_.sample_interval)
+        set_sample_interval(settings_.sample_interval);
     __atomic_store_n(&recording->on, 1, __ATOMIC_RELEASE);
     enable_samplers(true);
 }
@@ -118,7 +121,9 @@ void RecorderPrograms::off() {
     links_used_ = Clock::now();
 }
 
-bool RecorderPrograms::is_on() const { return __atomic_load_n(&recording_switch()->on, __ATOMIC_ACQUIRE) != 0; }
+bool RecorderPrograms::is_on() const {
+    return __atomic_load_n(&recording_switch()->on, __ATOMIC_ACQUIRE) != 0;
+}
 
 void RecorderPrograms::drop_user_stacks_of_switches() {
     __atomic_store_n(&recording_switch()->without_user_stacks_of_switches, 1, __ATOMIC_RELEASE);
@@ -175,7 +180,8 @@ lagtrap_capture_counters RecorderPrograms::counters() const {
         return sum;
     auto* const total = reinterpret_cast<__u64*>(&sum);
     for (const auto& one : per_cpu)
-        for (std::size_t i = 0; i < fields; ++i) total[i] += reinterpret_cast<const __u64*>(&one)[i];
+        for (std::size_t i = 0; i < fields; ++i)
+            total[i] += reinterpret_cast<const __u64*>(&one)[i];
     return sum;
 }
 
@@ -216,11 +222,13 @@ Status RecorderPrograms::attach(int recorded_runs_fd) {
 
 Status RecorderPrograms::attach_programs() {
     std::vector<bpf_program*> wanted{programs_->progs.on_fork, programs_->progs.on_exec};
-    if (settings_.scheduling) wanted.insert(wanted.end(), {programs_->progs.on_switch, programs_->progs.on_waking});
+    if (settings_.scheduling)
+        wanted.insert(wanted.end(), {programs_->progs.on_switch, programs_->progs.on_waking});
     std::vector<Link> attached;
     for (bpf_program* program : wanted) {
         attached.emplace_back(bpf_program__attach_trace(program));
-        if (!attached.back()) return libbpf_error(std::string("attach ") + bpf_program__name(program), -errno);
+        if (!attached.back())
+            return libbpf_error(std::string("attach ") + bpf_program__name(program), -errno);
     }
     for (const auto& others : {cause_programs(), file_programs()}) {
         if (!settings_.scheduling) break;
@@ -236,14 +244,16 @@ Status RecorderPrograms::map_rings(int recorded_runs_fd) {
     const auto on_record = [](void* self, void* data, std::size_t size) {
         auto* const programs = static_cast<RecorderPrograms*>(self);
         programs->take(static_cast<const lagtrap_record*>(data));
-        programs->left_to_consume_bytes_ -= std::min<std::uint64_t>(size, programs->left_to_consume_bytes_);
+        programs->left_to_consume_bytes_ -=
+            std::min<std::uint64_t>(size, programs->left_to_consume_bytes_);
         return programs->left_to_consume_bytes_ == 0 ? -EAGAIN : 0;
     };
     rings_ = ring_buffer__new(bpf_map__fd(programs_->maps.records), on_record, this, nullptr);
     if (!rings_) return libbpf_error("map the ring of records", -errno);
     if (const int failed = ring_buffer__add(rings_, recorded_runs_fd, on_record, this); failed != 0)
         return libbpf_error("map the ring of runs", failed);
-    if (const int failed = ring_buffer__add(rings_, bpf_map__fd(programs_->maps.stack_copies), on_record, this);
+    if (const int failed =
+            ring_buffer__add(rings_, bpf_map__fd(programs_->maps.stack_copies), on_record, this);
         failed != 0)
         return libbpf_error("map the ring of stack copies", failed);
     return success();
@@ -260,13 +270,15 @@ Status RecorderPrograms::begin_history() {
         return make_error(ErrorKind::NotFound, "the kernel has no tracepoint hrtimer_expire_entry");
     if (!turns_)
         turns_ = ring_buffer__new(
-            bpf_map__fd(programs_->maps.history_turns), [](void*, void*, std::size_t) { return 0; }, nullptr, nullptr);
+            bpf_map__fd(programs_->maps.history_turns), [](void*, void*, std::size_t) { return 0; },
+            nullptr, nullptr);
     if (!turns_) return libbpf_error("map the ring of calls for the history", -errno);
     tick_link_.reset(bpf_program__attach_trace(programs_->progs.on_tick));
     if (!tick_link_) return libbpf_error("attach to hrtimer_expire_entry", -errno);
     history_.emplace(history_settings_.length);
     lagtrap_recording* const recording = recording_switch();
-    recording->history_interval_ns = static_cast<std::uint32_t>(history_settings_.sample_interval.count());
+    recording->history_interval_ns =
+        static_cast<std::uint32_t>(history_settings_.sample_interval.count());
     __atomic_store_n(&recording->history, 1, __ATOMIC_RELEASE);
     return success();
 }
@@ -285,7 +297,9 @@ std::uint64_t RecorderPrograms::history_cost_ns() const {
            context_switches() * look_cost_ns;
 }
 
-int RecorderPrograms::history_calls_fd() const { return history_ ? ring_buffer__epoll_fd(turns_) : -1; }
+int RecorderPrograms::history_calls_fd() const {
+    return history_ ? ring_buffer__epoll_fd(turns_) : -1;
+}
 
 void RecorderPrograms::take_history_call() {
     if (turns_) (void)ring_buffer__consume(turns_);
@@ -294,7 +308,8 @@ void RecorderPrograms::take_history_call() {
 void RecorderPrograms::turn_history() {
     if (!history_ || is_on()) return;
     (void)consume();
-    if (history_->turn(monotonic_ns())) __atomic_store_n(&recording_switch()->capture, ++captures_, __ATOMIC_RELEASE);
+    if (history_->turn(monotonic_ns()))
+        __atomic_store_n(&recording_switch()->capture, ++captures_, __ATOMIC_RELEASE);
 }
 
 void RecorderPrograms::take(const lagtrap_record* record) {
@@ -315,7 +330,8 @@ Result<bool> RecorderPrograms::consume_rings(std::uint64_t max_bytes) {
 }
 
 Status RecorderPrograms::consume() {
-    if (auto consumed = consume_rings(std::numeric_limits<std::uint64_t>::max()); !consumed) return consumed.error();
+    if (auto consumed = consume_rings(std::numeric_limits<std::uint64_t>::max()); !consumed)
+        return consumed.error();
     return success();
 }
 
@@ -334,8 +350,9 @@ bpf_program* RecorderPrograms::thread_lister() const { return programs_->progs.o
 
 std::vector<bpf_program*> RecorderPrograms::cause_programs() const {
     const auto& all = programs_->progs;
-    return {all.on_interrupt,   all.on_interrupt_end, all.on_softirq, all.on_timer,       all.on_timer_end,
-            all.on_wheel_timer, all.on_local_packet,  all.on_packet,  all.on_packets_end, all.on_request_done};
+    return {all.on_interrupt,   all.on_interrupt_end, all.on_softirq,      all.on_timer,
+            all.on_timer_end,   all.on_wheel_timer,   all.on_local_packet, all.on_packet,
+            all.on_packets_end, all.on_request_done};
 }
 
 void RecorderPrograms::look_at_open_files() const {
@@ -352,8 +369,10 @@ void RecorderPrograms::forget_disk_requests() const {
 
 std::vector<bpf_program*> RecorderPrograms::file_programs() const {
     const auto& all = programs_->progs;
-    return {all.on_page_fault, all.on_lock,  all.on_whole_file_lock, all.on_request_issued, all.on_request_completed,
-            all.on_retransmit, all.on_reset, all.on_socket_state,    all.on_write_done,     all.on_writer_ends};
+    return {
+        all.on_page_fault,        all.on_lock,       all.on_whole_file_lock, all.on_request_issued,
+        all.on_request_completed, all.on_retransmit, all.on_reset,           all.on_socket_state,
+        all.on_write_done,        all.on_writer_ends};
 }
 
 std::vector<int> RecorderPrograms::program_fds() const {
@@ -367,8 +386,11 @@ std::vector<int> RecorderPrograms::program_fds() const {
 }
 
 RecorderPrograms::RunTime RecorderPrograms::run_time() const {
-    const auto of = [](const bpf_program* program) { return use_of_programs({bpf_program__fd(program)}).run_time_ns; };
-    return {of(programs_->progs.on_sample), of(programs_->progs.on_switch), use_of_programs(program_fds()).run_time_ns};
+    const auto of = [](const bpf_program* program) {
+        return use_of_programs({bpf_program__fd(program)}).run_time_ns;
+    };
+    return {of(programs_->progs.on_sample), of(programs_->progs.on_switch),
+            use_of_programs(program_fds()).run_time_ns};
 }
 
 }  // namespace lagtrap::daemon

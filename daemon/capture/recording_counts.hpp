@@ -17,8 +17,8 @@ struct RecordingCounts {
     std::uint64_t runs_lost = 0;
     std::uint64_t task_changes_lost = 0;  // not seen by the unwinder
 
-    [[nodiscard]] static RecordingCounts take(const RecorderPrograms& programs, const Unwinder& unwinder,
-                                              const Listener& listener);
+    [[nodiscard]] static RecordingCounts take(const RecorderPrograms& programs,
+                                              const Unwinder& unwinder, const Listener& listener);
     // Sets the counters of `quality` to the difference from `before`.
     void report_since(const RecordingCounts& before, trace::SessionQuality& quality) const;
 };

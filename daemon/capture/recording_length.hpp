@@ -29,18 +29,23 @@ class RecordingLength {
     explicit RecordingLength(const Limits& limits) : limits_(limits) {}
 
     // When the recording ends unless something happens before; then call at().
-    [[nodiscard]] Clock::time_point ends() const { return extended_ ? limits_.last_end : limits_.planned_end; }
+    [[nodiscard]] Clock::time_point ends() const {
+        return extended_ ? limits_.last_end : limits_.planned_end;
+    }
     // True once the recording goes on for its run alone.
     [[nodiscard]] bool extended() const { return extended_; }
     // True if at() needs the run's state from the table of open runs; records of its end are enough
     // otherwise.
     [[nodiscard]] bool is_look_due(Clock::time_point now) const;
     // Whether and why the recording ends now. `run` matters once is_look_due() or extended().
-    [[nodiscard]] std::optional<trace::RecordingEnd> at(Clock::time_point now, std::uint64_t written_bytes,
+    [[nodiscard]] std::optional<trace::RecordingEnd> at(Clock::time_point now,
+                                                        std::uint64_t written_bytes,
                                                         AwaitedRun::State run);
 
   private:
-    [[nodiscard]] bool may_extend() const { return limits_.follows_run && limits_.last_end > limits_.planned_end; }
+    [[nodiscard]] bool may_extend() const {
+        return limits_.follows_run && limits_.last_end > limits_.planned_end;
+    }
 
     Limits limits_;
     bool extended_ = false;

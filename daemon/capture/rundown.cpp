@@ -26,8 +26,9 @@ CodeRundownLimits limits_within(std::uint64_t code_limit_bytes) {
 
 }  // namespace
 
-Rundown::Rundown(bpf_program* threads, std::uint32_t first_pid, std::filesystem::path capture_directory,
-                 std::uint64_t code_limit_bytes, ContainerNames* names)
+Rundown::Rundown(bpf_program* threads, std::uint32_t first_pid,
+                 std::filesystem::path capture_directory, std::uint64_t code_limit_bytes,
+                 ContainerNames* names)
     : code_(std::move(capture_directory), limits_within(code_limit_bytes)), names_(names) {
     thread_ = std::thread([this, threads, first_pid] { work(threads, first_pid); });
 }
@@ -47,7 +48,9 @@ void Rundown::name_container(const lagtrap_record* record) {
     }
     const std::string_view group = texts.substr(begin, texts.find('\0', begin) - begin);
     const std::string id = trace::container_of_group(group).id;
-    if (id.empty() || containers_.size() >= trace::session_containers_limit || containers_.contains(id)) return;
+    if (id.empty() || containers_.size() >= trace::session_containers_limit ||
+        containers_.contains(id))
+        return;
     containers_[id] = names_->name_of(id);
 }
 
@@ -55,7 +58,9 @@ void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 0);
     const InspectionsCancelled inspections_cancelled(given_up_);
     ProcessScan scan;
-    const auto follow_code = [&] { scan.records().for_each([this](const auto* record) { code_.take(record); }); };
+    const auto follow_code = [&] {
+        scan.records().for_each([this](const auto* record) { code_.take(record); });
+    };
     if (first_pid != 0) scan.add(first_pid);
     follow_code();
     if (first_pid != 0) group_memory_ = read_group_memory(first_pid);

@@ -23,7 +23,9 @@ Unanswered::~Unanswered() {
     fs::remove_all(options_.folder, ignored);
 }
 
-fs::path Unanswered::folder_of(const std::string& session) const { return options_.folder / session; }
+fs::path Unanswered::folder_of(const std::string& session) const {
+    return options_.folder / session;
+}
 
 Status Unanswered::ask(Question question) {
     TRY(make_directories(options_.folder, 0700));
@@ -63,9 +65,11 @@ void Unanswered::forget(const std::string& session) {
 
 Status Unanswered::answer(const std::string& session, Answer answer) {
     const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-        return entry.answer == Answer::None && (session.empty() || entry.question.session == session);
+        return entry.answer == Answer::None &&
+               (session.empty() || entry.question.session == session);
     });
-    if (found == entries_.end()) return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
+    if (found == entries_.end())
+        return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
     found->answer = answer;
     const Question question = found->question;
     settle(found);
@@ -90,7 +94,8 @@ void Unanswered::settle(std::deque<Entry>::iterator entry) {
 std::optional<Unanswered::Clock::time_point> Unanswered::due() const {
     std::optional<Clock::time_point> first;
     for (const Entry& entry : entries_)
-        if (entry.answer == Answer::None) first = std::min(first.value_or(entry.question.until), entry.question.until);
+        if (entry.answer == Answer::None)
+            first = std::min(first.value_or(entry.question.until), entry.question.until);
     return first;
 }
 

@@ -1,5 +1,5 @@
-// Recordings that nobody has agreed to yet (<confirm>). They are in a folder in memory, in the order
-// in which their questions are asked, and reach the spool when the answer is yes.
+// Recordings that nobody has agreed to yet (<confirm>). They are in a folder in memory, in the
+// order in which their questions are asked, and reach the spool when the answer is yes.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,8 @@
 
 namespace lagtrap::daemon {
 
-// Use it only on the io_context's thread. It has no timer: call answer_overdue() when due() is over.
+// Use it only on the io_context's thread. It has no timer: call answer_overdue() when due() is
+// over.
 class Unanswered {
   public:
     using Clock = std::chrono::steady_clock;
@@ -31,9 +32,11 @@ class Unanswered {
         bool complete = false;  // the recording has ended
     };
     struct Options {
-        std::filesystem::path folder;                // made with the first question; what is left in it is removed
+        // made with the first question; what is left in it is removed
+        std::filesystem::path folder;
         std::function<void(MergeQueue::Work)> keep;  // takes the recording out of the folder
-        std::function<void(const std::string& session)> stop;  // ends the recording, which was declined
+        // ends the recording, which was declined
+        std::function<void(const std::string& session)> stop;
     };
 
     explicit Unanswered(Options options);

@@ -21,8 +21,12 @@ constexpr auto cost_interval = std::chrono::seconds(1);
 
 }  // namespace
 
-ClientLink::ClientLink(boost::asio::io_context& context, UniqueFd client, UniqueFd service, Handlers handlers)
-    : handlers_(std::move(handlers)), client_(context), service_(context, service.release()), timer_(context) {
+ClientLink::ClientLink(boost::asio::io_context& context, UniqueFd client, UniqueFd service,
+                       Handlers handlers)
+    : handlers_(std::move(handlers)),
+      client_(context),
+      service_(context, service.release()),
+      timer_(context) {
     client_.assign(boost::asio::local::stream_protocol(), client.release());
     await_request();
     await_service();
@@ -31,9 +35,11 @@ ClientLink::ClientLink(boost::asio::io_context& context, UniqueFd client, Unique
 
 // The service sends nothing; its end is readable once it has gone.
 void ClientLink::await_service() {
-    service_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const auto& failure) {
-        if (failure != boost::asio::error::operation_aborted) handlers_.on_end();
-    });
+    service_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                        [this](const auto& failure) {
+                            if (failure != boost::asio::error::operation_aborted)
+                                handlers_.on_end();
+                        });
 }
 
 void ClientLink::report_cost() {
@@ -46,8 +52,9 @@ void ClientLink::report_cost() {
 }
 
 void ClientLink::await_request() {
-    boost::asio::async_read_until(client_, boost::asio::dynamic_buffer(request_, client_request_limit_bytes), '\n',
-                                  [this](const auto& failure, std::size_t bytes) {
+    boost::asio::async_read_until(client_,
+                                  boost::asio::dynamic_buffer(request_, client_request_limit_bytes),
+                                  '\n', [this](const auto& failure, std::size_t bytes) {
                                       if (failure == boost::asio::error::operation_aborted) return;
                                       if (failure) return handlers_.on_end();
                                       take(bytes);
@@ -85,11 +92,12 @@ void ClientLink::send(Answer answer) {
         if (sent == 0) return handlers_.on_end();
         answer_.erase(0, sent);
     }
-    boost::asio::async_write(client_, boost::asio::buffer(answer_), [this](const auto& failure, std::size_t) {
-        if (failure == boost::asio::error::operation_aborted) return;
-        if (failure) return handlers_.on_end();
-        await_request();
-    });
+    boost::asio::async_write(client_, boost::asio::buffer(answer_),
+                             [this](const auto& failure, std::size_t) {
+                                 if (failure == boost::asio::error::operation_aborted) return;
+                                 if (failure) return handlers_.on_end();
+                                 await_request();
+                             });
 }
 
 }  // namespace lagtrap::daemon

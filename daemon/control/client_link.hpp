@@ -35,13 +35,15 @@ class ClientLink {
     struct Handlers {
         std::function<Answer(const boost::json::object& request)> answer;
         std::function<std::uint64_t()> used_ppm;  // of one CPU
-        std::function<void()> on_end;             // the client or the service has gone; called at least once
+        // the client or the service has gone; called at least once
+        std::function<void()> on_end;
     };
 
     // Takes over the two descriptors of a child; a test passes its own.
     ClientLink(boost::asio::io_context& context, Handlers handlers)
         : ClientLink(context, UniqueFd(client_fd), UniqueFd(service_fd), std::move(handlers)) {}
-    ClientLink(boost::asio::io_context& context, UniqueFd client, UniqueFd service, Handlers handlers);
+    ClientLink(boost::asio::io_context& context, UniqueFd client, UniqueFd service,
+               Handlers handlers);
     ClientLink(const ClientLink&) = delete;
     ClientLink& operator=(const ClientLink&) = delete;
 

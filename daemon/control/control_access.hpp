@@ -18,7 +18,8 @@ namespace lagtrap::daemon {
 struct Caller {
     uid_t uid = 0;
     std::vector<gid_t> groups;
-    Party party = root_party;  // whose connections it counts towards; rights depend on user and groups only
+    // whose connections it counts towards; rights depend on user and groups only
+    Party party = root_party;
     pid_t pid = 0;
 };
 

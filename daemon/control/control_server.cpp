@@ -49,17 +49,21 @@ bool in_use(boost::asio::io_context& context, const std::string& path) {
 // Empty if the request has no command.
 std::string_view command_of(const boost::json::object& request) {
     const auto* const name = request.if_contains("command");
-    return name != nullptr && name->is_string() ? std::string_view(name->as_string()) : std::string_view();
+    return name != nullptr && name->is_string() ? std::string_view(name->as_string())
+                                                : std::string_view();
 }
 
 }  // namespace
 
-boost::json::object refusal(const std::string& message) { return {{"ok", false}, {"error", message}}; }
+boost::json::object refusal(const std::string& message) {
+    return {{"ok", false}, {"error", message}};
+}
 
 // One connection. It lives until its answer is written, the caller disconnects, or its time is up.
 class ControlServer::Connection : public std::enable_shared_from_this<Connection> {
   public:
-    Connection(stream_protocol::socket socket, Caller caller, std::shared_ptr<ControlServer*> server)
+    Connection(stream_protocol::socket socket, Caller caller,
+               std::shared_ptr<ControlServer*> server)
         : socket_(std::move(socket)),
           timer_(socket_.get_executor()),
           caller_(std::move(caller)),
@@ -71,7 +75,8 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
     ~Connection() {
         if (*server_ == nullptr) return;
         auto& connections = (*server_)->connections_;
-        if (const auto own = connections.find(caller_.party); own != connections.end() && --own->second == 0)
+        if (const auto own = connections.find(caller_.party);
+            own != connections.end() && --own->second == 0)
             connections.erase(own);
     }
 
@@ -80,13 +85,14 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
         timer_.async_wait([weak = weak_from_this()](const auto& failure) {
             if (const auto self = weak.lock(); self && !failure) self->socket_.close();
         });
-        boost::asio::async_read_until(socket_, boost::asio::dynamic_buffer(request_, request_limit_bytes), '\n',
-                                      [self = shared_from_this()](const auto& failure, std::size_t bytes) {
-                                          if (failure == boost::asio::error::not_found)
-                                              return self->answer(refusal("the request is longer than 64 KiB"));
-                                          if (failure) return self->timer_.cancel(), void();
-                                          self->handle(bytes);
-                                      });
+        boost::asio::async_read_until(
+            socket_, boost::asio::dynamic_buffer(request_, request_limit_bytes), '\n',
+            [self = shared_from_this()](const auto& failure, std::size_t bytes) {
+                if (failure == boost::asio::error::not_found)
+                    return self->answer(refusal("the request is longer than 64 KiB"));
+                if (failure) return self->timer_.cancel(), void();
+                self->handle(bytes);
+            });
     }
 
   private:
@@ -103,7 +109,8 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
         const auto handed_over = hand_over(server, *request);
         if (!handed_over) return answer(refusal(handed_over.error().message));
         if (*handed_over) return;
-        const auto streams = stream(server, *request, grant->own_processes_only ? &caller_ : nullptr);
+        const auto streams =
+            stream(server, *request, grant->own_processes_only ? &caller_ : nullptr);
         if (!streams) {
             if (streams.error().kind == ErrorKind::Denied) ++server.counts_.denied;
             return answer(refusal(streams.error().message));
@@ -117,14 +124,16 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
         auto taken = server.handover_(request, caller_, socket_.native_handle());
         if (!taken || !*taken) return taken;
         timer_.cancel();
-        // Plain closing would leave it registered for events, because the other process has it open.
+        // Plain closing would leave it registered for events, because the other process has it
+        // open.
         boost::system::error_code ignored;
         const UniqueFd closing(socket_.release(ignored));
         return taken;
     }
 
     // Starts a streamed answer. False if this request has none.
-    Result<bool> stream(ControlServer& server, const boost::json::object& request, const Caller* only_of) {
+    Result<bool> stream(ControlServer& server, const boost::json::object& request,
+                        const Caller* only_of) {
         if (!server.streamer_) return false;
         const auto on_lines = [weak = weak_from_this(), executor = socket_.get_executor()] {
             boost::asio::post(executor, [weak] {
@@ -179,8 +188,9 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
 
     void answer(const std::string& text) {
         answer_ = text + '\n';
-        boost::asio::async_write(socket_, boost::asio::buffer(answer_),
-                                 [self = shared_from_this()](const auto&, std::size_t) { self->timer_.cancel(); });
+        boost::asio::async_write(
+            socket_, boost::asio::buffer(answer_),
+            [self = shared_from_this()](const auto&, std::size_t) { self->timer_.cancel(); });
     }
 
     stream_protocol::socket socket_;
@@ -194,8 +204,8 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
     std::array<char, 256> unwanted_{};
 };
 
-ControlServer::ControlServer(boost::asio::io_context& context, std::string path, ControlAccess access, Handler handler,
-                             Now now)
+ControlServer::ControlServer(boost::asio::io_context& context, std::string path,
+                             ControlAccess access, Handler handler, Now now)
     : acceptor_(context),
       pause_(context),
       path_(std::move(path)),
@@ -210,17 +220,20 @@ ControlServer::~ControlServer() {
 }
 
 Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_context& context,
-                                                             const settings::Control& control, Handler handler,
-                                                             Now now) {
+                                                             const settings::Control& control,
+                                                             Handler handler, Now now) {
     const std::string& path = control.socket;
     if (path.size() >= sizeof(sockaddr_un::sun_path))
-        return make_error(ErrorKind::Invalid, "the path of the control socket is too long: " + path);
+        return make_error(ErrorKind::Invalid,
+                          "the path of the control socket is too long: " + path);
     TRY_ASSIGN(ControlAccess access, ControlAccess::create(control));
     TRY(make_directories(std::filesystem::path(path).parent_path()));
-    if (in_use(context, path)) return make_error(ErrorKind::Busy, "another lagtrapd listens at " + path);
+    if (in_use(context, path))
+        return make_error(ErrorKind::Busy, "another lagtrapd listens at " + path);
     struct stat facts {};
     if (::lstat(path.c_str(), &facts) == 0) {
-        if (!S_ISSOCK(facts.st_mode)) return make_error(ErrorKind::Invalid, path + " is not a socket");
+        if (!S_ISSOCK(facts.st_mode))
+            return make_error(ErrorKind::Invalid, path + " is not a socket");
         ::unlink(path.c_str());
     }
     std::unique_ptr<ControlServer> server(
@@ -231,7 +244,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
     if (!failure) server->acceptor_.bind(stream_protocol::endpoint(path), failure);
     ::umask(mask_before);
     if (!failure) server->acceptor_.listen(16, failure);
-    if (failure) return make_error(ErrorKind::System, "listen at " + path + ": " + failure.message());
+    if (failure)
+        return make_error(ErrorKind::System, "listen at " + path + ": " + failure.message());
     TRY(set_rights(path, server->access_));
     server->accept();
     return server;
@@ -240,7 +254,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
 // Root gets a current answer, because its scripts compare consecutive statuses.
 std::string ControlServer::answer_to(const Caller& caller, const boost::json::object& request) {
     const bool is_status = command_of(request) == "status";
-    const std::string* const kept = is_status && caller.party != root_party ? status_.at(now_()) : nullptr;
+    const std::string* const kept =
+        is_status && caller.party != root_party ? status_.at(now_()) : nullptr;
     if (kept != nullptr) return *kept;
     std::string made = boost::json::serialize(handler_(request));
     if (is_status) {
@@ -266,16 +281,19 @@ bool ControlServer::has_room_for(Party party) const {
     for (const auto& [user, count] : connections_) all += count;
     if (party == root_party) return all < max_connections;
     const auto own = connections_.find(party);
-    return all < max_connections - kept_for_root && (own == connections_.end() || own->second < max_of_one_user);
+    return all < max_connections - kept_for_root &&
+           (own == connections_.end() || own->second < max_of_one_user);
 }
 
 void ControlServer::take(stream_protocol::socket socket) {
     auto caller = caller_at(socket.native_handle());
     if (caller && has_room_for(caller->party))
-        return std::make_shared<Connection>(std::move(socket), std::move(caller).value(), self_)->serve();
+        return std::make_shared<Connection>(std::move(socket), std::move(caller).value(), self_)
+            ->serve();
     ++counts_.turned_away;
     // A new connection has room for this text. If it cannot be sent, it is dropped.
-    const std::string text = boost::json::serialize(refusal("too many connections at once; try again later")) + '\n';
+    const std::string text =
+        boost::json::serialize(refusal("too many connections at once; try again later")) + '\n';
     (void)::send(socket.native_handle(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -32,11 +32,13 @@ class ControlServer {
     // then. `only_of` is the caller if it may trace only its own processes, else null. Called on
     // the io_context's thread; the stream may be written from any thread. Errors: the request is
     // refused.
-    using Streamer = std::function<Result<bool>(const boost::json::object& request, const Caller* only_of,
-                                                std::shared_ptr<AnswerStream> answer)>;
-    // Takes a request whose caller's connection another process serves from now on, through a copy of
-    // `socket`. False if this is not one. Errors: the request is refused.
-    using Handover = std::function<Result<bool>(const boost::json::object& request, const Caller& caller, int socket)>;
+    using Streamer =
+        std::function<Result<bool>(const boost::json::object& request, const Caller* only_of,
+                                   std::shared_ptr<AnswerStream> answer)>;
+    // Takes a request whose caller's connection another process serves from now on, through a copy
+    // of `socket`. False if this is not one. Errors: the request is refused.
+    using Handover = std::function<Result<bool>(const boost::json::object& request,
+                                                const Caller& caller, int socket)>;
     using Now = std::function<KeptAnswer::TimePoint()>;
 
     struct Counts {
@@ -46,10 +48,9 @@ class ControlServer {
 
     // Listens at the path in the settings, and creates its folder if necessary. Replaces a socket
     // that nobody listens on.
-    [[nodiscard]] static Result<std::unique_ptr<ControlServer>> listen(boost::asio::io_context& context,
-                                                                       const settings::Control& control,
-                                                                       Handler handler,
-                                                                       Now now = std::chrono::steady_clock::now);
+    [[nodiscard]] static Result<std::unique_ptr<ControlServer>> listen(
+        boost::asio::io_context& context, const settings::Control& control, Handler handler,
+        Now now = std::chrono::steady_clock::now);
     ~ControlServer();
 
     // Call the following on the io_context's thread.
@@ -65,7 +66,8 @@ class ControlServer {
 
   private:
     class Connection;
-    ControlServer(boost::asio::io_context& context, std::string path, ControlAccess access, Handler handler, Now now);
+    ControlServer(boost::asio::io_context& context, std::string path, ControlAccess access,
+                  Handler handler, Now now);
     [[nodiscard]] std::string answer_to(const Caller& caller, const boost::json::object& request);
     void accept();
     void take(boost::asio::local::stream_protocol::socket socket);
@@ -82,7 +84,8 @@ class ControlServer {
     KeptAnswer status_;
     std::map<Party, std::size_t> connections_;  // open now
     Counts counts_;
-    std::shared_ptr<ControlServer*> self_;  // for connections that outlive the server; it points to null then
+    // for connections that outlive the server; it points to null then
+    std::shared_ptr<ControlServer*> self_;
 };
 
 // Returns {"ok":false,"error":message}.

@@ -18,8 +18,8 @@ Error wrong(const std::string& what) { return make_error(ErrorKind::Invalid, wha
 
 }  // namespace
 
-Result<std::int64_t> number_in(const json::object& request, const char* name, std::int64_t otherwise,
-                               std::int64_t least, std::int64_t most) {
+Result<std::int64_t> number_in(const json::object& request, const char* name,
+                               std::int64_t otherwise, std::int64_t least, std::int64_t most) {
     const auto* const value = request.if_contains(name);
     if (value == nullptr) return otherwise;
     boost::system::error_code failed;
@@ -43,7 +43,8 @@ Result<std::chrono::nanoseconds> time_in(const json::object& request, const char
 }
 
 Result<std::optional<std::chrono::nanoseconds>> length_in(const json::object& request) {
-    constexpr std::int64_t min_ns = 1'000'000, max_ns = 600'000'000'000;  // limits of trace lengths in the settings
+    // limits of trace lengths in the settings
+    constexpr std::int64_t min_ns = 1'000'000, max_ns = 600'000'000'000;
     TRY_ASSIGN(const std::int64_t length_ns, number_in(request, "length_ns", 0, 0, max_ns));
     if (length_ns == 0) return std::optional<std::chrono::nanoseconds>();
     return std::optional(std::chrono::nanoseconds(std::max(length_ns, min_ns)));
@@ -54,11 +55,13 @@ Result<double> budget_in(const json::object& request) {
     return static_cast<double>(permille) / 1000;
 }
 
-Result<std::string> text_in(const json::object& request, const char* name, std::size_t limit_bytes) {
+Result<std::string> text_in(const json::object& request, const char* name,
+                            std::size_t limit_bytes) {
     const auto* const value = request.if_contains(name);
     if (value == nullptr) return std::string();
     if (!value->is_string() || value->as_string().size() > limit_bytes)
-        return wrong(fmt::format("\"{}\": expected a string of at most {} bytes", name, limit_bytes));
+        return wrong(
+            fmt::format("\"{}\": expected a string of at most {} bytes", name, limit_bytes));
     return std::string(value->as_string());
 }
 

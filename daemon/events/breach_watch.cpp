@@ -46,8 +46,8 @@ std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>&
 
 }  // namespace
 
-BreachWatch::BreachWatch(const settings::Settings& settings, ListenerPrograms& programs, RunTable table,
-                         Options options)
+BreachWatch::BreachWatch(const settings::Settings& settings, ListenerPrograms& programs,
+                         RunTable table, Options options)
     : events_(settings.events),
       programs_(programs),
       options_(std::move(options)),
@@ -60,11 +60,15 @@ BreachWatch::BreachWatch(const settings::Settings& settings, ListenerPrograms& p
       sweep_timer_(context_),
       notices_descriptor_(context_) {}
 
-Result<std::unique_ptr<BreachWatch>> BreachWatch::create(const settings::Settings& settings, ListenerPrograms& programs,
+Result<std::unique_ptr<BreachWatch>> BreachWatch::create(const settings::Settings& settings,
+                                                         ListenerPrograms& programs,
                                                          Options options) {
-    TRY_ASSIGN(RunTable table, RunTable::map(programs.tags_fd(), programs.slots_fd(), programs.open_buckets()));
-    std::unique_ptr<BreachWatch> self(new BreachWatch(settings, programs, std::move(table), std::move(options)));
-    if (programs.counts_times()) TRY(self->so_far_.map(programs.timed_sets_fd(), programs.thread_times_fd()));
+    TRY_ASSIGN(RunTable table,
+               RunTable::map(programs.tags_fd(), programs.slots_fd(), programs.open_buckets()));
+    std::unique_ptr<BreachWatch> self(
+        new BreachWatch(settings, programs, std::move(table), std::move(options)));
+    if (programs.counts_times())
+        TRY(self->so_far_.map(programs.timed_sets_fd(), programs.thread_times_fd()));
     self->runs_.follow_programs(programs.program_starts_fd());
     self->want_looks();
     TRY(self->open_notices());
@@ -110,7 +114,8 @@ void BreachWatch::want_breach(bool wanted) {
 
 void BreachWatch::record_runs(Recorded recorded) {
     recorded_.store(recorded);
-    __atomic_store_n(&programs_.watch()->recording, recorded == Recorded::No ? 0U : 1U, __ATOMIC_RELEASE);
+    __atomic_store_n(&programs_.watch()->recording, recorded == Recorded::No ? 0U : 1U,
+                     __ATOMIC_RELEASE);
 }
 
 void BreachWatch::outgrow_early() {
@@ -129,7 +134,8 @@ OpenRuns::Snapshot BreachWatch::open_runs() const {
         const std::lock_guard lock(mutex_);
         const std::uint64_t now_ns = monotonic_ns();
         open = runs_.snapshot(
-            now_ns, [&](std::uint32_t event) { return believes(event, now_ns); }, recorded_runs_limit);
+            now_ns, [&](std::uint32_t event) { return believes(event, now_ns); },
+            recorded_runs_limit);
     }
     fill_names(open.runs);
     const std::lock_guard lock(mutex_);
@@ -151,7 +157,8 @@ std::vector<lagtrap_trace_text> BreachWatch::trace_texts() const {
     const std::lock_guard lock(mutex_);
     auto texts = daemon::trace_texts(runs_.table(), events_, recorded_runs_limit);
     for (const OpenRuns::LeftDelay& left : runs_.left_delays())
-        if (left.run.event < events_.size() && events_[left.run.event].trace_id) texts.push_back(left.text);
+        if (left.run.event < events_.size() && events_[left.run.event].trace_id)
+            texts.push_back(left.text);
     return texts;
 }
 
@@ -215,12 +222,14 @@ bool BreachWatch::sweep_part() {
 }
 
 void BreachWatch::report_aborted() {
-    if (auto aborted = runs_.take_aborted(); !aborted.empty()) options_.on_aborted(std::move(aborted));
+    if (auto aborted = runs_.take_aborted(); !aborted.empty())
+        options_.on_aborted(std::move(aborted));
 }
 
 Status BreachWatch::open_notices() {
     const auto callback = [](void* self, void* data, std::size_t bytes) {
-        return static_cast<BreachWatch*>(self)->take_notice(static_cast<const lagtrap_record*>(data), bytes);
+        return static_cast<BreachWatch*>(self)->take_notice(
+            static_cast<const lagtrap_record*>(data), bytes);
     };
     notices_ = ring_buffer__new(programs_.notices_fd(), callback, this, nullptr);
     if (!notices_) return libbpf_error("map the ring of notices", -errno);
@@ -229,11 +238,12 @@ Status BreachWatch::open_notices() {
 }
 
 void BreachWatch::await_notices() {
-    notices_descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const auto& failure) {
-        if (failure) return;
-        ring_buffer__consume(notices_);
-        await_notices();
-    });
+    notices_descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                                   [this](const auto& failure) {
+                                       if (failure) return;
+                                       ring_buffer__consume(notices_);
+                                       await_notices();
+                                   });
 }
 
 int BreachWatch::take_notice(const lagtrap_record* record, std::size_t bytes) {
@@ -282,14 +292,16 @@ std::uint64_t BreachWatch::look_once(std::uint64_t now_ns) {
     const auto believed = [&](std::uint32_t event) { return believes(event, now_ns); };
     learn(now_ns);
     const bool all = __atomic_exchange_n(&watch->look_at_all, 0, __ATOMIC_ACQ_REL) != 0;
-    const OpenRuns::Look seen = runs_.look({now_ns, events_, reported, believed, early_.points_ns(), all});
+    const OpenRuns::Look seen =
+        runs_.look({now_ns, events_, reported, believed, early_.points_ns(), all});
     report_aborted();
     tell(seen);
     early_.take_look(seen.early_pid, breach_wanted_.load(), now_ns);
     const std::uint64_t looked_ns = monotonic_ns();
-    not_before_ns_ =
-        looked_ns + std::clamp((looked_ns - now_ns) * rest_factor, min_look_interval_ns, max_look_interval_ns);
-    if (seen.visited == 0 && seen.next_due_ns == LAGTRAP_NEVER_NS && !begun && !early_.is_on()) return LAGTRAP_NEVER_NS;
+    not_before_ns_ = looked_ns + std::clamp((looked_ns - now_ns) * rest_factor,
+                                            min_look_interval_ns, max_look_interval_ns);
+    if (seen.visited == 0 && seen.next_due_ns == LAGTRAP_NEVER_NS && !begun && !early_.is_on())
+        return LAGTRAP_NEVER_NS;
     return next_look_ns(seen, now_ns);
 }
 
@@ -309,10 +321,12 @@ void BreachWatch::tell(const OpenRuns::Look& seen) {
 // smallest early point, has passed.
 std::uint64_t BreachWatch::next_look_ns(const OpenRuns::Look& seen, std::uint64_t now_ns) const {
     std::uint64_t next_ns = std::min(seen.earliest_deadline_ns, seen.next_due_ns);
-    if (smallest_threshold_ns_ != LAGTRAP_NEVER_NS) next_ns = std::min(next_ns, now_ns + smallest_threshold_ns_);
+    if (smallest_threshold_ns_ != LAGTRAP_NEVER_NS)
+        next_ns = std::min(next_ns, now_ns + smallest_threshold_ns_);
     std::uint64_t next_early_ns = early_.is_on() ? now_ns : seen.next_early_ns;
     for (const std::uint64_t point_ns : early_.points_ns())
-        if (point_ns != LAGTRAP_NEVER_NS) next_early_ns = std::min(next_early_ns, now_ns + point_ns);
+        if (point_ns != LAGTRAP_NEVER_NS)
+            next_early_ns = std::min(next_early_ns, now_ns + point_ns);
     if (next_early_ns != LAGTRAP_NEVER_NS)
         next_ns = std::min(next_ns, std::max(next_early_ns, now_ns + early_.look_interval_ns()));
     return next_ns == LAGTRAP_NEVER_NS ? next_ns : std::max(next_ns, not_before_ns_);
@@ -329,7 +343,8 @@ void BreachWatch::learn(std::uint64_t now_ns) {
 // If an event's age cannot be set, its runs are checked together with others.
 void BreachWatch::want_looks() {
     for (std::uint32_t event = 0; event < events_.size(); ++event)
-        (void)programs_.look_after(event, std::max(early_.points_ns()[event], min_look_interval_ns));
+        (void)programs_.look_after(event,
+                                   std::max(early_.points_ns()[event], min_look_interval_ns));
     __atomic_store_n(&programs_.watch()->look_at_all, 1, __ATOMIC_RELEASE);
 }
 
@@ -366,7 +381,8 @@ void BreachWatch::await_sweep(std::chrono::nanoseconds after) {
         const auto began = std::chrono::steady_clock::now();
         const bool done = sweep_part();
         const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
-        await_sweep(std::max<std::chrono::nanoseconds>(rest_factor * took, done ? sweep_interval : 1ms));
+        await_sweep(
+            std::max<std::chrono::nanoseconds>(rest_factor * took, done ? sweep_interval : 1ms));
     });
 }
 

@@ -50,8 +50,8 @@ class BreachWatch {
     };
 
     // Maps the table and the ring of `programs`, which must outlive this object.
-    [[nodiscard]] static Result<std::unique_ptr<BreachWatch>> create(const settings::Settings& settings,
-                                                                     ListenerPrograms& programs, Options options);
+    [[nodiscard]] static Result<std::unique_ptr<BreachWatch>> create(
+        const settings::Settings& settings, ListenerPrograms& programs, Options options);
     // Calls stop().
     ~BreachWatch();
     BreachWatch(const BreachWatch&) = delete;
@@ -86,10 +86,12 @@ class BreachWatch {
     // (OpenRuns::LeftDelay).
     [[nodiscard]] OpenRuns::Snapshot open_runs() const;
     void forget_left_delays();
-    // See OpenRuns and RunsSoFar, with the same limit. trace_texts() covers the runs of open_runs().
+    // See OpenRuns and RunsSoFar, with the same limit. trace_texts() covers the runs of
+    // open_runs().
     [[nodiscard]] std::vector<lagtrap_run_so_far> runs_so_far() const;
     [[nodiscard]] std::vector<lagtrap_trace_text> trace_texts() const;
-    [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
+    [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid,
+                               std::uint64_t begin_ns) const;
     [[nodiscard]] std::map<std::uint32_t, OpenRuns::Counts> count() const;
     void forget_runs(std::uint32_t event);
     void forget_runs_of(std::uint32_t event, const HitParty& who);
@@ -100,7 +102,8 @@ class BreachWatch {
     void set_events_without_recordings(const std::set<std::uint32_t>& events);
 
   private:
-    BreachWatch(const settings::Settings& settings, ListenerPrograms& programs, RunTable table, Options options);
+    BreachWatch(const settings::Settings& settings, ListenerPrograms& programs, RunTable table,
+                Options options);
     [[nodiscard]] Status open_notices();
     void await_notices();
     void await_sweep(std::chrono::nanoseconds after);
@@ -112,7 +115,8 @@ class BreachWatch {
     void tell(const OpenRuns::Look& seen);
     void learn(std::uint64_t now_ns);
     void want_looks();
-    [[nodiscard]] std::uint64_t next_look_ns(const OpenRuns::Look& seen, std::uint64_t now_ns) const;
+    [[nodiscard]] std::uint64_t next_look_ns(const OpenRuns::Look& seen,
+                                             std::uint64_t now_ns) const;
     // Whether overdue runs of the event are believed to be slow (believes_deadlines()). Evaluated
     // once a second.
     [[nodiscard]] bool believes(std::uint32_t event, std::uint64_t now_ns) const;

@@ -18,7 +18,9 @@ struct Mapping {
     bool is_guard = false;  // no access allowed
     std::string_view name;
 
-    [[nodiscard]] bool holds(std::uint64_t address) const { return begin <= address && address < end; }
+    [[nodiscard]] bool holds(std::uint64_t address) const {
+        return begin <= address && address < end;
+    }
 };
 
 // A line "begin-end rwxp offset device inode name".
@@ -54,11 +56,13 @@ bool any_mapping(const std::string& maps, Each each) {
 // /proc shows the stack pointer of a sleeping thread ("nr arguments... sp pc", proc(5)), but not of
 // a running one.
 std::optional<std::uint64_t> stack_pointer_of(const ThreadCall& call) {
-    const auto text =
-        read_file("/proc/" + std::to_string(call.pid) + "/task/" + std::to_string(call.tid) + "/syscall", 4096);
+    const auto text = read_file(
+        "/proc/" + std::to_string(call.pid) + "/task/" + std::to_string(call.tid) + "/syscall",
+        4096);
     if (!text) return std::nullopt;
     const auto before_last = text->rfind(' ');
-    const auto before_sp = before_last == std::string::npos ? before_last : text->rfind(" 0x", before_last - 1);
+    const auto before_sp =
+        before_last == std::string::npos ? before_last : text->rfind(" 0x", before_last - 1);
     if (before_sp == std::string::npos) return std::nullopt;
     std::uint64_t stack_pointer = 0;
     std::from_chars(text->data() + before_sp + 3, text->data() + before_last, stack_pointer, 16);
@@ -85,7 +89,8 @@ CallEvidence evidence_of(const ThreadCall& call) {
     const auto maps = read_file("/proc/" + std::to_string(call.pid) + "/maps", maps_limit_bytes);
     if (!maps) return {};
     evidence.word_is_trampoline = differs && lies_in_trampoline(*maps, *evidence.word_at_frame);
-    evidence.on_one_stack = is_above && lie_on_one_stack(*maps, call.frame, *evidence.stack_pointer);
+    evidence.on_one_stack =
+        is_above && lie_on_one_stack(*maps, call.frame, *evidence.stack_pointer);
     return evidence;
 }
 
@@ -93,8 +98,10 @@ CallEvidence evidence_of(const ThreadCall& call) {
 
 FrameState state_of_call(const ThreadCall& call, const CallEvidence& evidence) {
     const bool has_other_word = call.return_address != 0 && evidence.word_at_frame &&
-                                *evidence.word_at_frame != call.return_address && !evidence.word_is_trampoline;
-    const bool is_below_stack = evidence.stack_pointer && *evidence.stack_pointer > call.frame && evidence.on_one_stack;
+                                *evidence.word_at_frame != call.return_address &&
+                                !evidence.word_is_trampoline;
+    const bool is_below_stack =
+        evidence.stack_pointer && *evidence.stack_pointer > call.frame && evidence.on_one_stack;
     return has_other_word || is_below_stack ? FrameState::Gone : FrameState::Alive;
 }
 
@@ -113,11 +120,12 @@ bool lies_in_trampoline(const std::string& maps, std::uint64_t address) {
 
 FrameState CallFrames::state_of(const ThreadCall& call) const {
     if (is_asking_->exchange(true)) return FrameState::Alive;  // an earlier question is unanswered
-    const auto state = call_within<FrameState>(timeout_, "inspect a frame", [call, is_asking = is_asking_] {
-        const FrameState seen = state_of_call(call, evidence_of(call));
-        is_asking->store(false);
-        return Result<FrameState>(seen);
-    });
+    const auto state =
+        call_within<FrameState>(timeout_, "inspect a frame", [call, is_asking = is_asking_] {
+            const FrameState seen = state_of_call(call, evidence_of(call));
+            is_asking->store(false);
+            return Result<FrameState>(seen);
+        });
     if (!state && state.error().kind == ErrorKind::Busy) is_asking_->store(false);
     return state ? *state : FrameState::Alive;
 }

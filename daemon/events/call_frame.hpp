@@ -22,9 +22,11 @@ struct ThreadCall {
 // What /proc shows about a call.
 struct CallEvidence {
     std::optional<std::uint64_t> word_at_frame;  // nullopt if the memory cannot be read
-    bool word_is_trampoline = false;  // the word belongs to the kernel's return probe, in place of the return address
+    // the word belongs to the kernel's return probe, in place of the return address
+    bool word_is_trampoline = false;
     std::optional<std::uint64_t> stack_pointer;  // nullopt if the thread is running
-    bool on_one_stack = false;                   // frame and stack pointer are on one stack; false if unknown too
+    // frame and stack pointer are on one stack; false if unknown too
+    bool on_one_stack = false;
 };
 
 // Gone if another word is in the place of the return address, or the thread's stack does not reach
@@ -34,7 +36,8 @@ struct CallEvidence {
 // True if both addresses are on the stack of one thread, according to the text of /proc/PID/maps. A
 // thread's stack is named, or a guard page precedes it. Parts of a mapping that the program made
 // itself may be stacks of several fibers.
-[[nodiscard]] bool lie_on_one_stack(const std::string& maps, std::uint64_t one, std::uint64_t other);
+[[nodiscard]] bool lie_on_one_stack(const std::string& maps, std::uint64_t one,
+                                    std::uint64_t other);
 // True if the address is in the code that the kernel uses for return probes.
 [[nodiscard]] bool lies_in_trampoline(const std::string& maps, std::uint64_t address);
 

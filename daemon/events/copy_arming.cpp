@@ -12,6 +12,7 @@
 
 #include "binaries/elf/program_file.hpp"
 #include "core/clock.hpp"
+#include "daemon/events/copy_names.hpp"
 #include "daemon/events/unit_counts.hpp"
 #include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
@@ -43,28 +44,11 @@ constexpr auto budget_pause = 1s;
 constexpr std::size_t known_files_limit = 4'096;
 constexpr std::size_t namesakes_limit = 256;
 
-// The mount namespace of a process; 0 if the process is gone.
-std::uint64_t mounts_of(const std::filesystem::path& process) {
-    struct stat facts {};
-    return ::stat((process / "ns" / "mnt").c_str(), &facts) == 0 ? facts.st_ino : 0;
-}
-
-std::filesystem::path folder_of(std::uint32_t pid) { return "/proc/" + std::to_string(pid); }
-
-// A name that no other open file has.
-std::string name_of_copy(const std::string& path, const RealFile& real) {
-    return fmt::format("{} (inode {} of device {}:{})", path, real.inode, real.device >> 20, real.device & 0xfffff);
-}
-
-Party party_of_process(std::uint32_t pid) {
-    const auto party = read_party(folder_of(pid));
-    return party ? *party : unknown_party;
-}
-
 }  // namespace
 
 CopyArming::CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings,
-                       ProcessInspector& inspector, ContainerNames& names, Hooks hooks, const Limits& limits)
+                       ProcessInspector& inspector, ContainerNames& names, Hooks hooks,
+                       const Limits& limits)
     : events_(events),
       sightings_(sightings),
       inspector_(inspector),
@@ -72,10 +56,13 @@ CopyArming::CopyArming(const std::vector<settings::Event>& events, FileSightings
       hooks_(std::move(hooks)),
       limits_(limits),
       machines_mounts_{mounts_of("/proc/self"), mounts_of("/proc/1")},
-      units_([&names](std::uint32_t pid) { return names.brief_words_for(control_group_of(folder_of(pid))); }) {
+      units_([&names](std::uint32_t pid) {
+          return names.brief_words_for(control_group_of(folder_of(pid)));
+      }) {
     for (const settings::Event& event : events_)
         for (const std::string& name : names_of(event))
-            wants_build_ids_ = wants_build_ids_ || settings::kind_of_program(name) == ProgramName::BuildId;
+            wants_build_ids_ =
+                wants_build_ids_ || settings::kind_of_program(name) == ProgramName::BuildId;
     if (const auto root = facts_on_machine("/")) root_device_ = root->st_dev;
     if (auto loaded = RealFiles::load())
         real_files_ = std::move(*loaded);
@@ -106,7 +93,8 @@ std::set<std::string> CopyArming::names_meaning(const settings::Event& event, co
     return names;
 }
 
-std::vector<std::uint32_t> CopyArming::events_meaning(const View& view, const std::string& build_id) const {
+std::vector<std::uint32_t> CopyArming::events_meaning(const View& view,
+                                                      const std::string& build_id) const {
     std::vector<std::uint32_t> events;
     for (std::uint32_t event = 0; event < events_.size(); ++event)
         if (!names_meaning(events_[event], view, build_id).empty()) events.push_back(event);
@@ -122,13 +110,15 @@ CopyArming::View CopyArming::view_of(const Sighting& sighting) const {
     const bool machines = !failed && root == "/" && machines_mounts_.contains(mounts_of(folder));
     if (!sighting.started_as.empty()) return {sighting.started_as, machines};
     if (sighting.perhaps_started_as) {
-        const auto process = inspector_.read(sighting.mapping.mapping.pid, ProcessInspector::Code::Left, {});
+        const auto process =
+            inspector_.read(sighting.mapping.mapping.pid, ProcessInspector::Code::Left, {});
         std::optional<StartedBeside> started;
         if (process)
             process->records.for_each([&](const lagtrap_record* record) {
                 if (record->type != LAGTRAP_RECORD_PROCESS) return;
                 const auto& facts = *reinterpret_cast<const lagtrap_process*>(record);
-                started = started_beside({reinterpret_cast<const char*>(&facts + 1), facts.text_bytes});
+                started =
+                    started_beside({reinterpret_cast<const char*>(&facts + 1), facts.text_bytes});
             });
         if (started && started->program == path) return {started->started_as, machines};
     }
@@ -166,7 +156,8 @@ std::optional<std::chrono::steady_clock::duration> CopyArming::look() {
 bool CopyArming::is_open(const RealFile& real) const {
     const auto has_it = [&](const auto& entry) { return entry.second == real; };
     return std::any_of(main_files_.begin(), main_files_.end(), has_it) ||
-           std::any_of(copies_.begin(), copies_.end(), [&](const auto& copy) { return copy.second.real == real; });
+           std::any_of(copies_.begin(), copies_.end(),
+                       [&](const auto& copy) { return copy.second.real == real; });
 }
 
 // A file now armed under its name in the settings is no longer a copy: it would be hit twice.
@@ -193,8 +184,9 @@ void CopyArming::note_main_files() {
         linked_names_ = std::move(linked_names);
         followed_ = std::move(followed);
         for (auto copy = copies_.begin(); copy != copies_.end();) {
-            const bool is_main = std::any_of(main_files_.begin(), main_files_.end(),
-                                             [&](const auto& main) { return main.second == copy->second.real; });
+            const bool is_main =
+                std::any_of(main_files_.begin(), main_files_.end(),
+                            [&](const auto& main) { return main.second == copy->second.real; });
             if (is_main) leaving.emplace_back(copy->first, std::move(copy->second));
             copy = is_main ? copies_.erase(copy) : std::next(copy);
         }
@@ -233,11 +225,13 @@ bool CopyArming::resolve_some(const std::vector<Sighting>& sightings) {
         const auto known = resolved_.find(sighting.id);
         const bool stays =
             known != resolved_.end() &&
-            (known->second.real ? is_open(*known->second.real) : known->second.namesake || known->second.again > now);
+            (known->second.real ? is_open(*known->second.real)
+                                : known->second.namesake || known->second.again > now);
         if (stays) {
             resolved[sighting.id] = known->second;
         } else if (looks++ < looks_at_once && !hooks_.given_up->load()) {
-            resolved[sighting.id] = resolve(sighting, known == resolved_.end() ? 0 : known->second.failures);
+            resolved[sighting.id] =
+                resolve(sighting, known == resolved_.end() ? 0 : known->second.failures);
         } else {
             all = false;
         }
@@ -257,30 +251,36 @@ CopyArming::Resolved CopyArming::resolve(const Sighting& sighting, unsigned fail
     if (real.error().kind == ErrorKind::TooLarge && failures == 0) {
         const Party party = party_of_process(sighting.mapping.mapping.pid);
         const std::lock_guard lock(mutex_);
-        if (left_out_.contains(party) || left_out_.size() < UserShares::counted_users) ++left_out_[party];
+        if (left_out_.contains(party) || left_out_.size() < UserShares::counted_users)
+            ++left_out_[party];
     }
     if (real.error().kind == ErrorKind::NotFound) return {std::nullopt, true, {}, 0};
-    return {std::nullopt, false, Clock::now() + first_retry * (1U << std::min(failures, max_doublings)), failures + 1};
+    return {std::nullopt, false,
+            Clock::now() + first_retry * (1U << std::min(failures, max_doublings)), failures + 1};
 }
 
-Result<CopyArming::KnownFile> CopyArming::look_into(const OpenedFile& opened, const Sighting& sighting) const {
+Result<CopyArming::KnownFile> CopyArming::look_into(const OpenedFile& opened,
+                                                    const Sighting& sighting) const {
     KnownFile known{{}, sighting.build_id};
     TRY_ASSIGN(known.real, real_files_->of(opened.file.get()));
     if (!wants_build_ids_ || !known.build_id.empty()) return known;
     UniqueFd again(::fcntl(opened.file.get(), F_DUPFD_CLOEXEC, 0));
     if (!again.valid()) return system_error("reopen a program");
-    const auto program = binaries::ProgramFile::open(std::move(again), sighting.mapping.path,
-                                                     {Clock::now() + arming_budget, hooks_.given_up});
+    const auto program = binaries::ProgramFile::open(
+        std::move(again), sighting.mapping.path, {Clock::now() + arming_budget, hooks_.given_up});
     if (program) known.build_id = program->build_id();
     return known;
 }
 
 Status CopyArming::check_room(Party party) const {
     const auto of_party = [party](const auto& copy) { return copy.second.user == party; };
-    const auto own = static_cast<std::size_t>(std::count_if(copies_.begin(), copies_.end(), of_party));
-    if (copies_.size() < limits_.open && (party == root_party || own < limits_.open / UserShares::parts))
+    const auto own =
+        static_cast<std::size_t>(std::count_if(copies_.begin(), copies_.end(), of_party));
+    if (copies_.size() < limits_.open &&
+        (party == root_party || own < limits_.open / UserShares::parts))
         return success();
-    return make_error(ErrorKind::TooLarge, party_text(party) + " has reached its limit of open files");
+    return make_error(ErrorKind::TooLarge,
+                      party_text(party) + " has reached its limit of open files");
 }
 
 LeftOut CopyArming::left_out() const {
@@ -294,7 +294,8 @@ Result<RealFile> CopyArming::find_file(const Sighting& sighting, const View& vie
     if (identities.empty()) return make_error(ErrorKind::Vanished, "it is gone");
     if (!identities.front()) return identities.front().error();
     const CodeFileIdentity& identity = *identities.front();
-    const IdentityKey key(identity.device, identity.inode, identity.size_bytes, identity.changed_ns);
+    const IdentityKey key(identity.device, identity.inode, identity.size_bytes,
+                          identity.changed_ns);
     auto known = known_files_.find(key);
     UniqueFd file;
     if (known == known_files_.end() || !is_open(known->second.real)) {
@@ -306,12 +307,14 @@ Result<RealFile> CopyArming::find_file(const Sighting& sighting, const View& vie
         file = std::move(opened.file);
     }
     const KnownFile& found = known->second;
-    if (events_meaning(view, found.build_id).empty()) return make_error(ErrorKind::NotFound, "it is a different file");
+    if (events_meaning(view, found.build_id).empty())
+        return make_error(ErrorKind::NotFound, "it is a different file");
     if (!is_open(found.real)) add(sighting, view, found, std::move(file));
     return found.real;
 }
 
-void CopyArming::add(const Sighting& sighting, const View& view, const KnownFile& known, UniqueFd file) {
+void CopyArming::add(const Sighting& sighting, const View& view, const KnownFile& known,
+                     UniqueFd file) {
     auto adopted = WatchedFile::adopt(std::move(file), name_of_copy(view.path, known.real));
     if (!adopted) return;
     Copy copy;
@@ -342,11 +345,13 @@ void CopyArming::note_processes(const std::vector<Sighting>& sightings) {
     for (const Sighting& sighting : sightings) {
         const auto found = resolved_.find(sighting.id);
         if (found == resolved_.end()) continue;
-        if (found->second.real) pids[*found->second.real].insert(sighting.pids.begin(), sighting.pids.end());
+        if (found->second.real)
+            pids[*found->second.real].insert(sighting.pids.begin(), sighting.pids.end());
         if (!found->second.namesake || namesakes.size() >= namesakes_limit) continue;
         Namesake& namesake = namesakes[sighting.mapping.path];
         namesake.path = sighting.mapping.path;
-        if (namesake.where.empty()) namesake.where = where_known(sighting.mapping.path, sighting.pids.front());
+        if (namesake.where.empty())
+            namesake.where = where_known(sighting.mapping.path, sighting.pids.front());
         namesake.pid = sighting.pids.front();
         namesake.processes += sighting.pids.size();
     }
@@ -357,12 +362,14 @@ void CopyArming::note_processes(const std::vector<Sighting>& sightings) {
     unit_of_pid_ = units_.by_pid();
     for (auto& [number, copy] : copies_) {
         copy.pids.clear();
-        if (const auto found = pids.find(copy.real); found != pids.end()) copy.pids = std::move(found->second);
+        if (const auto found = pids.find(copy.real); found != pids.end())
+            copy.pids = std::move(found->second);
         if (!copy.pids.empty()) copy.mapped = now;
     }
     main_pids_.clear();
     for (const auto& [file, real] : main_files_)
-        if (const auto found = pids.find(real); found != pids.end()) main_pids_[real] = found->second;
+        if (const auto found = pids.find(real); found != pids.end())
+            main_pids_[real] = found->second;
     namesakes_ = std::move(namesakes);
 }
 
@@ -392,11 +399,13 @@ CopyArming::Clock::time_point CopyArming::next_try() const {
 void CopyArming::arm_missing() {
     const auto now = Clock::now();
     const auto is_leaving = [this](const RealFile& real) {
-        return std::any_of(leaving_.begin(), leaving_.end(), [&](const auto& one) { return one.second == real; });
+        return std::any_of(leaving_.begin(), leaving_.end(),
+                           [&](const auto& one) { return one.second == real; });
     };
     const auto is_missing = [now](const Copy& copy, std::uint32_t event) {
         const auto problem = copy.problems.find(event);
-        return !copy.armed.contains(event) && (problem == copy.problems.end() || problem->second.again <= now);
+        return !copy.armed.contains(event) &&
+               (problem == copy.problems.end() || problem->second.again <= now);
     };
     std::vector<std::pair<std::uint32_t, std::uint32_t>> missing;
     {
@@ -439,10 +448,12 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
         waiting_for_budget_ = true;
         return;
     }
-    EventPlanner planner([file](const std::string&) -> Result<std::shared_ptr<const WatchedFile>> { return file; });
+    EventPlanner planner(
+        [file](const std::string&) -> Result<std::shared_ptr<const WatchedFile>> { return file; });
     const settings::Event& settings = events_[event];
-    const auto plan = planner.plan_copy(settings, names_meaning(settings, view, build_id), view.path,
-                                        {began + (failures == 0 ? arming_budget : patient_budget), hooks_.given_up});
+    const auto plan = planner.plan_copy(
+        settings, names_meaning(settings, view, build_id), view.path,
+        {began + (failures == 0 ? arming_budget : patient_budget), hooks_.given_up});
     const auto reading = Clock::now() - began;
     const auto cpu_before = thread_cpu_time();
     {
@@ -451,7 +462,8 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     }
     const Status attached = plan ? hooks_.attach(event, number, *plan) : Status(plan.error());
     // Charge only CPU time: attaching mostly waits for other CPUs, whoever owns the file.
-    if (user != root_party) budget_.charge(user, reading + (thread_cpu_time() - cpu_before), Clock::now());
+    if (user != root_party)
+        budget_.charge(user, reading + (thread_cpu_time() - cpu_before), Clock::now());
     const std::lock_guard lock(mutex_);
     attaching_.erase(attaching_.find(file->path()));
     left_.notify_all();
@@ -468,7 +480,8 @@ void CopyArming::arm(std::uint32_t number, std::uint32_t event) {
     Problem problem{error.message, Clock::time_point::max(), failures + 1};
     if (error.kind == ErrorKind::Timeout || error.kind == ErrorKind::Busy) {
         problem.message += "; will be retried";
-        problem.again = Clock::now() + first_arming_retry * (1U << std::min(failures, max_doublings));
+        problem.again =
+            Clock::now() + first_arming_retry * (1U << std::min(failures, max_doublings));
     }
     copy.problems.insert_or_assign(event, std::move(problem));
 }
@@ -492,7 +505,8 @@ std::optional<CopyArming::Clock::time_point> CopyArming::next_to_leave() const {
     std::optional<Clock::time_point> next;
     const std::lock_guard lock(mutex_);
     for (const auto& [number, copy] : copies_)
-        if (copy.pids.empty()) next = std::min(next.value_or(Clock::time_point::max()), copy.leaves());
+        if (copy.pids.empty())
+            next = std::min(next.value_or(Clock::time_point::max()), copy.leaves());
     return next;
 }
 
@@ -501,7 +515,8 @@ void CopyArming::note_left(std::uint32_t event) {
     for (auto& [number, copy] : copies_) copy.armed.erase(event);
 }
 
-std::vector<std::pair<std::uint32_t, std::uint32_t>> CopyArming::leave_file(const std::string& name) {
+std::vector<std::pair<std::uint32_t, std::uint32_t>> CopyArming::leave_file(
+    const std::string& name) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> left;
     std::unique_lock lock(mutex_);
     left_.wait(lock, [&] { return !leaving_.contains(name) && !attaching_.contains(name); });
@@ -509,7 +524,8 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> CopyArming::leave_file(cons
         if (copy.file->path() != name) continue;
         for (const std::uint32_t event : copy.armed) {
             left.emplace_back(event, number);
-            copy.problems.insert_or_assign(event, Problem{copy.view.path + " was opened for writing"});
+            copy.problems.insert_or_assign(event,
+                                           Problem{copy.view.path + " was opened for writing"});
         }
         copy.armed.clear();
     }
@@ -532,7 +548,8 @@ EventCopies CopyArming::of(std::uint32_t event) const {
     const std::lock_guard lock(mutex_);
     report.problem = problem_;
     for (const std::string& name : std::set<std::string>(names.begin(), names.end()))
-        if (const auto followed = followed_.find(name); followed != followed_.end() && followed->second.empty())
+        if (const auto followed = followed_.find(name);
+            followed != followed_.end() && followed->second.empty())
             report.absent.push_back(name);
     for (const auto& [file, real] : main_files_) {
         if (std::find(names.begin(), names.end(), file->path()) == names.end()) continue;
@@ -565,11 +582,15 @@ EventCopies CopyArming::of(std::uint32_t event) const {
         report.pids = std::move(pids);
         return report;
     }
-    const auto namesake = std::find_if(namesakes_.begin(), namesakes_.end(),
-                                       [&](const auto& one) { return is_named_like(one.first, names); });
+    const auto namesake = std::find_if(namesakes_.begin(), namesakes_.end(), [&](const auto& one) {
+        return is_named_like(one.first, names);
+    });
     if (namesake != namesakes_.end())
-        report.namesake =
-            CopyStatus{namesake->first, namesake->second.where, namesake->second.pid, namesake->second.processes, {}};
+        report.namesake = CopyStatus{namesake->first,
+                                     namesake->second.where,
+                                     namesake->second.pid,
+                                     namesake->second.processes,
+                                     {}};
     return report;
 }
 

@@ -39,7 +39,8 @@ class CopyArming {
         std::size_t files = 1'024;  // of all events together
         std::size_t files_of_event = 256;
         std::size_t files_of_user = 32;  // per event and party (core/party.hpp), except root
-        std::size_t open = 1'024;        // open files, armed or not; a quarter for each party except root
+        // open files, armed or not; a quarter for each party except root
+        std::size_t open = 1'024;
     };
     // Functions that arm events. Called on the thread that calls look().
     struct Hooks {
@@ -47,12 +48,14 @@ class CopyArming {
         // The files named in the settings that events are armed in.
         std::function<std::vector<std::shared_ptr<const WatchedFile>>()> main_files;
         // ErrorKind::Busy: the event is not armed now.
-        std::function<Status(std::uint32_t event, std::uint32_t copy, const EventPlan& plan)> attach;
+        std::function<Status(std::uint32_t event, std::uint32_t copy, const EventPlan& plan)>
+            attach;
         std::function<void(std::uint32_t event, std::uint32_t copy)> detach;
         // Runs long jobs on another thread, one after the other, and calls look() afterwards.
         std::function<void(std::function<void()> work)> apart;
-        std::function<void(const std::shared_ptr<const WatchedFile>&)> guard;  // starts guarding it against writers
-        std::function<void(const WatchedFile&)> release;                       // stops guarding it
+        // starts guarding it against writers
+        std::function<void(const std::shared_ptr<const WatchedFile>&)> guard;
+        std::function<void(const WatchedFile&)> release;  // stops guarding it
         // Paths in the settings that are only opened once a process maps them, because nothing is
         // there or because they are not on the machine's root file system. Maps each to the target
         // of its links, or to an empty string. Files that processes map under these paths are
@@ -61,11 +64,12 @@ class CopyArming {
         const std::atomic<bool>* given_up = nullptr;
     };
     // All arguments must outlive it.
-    CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings, ProcessInspector& inspector,
-               ContainerNames& names, Hooks hooks)
+    CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings,
+               ProcessInspector& inspector, ContainerNames& names, Hooks hooks)
         : CopyArming(events, sightings, inspector, names, std::move(hooks), Limits{}) {}
-    CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings, ProcessInspector& inspector,
-               ContainerNames& names, Hooks hooks, const Limits& limits);
+    CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings,
+               ProcessInspector& inspector, ContainerNames& names, Hooks hooks,
+               const Limits& limits);
 
     // Processes the sightings. Returns when to call it again, if work is left. For the arming
     // thread only.
@@ -78,12 +82,15 @@ class CopyArming {
     // Somebody writes to the copy of this name (WatchedFile::path()). Returns the markers to
     // detach, as pairs of event and copy. Waits until markers that are being attached or detached
     // are.
-    [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> leave_file(const std::string& name);
+    [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> leave_file(
+        const std::string& name);
     [[nodiscard]] EventCopies of(std::uint32_t event) const;
     // Number of files not opened because of limits, by the party of the processes.
     [[nodiscard]] LeftOut left_out() const;
     // True if look() has processed all sightings so far.
-    [[nodiscard]] bool is_up_to_date() const { return looked_at_version_.load() == sightings_.version(); }
+    [[nodiscard]] bool is_up_to_date() const {
+        return looked_at_version_.load() == sightings_.version();
+    }
     // True if a process maps this file of Hooks::main_files.
     [[nodiscard]] bool has_processes(const WatchedFile& main_file) const;
 
@@ -117,7 +124,8 @@ class CopyArming {
         std::map<std::uint32_t, bool> left_out;  // events without room for this copy
         std::set<std::uint32_t> pids;
         Clock::time_point mapped;  // when a process last mapped it
-        bool may_stay = false;     // keeping it open blocks nobody: it is on the machine's root file system
+        // keeping it open blocks nobody: it is on the machine's root file system
+        bool may_stay = false;
         [[nodiscard]] Clock::time_point leaves() const;
     };
     struct Resolved {
@@ -127,16 +135,19 @@ class CopyArming {
         unsigned failures = 0;    // failed attempts
     };
 
-    [[nodiscard]] std::vector<std::uint32_t> events_meaning(const View& view, const std::string& build_id) const;
-    [[nodiscard]] bool means(const settings::Event& event, const std::string& name, const View& view,
-                             const std::string& build_id) const;
-    [[nodiscard]] std::set<std::string> names_meaning(const settings::Event& event, const View& view,
+    [[nodiscard]] std::vector<std::uint32_t> events_meaning(const View& view,
+                                                            const std::string& build_id) const;
+    [[nodiscard]] bool means(const settings::Event& event, const std::string& name,
+                             const View& view, const std::string& build_id) const;
+    [[nodiscard]] std::set<std::string> names_meaning(const settings::Event& event,
+                                                      const View& view,
                                                       const std::string& build_id) const;
     [[nodiscard]] View view_of(const Sighting& sighting) const;
     [[nodiscard]] bool resolve_some(const std::vector<Sighting>& sightings);
     [[nodiscard]] Resolved resolve(const Sighting& sighting, unsigned failures);
     [[nodiscard]] Result<RealFile> find_file(const Sighting& sighting, const View& view);
-    [[nodiscard]] Result<KnownFile> look_into(const OpenedFile& opened, const Sighting& sighting) const;
+    [[nodiscard]] Result<KnownFile> look_into(const OpenedFile& opened,
+                                              const Sighting& sighting) const;
     // Checks whether this party may have one more open file. ErrorKind::TooLarge if not.
     [[nodiscard]] Status check_room(Party party) const;
     void add(const Sighting& sighting, const View& view, const KnownFile& known, UniqueFd file);
@@ -166,8 +177,9 @@ class CopyArming {
     LookBudget budget_;
     bool wants_build_ids_ = false;
 
-    std::set<std::uint64_t> machines_mounts_;  // mount namespaces with the machine's own view of the file system
-    std::uint64_t root_device_ = 0;            // device of the machine's root
+    // mount namespaces with the machine's own view of the file system
+    std::set<std::uint64_t> machines_mounts_;
+    std::uint64_t root_device_ = 0;  // device of the machine's root
 
     // For the arming thread only:
     std::map<std::uint64_t, Resolved> resolved_;  // by id of the sighting
@@ -186,8 +198,9 @@ class CopyArming {
     std::multiset<std::string> attaching_;  // names of files, for leave_file()
     std::condition_variable left_;
     std::map<std::shared_ptr<const WatchedFile>, RealFile> main_files_;
-    std::map<std::string, std::string> linked_names_;  // target of each name in the settings that is a symlink
-    std::map<std::string, std::string> followed_;      // see Hooks::followed
+    // target of each name in the settings that is a symlink
+    std::map<std::string, std::string> linked_names_;
+    std::map<std::string, std::string> followed_;  // see Hooks::followed
     std::map<RealFile, std::set<std::uint32_t>> main_pids_;
     std::map<std::uint32_t, std::string> unit_of_pid_;
     struct Namesake {

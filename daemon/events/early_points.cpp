@@ -15,7 +15,8 @@ constexpr double earliest_part = 1.0 / 16;
 constexpr double step = 1.189207115;  // four steps for each power of two, like the histogram
 
 double saved_for(std::chrono::nanoseconds longest) {
-    return static_cast<double>(std::max<std::chrono::nanoseconds>(longest, std::chrono::seconds(2)).count());
+    return static_cast<double>(
+        std::max<std::chrono::nanoseconds>(longest, std::chrono::seconds(2)).count());
 }
 
 std::uint64_t end_of_bucket(std::size_t bucket) {
@@ -28,18 +29,21 @@ std::uint64_t end_of_bucket(std::size_t bucket) {
 
 EarlyPoints::EarlyPoints(std::vector<std::chrono::nanoseconds> thresholds, std::uint64_t share_ppm)
     : share_(static_cast<double>(share_ppm) / 1e6), learned_(thresholds.size()) {
-    for (const auto threshold : thresholds) thresholds_ns_.push_back(static_cast<std::uint64_t>(threshold.count()));
+    for (const auto threshold : thresholds)
+        thresholds_ns_.push_back(static_cast<std::uint64_t>(threshold.count()));
     choose();
 }
 
 void EarlyPoints::learn(std::size_t event, const Histogram& counted, std::uint64_t now_ns) {
     Learned& learned = learned_[event];
-    const std::uint64_t passed_ns = learned.at_ns == 0 ? 0 : now_ns - std::min(now_ns, learned.at_ns);
-    const double keep =
-        std::exp2(-static_cast<double>(passed_ns) / static_cast<double>(std::chrono::nanoseconds(half_life).count()));
+    const std::uint64_t passed_ns =
+        learned.at_ns == 0 ? 0 : now_ns - std::min(now_ns, learned.at_ns);
+    const double keep = std::exp2(-static_cast<double>(passed_ns) /
+                                  static_cast<double>(std::chrono::nanoseconds(half_life).count()));
     learned.time_ns = learned.time_ns * keep + static_cast<double>(passed_ns);
     for (std::size_t i = 0; i < counted.size(); ++i) {
-        const std::uint64_t runs = learned.at_ns == 0 ? 0 : counted[i] - std::min(counted[i], learned.before[i]);
+        const std::uint64_t runs =
+            learned.at_ns == 0 ? 0 : counted[i] - std::min(counted[i], learned.before[i]);
         learned.runs[i] = learned.runs[i] * keep + static_cast<double>(runs);
     }
     learned.before = counted;
@@ -47,7 +51,8 @@ void EarlyPoints::learn(std::size_t event, const Histogram& counted, std::uint64
 }
 
 std::uint64_t EarlyPoints::least_of(std::size_t event) const {
-    const auto part_ns = static_cast<std::uint64_t>(static_cast<double>(thresholds_ns_[event]) * earliest_part);
+    const auto part_ns =
+        static_cast<std::uint64_t>(static_cast<double>(thresholds_ns_[event]) * earliest_part);
     return std::max(part_ns, static_cast<std::uint64_t>(std::chrono::nanoseconds(least).count()));
 }
 
@@ -69,8 +74,10 @@ double EarlyPoints::share_at(std::size_t event, std::uint64_t point_ns) const {
 
 std::uint64_t EarlyPoints::smallest_within(std::size_t event, double share) const {
     const double latest_ns = static_cast<double>(thresholds_ns_[event]) * latest_part;
-    for (auto point_ns = static_cast<double>(least_of(event)); point_ns <= latest_ns; point_ns *= step)
-        if (share_at(event, static_cast<std::uint64_t>(point_ns)) <= share) return static_cast<std::uint64_t>(point_ns);
+    for (auto point_ns = static_cast<double>(least_of(event)); point_ns <= latest_ns;
+         point_ns *= step)
+        if (share_at(event, static_cast<std::uint64_t>(point_ns)) <= share)
+            return static_cast<std::uint64_t>(point_ns);
     return LAGTRAP_NEVER_NS;
 }
 
@@ -85,14 +92,17 @@ void EarlyPoints::choose() {
     double left = share_;
     for (std::size_t i = 0; i < needs.size(); ++i) {
         const std::size_t event = needs[i].second;
-        const std::uint64_t point_ns = smallest_within(event, left / static_cast<double>(needs.size() - i));
+        const std::uint64_t point_ns =
+            smallest_within(event, left / static_cast<double>(needs.size() - i));
         points_ns_[event] = point_ns;
         if (point_ns != LAGTRAP_NEVER_NS) left -= share_at(event, point_ns);
     }
 }
 
 EarlyBudget::EarlyBudget(std::uint64_t share_ppm, std::chrono::nanoseconds longest)
-    : share_(static_cast<double>(share_ppm) / 1e6), max_ns_(saved_for(longest)), saved_ns_(max_ns_) {}
+    : share_(static_cast<double>(share_ppm) / 1e6),
+      max_ns_(saved_for(longest)),
+      saved_ns_(max_ns_) {}
 
 void EarlyBudget::set_longest(std::chrono::nanoseconds longest) {
     max_ns_ = saved_for(longest);
@@ -101,7 +111,9 @@ void EarlyBudget::set_longest(std::chrono::nanoseconds longest) {
 
 bool EarlyBudget::has_room(std::uint64_t now_ns) {
     if (looked_ns_ != 0)
-        saved_ns_ = std::min(max_ns_, saved_ns_ + share_ * static_cast<double>(now_ns - std::min(now_ns, looked_ns_)));
+        saved_ns_ = std::min(
+            max_ns_,
+            saved_ns_ + share_ * static_cast<double>(now_ns - std::min(now_ns, looked_ns_)));
     looked_ns_ = now_ns;
     return saved_ns_ > 0;
 }

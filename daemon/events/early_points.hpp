@@ -29,7 +29,9 @@ class EarlyPoints {
     EarlyPoints(std::vector<std::chrono::nanoseconds> thresholds, std::uint64_t share_ppm);
 
     // Takes effect at the next choose(). 0: the event has no point.
-    void set_threshold(std::size_t event, std::uint64_t threshold_ns) { thresholds_ns_[event] = threshold_ns; }
+    void set_threshold(std::size_t event, std::uint64_t threshold_ns) {
+        thresholds_ns_[event] = threshold_ns;
+    }
     // Learns from the histogram of an event since it was first watched. Call it every few seconds.
     void learn(std::size_t event, const Histogram& counted, std::uint64_t now_ns);
     // Chooses new points. Before anything was learned, each point is the smallest allowed.

@@ -19,7 +19,8 @@ constexpr std::chrono::nanoseconds min_interval = 2ms, max_interval = 20ms;
 using Thresholds = std::vector<std::chrono::nanoseconds>;
 
 // 0 if the threshold follows from runs that are not known yet.
-std::chrono::nanoseconds known_threshold(std::chrono::nanoseconds threshold, bool follows_from_runs) {
+std::chrono::nanoseconds known_threshold(std::chrono::nanoseconds threshold,
+                                         bool follows_from_runs) {
     return follows_from_runs && threshold >= settings::max_threshold ? 0ns : threshold;
 }
 
@@ -30,7 +31,9 @@ Thresholds thresholds_of(const settings::Settings& settings) {
     return thresholds;
 }
 
-std::uint64_t share_of(const settings::Settings& settings) { return settings.history.early_share_ppm; }
+std::uint64_t share_of(const settings::Settings& settings) {
+    return settings.history.early_share_ppm;
+}
 
 std::chrono::nanoseconds longest_of(const Thresholds& thresholds) {
     return thresholds.empty() ? 0ns : *std::ranges::max_element(thresholds);
@@ -40,9 +43,9 @@ std::uint64_t interval_of(const Thresholds& thresholds) {
     std::chrono::nanoseconds smallest = max_interval * looks_of_threshold;
     for (const std::chrono::nanoseconds threshold : thresholds)
         if (threshold > 0ns) smallest = std::min(smallest, threshold);
-    return static_cast<std::uint64_t>(
-        std::clamp<std::chrono::nanoseconds>(smallest / looks_of_threshold, min_interval, max_interval)
-            .count());
+    return static_cast<std::uint64_t>(std::clamp<std::chrono::nanoseconds>(
+                                          smallest / looks_of_threshold, min_interval, max_interval)
+                                          .count());
 }
 
 }  // namespace
@@ -112,7 +115,8 @@ void EarlyWatch::outgrow(std::uint64_t now_ns) {
 void EarlyWatch::end(std::uint64_t now_ns) {
     const std::uint64_t took_ns = now_ns - std::min(now_ns, std::exchange(began_ns_, 0));
     counts_.time_ns += took_ns;
-    budget_.pay(took_ns + static_cast<std::uint64_t>(std::chrono::nanoseconds(EarlyPoints::time_around).count()));
+    budget_.pay(took_ns + static_cast<std::uint64_t>(
+                              std::chrono::nanoseconds(EarlyPoints::time_around).count()));
 }
 
 EarlyCounts EarlyWatch::counts(std::uint64_t now_ns) const {

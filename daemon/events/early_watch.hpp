@@ -17,13 +17,17 @@ class EarlyWatch {
   public:
     using CountsOf = std::function<std::optional<EarlyPoints::Histogram>(std::uint32_t event)>;
     struct Options {
-        std::function<void(std::uint32_t pid)> on_begin;  // start recording, for a run of this process
-        std::function<void()> on_over;                    // discard the recording: the runs have ended
+        // start recording, for a run of this process
+        std::function<void(std::uint32_t pid)> on_begin;
+        // discard the recording: the runs have ended
+        std::function<void()> on_over;
     };
     EarlyWatch(const settings::Settings& settings, Options options);
 
     // Age from which a run is early, by event; LAGTRAP_NEVER_NS if never.
-    [[nodiscard]] const std::vector<std::uint64_t>& points_ns() const { return points_.points_ns(); }
+    [[nodiscard]] const std::vector<std::uint64_t>& points_ns() const {
+        return points_.points_ns();
+    }
     // Chooses new points for a changed threshold.
     void set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold);
     // Chooses new points if it is time. True if any changed.

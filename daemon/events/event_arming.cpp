@@ -85,8 +85,8 @@ EventArming::EventArming(const std::vector<settings::Event>& events, ListenerPro
         for (const auto& [event, copy] : copies_->leave_file(path)) detach_copy(event, copy);
     });
     if (!options_.sightings) return;
-    copies_ =
-        std::make_unique<CopyArming>(events_, *options_.sightings, *options_.inspector, *options_.names, copy_hooks());
+    copies_ = std::make_unique<CopyArming>(events_, *options_.sightings, *options_.inspector,
+                                           *options_.names, copy_hooks());
     subscription_ = options_.sightings->subscribe([this] { look_at_copies(); });
 }
 
@@ -113,9 +113,11 @@ std::vector<std::uint32_t> EventArming::events_in(const std::string& path) const
     return events;
 }
 
-std::unique_ptr<EventPlanner> EventArming::make_planner(const std::vector<settings::Event>& events) {
-    auto planner = std::make_unique<EventPlanner>([this](const std::string& path) { return open(path); },
-                                                  [this](const std::string& path) { return follow(path); });
+std::unique_ptr<EventPlanner> EventArming::make_planner(
+    const std::vector<settings::Event>& events) {
+    auto planner =
+        std::make_unique<EventPlanner>([this](const std::string& path) { return open(path); },
+                                       [this](const std::string& path) { return follow(path); });
     planner->expect(events);
     return planner;
 }
@@ -181,7 +183,8 @@ Result<std::shared_ptr<const WatchedFile>> EventArming::open(const std::string& 
         const std::lock_guard lock(state_mutex_);
         if (const auto& known = files_[path].file) return known;
     }
-    TRY_ASSIGN(const FoundFile opened, call_within<FoundFile>(open_timeout, path, [path] { return open_file(path); }));
+    TRY_ASSIGN(const FoundFile opened,
+               call_within<FoundFile>(open_timeout, path, [path] { return open_file(path); }));
     if (opened.file) (void)guard_->hold(opened.file);
     {
         const std::lock_guard lock(state_mutex_);
@@ -241,8 +244,9 @@ Error EventArming::blame(const std::string& path, const Error& error) {
         file = files_[path].file;
     }
     if (!file) return error;
-    return Error{error.kind, error.system_errno,
-                 fmt::format("{}; the file belongs to user {}", error.message, user_text(file->owner()))};
+    return Error{
+        error.kind, error.system_errno,
+        fmt::format("{}; the file belongs to user {}", error.message, user_text(file->owner()))};
 }
 
 Status EventArming::arm(std::uint32_t event, EventPlanner& planner, Duration budget) {
@@ -273,9 +277,11 @@ Status EventArming::check_unchanged(const EventPlan& plan) const {
     for (const MarkerPlan& marker : plan.markers) {
         const auto& file = marker.places.file;
         if (!file || guard_->holds(file->path())) continue;
-        TRY_ASSIGN(const bool unchanged, call_within<bool>(look_timeout, file->path(),
-                                                           [file]() -> Result<bool> { return file->unchanged(); }));
-        if (!unchanged) return make_error(ErrorKind::Busy, file->path() + " changed while it was read");
+        TRY_ASSIGN(const bool unchanged,
+                   call_within<bool>(look_timeout, file->path(),
+                                     [file]() -> Result<bool> { return file->unchanged(); }));
+        if (!unchanged)
+            return make_error(ErrorKind::Busy, file->path() + " changed while it was read");
     }
     return success();
 }
@@ -301,16 +307,18 @@ void EventArming::shed(std::uint32_t event, std::string reason, bool count) {
         states_[event].shed = true;
         states_[event].counted = count;
     }
-    if (!count) (void)programs_.let_hits_count(event, false);  // with `count`, the markers are detached one by one
+    // with `count`, the markers are detached one by one
+    if (!count) (void)programs_.let_hits_count(event, false);
     auto leaving = count ? attachments_.count_alone(event) : attachments_.take_links(event);
     (void)programs_.release_all(event);
-    auto detached = std::async(std::launch::async, [this, event, count, links = std::move(leaving)]() mutable {
-        while (!links.empty()) links.pop_back();
-        if (count)
-            options_.on_left(event);
-        else
-            note_left(event);
-    });
+    auto detached =
+        std::async(std::launch::async, [this, event, count, links = std::move(leaving)]() mutable {
+            while (!links.empty()) links.pop_back();
+            if (count)
+                options_.on_left(event);
+            else
+                note_left(event);
+        });
     const std::lock_guard lock(state_mutex_);
     detaching_.push_back(std::move(detached));
 }
@@ -393,7 +401,8 @@ void EventArming::let_hits_count() {
 void EventArming::hold_hits() {
     const std::lock_guard attaching(attach_mutex_);
     hits_held_.store(true);
-    for (std::uint32_t event = 0; event < events_.size(); ++event) (void)programs_.let_hits_count(event, false);
+    for (std::uint32_t event = 0; event < events_.size(); ++event)
+        (void)programs_.let_hits_count(event, false);
 }
 
 void EventArming::look_at_files() {
@@ -413,7 +422,9 @@ void EventArming::look_at_files() {
 
 CopyArming::Hooks EventArming::copy_hooks() {
     CopyArming::Hooks hooks;
-    hooks.is_armed = [this](std::uint32_t event) { return state(event).armed() || state(event).counted; };
+    hooks.is_armed = [this](std::uint32_t event) {
+        return state(event).armed() || state(event).counted;
+    };
     hooks.main_files = [this] {
         std::vector<std::shared_ptr<const WatchedFile>> files;
         const std::lock_guard lock(state_mutex_);
@@ -421,7 +432,9 @@ CopyArming::Hooks EventArming::copy_hooks() {
             if (entry.file) files.push_back(entry.file);
         return files;
     };
-    hooks.attach = [this](auto event, auto copy, const EventPlan& plan) { return attach_copy(event, copy, plan); };
+    hooks.attach = [this](auto event, auto copy, const EventPlan& plan) {
+        return attach_copy(event, copy, plan);
+    };
     hooks.detach = [this](auto event, auto copy) { detach_copy(event, copy); };
     hooks.apart = [this](std::function<void()> work) {
         boost::asio::post(leaving_pool_, [this, work = std::move(work)] {
@@ -454,7 +467,8 @@ void EventArming::look_at_copies_now() {
 
 Status EventArming::attach_copy(std::uint32_t event, std::uint32_t copy, const EventPlan& plan) {
     const std::lock_guard attaching(attach_mutex_);
-    if (!state(event).armed() && !state(event).counted) return make_error(ErrorKind::Busy, "the event is not armed");
+    if (!state(event).armed() && !state(event).counted)
+        return make_error(ErrorKind::Busy, "the event is not armed");
     for (const MarkerPlan& marker : plan.markers)
         if (marker.places.file && guard_->written(marker.places.file->path()))
             return make_error(ErrorKind::Denied, being_written(marker.places.file->path()));
@@ -484,7 +498,9 @@ void EventArming::note_left(std::uint32_t event) {
     options_.on_left(event);
 }
 
-EventCopies EventArming::copies_of(std::uint32_t event) const { return copies_ ? copies_->of(event) : EventCopies{}; }
+EventCopies EventArming::copies_of(std::uint32_t event) const {
+    return copies_ ? copies_->of(event) : EventCopies{};
+}
 
 // While we held the lease, the content cannot have changed, whatever happened to the file's
 // metadata.
@@ -554,8 +570,8 @@ EventArming::EventState EventArming::state(std::uint32_t event) const {
 
 std::size_t EventArming::count_arming() const {
     const std::lock_guard lock(state_mutex_);
-    return static_cast<std::size_t>(
-        std::count_if(states_.begin(), states_.end(), [](const EventState& state) { return state.arming; }));
+    return static_cast<std::size_t>(std::count_if(
+        states_.begin(), states_.end(), [](const EventState& state) { return state.arming; }));
 }
 
 std::vector<WatchedFileStatus> EventArming::files() const {

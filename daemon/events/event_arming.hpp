@@ -66,8 +66,8 @@ class EventArming {
         ContainerNames* names = nullptr;
     };
     // `programs` and `attachments` must outlive it.
-    EventArming(const std::vector<settings::Event>& events, ListenerPrograms& programs, MarkerAttachments& attachments,
-                Options options);
+    EventArming(const std::vector<settings::Event>& events, ListenerPrograms& programs,
+                MarkerAttachments& attachments, Options options);
     ~EventArming();
 
     // The following is thread-safe and does not wait for files.
@@ -112,7 +112,9 @@ class EventArming {
     [[nodiscard]] EventCopies copies_of(std::uint32_t event) const;
     // See Listener::copies_are_armed().
     [[nodiscard]] bool copies_are_armed() const { return !copies_ || copies_->is_up_to_date(); }
-    [[nodiscard]] LeftOut copies_left_out() const { return copies_ ? copies_->left_out() : LeftOut{}; }
+    [[nodiscard]] LeftOut copies_left_out() const {
+        return copies_ ? copies_->left_out() : LeftOut{};
+    }
     // Identities of the files of the event's markers when they were armed, without files that could
     // not be opened.
     [[nodiscard]] std::vector<FileIdentity> identities_of(std::uint32_t event) const;
@@ -120,7 +122,8 @@ class EventArming {
   private:
     struct File {
         std::shared_ptr<const WatchedFile> file;  // the probed file; nullptr if it must be opened
-        std::optional<FileIdentity> seen;  // found at its path when it was last opened; nullopt if nothing was there
+        // found at its path when it was last opened; nullopt if nothing was there
+        std::optional<FileIdentity> seen;
         RearmPauses pauses;
         bool slow = false;
         // Nothing is opened before a process maps it (copy_arming.hpp), because nothing is there
@@ -132,7 +135,8 @@ class EventArming {
     struct Place;
     using Duration = std::chrono::steady_clock::duration;
 
-    [[nodiscard]] std::unique_ptr<EventPlanner> make_planner(const std::vector<settings::Event>& events);
+    [[nodiscard]] std::unique_ptr<EventPlanner> make_planner(
+        const std::vector<settings::Event>& events);
     [[nodiscard]] Result<std::shared_ptr<const WatchedFile>> open(const std::string& path);
     void arm_first_round(const std::function<void()>& on_first_round);
     void arm_late(std::uint32_t event, EventPlanner& planner, bool tell = true);
@@ -142,7 +146,8 @@ class EventArming {
     [[nodiscard]] Error blame(const std::string& path, const Error& error);
     void finish(std::uint32_t event, const Status& armed);
     [[nodiscard]] CopyArming::Hooks copy_hooks();
-    [[nodiscard]] Status attach_copy(std::uint32_t event, std::uint32_t copy, const EventPlan& plan);
+    [[nodiscard]] Status attach_copy(std::uint32_t event, std::uint32_t copy,
+                                     const EventPlan& plan);
     void detach_copy(std::uint32_t event, std::uint32_t copy);
     void look_at_copies_now();
     void note_left(std::uint32_t event);
@@ -176,8 +181,9 @@ class EventArming {
     std::unique_ptr<CopyArming> copies_;  // nullptr if copies are not watched
     std::uint64_t subscription_ = 0;
     std::atomic<bool> copies_wanted_{false};
-    boost::asio::thread_pool pool_{1};          // the arming thread
-    boost::asio::thread_pool leaving_pool_{1};  // detaches markers from copies that no process maps any more
+    boost::asio::thread_pool pool_{1};  // the arming thread
+    // detaches markers from copies that no process maps any more
+    boost::asio::thread_pool leaving_pool_{1};
     boost::asio::steady_timer copies_timer_{pool_};
     std::unique_ptr<WriteGuard> guard_;  // last: its thread uses the other members
 };

@@ -30,11 +30,16 @@ struct EventCopies {
     std::uint32_t pid = 0;                                   // one of these processes
     std::set<std::uint32_t> pids;                            // all of them
     std::map<std::string, std::uint64_t> processes_by_unit;  // see count_by_unit()
-    std::string problem;                                     // why there is no search for copies; empty if there is one
-    std::vector<std::string> absent;                         // paths in its settings that do not exist on this machine
-    std::uint64_t left_out = 0;                              // files not watched because a limit is reached
-    std::vector<CopyStatus> copies;      // other than the file that the settings name; up to shown_limit
-    std::optional<CopyStatus> namesake;  // another file of that name, if no process has a watched one
+    // why there is no search for copies; empty if there is one
+    std::string problem;
+    // paths in its settings that do not exist on this machine
+    std::vector<std::string> absent;
+    // files not watched because a limit is reached
+    std::uint64_t left_out = 0;
+    // other than the file that the settings name; up to shown_limit
+    std::vector<CopyStatus> copies;
+    // another file of that name, if no process has a watched one
+    std::optional<CopyStatus> namesake;
     static constexpr std::size_t shown_limit = 16;
 };
 

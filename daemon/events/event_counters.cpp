@@ -46,7 +46,8 @@ void EventCounters::add(const EventCounters& other) {
     runnable_ns += other.runnable_ns;
     handed_over_ns += other.handed_over_ns;
     untimed += other.untimed;
-    for (std::size_t i = 0; i < delays_mostly.size(); ++i) delays_mostly[i] += other.delays_mostly[i];
+    for (std::size_t i = 0; i < delays_mostly.size(); ++i)
+        delays_mostly[i] += other.delays_mostly[i];
     stack_ns += other.stack_ns;
     max_ns = std::max(max_ns, other.max_ns);
     for (std::size_t i = 0; i < histogram.size(); ++i) histogram[i] += other.histogram[i];
@@ -68,8 +69,9 @@ std::uint64_t EventCounters::hits() const {
 }
 
 std::uint64_t EventCounters::unmatched_stages() const {
-    return std::accumulate(markers.begin() + LAGTRAP_PLACE_STAGE, markers.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const auto& marker) { return sum + marker.unmatched; });
+    return std::accumulate(
+        markers.begin() + LAGTRAP_PLACE_STAGE, markers.end(), std::uint64_t{0},
+        [](std::uint64_t sum, const auto& marker) { return sum + marker.unmatched; });
 }
 
 void RunCounters::add(const RunCounters& other) {

@@ -20,31 +20,35 @@ bool is_of_go(const MarkerPlan& plan) { return plan.places.goid_offset != 0; }
 // Return probes end the calls of a thread innermost first, and the kernel drops those that are
 // nested too deeply. So events with return probes are not keyed by frame.
 void key_by_frame(const settings::Event& event, std::vector<MarkerPlan>& markers) {
-    const bool possible = pairs_frames(event) && std::none_of(markers.begin(), markers.end(), [](const auto& plan) {
-                              return plan.places.return_probe || is_of_go(plan);
-                          });
+    const bool possible =
+        pairs_frames(event) && std::none_of(markers.begin(), markers.end(), [](const auto& plan) {
+            return plan.places.return_probe || is_of_go(plan);
+        });
     for (MarkerPlan& plan : markers) plan.by_frame = possible;
 }
 
 // True if goroutines are the event's keys.
-Result<bool> is_keyed_by_goroutine(const settings::Event& event, const std::vector<MarkerPlan>& markers) {
+Result<bool> is_keyed_by_goroutine(const settings::Event& event,
+                                   const std::vector<MarkerPlan>& markers) {
     if (event.key != settings::KeyKind::Thread) return false;
     const MarkerPlan* of_go = nullptr;
     const MarkerPlan* other = nullptr;
     for (const MarkerPlan& plan : markers) (is_of_go(plan) ? of_go : other) = &plan;
     if (of_go == nullptr || other == nullptr) return of_go != nullptr;
-    return make_error(ErrorKind::Unsupported,
-                      fmt::format("{} is a Go function, whose goroutines change threads, and {} is not, so they cannot "
-                                  "be paired; expected only Go functions, or a key on all markers",
-                                  of_go->marker.name, other->marker.name));
+    return make_error(
+        ErrorKind::Unsupported,
+        fmt::format("{} is a Go function, whose goroutines change threads, and {} is not, so they "
+                    "cannot be paired; expected only Go functions, or a key on all markers",
+                    of_go->marker.name, other->marker.name));
 }
 
 Result<FileIdentity> identity_of_scope(const std::string& path) {
-    return call_within<FileIdentity>(scope_timeout, "the event's program " + path, [path]() -> Result<FileIdentity> {
-        const auto identity = FileIdentity::at(path);
-        if (!identity) return system_error(path);
-        return *identity;
-    });
+    return call_within<FileIdentity>(scope_timeout, "the event's program " + path,
+                                     [path]() -> Result<FileIdentity> {
+                                         const auto identity = FileIdentity::at(path);
+                                         if (!identity) return system_error(path);
+                                         return *identity;
+                                     });
 }
 
 }  // namespace
@@ -53,8 +57,10 @@ std::string MarkerPlan::doing() const {
     switch (marker.kind) {
         case settings::MarkerKind::Usdt:
         case settings::MarkerKind::Library:
-            return "attach to USDT probe " + marker.provider + ":" + marker.name + " of " + marker.binary;
-        case settings::MarkerKind::Function: return "attach to function " + marker.name + " of " + marker.binary;
+            return "attach to USDT probe " + marker.provider + ":" + marker.name + " of " +
+                   marker.binary;
+        case settings::MarkerKind::Function:
+            return "attach to function " + marker.name + " of " + marker.binary;
         case settings::MarkerKind::RunQueue: return "attach to the scheduler's tracepoints";
         case settings::MarkerKind::Tracepoint: break;
     }
@@ -78,26 +84,29 @@ Result<MarkerPlan::Value> EventPlanner::value_of(const settings::Marker& marker,
     if (marker.kind != settings::MarkerKind::Tracepoint)
         return MarkerPlan::Value{static_cast<std::uint16_t>(reference.index), 0};
     TRY_ASSIGN(settings::TraceFs* const names, tracefs());
-    TRY_ASSIGN(const settings::TracepointField field, names->field(marker.provider, marker.name, reference.field));
+    TRY_ASSIGN(const settings::TracepointField field,
+               names->field(marker.provider, marker.name, reference.field));
     return MarkerPlan::Value{field.offset, field.bytes};
 }
 
 Result<ProbePlaces> EventPlanner::places_of(const MarkerPlan& plan) {
     if (plan.marker.kind != settings::MarkerKind::Function)
-        return places_.usdt_places(plan.marker, {plan.key.argument, plan.begin_time.argument, plan.trace.argument});
+        return places_.usdt_places(
+            plan.marker, {plan.key.argument, plan.begin_time.argument, plan.trace.argument});
     TRY_ASSIGN(ProbePlaces places, places_.function_places(plan.marker));
     if (places.arguments_on_stack && plan.marker.key)
         return make_error(ErrorKind::Unsupported,
-                          "it is written in assembly, with arguments on the stack, so none can be the key; expected a "
-                          "function written in Go");
+                          "it is written in assembly, with arguments on the stack, so none can be "
+                          "the key; expected a function written in Go");
     if (places.goid_offset != 0 && plan.trace.argument != LAGTRAP_NO_ARGUMENT)
         return make_error(ErrorKind::Unsupported,
-                          "it is a Go function, whose strings have no terminator; expected trace-id on a function or "
-                          "USDT probe in another language");
+                          "it is a Go function, whose strings have no terminator; expected "
+                          "trace-id on a function or USDT probe in another language");
     return places;
 }
 
-Result<MarkerPlan> EventPlanner::plan_marker(const settings::Event& event, const settings::Marker& marker,
+Result<MarkerPlan> EventPlanner::plan_marker(const settings::Event& event,
+                                             const settings::Marker& marker,
                                              lagtrap_marker_role role, std::uint16_t stage) {
     last_file_ = marker.binary;
     MarkerPlan plan;
@@ -136,9 +145,11 @@ using PlanOne = std::function<Status(const settings::Marker&, lagtrap_marker_rol
 Status for_each_marker(const settings::Event& event, const PlanOne& plan) {
     TRY(plan(event.end, LAGTRAP_ROLE_END, 0));
     for (std::size_t other = 0; other < event.other_ends.size(); ++other)
-        TRY(plan(event.other_ends[other].marker, LAGTRAP_ROLE_END, static_cast<std::uint16_t>(other + 1)));
+        TRY(plan(event.other_ends[other].marker, LAGTRAP_ROLE_END,
+                 static_cast<std::uint16_t>(other + 1)));
     for (std::size_t stage = 0; stage < event.stages.size(); ++stage)
-        TRY(plan(event.stages[stage].marker, LAGTRAP_ROLE_STAGE, static_cast<std::uint16_t>(stage)));
+        TRY(plan(event.stages[stage].marker, LAGTRAP_ROLE_STAGE,
+                 static_cast<std::uint16_t>(stage)));
     return plan(event.begin, LAGTRAP_ROLE_BEGIN, 0);
 }
 
@@ -149,7 +160,8 @@ bool EventPlanner::is_found_when_mapped(const settings::Marker& marker) const {
     return follows_ && !marker.binary.empty() && follows_(marker.binary);
 }
 
-Result<EventPlan> EventPlanner::plan(const settings::Event& event, const binaries::ReadBudget& budget) {
+Result<EventPlan> EventPlanner::plan(const settings::Event& event,
+                                     const binaries::ReadBudget& budget) {
     places_.use(budget);
     EventPlan plan;
     TRY(for_each_marker(event, [&](const auto& marker, auto role, auto stage) -> Status {
@@ -166,8 +178,10 @@ Result<EventPlan> EventPlanner::plan(const settings::Event& event, const binarie
     return plan;
 }
 
-Result<EventPlan> EventPlanner::plan_copy(const settings::Event& event, const std::set<std::string>& names,
-                                          const std::string& path, const binaries::ReadBudget& budget) {
+Result<EventPlan> EventPlanner::plan_copy(const settings::Event& event,
+                                          const std::set<std::string>& names,
+                                          const std::string& path,
+                                          const binaries::ReadBudget& budget) {
     places_.use(budget);
     EventPlan plan;
     TRY(for_each_marker(event, [&](settings::Marker marker, auto role, auto stage) -> Status {

@@ -33,14 +33,16 @@ struct MarkerPlan {
     Value key, second_key, begin_time, trace;
     ProbePlaces places;               // for markers in programs
     std::uint64_t tracepoint_id = 0;  // for markers in the kernel
-    bool by_frame = false;            // the call's stack frame is the key, which also distinguishes calls of fibers
+    // the call's stack frame is the key, which also distinguishes calls of fibers
+    bool by_frame = false;
 
     // For errors: "attach to function NAME of FILE".
     [[nodiscard]] std::string doing() const;
 };
 
 struct EventPlan {
-    bool by_goroutine = false;          // goroutines are the keys: the markers are Go functions, and no value is a key
+    // goroutines are the keys: the markers are Go functions, and no value is a key
+    bool by_goroutine = false;
     std::optional<FileIdentity> scope;  // limits the event to processes of this program
     std::vector<MarkerPlan> markers;    // in attach order: ends before the begin
 };
@@ -58,16 +60,20 @@ class EventPlanner {
     void expect(const std::vector<settings::Event>& events);
     // ErrorKind::Timeout: the budget ran out. Skips markers in files that are opened only when
     // mapped.
-    [[nodiscard]] Result<EventPlan> plan(const settings::Event& event, const binaries::ReadBudget& budget);
+    [[nodiscard]] Result<EventPlan> plan(const settings::Event& event,
+                                         const binaries::ReadBudget& budget);
     // Plans the event's markers whose binary is in `names`, for the file that is opened under the
     // name `path`.
-    [[nodiscard]] Result<EventPlan> plan_copy(const settings::Event& event, const std::set<std::string>& names,
-                                              const std::string& path, const binaries::ReadBudget& budget);
+    [[nodiscard]] Result<EventPlan> plan_copy(const settings::Event& event,
+                                              const std::set<std::string>& names,
+                                              const std::string& path,
+                                              const binaries::ReadBudget& budget);
     // The file that was read last, or empty. After an error of plan(), the file that it is about.
     [[nodiscard]] const std::string& last_file() const { return last_file_; }
 
   private:
-    [[nodiscard]] Result<MarkerPlan> plan_marker(const settings::Event& event, const settings::Marker& marker,
+    [[nodiscard]] Result<MarkerPlan> plan_marker(const settings::Event& event,
+                                                 const settings::Marker& marker,
                                                  lagtrap_marker_role role, std::uint16_t stage);
     [[nodiscard]] Result<MarkerPlan::Value> value_of(const settings::Marker& marker,
                                                      const settings::ArgumentRef& reference);

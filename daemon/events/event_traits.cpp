@@ -9,8 +9,10 @@ bool pairs_calls(const settings::Event& event) {
     const settings::Marker& end = event.end;
     return event.key == settings::KeyKind::Thread && event.nesting != settings::Nesting::Restart &&
            event.other_ends.empty() && begin.kind == settings::MarkerKind::Function &&
-           end.kind == settings::MarkerKind::Function && begin.side == settings::FunctionSide::Entry &&
-           end.side == settings::FunctionSide::Return && begin.name == end.name && begin.binary == end.binary;
+           end.kind == settings::MarkerKind::Function &&
+           begin.side == settings::FunctionSide::Entry &&
+           end.side == settings::FunctionSide::Return && begin.name == end.name &&
+           begin.binary == end.binary;
 }
 
 bool pairs_frames(const settings::Event& event) {
@@ -19,14 +21,16 @@ bool pairs_frames(const settings::Event& event) {
 
 bool keeps_stack_order(const settings::Event& event) {
     const auto in_program = [](const settings::Marker& marker) {
-        return marker.kind != settings::MarkerKind::Tracepoint && marker.kind != settings::MarkerKind::RunQueue;
+        return marker.kind != settings::MarkerKind::Tracepoint &&
+               marker.kind != settings::MarkerKind::RunQueue;
     };
     return event.key == settings::KeyKind::Thread && event.nesting != settings::Nesting::Restart &&
            !pairs_calls(event) && in_program(event.begin) && in_program(event.end);
 }
 
 bool counts_times(const settings::Event& event) {
-    if (event.begin.kind == settings::MarkerKind::RunQueue) return false;  // each run consists of one kind of time
+    // each run consists of one kind of time
+    if (event.begin.kind == settings::MarkerKind::RunQueue) return false;
     if (event.key == settings::KeyKind::Thread) return true;
     // A tracepoint may be hit by any thread that an interrupt arrives on, and the threads of a
     // goroutine run others between its markers.
@@ -38,7 +42,9 @@ bool counts_times(const settings::Event& event) {
                         [&](const auto& stage) { return in_kernel(stage.marker); });
 }
 
-bool keyed_by_argument(const settings::Event& event) { return event.key == settings::KeyKind::Argument; }
+bool keyed_by_argument(const settings::Event& event) {
+    return event.key == settings::KeyKind::Argument;
+}
 
 bool keyed_for_machine(const settings::Event& event) {
     return keyed_by_argument(event) && event.key_scope == settings::KeyScope::Machine;

@@ -26,7 +26,8 @@ struct GoroutineFrame {
 // Each function reads memory one to three times through `inspector`. Unknown if that fails.
 
 // Checks whether the goroutine is still alive. Go reuses its structure for later ones.
-[[nodiscard]] FrameState state_of_goroutine(const GoroutineFrame& frame, ProcessInspector& inspector);
+[[nodiscard]] FrameState state_of_goroutine(const GoroutineFrame& frame,
+                                            ProcessInspector& inspector);
 
 // Like state_of_goroutine(), and checks whether the call is still on the stack, which the frame
 // pointers of a waiting goroutine show. For one in a system call, only its stack depth is known.

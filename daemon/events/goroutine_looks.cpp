@@ -16,12 +16,14 @@ void look_at_goroutines_by(GoroutineLooks* looks) { looks_of_process = looks; }
 
 GoroutineLooks* goroutine_looks() { return looks_of_process; }
 
-FrameState known_state(const GoroutineFrame& frame, std::uint64_t begin_ns, GoroutineLooks::Asked asked,
-                       GoroutineLooks::Age age) {
+FrameState known_state(const GoroutineFrame& frame, std::uint64_t begin_ns,
+                       GoroutineLooks::Asked asked, GoroutineLooks::Age age) {
     if (frame.number == 0) return FrameState::Alive;
-    if (looks_of_process) return looks_of_process->state_of(frame, begin_ns, asked, age, monotonic_ns());
+    if (looks_of_process)
+        return looks_of_process->state_of(frame, begin_ns, asked, age, monotonic_ns());
     DirectInspector here;
-    return asked == GoroutineLooks::Asked::Call ? state_of_frame(frame, here) : state_of_goroutine(frame, here);
+    return asked == GoroutineLooks::Asked::Call ? state_of_frame(frame, here)
+                                                : state_of_goroutine(frame, here);
 }
 
 GoroutineLooks::GoroutineLooks(ProcessInspector& inspector) : inspector_(inspector) {
@@ -37,8 +39,8 @@ GoroutineLooks::~GoroutineLooks() {
     thread_.join();
 }
 
-FrameState GoroutineLooks::state_of(const GoroutineFrame& frame, std::uint64_t begin_ns, Asked asked, Age age,
-                                    std::uint64_t now_ns) {
+FrameState GoroutineLooks::state_of(const GoroutineFrame& frame, std::uint64_t begin_ns,
+                                    Asked asked, Age age, std::uint64_t now_ns) {
     const std::scoped_lock lock(mutex_);
     const Question question{frame.pid, frame.goroutine, begin_ns, frame.stack_place};
     if (known_.size() >= limit && !known_.contains(question)) forget_old(now_ns);
@@ -84,7 +86,8 @@ void GoroutineLooks::work() {
             const GoroutineFrame frame = known_[question].frame;
             lock.unlock();
             const FrameState goroutine = state_of_goroutine(frame, inspector_);
-            const FrameState call = goroutine == FrameState::Alive ? state_of_frame(frame, inspector_) : goroutine;
+            const FrameState call =
+                goroutine == FrameState::Alive ? state_of_frame(frame, inspector_) : goroutine;
             lock.lock();
             if (ending_) return;
             Known& known = known_[question];

@@ -23,7 +23,8 @@ class GoroutineLooks {
     // How long an answer is fresh enough to act on. Gone is final.
     static constexpr std::uint64_t fresh_ns = 100'000'000;
     static constexpr std::uint64_t kept_ns = 60'000'000'000;  // after the last question
-    static constexpr std::size_t limit = 4096;                // number of answers; beyond it, states stay Unknown
+    // number of answers; beyond it, states stay Unknown
+    static constexpr std::size_t limit = 4096;
 
     explicit GoroutineLooks(ProcessInspector& inspector);
     // Aborts a running check.
@@ -35,12 +36,12 @@ class GoroutineLooks {
     enum class Asked { Goroutine, Call };
     // State of the run that began at `begin_ns` with this frame. Unknown until there is an answer.
     // Requests a check if there is no fresh answer.
-    [[nodiscard]] FrameState state_of(const GoroutineFrame& frame, std::uint64_t begin_ns, Asked asked, Age age,
-                                      std::uint64_t now_ns);
+    [[nodiscard]] FrameState state_of(const GoroutineFrame& frame, std::uint64_t begin_ns,
+                                      Asked asked, Age age, std::uint64_t now_ns);
 
     // Calls `told` on this object's thread when answers have arrived, until stop_reporting(). After
-    // that returns, it does not run any more. `told` must not call tell() or stop_reporting(). `who`
-    // identifies the listener.
+    // that returns, it does not run any more. `told` must not call tell() or stop_reporting().
+    // `who` identifies the listener.
     void tell(const void* who, std::function<void()> reported);
     void stop_reporting(const void* who);
 
@@ -77,7 +78,7 @@ void look_at_goroutines_by(GoroutineLooks* looks);
 [[nodiscard]] GoroutineLooks* goroutine_looks();
 
 // GoroutineLooks::state_of() for the current time, by the object set for this process.
-[[nodiscard]] FrameState known_state(const GoroutineFrame& frame, std::uint64_t begin_ns, GoroutineLooks::Asked asked,
-                                     GoroutineLooks::Age age);
+[[nodiscard]] FrameState known_state(const GoroutineFrame& frame, std::uint64_t begin_ns,
+                                     GoroutineLooks::Asked asked, GoroutineLooks::Age age);
 
 }  // namespace lagtrap::daemon

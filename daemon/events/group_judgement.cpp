@@ -46,7 +46,8 @@ Answer matches(const std::string& pattern, const std::string& text) {
 Answer has_label(const std::string& wanted, const binaries::ContainerFacts& facts) {
     const std::size_t equals = wanted.find('=');
     const auto label = facts.labels.find(wanted.substr(0, equals));
-    if (label != facts.labels.end()) return matches_pattern(std::string_view(wanted).substr(equals + 1), label->second);
+    if (label != facts.labels.end())
+        return matches_pattern(std::string_view(wanted).substr(equals + 1), label->second);
     return facts.has_labels ? Answer(false) : Answer();
 }
 
@@ -62,16 +63,21 @@ bool is_id_of(const std::string& text, const std::string& id) {
 
 }  // namespace
 
-GroupJudgement judge_group(const settings::Scope& event_scope, const GroupPath& group, const FindContainer& find) {
+GroupJudgement judge_group(const settings::Scope& event_scope, const GroupPath& group,
+                           const FindContainer& find) {
     const settings::GroupScope& scope = event_scope.groups;
     const std::string_view path = group.path;
-    const std::string_view trusted = event_scope.uid == group.maker ? path : path.substr(0, group.root_bytes);
+    const std::string_view trusted =
+        event_scope.uid == group.maker ? path : path.substr(0, group.root_bytes);
     settings::GroupScope rest = scope;
     rest.unit.clear();
     rest.control_group.clear();
     const auto container = trace::container_of_group(path);
-    const bool made_by_user = !container.id.empty() && trace::container_of_group(trusted).id.empty();
-    if (!scope.unit.empty() && !is_of_unit(scope.unit, rest.empty() ? without_inside(trusted) : trusted)) return {};
+    const bool made_by_user =
+        !container.id.empty() && trace::container_of_group(trusted).id.empty();
+    if (!scope.unit.empty() &&
+        !is_of_unit(scope.unit, rest.empty() ? without_inside(trusted) : trusted))
+        return {};
     if (!scope.control_group.empty() && !is_within(scope.control_group, path)) return {};
     if (rest.empty()) return {true, {}};
     if (container.id.empty()) return {};
@@ -84,7 +90,8 @@ GroupJudgement judge_group(const settings::Scope& event_scope, const GroupPath& 
     if (made_by_user) return {rest.empty() && !known.found, {}};
     const binaries::ContainerFacts& facts = known.facts;
     // If a manager knows the container but names no pod, there is none.
-    const bool no_pod = known.found && facts.pod.empty() && path.find("kubepods") == std::string_view::npos;
+    const bool no_pod =
+        known.found && facts.pod.empty() && path.find("kubepods") == std::string_view::npos;
     GroupJudgement judgement{true, {}};
     const auto ask = [&](const std::string& wanted, const Answer& answer, const char* what) {
         if (wanted.empty() || answer == Answer(true)) return;
@@ -93,10 +100,13 @@ GroupJudgement judge_group(const settings::Scope& event_scope, const GroupPath& 
     };
     const auto image = matches(rest.image, facts.image);
     ask(rest.container, matches(rest.container, facts.name), "name");
-    ask(rest.image, image == Answer(false) ? Answer(matches_pattern(rest.image, short_image(facts.image))) : image,
+    ask(rest.image,
+        image == Answer(false) ? Answer(matches_pattern(rest.image, short_image(facts.image)))
+                               : image,
         "image");
     ask(rest.pod, no_pod ? Answer(false) : matches(rest.pod, facts.pod), "pod");
-    ask(rest.pod_namespace, no_pod ? Answer(false) : matches(rest.pod_namespace, facts.pod_namespace), "namespace");
+    ask(rest.pod_namespace,
+        no_pod ? Answer(false) : matches(rest.pod_namespace, facts.pod_namespace), "namespace");
     if (!rest.label.empty()) ask(rest.label, has_label(rest.label, facts), "labels");
     return judgement;
 }

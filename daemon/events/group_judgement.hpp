@@ -22,9 +22,11 @@ struct GroupJudgement {
 // A control group, and who may have chosen its name: users can create groups in folders that they
 // own.
 struct GroupPath {
-    std::string path;                            // from the root of the version 2 hierarchy; "" for the root
-    std::size_t root_bytes = std::string::npos;  // the part of the path that only root can have created
-    std::uint32_t maker = 0;                     // the user who may have created the rest
+    // from the root of the version 2 hierarchy; "" for the root
+    std::string path;
+    // the part of the path that only root can have created
+    std::size_t root_bytes = std::string::npos;
+    std::uint32_t maker = 0;  // the user who may have created the rest
 };
 
 using FindContainer = std::function<KnownContainer(const std::string& id)>;

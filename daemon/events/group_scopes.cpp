@@ -36,7 +36,8 @@ constexpr std::uint32_t wanted_events = IN_CREATE | IN_DELETE | IN_ONLYDIR;
 std::string sharer_of(const GroupPath& place) {
     if (place.root_bytes != std::string::npos) return "user " + std::to_string(place.maker);
     const std::string id = trace::container_of_group(place.path).id;
-    const bool is_inside = !id.empty() && place.path.find('/', place.path.find(id)) != std::string::npos;
+    const bool is_inside =
+        !id.empty() && place.path.find('/', place.path.find(id)) != std::string::npos;
     return is_inside ? "container " + id : std::string();
 }
 
@@ -56,8 +57,8 @@ Result<std::filesystem::path> find_group_hierarchy() {
     return make_error(ErrorKind::NotFound, "cgroup v2 is not mounted");
 }
 
-GroupScopes::GroupScopes(const std::vector<settings::Event>& events, ContainerNames& names, Tell tell,
-                         const std::filesystem::path& root)
+GroupScopes::GroupScopes(const std::vector<settings::Event>& events, ContainerNames& names,
+                         Tell tell, const std::filesystem::path& root)
     : events_(events),
       names_(names),
       tell_(std::move(tell)),
@@ -93,7 +94,8 @@ GroupPath GroupScopes::place_of(const std::string& path) const {
     GroupPath place{path, std::string::npos, 0};
     for (std::size_t at = 0; (at = path.find('/', at + 1)) != std::string::npos;) {
         struct stat facts {};
-        if (::stat((root_.string() + path.substr(0, at)).c_str(), &facts) != 0 || facts.st_uid == 0) continue;
+        if (::stat((root_.string() + path.substr(0, at)).c_str(), &facts) != 0 || facts.st_uid == 0)
+            continue;
         return {path, at, facts.st_uid};
     }
     return place;
@@ -104,11 +106,12 @@ bool GroupScopes::has_room(const std::string& sharer) {
         const auto found = shares_.find(one);
         return found == shares_.end() ? 0 : found->second;
     };
-    const bool has_share =
-        sharer.empty() || (groups_of(sharer) < groups_of_sharer && groups_.size() - groups_of("") < groups_limit / 2);
+    const bool has_share = sharer.empty() || (groups_of(sharer) < groups_of_sharer &&
+                                              groups_.size() - groups_of("") < groups_limit / 2);
     if (has_share && groups_.size() < groups_limit) return true;
-    problem_ = has_share || sharer.empty() ? fmt::format("more than {} control groups", groups_limit)
-                                           : fmt::format("{} has too many control groups", sharer);
+    problem_ = has_share || sharer.empty()
+                   ? fmt::format("more than {} control groups", groups_limit)
+                   : fmt::format("{} has too many control groups", sharer);
     return false;
 }
 
@@ -146,7 +149,8 @@ void GroupScopes::add(const std::string& path, int depth) {
     if (depth >= deepest) return;
     std::error_code failed;
     for (const auto& entry : std::filesystem::directory_iterator(folder, failed))
-        if (entry.is_directory(failed)) add(path + "/" + entry.path().filename().string(), depth + 1);
+        if (entry.is_directory(failed))
+            add(path + "/" + entry.path().filename().string(), depth + 1);
 }
 
 void GroupScopes::judge(Group& group) {
@@ -173,7 +177,8 @@ void GroupScopes::remove(int watch) {
         if (found == groups_.end()) return;
         gone = std::move(found->second);
         groups_.erase(found);
-        if (const auto share = shares_.find(gone.sharer); share != shares_.end() && --share->second == 0)
+        if (const auto share = shares_.find(gone.sharer);
+            share != shares_.end() && --share->second == 0)
             shares_.erase(share);
     }
     for (const auto& [event, in_scope] : gone.scopes) (void)tell_(event, gone.number, false);
@@ -184,7 +189,8 @@ void GroupScopes::remove_path(const std::string& path) {
     {
         const std::lock_guard lock(mutex_);
         for (const auto& [watch, group] : groups_)
-            if (group.place.path == path || group.place.path.starts_with(path + "/")) watches.push_back(watch);
+            if (group.place.path == path || group.place.path.starts_with(path + "/"))
+                watches.push_back(watch);
     }
     for (const int watch : watches) {
         (void)::inotify_rm_watch(inotify_.get(), watch);
@@ -209,7 +215,8 @@ void GroupScopes::take_events() {
             parent = found->second.place.path;
         }
         const std::string path = parent + "/" + event->name;
-        if (event->mask & IN_CREATE) add(path, static_cast<int>(std::count(path.begin(), path.end(), '/')));
+        if (event->mask & IN_CREATE)
+            add(path, static_cast<int>(std::count(path.begin(), path.end(), '/')));
         if (event->mask & IN_DELETE) remove_path(path);
     }
 }
@@ -225,7 +232,8 @@ bool GroupScopes::look_again() {
     for (auto& [watch, group] : unknown) {
         judge(group);
         const std::lock_guard lock(mutex_);
-        if (const auto found = groups_.find(watch); found != groups_.end()) found->second = std::move(group);
+        if (const auto found = groups_.find(watch); found != groups_.end())
+            found->second = std::move(group);
     }
     return !unknown.empty();
 }

@@ -23,9 +23,11 @@ namespace lagtrap::daemon {
 
 // Groups of one event whose scope names groups.
 struct ScopedGroups {
-    std::uint64_t groups = 0;                        // in its scope now
-    std::map<std::string, std::uint64_t> not_known;  // number of containers by the fact that is missing to decide
-    std::string problem;                             // why groups are not followed, or not all of them
+    std::uint64_t groups = 0;  // in its scope now
+    // number of containers by the fact that is missing to decide
+    std::map<std::string, std::uint64_t> not_known;
+    // why groups are not followed, or not all of them
+    std::string problem;
 };
 
 class GroupScopes {

@@ -25,27 +25,34 @@ Listener::Listener(const settings::Settings& settings, Options options)
       weights_(std::make_shared<RunWeights>(settings.events.size())),
       thresholds_(std::make_shared<EventThresholds>(settings.events)) {}
 
-Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& settings, const UnwindStore& store,
+Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& settings,
+                                                   const UnwindStore& store,
                                                    const TimedThreads& threads, Options options) {
     const std::vector<settings::Event>& events = settings.events;
     std::unique_ptr<Listener> self(new Listener(settings, std::move(options)));
     TRY_ASSIGN(self->programs_, ListenerPrograms::load(settings, store, threads));
     self->attachments_ = std::make_unique<MarkerAttachments>(*self->programs_);
-    TRY_ASSIGN(self->breaches_, BreachWatch::create(settings, *self->programs_, self->options_.breaches));
+    TRY_ASSIGN(self->breaches_,
+               BreachWatch::create(settings, *self->programs_, self->options_.breaches));
     self->follow_groups();
     self->arming_ = std::make_unique<EventArming>(
         events, *self->programs_, *self->attachments_,
-        EventArming::Options{
-            [breaches = self->breaches_.get()](std::uint32_t event) { breaches->forget_runs(event); },
-            [breaches = self->breaches_.get()](std::uint32_t event) { breaches->forget_stages(event); },
-            self->options_.on_armed, self->options_.on_replaced, self->options_.takes_over, self->options_.sightings,
-            self->options_.inspector, self->options_.names});
+        EventArming::Options{[breaches = self->breaches_.get()](std::uint32_t event) {
+                                 breaches->forget_runs(event);
+                             },
+                             [breaches = self->breaches_.get()](std::uint32_t event) {
+                                 breaches->forget_stages(event);
+                             },
+                             self->options_.on_armed, self->options_.on_replaced,
+                             self->options_.takes_over, self->options_.sightings,
+                             self->options_.inspector, self->options_.names});
     return self;
 }
 
 void Listener::follow_groups() {
-    if (!options_.names || std::all_of(events_.begin(), events_.end(),
-                                       [](const settings::Event& event) { return event.scope.groups.empty(); }))
+    if (!options_.names ||
+        std::all_of(events_.begin(), events_.end(),
+                    [](const settings::Event& event) { return event.scope.groups.empty(); }))
         return;
     const auto hierarchy = find_group_hierarchy();
     if (!hierarchy) {
@@ -54,7 +61,9 @@ void Listener::follow_groups() {
     }
     groups_ = std::make_unique<GroupScopes>(
         events_, *options_.names,
-        [this](auto event, auto group, bool wanted) { return programs_->scope_group(event, group, wanted); },
+        [this](auto event, auto group, bool wanted) {
+            return programs_->scope_group(event, group, wanted);
+        },
         *hierarchy);
 }
 
@@ -102,7 +111,8 @@ std::vector<EventStatus> Listener::status() const {
         status.counters.left += status.open.left;
         status.counters.expired += status.open.expired;
         // A delay noticed while it was open counts from then on, and not again at its end.
-        const std::uint64_t counted_before = status.counters.reported_delays + status.counters.withdrawn;
+        const std::uint64_t counted_before =
+            status.counters.reported_delays + status.counters.withdrawn;
         const auto before_us = reported_before_.find(index);
         const std::uint64_t reported =
             status.open.reported + (before_us == reported_before_.end() ? 0 : before_us->second);
@@ -119,19 +129,24 @@ std::vector<EventStatus> Listener::status() const {
     return result;
 }
 
-Listener::Progress Listener::progress() const { return {events_.size() - arming_->count_arming(), events_.size()}; }
+Listener::Progress Listener::progress() const {
+    return {events_.size() - arming_->count_arming(), events_.size()};
+}
 
 std::map<std::uint32_t, std::uint32_t> Listener::shared_events(const Listener& before) const {
     std::map<std::uint32_t, std::uint32_t> numbers;
     for (std::uint32_t old = 0; old < before.events_.size(); ++old) {
-        const auto same = std::find_if(events_.begin(), events_.end(), [&](const settings::Event& event) {
-            return make_the_same_runs(event, before.events_[old]);
-        });
+        const auto same =
+            std::find_if(events_.begin(), events_.end(), [&](const settings::Event& event) {
+                return make_the_same_runs(event, before.events_[old]);
+            });
         if (same == events_.end()) continue;
         const auto number = static_cast<std::uint32_t>(same - events_.begin());
-        const auto files = arming_->identities_of(number), files_before = before.arming_->identities_of(old);
-        const bool same_files = std::equal(files.begin(), files.end(), files_before.begin(), files_before.end(),
-                                           [](const auto& one, const auto& other) { return one.same_file(other); });
+        const auto files = arming_->identities_of(number),
+                   files_before = before.arming_->identities_of(old);
+        const bool same_files =
+            std::equal(files.begin(), files.end(), files_before.begin(), files_before.end(),
+                       [](const auto& one, const auto& other) { return one.same_file(other); });
         if (same_files && arming_->state(number).armed()) numbers[old] = number;
     }
     return numbers;
@@ -143,7 +158,8 @@ std::uint64_t Listener::take_over(Listener& before) {
         return RunTakeover::Table{programs.tags_fd(), programs.slots_fd(), programs.open_buckets()};
     };
     auto takeover = RunTakeover::between(table_of(*before.programs_), table_of(*programs_));
-    const auto numbers = takeover ? shared_events(before) : std::map<std::uint32_t, std::uint32_t>{};
+    const auto numbers =
+        takeover ? shared_events(before) : std::map<std::uint32_t, std::uint32_t>{};
     before.breaches_->sweep();  // this listener cannot know of programs started by exec before now
     carried_ = before.all_totals();
     arming_->let_hits_count();
@@ -160,7 +176,8 @@ std::uint64_t Listener::take_over(Listener& before) {
 }
 
 // Delays noticed while open are in the totals already, and are counted again when they end.
-void Listener::carry(const Listener& before, const std::map<std::uint32_t, RunTakeover::Counts>& moved,
+void Listener::carry(const Listener& before,
+                     const std::map<std::uint32_t, RunTakeover::Counts>& moved,
                      const std::map<std::uint32_t, std::uint32_t>& numbers) {
     for (const auto& [event, counts] : moved) {
         EventCounters& counters = carried_[before.events_[event].name].counters;

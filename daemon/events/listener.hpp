@@ -69,18 +69,21 @@ class Listener {
         // See EventArming.
         FileSightings* sightings = nullptr;
         ProcessInspector* inspector = nullptr;
-        ContainerNames* names = nullptr;  // must outlive it; nullptr: scopes that name control groups match nothing
+        // must outlive it; nullptr: scopes that name control groups match nothing
+        ContainerNames* names = nullptr;
     };
 
     // Loads the programs; arm_all() attaches them. Errors: BPF is refused.
-    [[nodiscard]] static Result<std::unique_ptr<Listener>> create(const settings::Settings& settings,
-                                                                  const UnwindStore& store, const TimedThreads& threads,
-                                                                  Options options);
+    [[nodiscard]] static Result<std::unique_ptr<Listener>> create(
+        const settings::Settings& settings, const UnwindStore& store, const TimedThreads& threads,
+        Options options);
     ~Listener();
 
     // Attaches the markers of all events on its own thread. An event that cannot be armed has a
     // problem in status(); the others continue. See EventArming::arm_all().
-    void arm_all(std::function<void()> on_first_round) { arming_->arm_all(std::move(on_first_round)); }
+    void arm_all(std::function<void()> on_first_round) {
+        arming_->arm_all(std::move(on_first_round));
+    }
 
     // Continues where `before`, the listener of earlier settings, stops: takes over its totals, and
     // the open runs of events that both have and that did not change. From now on hits count here
@@ -129,7 +132,9 @@ class Listener {
     };
     [[nodiscard]] std::vector<EventHits> hits() const;
     // Hits by party since the last call, by event.
-    [[nodiscard]] std::map<std::uint32_t, HitParties> take_parties() { return programs_->parties().take(); }
+    [[nodiscard]] std::map<std::uint32_t, HitParties> take_parties() {
+        return programs_->parties().take();
+    }
     // Parties that have begun runs of any event.
     [[nodiscard]] SeenParties seen_parties() const;
     // Delays of these parties start no recording, until the next call.
@@ -137,7 +142,9 @@ class Listener {
     // The same for events, by number.
     void set_events_without_recordings(const std::set<std::uint32_t>& events);
 
-    [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return attachments_->marker_places(); }
+    [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const {
+        return attachments_->marker_places();
+    }
     // Weights of its events' runs.
     [[nodiscard]] const std::shared_ptr<RunWeights>& weights() const { return weights_; }
     // In force for its events.
@@ -147,7 +154,9 @@ class Listener {
     [[nodiscard]] std::vector<WatchedFileStatus> watched_files() const { return arming_->files(); }
 
     // See EventArming. The open runs of a detached event are dropped.
-    void shed(std::uint32_t event, std::string reason, bool count) { arming_->shed(event, std::move(reason), count); }
+    void shed(std::uint32_t event, std::string reason, bool count) {
+        arming_->shed(event, std::move(reason), count);
+    }
     [[nodiscard]] Status watch_stages(std::uint32_t event, bool wanted);
     void arm_again(std::uint32_t event, bool tell) { arming_->arm_again(event, tell); }
     void look_at_files() const { arming_->look_at_files(); }
@@ -171,7 +180,8 @@ class Listener {
     Listener(const settings::Settings& settings, Options options);
     void follow_groups();
     // Events whose runs continue: their numbers in `before` and here.
-    [[nodiscard]] std::map<std::uint32_t, std::uint32_t> shared_events(const Listener& before) const;
+    [[nodiscard]] std::map<std::uint32_t, std::uint32_t> shared_events(
+        const Listener& before) const;
     void carry(const Listener& before, const std::map<std::uint32_t, RunTakeover::Counts>& moved,
                const std::map<std::uint32_t, std::uint32_t>& numbers);
 
@@ -182,7 +192,8 @@ class Listener {
     mutable std::mutex shed_mutex_;
     std::vector<Shed> shed_;  // by event
     Options options_;
-    std::map<std::string, EventTotals> carried_;  // counters continue from these, by name of the event
+    // counters continue from these, by name of the event
+    std::map<std::string, EventTotals> carried_;
     // Reported delays among the open runs that were taken over, by event.
     std::map<std::uint32_t, std::uint64_t> reported_before_;
     const std::shared_ptr<RunWeights> weights_;

@@ -49,7 +49,8 @@ bool has_marker(const settings::Event& event, Wanted wanted) {
 
 bool ends_at_function(const settings::Event& event) {
     return has_marker(event, [](const settings::Marker& marker) {
-        return marker.kind == settings::MarkerKind::Function && marker.side == settings::FunctionSide::Return;
+        return marker.kind == settings::MarkerKind::Function &&
+               marker.side == settings::FunctionSide::Return;
     });
 }
 
@@ -59,7 +60,8 @@ bool wants_arguments(const settings::Event& event) {
 
 lagtrap_end_meaning meaning_of(const settings::Event& event, const MarkerPlan& end) {
     if (end.stage == 0) return LAGTRAP_END_DONE;
-    const bool cancelled = event.other_ends.at(end.stage - 1U).meaning == settings::EndMeaning::Cancelled;
+    const bool cancelled =
+        event.other_ends.at(end.stage - 1U).meaning == settings::EndMeaning::Cancelled;
     return cancelled ? LAGTRAP_END_CANCELLED : LAGTRAP_END_FAILED;
 }
 
@@ -102,29 +104,36 @@ void ListenerPrograms::leave_out_unused() {
     const auto& all = programs_->progs;
     const auto any_of_kind = [&](settings::MarkerKind kind) {
         return std::any_of(events_.begin(), events_.end(), [&](const settings::Event& event) {
-            return has_marker(event, [&](const settings::Marker& marker) { return marker.kind == kind; });
+            return has_marker(event,
+                              [&](const settings::Marker& marker) { return marker.kind == kind; });
         });
     };
     const bool functions = any_of_kind(settings::MarkerKind::Function);
-    const bool probes = any_of_kind(settings::MarkerKind::Usdt) || any_of_kind(settings::MarkerKind::Library);
-    for (bpf_program* program : {all.on_function, all.on_go}) bpf_program__set_autoload(program, functions);
+    const bool probes =
+        any_of_kind(settings::MarkerKind::Usdt) || any_of_kind(settings::MarkerKind::Library);
+    for (bpf_program* program : {all.on_function, all.on_go})
+        bpf_program__set_autoload(program, functions);
     bpf_program__set_autoload(all.count_switch, wants_any_times());
     bpf_program__set_autoload(all.count_waking, wants_any_times());
     bpf_program__set_autoload(all.on_site, probes);
-    bpf_program__set_autoload(all.on_usdt, probes && std::any_of(events_.begin(), events_.end(), wants_arguments));
-    const std::size_t last = tracepoint_programs_.empty() ? 0 : *std::ranges::max_element(tracepoint_programs_);
+    bpf_program__set_autoload(
+        all.on_usdt, probes && std::any_of(events_.begin(), events_.end(), wants_arguments));
+    const std::size_t last =
+        tracepoint_programs_.empty() ? 0 : *std::ranges::max_element(tracepoint_programs_);
     const auto tracepoints = tracepoint_copies();
     for (std::size_t copy = 0; copy < tracepoints.size(); ++copy)
-        bpf_program__set_autoload(tracepoints[copy], copy <= last && any_of_kind(settings::MarkerKind::Tracepoint));
+        bpf_program__set_autoload(tracepoints[copy],
+                                  copy <= last && any_of_kind(settings::MarkerKind::Tracepoint));
     const bool run_queue = any_of_kind(settings::MarkerKind::RunQueue);
     for (bpf_program* program : {all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new})
         bpf_program__set_autoload(program, run_queue);
 }
 
 void ListenerPrograms::size_open_runs(std::uint64_t runs) {
-    const auto memory_bytes =
-        static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    const std::uint32_t buckets = runs != 0 ? RunTable::buckets_for(runs) : RunTable::buckets_in(memory_bytes);
+    const auto memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const std::uint32_t buckets =
+        runs != 0 ? RunTable::buckets_for(runs) : RunTable::buckets_in(memory_bytes);
     programs_->rodata->open_buckets = buckets;
     bpf_map__set_max_entries(programs_->maps.open_tags, buckets);
     bpf_map__set_max_entries(programs_->maps.open_slots, buckets * LAGTRAP_BUCKET_SLOTS);
@@ -132,19 +141,23 @@ void ListenerPrograms::size_open_runs(std::uint64_t runs) {
 
 // Without events with record="runs", their maps are as small as possible.
 Status ListenerPrograms::size_maps(const UnwindStore& store, const TimedThreads& threads) {
-    const bool any_runs = std::any_of(events_.begin(), events_.end(),
-                                      [](const auto& event) { return event.record == settings::RecordMode::Runs; });
+    const bool any_runs = std::any_of(events_.begin(), events_.end(), [](const auto& event) {
+        return event.record == settings::RecordMode::Runs;
+    });
     const bool any_stacks = std::any_of(events_.begin(), events_.end(), [](const auto& event) {
-        return event.record == settings::RecordMode::Runs && event.stacks == settings::StackMode::Markers;
+        return event.record == settings::RecordMode::Runs &&
+               event.stacks == settings::StackMode::Markers;
     });
     if (!any_runs) {
-        bpf_map__set_max_entries(programs_->maps.reported_runs, static_cast<__u32>(::sysconf(_SC_PAGESIZE)));
+        bpf_map__set_max_entries(programs_->maps.reported_runs,
+                                 static_cast<__u32>(::sysconf(_SC_PAGESIZE)));
         bpf_map__set_max_entries(programs_->maps.reported_processes, 1);
     }
     if (!any_stacks) bpf_map__set_max_entries(programs_->maps.reported_stacks, 1);
     if (std::none_of(events_.begin(), events_.end(), wants_arguments))
         bpf_map__set_max_entries(programs_->maps.argument_sites, 1);
-    if (std::none_of(events_.begin(), events_.end(), [](const auto& event) { return !event.scope.groups.empty(); }))
+    if (std::none_of(events_.begin(), events_.end(),
+                     [](const auto& event) { return !event.scope.groups.empty(); }))
         bpf_map__set_max_entries(programs_->maps.scoped_groups, 1);
     if (std::none_of(events_.begin(), events_.end(), ends_at_function))
         bpf_map__set_max_entries(programs_->maps.exit_sites, 1);
@@ -152,7 +165,8 @@ Status ListenerPrograms::size_maps(const UnwindStore& store, const TimedThreads&
     if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
     if (any_stacks) {
         programs_->rodata->walk_scratch_count = static_cast<__u32>(cpus) * scratches_of_cpu;
-        bpf_map__set_max_entries(programs_->maps.walk_scratches, programs_->rodata->walk_scratch_count);
+        bpf_map__set_max_entries(programs_->maps.walk_scratches,
+                                 programs_->rodata->walk_scratch_count);
     }
     return share_maps({{programs_->maps.unwind_regions, store.regions_fd()},
                        {programs_->maps.unwind_tables, store.tables_fd()},
@@ -168,35 +182,42 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
     keep_libbpf_messages();
     const std::vector<settings::Event>& events = settings.events;
     if (events.size() > LAGTRAP_MAX_EVENTS)
-        return make_error(ErrorKind::TooLarge, "more than " + std::to_string(LAGTRAP_MAX_EVENTS) + " events");
-    static_assert(LAGTRAP_MAX_MARKERS == settings::markers_limit, "the check of the settings says so");
+        return make_error(ErrorKind::TooLarge,
+                          "more than " + std::to_string(LAGTRAP_MAX_EVENTS) + " events");
+    static_assert(LAGTRAP_MAX_MARKERS == settings::markers_limit,
+                  "the check of the settings says so");
     static_assert(LAGTRAP_RUN_QUEUE_EVENTS == settings::run_queue_events_limit, "the same");
     static_assert(LAGTRAP_TRACEPOINT_PROGRAMS == settings::tracepoint_markers_limit, "the same");
     std::unique_ptr<ListenerPrograms> self(new ListenerPrograms(settings));
-    if (self->markers_ > LAGTRAP_MAX_MARKERS) return make_error(ErrorKind::TooLarge, "too many markers");
+    if (self->markers_ > LAGTRAP_MAX_MARKERS)
+        return make_error(ErrorKind::TooLarge, "too many markers");
     self->programs_.reset(listener_bpf__open(), listener_bpf__destroy);
     if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
     const auto& programs = self->programs_->progs;
     expect_uprobes({programs.on_site, programs.on_usdt, programs.on_function, programs.on_go});
     self->size_open_runs(settings.budget.open_runs);
-    self->programs_->rodata->preempt_count_after_run_queue = preempt_count_after_run_queue().value_or(0);
+    self->programs_->rodata->preempt_count_after_run_queue =
+        preempt_count_after_run_queue().value_or(0);
     self->name_run_queue_events();
     self->leave_out_unused();
     TRY(self->size_maps(store, threads));
     if (const int failed = listener_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the listener's BPF programs", failed);
     (void)take_libbpf_messages();
-    self->exec_link_.reset(bpf_program__attach_raw_tracepoint(self->programs_->progs.on_exec, "sched_process_exec"));
+    self->exec_link_.reset(
+        bpf_program__attach_raw_tracepoint(self->programs_->progs.on_exec, "sched_process_exec"));
     if (!self->exec_link_) return libbpf_error("watch for exec", -errno);
     if (self->wants_any_times()) TRY(self->attach_times());
-    for (std::uint32_t event = 0; event < events.size(); ++event) TRY(self->configure_event(event, settings.runs));
+    for (std::uint32_t event = 0; event < events.size(); ++event)
+        TRY(self->configure_event(event, settings.runs));
     return self;
 }
 
 void ListenerPrograms::name_run_queue_events() {
     std::size_t next = 0;
     for (std::uint32_t event = 0; event < events_.size(); ++event)
-        if (events_[event].begin.kind == settings::MarkerKind::RunQueue && next < LAGTRAP_RUN_QUEUE_EVENTS)
+        if (events_[event].begin.kind == settings::MarkerKind::RunQueue &&
+            next < LAGTRAP_RUN_QUEUE_EVENTS)
             programs_->rodata->run_queue_events[next++] = event + 1;
 }
 
@@ -215,7 +236,8 @@ bool ListenerPrograms::wants_times(const settings::Event& event) const {
 }
 
 bool ListenerPrograms::wants_any_times() const {
-    return std::any_of(events_.begin(), events_.end(), [&](const auto& event) { return wants_times(event); });
+    return std::any_of(events_.begin(), events_.end(),
+                       [&](const auto& event) { return wants_times(event); });
 }
 
 Status ListenerPrograms::attach_times() {
@@ -239,7 +261,8 @@ Status ListenerPrograms::count_times(bool wanted) {
     if (wanted) return success();
     time_links_.clear();
     TRY_ASSIGN(const MappedMap threads,
-               MappedMap::map(timed_sets_fd(), sizeof(lagtrap_timed_set), LAGTRAP_TIMED_SETS, "the thread time table"));
+               MappedMap::map(timed_sets_fd(), sizeof(lagtrap_timed_set), LAGTRAP_TIMED_SETS,
+                              "the thread time table"));
     std::memset(threads.at, 0, threads.bytes);
     return success();
 }
@@ -249,7 +272,8 @@ Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Ru
     lagtrap_event_config config{};
     config.threshold_ns = static_cast<std::uint64_t>(event.threshold.count());
     config.nesting = nesting_of(event.nesting);
-    config.look_after_ns = event.breach == settings::BreachMode::Deadline ? config.threshold_ns : LAGTRAP_NEVER_NS;
+    config.look_after_ns =
+        event.breach == settings::BreachMode::Deadline ? config.threshold_ns : LAGTRAP_NEVER_NS;
     if (event.key == settings::KeyKind::Argument) config.flags |= LAGTRAP_EVENT_KEY_ARGUMENT;
     if (event.key_scope == settings::KeyScope::Machine) config.flags |= LAGTRAP_EVENT_KEY_MACHINE;
     if (wants_times(event)) config.flags |= LAGTRAP_EVENT_TIMES;
@@ -260,9 +284,10 @@ Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Ru
         config.flags |= LAGTRAP_EVENT_RECORD_RUNS;
         if (event.stacks == settings::StackMode::Markers) config.flags |= LAGTRAP_EVENT_STACKS;
         lagtrap_run_quota quota{};
-        quota.interval_ns = LAGTRAP_RUN_BURST_NS / std::max<std::uint32_t>(runs.limit_per_second, 1);
-        const int refused =
-            bpf_map__update_elem(programs_->maps.run_quotas, &index, sizeof(index), &quota, sizeof(quota), BPF_ANY);
+        quota.interval_ns =
+            LAGTRAP_RUN_BURST_NS / std::max<std::uint32_t>(runs.limit_per_second, 1);
+        const int refused = bpf_map__update_elem(programs_->maps.run_quotas, &index, sizeof(index),
+                                                 &quota, sizeof(quota), BPF_ANY);
         if (refused != 0) return libbpf_error("limit the runs of event " + event.name, refused);
     }
     if (event.scope.pid) {
@@ -274,17 +299,19 @@ Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Ru
         config.flags |= LAGTRAP_EVENT_SCOPE_UID;
         config.scope_uid = *event.scope.uid;
     }
-    const int failed =
-        bpf_map__update_elem(programs_->maps.event_configs, &index, sizeof(index), &config, sizeof(config), BPF_ANY);
+    const int failed = bpf_map__update_elem(programs_->maps.event_configs, &index, sizeof(index),
+                                            &config, sizeof(config), BPF_ANY);
     if (failed != 0) return libbpf_error("configure event " + event.name, failed);
     return success();
 }
 
-Status ListenerPrograms::configure_marker(std::uint32_t index, std::uint32_t marker_id, const MarkerPlan& plan) {
+Status ListenerPrograms::configure_marker(std::uint32_t index, std::uint32_t marker_id,
+                                          const MarkerPlan& plan) {
     lagtrap_marker_config config = config_of(index, plan);
-    if (plan.role == LAGTRAP_ROLE_END) config.stage = static_cast<std::uint16_t>(meaning_of(events_[index], plan));
-    const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id, sizeof(marker_id), &config,
-                                            sizeof(config), BPF_ANY);
+    if (plan.role == LAGTRAP_ROLE_END)
+        config.stage = static_cast<std::uint16_t>(meaning_of(events_[index], plan));
+    const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id,
+                                            sizeof(marker_id), &config, sizeof(config), BPF_ANY);
     if (failed != 0) return libbpf_error("configure a marker", failed);
     return success();
 }
@@ -298,8 +325,10 @@ bpf_program* ListenerPrograms::program_for(std::uint32_t marker_id, const Marker
     const auto& all = programs_->progs;
     switch (plan.marker.kind) {
         case settings::MarkerKind::Usdt:
-        case settings::MarkerKind::Library: return plan.places.arguments.empty() ? all.on_site : all.on_usdt;
-        case settings::MarkerKind::Tracepoint: return tracepoint_copies().at(tracepoint_programs_.at(marker_id));
+        case settings::MarkerKind::Library:
+            return plan.places.arguments.empty() ? all.on_site : all.on_usdt;
+        case settings::MarkerKind::Tracepoint:
+            return tracepoint_copies().at(tracepoint_programs_.at(marker_id));
         case settings::MarkerKind::RunQueue: return nullptr;  // see attach_run_queue()
         case settings::MarkerKind::Function: break;
     }
@@ -309,7 +338,8 @@ bpf_program* ListenerPrograms::program_for(std::uint32_t marker_id, const Marker
 // In the order that the constructor counts: the end, stages, the begin, other ends.
 std::uint32_t ListenerPrograms::marker_id_of(std::uint32_t event, const MarkerPlan& plan) const {
     const std::uint32_t first = first_markers_[event];
-    const std::uint32_t begin = first + 1 + static_cast<std::uint32_t>(events_[event].stages.size());
+    const std::uint32_t begin =
+        first + 1 + static_cast<std::uint32_t>(events_[event].stages.size());
     if (plan.role == LAGTRAP_ROLE_END) return plan.stage == 0 ? first : begin + plan.stage;
     return plan.role == LAGTRAP_ROLE_STAGE ? first + 1 + plan.stage : begin;
 }
@@ -317,8 +347,9 @@ std::uint32_t ListenerPrograms::marker_id_of(std::uint32_t event, const MarkerPl
 Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const MarkerPlan& plan) {
     const std::uint32_t marker_id = marker_id_of(owner.event, plan);
     TRY(configure_marker(owner.event, marker_id, plan));
-    ProbeRequest request{program_for(marker_id, plan), plan.doing(), plan.places.file,         plan.places.offsets,
-                         plan.places.semaphores,       {marker_id},  plan.places.return_probe, plan.tracepoint_id};
+    ProbeRequest request{program_for(marker_id, plan), plan.doing(),           plan.places.file,
+                         plan.places.offsets,          plan.places.semaphores, {marker_id},
+                         plan.places.return_probe,     plan.tracepoint_id};
     if (!plan.places.file) return request;
     auto cookies = cookies_of(owner, marker_id, plan.places);
     if (!cookies) return cookies.error().within(plan.doing());
@@ -328,9 +359,11 @@ Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const Marker
     return request;
 }
 
-Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& plan, bool stages_wanted) {
+Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& plan,
+                                        bool stages_wanted) {
     TRY(change_config(index, [&](lagtrap_event_config& config) {
-        config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM | LAGTRAP_EVENT_WITHOUT_STAGES);
+        config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM |
+                          LAGTRAP_EVENT_WITHOUT_STAGES);
         if (!stages_wanted) config.flags |= LAGTRAP_EVENT_WITHOUT_STAGES;
         if (plan.by_goroutine) config.flags |= LAGTRAP_EVENT_KEY_GOROUTINE;
         if (!plan.scope) return;
@@ -341,13 +374,16 @@ Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& pl
     return let_hits_count(index, false);
 }
 
-Status ListenerPrograms::change_config(std::uint32_t index, const std::function<void(lagtrap_event_config&)>& change) {
+Status ListenerPrograms::change_config(std::uint32_t index,
+                                       const std::function<void(lagtrap_event_config&)>& change) {
     const std::lock_guard lock(configs_mutex_);
     lagtrap_event_config config{};
     const int map = bpf_map__fd(programs_->maps.event_configs);
-    if (bpf_map_lookup_elem(map, &index, &config) != 0) return system_error("read the configuration of an event");
+    if (bpf_map_lookup_elem(map, &index, &config) != 0)
+        return system_error("read the configuration of an event");
     change(config);
-    if (bpf_map_update_elem(map, &index, &config, BPF_ANY) != 0) return system_error("change an event");
+    if (bpf_map_update_elem(map, &index, &config, BPF_ANY) != 0)
+        return system_error("change an event");
     return success();
 }
 
@@ -359,7 +395,8 @@ Status ListenerPrograms::change_flag(std::uint32_t index, std::uint32_t flag, bo
 
 bool ListenerPrograms::pairs_by_goroutine(std::uint32_t event) const {
     lagtrap_event_config config{};
-    const bool read = bpf_map_lookup_elem(bpf_map__fd(programs_->maps.event_configs), &event, &config) == 0;
+    const bool read =
+        bpf_map_lookup_elem(bpf_map__fd(programs_->maps.event_configs), &event, &config) == 0;
     return read && (config.flags & LAGTRAP_EVENT_KEY_GOROUTINE) != 0;
 }
 
@@ -386,7 +423,8 @@ Status ListenerPrograms::let_record(std::uint32_t index, bool allowed) {
 Status ListenerPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
     const bool at_deadline = events_[index].breach == settings::BreachMode::Deadline;
     return change_config(index, [&](lagtrap_event_config& config) {
-        config.look_after_ns = at_deadline ? std::min<std::uint64_t>(config.threshold_ns, age_ns) : age_ns;
+        config.look_after_ns =
+            at_deadline ? std::min<std::uint64_t>(config.threshold_ns, age_ns) : age_ns;
     });
 }
 
@@ -403,7 +441,8 @@ Status ListenerPrograms::let_hits_count(std::uint32_t index, bool wanted) {
     });
 }
 
-Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(SiteOwner owner, std::uint32_t marker_id,
+Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(SiteOwner owner,
+                                                                std::uint32_t marker_id,
                                                                 const ProbePlaces& places) {
     const std::uint64_t returned =
         places.return_probe ? std::uint64_t{LAGTRAP_EXIT_RETURNED} << LAGTRAP_COOKIE_EXIT_SHIFT : 0;
@@ -435,22 +474,30 @@ void ListenerPrograms::give_back_all_sites(std::uint32_t event) {
     exit_sites_.give_back_all(event);
 }
 
-lagtrap_watch* ListenerPrograms::watch() const { return reinterpret_cast<lagtrap_watch*>(&programs_->data->watch); }
+lagtrap_watch* ListenerPrograms::watch() const {
+    return reinterpret_cast<lagtrap_watch*>(&programs_->data->watch);
+}
 
 int ListenerPrograms::tags_fd() const { return bpf_map__fd(programs_->maps.open_tags); }
-int ListenerPrograms::program_starts_fd() const { return bpf_map__fd(programs_->maps.program_starts); }
+int ListenerPrograms::program_starts_fd() const {
+    return bpf_map__fd(programs_->maps.program_starts);
+}
 std::uint32_t ListenerPrograms::open_buckets() const { return programs_->rodata->open_buckets; }
 int ListenerPrograms::slots_fd() const { return bpf_map__fd(programs_->maps.open_slots); }
 int ListenerPrograms::notices_fd() const { return bpf_map__fd(programs_->maps.notices); }
-int ListenerPrograms::recorded_runs_fd() const { return bpf_map__fd(programs_->maps.recorded_runs); }
+int ListenerPrograms::recorded_runs_fd() const {
+    return bpf_map__fd(programs_->maps.recorded_runs);
+}
 
 Result<EventCounters> ListenerPrograms::counters(std::uint32_t event) const {
-    static_assert(sizeof(EventCounters) == sizeof(lagtrap_event_counters), "the same fields in the same order");
+    static_assert(sizeof(EventCounters) == sizeof(lagtrap_event_counters),
+                  "the same fields in the same order");
     const int cpus = libbpf_num_possible_cpus();
     if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
     std::vector<EventCounters> per_cpu(static_cast<std::size_t>(cpus));
-    const int failed = bpf_map__lookup_elem(programs_->maps.event_counters, &event, sizeof(event), per_cpu.data(),
-                                            per_cpu.size() * sizeof(EventCounters), 0);
+    const int failed =
+        bpf_map__lookup_elem(programs_->maps.event_counters, &event, sizeof(event), per_cpu.data(),
+                             per_cpu.size() * sizeof(EventCounters), 0);
     if (failed != 0) return libbpf_error("read the counters", failed);
     EventCounters sum;
     for (const EventCounters& one : per_cpu) sum.add(one);
@@ -467,15 +514,17 @@ Status ListenerPrograms::scope_group(std::uint32_t event, std::uint64_t group, b
     const std::uint8_t in_scope = 1;
     if (bpf_map_update_elem(map, &key, &in_scope, BPF_ANY) == 0) return success();
     if (errno == E2BIG)
-        return make_error(ErrorKind::TooLarge,
-                          "more than " + std::to_string(LAGTRAP_SCOPED_GROUPS) + " control groups in scopes");
+        return make_error(
+            ErrorKind::TooLarge,
+            "more than " + std::to_string(LAGTRAP_SCOPED_GROUPS) + " control groups in scopes");
     return system_error("register a control group");
 }
 
 PartyMaps ListenerPrograms::parties() const {
     const auto& maps = programs_->maps;
     return PartyMaps({bpf_map__fd(maps.hits_by_party), bpf_map__fd(maps.hits_by_process),
-                      bpf_map__fd(maps.limited_parties), bpf_map__fd(maps.parties_without_recordings)});
+                      bpf_map__fd(maps.limited_parties),
+                      bpf_map__fd(maps.parties_without_recordings)});
 }
 
 Status ListenerPrograms::limit(std::uint32_t event, const HitParty& who, bool wanted) {
@@ -491,21 +540,24 @@ Status ListenerPrograms::release_all(std::uint32_t event) {
 int ListenerPrograms::timed_sets_fd() const { return bpf_map__fd(programs_->maps.timed_sets); }
 int ListenerPrograms::thread_times_fd() const { return bpf_map__fd(programs_->maps.thread_times); }
 
-int ListenerPrograms::reported_runs_fd() const { return bpf_map__fd(programs_->maps.reported_runs); }
+int ListenerPrograms::reported_runs_fd() const {
+    return bpf_map__fd(programs_->maps.reported_runs);
+}
 int ListenerPrograms::run_quotas_fd() const { return bpf_map__fd(programs_->maps.run_quotas); }
 
 Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
     lagtrap_run_quota quota{};
-    const int failed =
-        bpf_map__lookup_elem(programs_->maps.run_quotas, &event, sizeof(event), &quota, sizeof(quota), 0);
+    const int failed = bpf_map__lookup_elem(programs_->maps.run_quotas, &event, sizeof(event),
+                                            &quota, sizeof(quota), 0);
     if (failed != 0) return libbpf_error("read the counters of runs", failed);
     return RunCounters{quota.reported, quota.sampled_away, quota.ring_full, quota.stacks_lost};
 }
 
 std::vector<int> ListenerPrograms::program_fds() const {
     const auto& all = programs_->progs;
-    std::vector<bpf_program*> programs{all.on_site,         all.on_usdt,         all.on_function, all.on_go,
-                                       all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new};
+    std::vector<bpf_program*> programs{all.on_site,     all.on_usdt,         all.on_function,
+                                       all.on_go,       all.on_queue_switch, all.on_queue_wakeup,
+                                       all.on_queue_new};
     const auto tracepoints = tracepoint_copies();
     programs.insert(programs.end(), tracepoints.begin(), tracepoints.end());
     return loaded_fds(programs);

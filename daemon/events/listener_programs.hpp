@@ -33,9 +33,8 @@ class ListenerPrograms {
   public:
     // Loads the programs for these events without attaching anything. Events keep their index.
     // Stacks at markers are walked with the tables in `store`.
-    [[nodiscard]] static Result<std::unique_ptr<ListenerPrograms>> load(const settings::Settings& settings,
-                                                                        const UnwindStore& store,
-                                                                        const TimedThreads& threads);
+    [[nodiscard]] static Result<std::unique_ptr<ListenerPrograms>> load(
+        const settings::Settings& settings, const UnwindStore& store, const TimedThreads& threads);
 
     // How to attach a marker of the event: the program, the addresses and their cookies. Configures
     // the marker. give_back_sites() frees what belongs to `owner`.
@@ -44,7 +43,8 @@ class ListenerPrograms {
     void give_back_all_sites(std::uint32_t event);
     [[nodiscard]] std::uint32_t marker_id_of(std::uint32_t event, const MarkerPlan& plan) const;
     // Configures the event for a plan; its hits are only counted until let_hits_count().
-    [[nodiscard]] Status configure_plan(std::uint32_t event, const EventPlan& plan, bool stages_wanted);
+    [[nodiscard]] Status configure_plan(std::uint32_t event, const EventPlan& plan,
+                                        bool stages_wanted);
     // Attaches to the scheduler what events of waits for a CPU need; all of them share it.
     [[nodiscard]] Result<std::vector<Link>> attach_run_queue();
     // Keeps the programs loaded after this object is gone.
@@ -112,13 +112,16 @@ class ListenerPrograms {
     void size_open_runs(std::uint64_t runs);
     [[nodiscard]] Status size_maps(const UnwindStore& store, const TimedThreads& threads);
     [[nodiscard]] Status configure_event(std::uint32_t event, const settings::Runs& runs);
-    [[nodiscard]] Status configure_marker(std::uint32_t event, std::uint32_t marker_id, const MarkerPlan& plan);
+    [[nodiscard]] Status configure_marker(std::uint32_t event, std::uint32_t marker_id,
+                                          const MarkerPlan& plan);
     // The cookie for each address: the marker and, if arguments are wanted, where they are.
-    [[nodiscard]] Result<std::vector<std::uint64_t>> cookies_of(SiteOwner owner, std::uint32_t marker_id,
+    [[nodiscard]] Result<std::vector<std::uint64_t>> cookies_of(SiteOwner owner,
+                                                                std::uint32_t marker_id,
                                                                 const ProbePlaces& places);
     [[nodiscard]] bpf_program* program_for(std::uint32_t marker_id, const MarkerPlan& plan) const;
     [[nodiscard]] std::array<bpf_program*, LAGTRAP_TRACEPOINT_PROGRAMS> tracepoint_copies() const;
-    [[nodiscard]] Status change_config(std::uint32_t event, const std::function<void(lagtrap_event_config&)>& change);
+    [[nodiscard]] Status change_config(std::uint32_t event,
+                                       const std::function<void(lagtrap_event_config&)>& change);
     [[nodiscard]] Status change_flag(std::uint32_t event, std::uint32_t flag, bool wanted);
 
     std::vector<settings::Event> events_;

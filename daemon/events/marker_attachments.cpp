@@ -43,15 +43,17 @@ std::vector<ProbeKind> MarkerAttachments::kinds_of(const EventPlan& plan) {
 }
 
 // In attach order: ends before the begin.
-Status MarkerAttachments::attach_missing(SiteOwner owner, const EventPlan& plan, const std::array<bool, 3>& wanted,
-                                         Links& links) {
+Status MarkerAttachments::attach_missing(SiteOwner owner, const EventPlan& plan,
+                                         const std::array<bool, 3>& wanted, Links& links) {
     Links attached;
-    for (const lagtrap_marker_role role : {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN}) {
+    for (const lagtrap_marker_role role :
+         {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN}) {
         if (!wanted[role] || !links[role].empty()) continue;
         std::vector<ProbeRequest> requests;
         std::chrono::milliseconds timeout = attach_timeout;
         for (const MarkerPlan& marker : plan.markers) {
-            if (marker.role != role || marker.marker.kind == settings::MarkerKind::RunQueue) continue;
+            if (marker.role != role || marker.marker.kind == settings::MarkerKind::RunQueue)
+                continue;
             TRY_ASSIGN(ProbeRequest request, programs_.request_for(owner, marker));
             timeout += request.offsets.size() * place_timeout;
             requests.push_back(std::move(request));
@@ -59,27 +61,31 @@ Status MarkerAttachments::attach_missing(SiteOwner owner, const EventPlan& plan,
         if (requests.empty()) continue;
         // The programs must stay alive while an abandoned call is running.
         TRY_ASSIGN(attached[role],
-                   call_within<std::vector<Link>>(timeout, "attach its markers",
-                                                  [programs = programs_.keep_loaded(), requests = std::move(requests)] {
-                                                      return attach_probes(requests);
-                                                  }));
+                   call_within<std::vector<Link>>(
+                       timeout, "attach its markers",
+                       [programs = programs_.keep_loaded(), requests = std::move(requests)] {
+                           return attach_probes(requests);
+                       }));
     }
     for (std::size_t role = 0; role < links.size(); ++role)
         if (!attached[role].empty()) links[role] = std::move(attached[role]);
     return success();
 }
 
-void MarkerAttachments::take_role(Placed& placed, lagtrap_marker_role role, std::vector<Link>& taken) {
+void MarkerAttachments::take_role(Placed& placed, lagtrap_marker_role role,
+                                  std::vector<Link>& taken) {
     for (Link& link : std::exchange(placed.links[role], {})) taken.push_back(std::move(link));
 }
 
 // In attach order. Callers destroy the links from the last to the first.
 void MarkerAttachments::take_all(Placed& placed, std::vector<Link>& taken) {
-    for (const lagtrap_marker_role role : {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN})
+    for (const lagtrap_marker_role role :
+         {LAGTRAP_ROLE_END, LAGTRAP_ROLE_STAGE, LAGTRAP_ROLE_BEGIN})
         take_role(placed, role, taken);
 }
 
-std::vector<Link> MarkerAttachments::take_everything(Placed& main, std::map<std::uint32_t, Placed>& copies) {
+std::vector<Link> MarkerAttachments::take_everything(Placed& main,
+                                                     std::map<std::uint32_t, Placed>& copies) {
     std::vector<Link> taken;
     take_all(main, taken);
     main.plan.reset();  // it keeps the files open
@@ -126,8 +132,9 @@ Status MarkerAttachments::attach(std::uint32_t index, const EventPlan& plan, boo
     attached.kinds = kinds_of(plan);
     attached.main.plan = std::make_shared<const EventPlan>(plan);
     TRY(attach_missing({index, 0}, plan, wanted_of(index), attached.main.links));
-    const bool awaits_cpu = std::ranges::any_of(
-        plan.markers, [](const MarkerPlan& marker) { return marker.marker.kind == settings::MarkerKind::RunQueue; });
+    const bool awaits_cpu = std::ranges::any_of(plan.markers, [](const MarkerPlan& marker) {
+        return marker.marker.kind == settings::MarkerKind::RunQueue;
+    });
     if (awaits_cpu) {
         TRY_ASSIGN(attached.run_queue, share_run_queue());
     }
@@ -202,7 +209,8 @@ Status MarkerAttachments::put_back(std::uint32_t index) {
     return wanted[LAGTRAP_ROLE_STAGE] ? programs_.let_stages_count(index, true) : success();
 }
 
-std::vector<std::shared_ptr<const EventPlan>> MarkerAttachments::plans_of(std::uint32_t index) const {
+std::vector<std::shared_ptr<const EventPlan>> MarkerAttachments::plans_of(
+    std::uint32_t index) const {
     std::vector<std::shared_ptr<const EventPlan>> plans;
     const std::lock_guard lock(attached_mutex_);
     const auto found = attached_.find(index);
@@ -212,10 +220,12 @@ std::vector<std::shared_ptr<const EventPlan>> MarkerAttachments::plans_of(std::u
     return plans;
 }
 
-void MarkerAttachments::note_go_places(std::uint32_t index, const EventPlan& plan, Attached& attached) const {
+void MarkerAttachments::note_go_places(std::uint32_t index, const EventPlan& plan,
+                                       Attached& attached) const {
     for (const MarkerPlan& marker : plan.markers)
         if (marker.places.file)
-            attached.go_places.insert_or_assign(programs_.marker_id_of(index, marker), go_place_of(marker.places));
+            attached.go_places.insert_or_assign(programs_.marker_id_of(index, marker),
+                                                go_place_of(marker.places));
 }
 
 // The programs store the goroutine number's offset once per marker, and once per event whether
@@ -227,22 +237,26 @@ Status MarkerAttachments::check_go_of_copy(std::uint32_t index, const EventPlan&
         known = attached_[index].go_places;
     }
     if (known.empty()) return programs_.pair_by_goroutine(index, plan.by_goroutine);
-    const bool same = programs_.pairs_by_goroutine(index) == plan.by_goroutine &&
-                      std::none_of(plan.markers.begin(), plan.markers.end(), [&](const MarkerPlan& marker) {
-                          const auto reported = known.find(programs_.marker_id_of(index, marker));
-                          return reported != known.end() && reported->second != go_place_of(marker.places);
-                      });
+    const bool same =
+        programs_.pairs_by_goroutine(index) == plan.by_goroutine &&
+        std::none_of(plan.markers.begin(), plan.markers.end(), [&](const MarkerPlan& marker) {
+            const auto reported = known.find(programs_.marker_id_of(index, marker));
+            return reported != known.end() && reported->second != go_place_of(marker.places);
+        });
     if (same) return success();
-    return make_error(ErrorKind::Unsupported,
-                      "it was built by a different Go version than the file already watched, with another layout of "
-                      "goroutines; use a separate event for it (binary=\"build-id:...\")");
+    return make_error(
+        ErrorKind::Unsupported,
+        "it was built by a different Go version than the file already watched, with another layout "
+        "of goroutines; use a separate event for it (binary=\"build-id:...\")");
 }
 
-Status MarkerAttachments::attach_copy(std::uint32_t index, std::uint32_t copy, const EventPlan& plan) {
+Status MarkerAttachments::attach_copy(std::uint32_t index, std::uint32_t copy,
+                                      const EventPlan& plan) {
     TRY(check_go_of_copy(index, plan));
     std::vector<ProbeKind> kinds = kinds_of(plan);
     Placed placed{std::make_shared<const EventPlan>(plan), {}};
-    if (const Status done = attach_missing({index, copy}, plan, wanted_of(index), placed.links); !done) {
+    if (const Status done = attach_missing({index, copy}, plan, wanted_of(index), placed.links);
+        !done) {
         give_back_copy(index, copy);
         return done;
     }
@@ -284,7 +298,8 @@ void MarkerAttachments::detach_all() {
     std::vector<std::vector<Link>> links;
     {
         const std::lock_guard lock(attached_mutex_);
-        for (auto& [event, attached] : attached_) links.push_back(take_everything(attached.main, attached.copies));
+        for (auto& [event, attached] : attached_)
+            links.push_back(take_everything(attached.main, attached.copies));
         attached_.clear();
     }
     destroy_at_once(std::move(links));

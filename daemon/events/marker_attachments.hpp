@@ -39,7 +39,8 @@ class MarkerAttachments {
     // the copy's number, not 0. The event must be attached; hits are handled like those of its
     // other markers. ErrorKind::Unsupported: another Go version built this copy and keeps goroutine
     // numbers at other offsets.
-    [[nodiscard]] Status attach_copy(std::uint32_t event, std::uint32_t copy, const EventPlan& plan);
+    [[nodiscard]] Status attach_copy(std::uint32_t event, std::uint32_t copy,
+                                     const EventPlan& plan);
     // Removes and returns the links in that copy; the caller destroys them, then calls
     // give_back_copy() to free what belonged to them.
     [[nodiscard]] std::vector<Link> take_links_of_copy(std::uint32_t event, std::uint32_t copy);
@@ -62,7 +63,9 @@ class MarkerAttachments {
     // What the kernel does at each attached marker of the event. Thread-safe.
     [[nodiscard]] std::vector<ProbeKind> probe_kinds(std::uint32_t event) const;
     // Where the markers are. The object may outlive this one.
-    [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const { return marker_places_; }
+    [[nodiscard]] std::shared_ptr<const MarkerPlaces> marker_places() const {
+        return marker_places_;
+    }
 
   private:
     using Links = std::array<std::vector<Link>, 3>;  // by role
@@ -77,19 +80,21 @@ class MarkerAttachments {
         std::shared_ptr<std::vector<Link>> run_queue;  // shared by all such events
         std::map<std::uint32_t, Placed> copies;        // by number of the copy
         bool counted_alone = false;
-        std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> go_places;  // for markers in files, by number
+        // for markers in files, by number
+        std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> go_places;
     };
 
     // Attaches the roles in `wanted` that have no links in `links`, all or none.
-    [[nodiscard]] Status attach_missing(SiteOwner owner, const EventPlan& plan, const std::array<bool, 3>& wanted,
-                                        Links& links);
+    [[nodiscard]] Status attach_missing(SiteOwner owner, const EventPlan& plan,
+                                        const std::array<bool, 3>& wanted, Links& links);
     [[nodiscard]] Result<std::shared_ptr<std::vector<Link>>> share_run_queue();
     [[nodiscard]] std::array<bool, 3> wanted_of(std::uint32_t event);
     void note_go_places(std::uint32_t event, const EventPlan& plan, Attached& attached) const;
     [[nodiscard]] Status check_go_of_copy(std::uint32_t event, const EventPlan& plan);
     static void take_role(Placed& placed, lagtrap_marker_role role, std::vector<Link>& taken);
     static void take_all(Placed& placed, std::vector<Link>& taken);
-    [[nodiscard]] static std::vector<Link> take_everything(Placed& main, std::map<std::uint32_t, Placed>& copies);
+    [[nodiscard]] static std::vector<Link> take_everything(Placed& main,
+                                                           std::map<std::uint32_t, Placed>& copies);
     [[nodiscard]] static std::vector<ProbeKind> kinds_of(const EventPlan& plan);
 
     ListenerPrograms& programs_;

@@ -13,10 +13,11 @@ std::string from_hexadecimal(const std::string& text) {
 }  // namespace
 
 std::optional<SolePlace> sole_place_of(const MarkerPlan& plan) {
-    const bool at_ends =
-        plan.marker.kind == settings::MarkerKind::Function && plan.marker.side != settings::FunctionSide::Entry;
+    const bool at_ends = plan.marker.kind == settings::MarkerKind::Function &&
+                         plan.marker.side != settings::FunctionSide::Entry;
     if (!plan.places.file || at_ends || plan.places.offsets.size() != 1) return std::nullopt;
-    return SolePlace{plan.marker.binary, from_hexadecimal(plan.places.build_id), plan.places.offsets.front()};
+    return SolePlace{plan.marker.binary, from_hexadecimal(plan.places.build_id),
+                     plan.places.offsets.front()};
 }
 
 void MarkerPlaces::note(std::uint32_t event, const EventPlan& plan) {
@@ -44,7 +45,8 @@ void MarkerPlaces::note_another(std::uint32_t event, const EventPlan& plan) {
     }
 }
 
-std::optional<SolePlace> MarkerPlaces::find(std::uint32_t event, lagtrap_marker_role role, std::uint16_t stage) const {
+std::optional<SolePlace> MarkerPlaces::find(std::uint32_t event, lagtrap_marker_role role,
+                                            std::uint16_t stage) const {
     const std::lock_guard lock(mutex_);
     const auto found = places_.find({event, role, stage});
     return found == places_.end() ? std::nullopt : std::optional(found->second);

@@ -34,19 +34,22 @@ class MarkerSites {
     // Returns the number of an entry with this content; creates it in `map` if there is none.
     // ErrorKind::TooLarge: the map is full.
     [[nodiscard]] Result<std::uint32_t> take(int map, SiteOwner owner, const Site& site) {
-        const auto like_it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-            return !entry.owners.empty() && std::memcmp(&entry.site, &site, sizeof(site)) == 0;
-        });
+        const auto like_it =
+            std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+                return !entry.owners.empty() && std::memcmp(&entry.site, &site, sizeof(site)) == 0;
+            });
         if (like_it != entries_.end()) {
             like_it->owners.insert(owner);
             return static_cast<std::uint32_t>(like_it - entries_.begin());
         }
-        const auto free =
-            std::find_if(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.owners.empty(); });
+        const auto free = std::find_if(entries_.begin(), entries_.end(),
+                                       [](const Entry& entry) { return entry.owners.empty(); });
         const auto number = static_cast<std::uint32_t>(free - entries_.begin());
         if (number >= limit_)
-            return make_error(ErrorKind::TooLarge, what_ + " of more than " + std::to_string(limit_) + " kinds");
-        if (bpf_map_update_elem(map, &number, &site, BPF_ANY) != 0) return system_error("register " + what_);
+            return make_error(ErrorKind::TooLarge,
+                              what_ + " of more than " + std::to_string(limit_) + " kinds");
+        if (bpf_map_update_elem(map, &number, &site, BPF_ANY) != 0)
+            return system_error("register " + what_);
         if (free == entries_.end()) entries_.emplace_back();
         entries_[number] = {{owner}, site};
         return number;

@@ -43,26 +43,34 @@ class OpenRuns {
         const std::vector<settings::Event>& events;
         Tell tell = Tell::Nothing;
         IsBelieved is_believed;
-        std::vector<std::uint64_t> early_points_ns{};  // age of early runs, by event; empty if there are none
-        bool all = false;  // visit every run, because early points are lower than when some runs began
+        // age of early runs, by event; empty if there are none
+        std::vector<std::uint64_t> early_points_ns{};
+        // visit every run, because early points are lower than when some runs began
+        bool all = false;
     };
     struct Look {
-        std::uint32_t early_pid = 0;  // process of a run past its early point and not reported; 0 if none
-        std::uint64_t next_early_ns = LAGTRAP_NEVER_NS;  // time of the next such run among those visited
-        std::vector<lagtrap_run> overdue;                // newly reported, 512 at most; end_ns is now; see fill_names()
-        std::uint64_t earliest_deadline_ns = LAGTRAP_NEVER_NS;  // of visited runs neither overdue nor reported
-        std::uint64_t next_due_ns = LAGTRAP_NEVER_NS;           // when a run that was not visited may be due
+        // process of a run past its early point and not reported; 0 if none
+        std::uint32_t early_pid = 0;
+        // time of the next such run among those visited
+        std::uint64_t next_early_ns = LAGTRAP_NEVER_NS;
+        // newly reported, 512 at most; end_ns is now; see fill_names()
+        std::vector<lagtrap_run> overdue;
+        // of visited runs neither overdue nor reported
+        std::uint64_t earliest_deadline_ns = LAGTRAP_NEVER_NS;
+        // when a run that was not visited may be due
+        std::uint64_t next_due_ns = LAGTRAP_NEVER_NS;
         std::uint32_t visited = 0;
     };
     // One pass over the buckets, one cache line each; visits the runs of buckets that are due. An
     // overdue run is freed and counted as abandoned if its thread is gone, or if its call was left
-    // by an exception or a panic. It is not reported while the state of its goroutine is unknown, if
-    // it is doubtful, or if deadlines of its event are not believed. Runs that `tell` excludes can
-    // be reported by a later pass.
+    // by an exception or a panic. It is not reported while the state of its goroutine is unknown,
+    // if it is doubtful, or if deadlines of its event are not believed. Runs that `tell` excludes
+    // can be reported by a later pass.
     [[nodiscard]] Look look(const Pass& pass);
 
     // True if this run has a slot. The end of a run is reported before its slot is freed.
-    [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns) const;
+    [[nodiscard]] bool is_open(std::uint32_t event, std::uint32_t tid,
+                               std::uint64_t begin_ns) const;
     struct Snapshot {
         std::vector<lagtrap_run> runs;  // without the names of their threads: see fill_names()
         std::uint64_t left_out = 0;     // open runs beyond the limit
@@ -70,7 +78,8 @@ class OpenRuns {
     // Copies of open runs, flagged as open, with end_ns = `now_ns`: at most `limit`, those past
     // their deadline first. Omits overdue runs that look() would not report. A reported call that
     // was left since is flagged as abandoned: it ended some time earlier.
-    [[nodiscard]] Snapshot snapshot(std::uint64_t now_ns, const IsBelieved& is_believed, std::size_t limit) const;
+    [[nodiscard]] Snapshot snapshot(std::uint64_t now_ns, const IsBelieved& is_believed,
+                                    std::size_t limit) const;
 
     // Frees the slots of runs whose thread or process is gone, and of overdue calls that were left.
     // Also frees stale runs if their event has so many open runs that some seem to have no end, or
@@ -78,13 +87,17 @@ class OpenRuns {
     void sweep(std::uint64_t now_ns, const std::vector<settings::Event>& events);
     // Does the same for about so many runs, and continues from there at the next call. True if it
     // has come to the end of the table.
-    bool sweep_part(std::uint64_t now_ns, const std::vector<settings::Event>& events, std::size_t runs);
+    bool sweep_part(std::uint64_t now_ns, const std::vector<settings::Event>& events,
+                    std::size_t runs);
 
     // Frees the slots of one party's runs of an event, because their ends will be ignored. They
     // count as abandoned.
-    void leave_out(std::uint32_t event, const HitParty& who, const std::vector<settings::Event>& events);
+    void leave_out(std::uint32_t event, const HitParty& who,
+                   const std::vector<settings::Event>& events);
     // Tell::WhoMayRecord skips runs of these parties and events.
-    void set_parties_without_recordings(std::set<Party> parties) { without_recordings_ = std::move(parties); }
+    void set_parties_without_recordings(std::set<Party> parties) {
+        without_recordings_ = std::move(parties);
+    }
     void set_events_without_recordings(std::set<std::uint32_t> events) {
         events_without_recordings_ = std::move(events);
     }
@@ -110,14 +123,17 @@ class OpenRuns {
     // Runs of one event.
     struct Counts {
         std::uint64_t open = 0;
-        std::uint64_t fit = 0;        // open runs of all events for which there is room; 0 if none is open
-        std::uint64_t overdue = 0;    // part of `open`: over the threshold and not doubtful
-        std::uint64_t stale = 0;      // part of `open`: for LAGTRAP_STALE_NS and LAGTRAP_STALE_THRESHOLDS
+        // open runs of all events for which there is room; 0 if none is open
+        std::uint64_t fit = 0;
+        std::uint64_t overdue = 0;  // part of `open`: over the threshold and not doubtful
+        // part of `open`: for LAGTRAP_STALE_NS and LAGTRAP_STALE_THRESHOLDS
+        std::uint64_t stale = 0;
         std::uint64_t oldest_ns = 0;  // when the oldest open run began; 0 if none is open
         std::uint64_t reported = 0;   // overdue runs that look() reported so far
-        std::uint64_t abandoned = 0;  // freed by look() and sweep(), because nobody is left to end them
-        std::uint64_t left = 0;       // part of `abandoned`: calls left by an exception or longjmp
-        std::uint64_t expired = 0;    // freed by sweep() as stale
+        // freed by look() and sweep(), because nobody is left to end them
+        std::uint64_t abandoned = 0;
+        std::uint64_t left = 0;     // part of `abandoned`: calls left by an exception or longjmp
+        std::uint64_t expired = 0;  // freed by sweep() as stale
     };
     [[nodiscard]] std::map<std::uint32_t, Counts> count(std::uint64_t now_ns) const;
     // The same at the end of the last sweep, without reading the table: only totals, and `stale`.
@@ -127,9 +143,11 @@ class OpenRuns {
 
   private:
     [[nodiscard]] bool may_record(const lagtrap_run& run) const {
-        return !without_recordings_.contains(run.begin_party) && !events_without_recordings_.contains(run.event);
+        return !without_recordings_.contains(run.begin_party) &&
+               !events_without_recordings_.contains(run.event);
     }
-    [[nodiscard]] std::uint64_t look_at(const Pass& pass, std::size_t index, std::uint64_t tag, Look& result);
+    [[nodiscard]] std::uint64_t look_at(const Pass& pass, std::size_t index, std::uint64_t tag,
+                                        Look& result);
     [[nodiscard]] std::uint64_t look_early(const Pass& pass, std::size_t index, std::uint64_t tag,
                                            std::uint64_t point_ns, Look& result);
     [[nodiscard]] std::uint64_t look_overdue(const Pass& pass, std::size_t index, std::uint64_t tag,
@@ -138,8 +156,8 @@ class OpenRuns {
     bool abandon(std::size_t index, std::uint64_t tag, const lagtrap_run& run,
                  const std::vector<settings::Event>& events);
     // Frees a run whose frame is gone, unless the slot has another run by now.
-    void leave(std::size_t index, std::uint64_t tag, std::uint64_t deadline_ns, const lagtrap_run& run,
-               const std::vector<settings::Event>& events);
+    void leave(std::size_t index, std::uint64_t tag, std::uint64_t deadline_ns,
+               const lagtrap_run& run, const std::vector<settings::Event>& events);
     void sweep_run(std::size_t index, std::uint64_t tag, std::uint64_t now_ns,
                    const std::vector<settings::Event>& events);
 

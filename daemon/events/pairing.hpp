@@ -17,14 +17,24 @@ namespace lagtrap::daemon {
 [[nodiscard]] bool believes_deadlines(const EventCounters& counters, const OpenRuns::Counts& runs);
 
 struct PairingFinding {
-    enum class Kind { NoEnd, NoBegin, OutOfScope, BeginsUnended, EndsUnbegun, NotBelieved, Crowded, SemaphoreUnseen };
+    enum class Kind {
+        NoEnd,
+        NoBegin,
+        OutOfScope,
+        BeginsUnended,
+        EndsUnbegun,
+        NotBelieved,
+        Crowded,
+        SemaphoreUnseen
+    };
     Kind kind = Kind::NoEnd;
     std::string sentence;
 };
 
 // Problems with the pairing, each kind at most once. Empty if there are none, or too few hits to
 // tell.
-[[nodiscard]] std::vector<PairingFinding> pairing_findings(const EventCounters& counters, const OpenRuns::Counts& runs);
+[[nodiscard]] std::vector<PairingFinding> pairing_findings(const EventCounters& counters,
+                                                           const OpenRuns::Counts& runs);
 
 // A reason why armed markers of a file cannot be hit; nullopt if none is known.
 [[nodiscard]] std::optional<PairingFinding> marker_finding(const EventPlan& plan);

@@ -49,13 +49,15 @@ std::map<std::uint32_t, HitParties> PartyMaps::take() const {
 Status PartyMaps::limit(std::uint32_t event, const HitParty& who, bool wanted) const {
     const lagtrap_hitter party{event, who.party, who.pid};
     const std::uint32_t yes = 1;
-    const int failed =
-        wanted ? bpf_map_update_elem(maps_.limited, &party, &yes, BPF_ANY) : bpf_map_delete_elem(maps_.limited, &party);
+    const int failed = wanted ? bpf_map_update_elem(maps_.limited, &party, &yes, BPF_ANY)
+                              : bpf_map_delete_elem(maps_.limited, &party);
     if (failed != 0 && failed != -ENOENT) return libbpf_error("limit paired hits", failed);
     return success();
 }
 
-bool PartyMaps::limits(std::uint32_t event) const { return !limited_of(maps_.limited, event).empty(); }
+bool PartyMaps::limits(std::uint32_t event) const {
+    return !limited_of(maps_.limited, event).empty();
+}
 
 void PartyMaps::release_all(std::uint32_t event) const {
     for (const lagtrap_hitter& party : limited_of(maps_.limited, event))

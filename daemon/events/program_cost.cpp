@@ -11,7 +11,9 @@ constexpr std::uint64_t max_of_median = 4;
 
 std::uint64_t middle_ns(std::size_t bucket) {
     const auto index = static_cast<std::uint32_t>(bucket);
-    return (lagtrap_histogram_bucket_start_ns(index) + lagtrap_histogram_bucket_start_ns(index + 1)) / 2;
+    return (lagtrap_histogram_bucket_start_ns(index) +
+            lagtrap_histogram_bucket_start_ns(index + 1)) /
+           2;
 }
 
 }  // namespace

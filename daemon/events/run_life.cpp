@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint64_t machine_run_thresholds = 1000;
 constexpr std::uint64_t machine_run_ns = 3'600'000'000'000;
 
-bool is_older_than(const lagtrap_slot& slot, std::uint64_t now_ns, std::uint64_t min_ns, std::uint64_t thresholds) {
+bool is_older_than(const lagtrap_slot& slot, std::uint64_t now_ns, std::uint64_t min_ns,
+                   std::uint64_t thresholds) {
     const std::uint64_t begin_ns = slot.run.begin_hit_ns, deadline_ns = load(slot.deadline_ns);
     if (deadline_ns == 0 || deadline_ns < begin_ns) return false;
     return now_ns > begin_ns + min_ns && now_ns > begin_ns + (deadline_ns - begin_ns) * thresholds;
@@ -35,19 +36,23 @@ ThreadCall call_of(const lagtrap_run& run, const lagtrap_slot& slot) {
     return {run.begin_pid, run.begin_tid, slot.stack_pointer, slot.return_address};
 }
 
-FrameState call_or_goroutine(const lagtrap_run& run, const lagtrap_slot& slot, bool is_call, GoroutineLooks::Age age) {
+FrameState call_or_goroutine(const lagtrap_run& run, const lagtrap_slot& slot, bool is_call,
+                             GoroutineLooks::Age age) {
     const GoroutineFrame frame{run.begin_pid,    slot.goroutine,       run.key,
                                slot.goid_offset, slot.go_frame_offset, slot.stack_pointer};
-    return known_state(frame, run.begin_ns, is_call ? GoroutineLooks::Asked::Call : GoroutineLooks::Asked::Goroutine,
+    return known_state(frame, run.begin_ns,
+                       is_call ? GoroutineLooks::Asked::Call : GoroutineLooks::Asked::Goroutine,
                        age);
 }
 
 }  // namespace
 
-bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events, int program_starts_fd) {
+bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events,
+             int program_starts_fd) {
     if (is_of_machine(run, events)) return true;
     std::uint64_t program_ns = 0;
-    if (program_starts_fd >= 0 && bpf_map_lookup_elem(program_starts_fd, &run.begin_pid, &program_ns) == 0 &&
+    if (program_starts_fd >= 0 &&
+        bpf_map_lookup_elem(program_starts_fd, &run.begin_pid, &program_ns) == 0 &&
         program_ns > run.begin_hit_ns)
         return false;
     const bool of_thread = !has_own_key(run, events) && !is_of_goroutine(run);
@@ -71,13 +76,15 @@ FrameState goroutine_state(const lagtrap_run& run, const lagtrap_slot& slot) {
 }
 
 bool goroutine_ended(const lagtrap_run& run, const lagtrap_slot& slot, std::uint64_t now_ns) {
-    return is_of_goroutine(run) && load(slot.deadline_ns) < now_ns && goroutine_state(run, slot) == FrameState::Gone;
+    return is_of_goroutine(run) && load(slot.deadline_ns) < now_ns &&
+           goroutine_state(run, slot) == FrameState::Gone;
 }
 
 FrameState frame_of(const lagtrap_run& run, const lagtrap_slot& slot, const settings::Event& event,
                     const CallFrames& frames) {
     const bool is_call = pairs_calls(event);
-    if (is_of_goroutine(run)) return call_or_goroutine(run, slot, is_call, GoroutineLooks::Age::Fresh);
+    if (is_of_goroutine(run))
+        return call_or_goroutine(run, slot, is_call, GoroutineLooks::Age::Fresh);
     return is_call && slot.goroutine == 0 ? frames.state_of(call_of(run, slot)) : FrameState::Alive;
 }
 

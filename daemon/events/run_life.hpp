@@ -16,7 +16,8 @@ namespace lagtrap::daemon {
 // True if its thread is alive in the program that began it. For keys that are values or goroutines,
 // its process; runs with machine-wide keys may outlive both. `program_starts_fd` is the map with
 // the times of each process's last exec; -1: exec ends no runs.
-[[nodiscard]] bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events, int program_starts_fd);
+[[nodiscard]] bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events,
+                           int program_starts_fd);
 
 // Open longer than LAGTRAP_STALE_NS and LAGTRAP_STALE_THRESHOLDS thresholds, as in the BPF
 // programs.
@@ -32,11 +33,13 @@ namespace lagtrap::daemon {
 // State of the run's goroutine, as far as it is known now (goroutine_looks.hpp).
 [[nodiscard]] FrameState goroutine_state(const lagtrap_run& run, const lagtrap_slot& slot);
 // True if it is over its threshold and its goroutine is gone.
-[[nodiscard]] bool goroutine_ended(const lagtrap_run& run, const lagtrap_slot& slot, std::uint64_t now_ns);
+[[nodiscard]] bool goroutine_ended(const lagtrap_run& run, const lagtrap_slot& slot,
+                                   std::uint64_t now_ns);
 // State of the run's call or goroutine; Gone if it was left without an end.
-[[nodiscard]] FrameState frame_of(const lagtrap_run& run, const lagtrap_slot& slot, const settings::Event& event,
-                                  const CallFrames& frames);
+[[nodiscard]] FrameState frame_of(const lagtrap_run& run, const lagtrap_slot& slot,
+                                  const settings::Event& event, const CallFrames& frames);
 // True if the run is a call with a known return address that was left.
-[[nodiscard]] bool has_left_call(const lagtrap_run& run, const lagtrap_slot& slot, const CallFrames& frames);
+[[nodiscard]] bool has_left_call(const lagtrap_run& run, const lagtrap_slot& slot,
+                                 const CallFrames& frames);
 
 }  // namespace lagtrap::daemon

@@ -22,21 +22,24 @@ Result<RunTable> RunTable::map(int tags_fd, int slots_fd, std::uint32_t buckets)
 std::uint32_t RunTable::buckets_for(std::uint64_t runs) {
     // Beyond about two thirds, some runs find both of their buckets full.
     const std::uint64_t wanted =
-        std::min<std::uint64_t>(runs + runs / 2, LAGTRAP_MAX_BUCKETS * LAGTRAP_BUCKET_TAGS) / LAGTRAP_BUCKET_TAGS + 1;
-    return std::bit_ceil(
-        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, LAGTRAP_MIN_BUCKETS, LAGTRAP_MAX_BUCKETS)));
+        std::min<std::uint64_t>(runs + runs / 2, LAGTRAP_MAX_BUCKETS * LAGTRAP_BUCKET_TAGS) /
+            LAGTRAP_BUCKET_TAGS +
+        1;
+    return std::bit_ceil(static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(wanted, LAGTRAP_MIN_BUCKETS, LAGTRAP_MAX_BUCKETS)));
 }
 
 std::uint32_t RunTable::buckets_in(std::uint64_t memory_bytes) {
-    const std::uint64_t most = memory_bytes / memory_share / (sizeof(lagtrap_slot) * LAGTRAP_BUCKET_SLOTS);
-    return std::bit_floor(
-        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most, LAGTRAP_MIN_BUCKETS, LAGTRAP_MAX_BUCKETS)));
+    const std::uint64_t most =
+        memory_bytes / memory_share / (sizeof(lagtrap_slot) * LAGTRAP_BUCKET_SLOTS);
+    return std::bit_floor(static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(most, LAGTRAP_MIN_BUCKETS, LAGTRAP_MAX_BUCKETS)));
 }
 
 std::size_t RunTable::places_used(std::uint32_t bucket) const {
     const std::uint64_t* const tags = &tag(std::size_t{bucket} * LAGTRAP_BUCKET_SLOTS);
-    return static_cast<std::size_t>(
-        std::count_if(tags, tags + LAGTRAP_BUCKET_TAGS, [](const std::uint64_t& one) { return load(one) != 0; }));
+    return static_cast<std::size_t>(std::count_if(
+        tags, tags + LAGTRAP_BUCKET_TAGS, [](const std::uint64_t& one) { return load(one) != 0; }));
 }
 
 // Like want_look_at() in bpf/run_table.bpf.h.
@@ -47,8 +50,8 @@ void RunTable::want_visit(std::size_t index, std::uint64_t due_ns) const {
     for (;;) {
         const std::uint64_t earliest_ns = old & ~LAGTRAP_SPILLED_MASK;
         if (earliest_ns != 0 && earliest_ns <= due_ns) return;
-        if (__atomic_compare_exchange_n(&state, &old, due_ns | (old & LAGTRAP_SPILLED_MASK), false, __ATOMIC_SEQ_CST,
-                                        __ATOMIC_ACQUIRE))
+        if (__atomic_compare_exchange_n(&state, &old, due_ns | (old & LAGTRAP_SPILLED_MASK), false,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE))
             return;
     }
 }
@@ -62,15 +65,16 @@ std::optional<lagtrap_run> RunTable::read(std::size_t index, std::uint64_t tag) 
     if (load(this->tag(index)) != tag || load(slot.deadline_ns) != deadline_ns) return std::nullopt;
     // Without the upper bits, which identify the run.
     const auto stages = static_cast<std::uint32_t>(load(slot.stage_next));
-    run.stage_count = static_cast<std::uint8_t>(std::min<std::uint32_t>(stages, LAGTRAP_MAX_STAGES));
+    run.stage_count =
+        static_cast<std::uint8_t>(std::min<std::uint32_t>(stages, LAGTRAP_MAX_STAGES));
     if ((run.flags & LAGTRAP_RUN_WITHOUT_STAGES) != 0) run.stage_count = 0;
     return run;
 }
 
 bool RunTable::free(std::size_t index, std::uint64_t tag) {
     std::uint64_t expected = tag;
-    if (!__atomic_compare_exchange_n(&this->tag(index), &expected, LAGTRAP_TAG_TAKEN, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(&this->tag(index), &expected, LAGTRAP_TAG_TAKEN, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return false;
     __atomic_store_n(&slot(index).deadline_ns, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&this->tag(index), 0, __ATOMIC_RELEASE);

@@ -34,15 +34,25 @@ class RunTable {
     [[nodiscard]] std::uint32_t buckets() const { return buckets_; }
     [[nodiscard]] std::size_t slots() const { return std::size_t{buckets_} * LAGTRAP_BUCKET_SLOTS; }
     // Number of runs that fit.
-    [[nodiscard]] std::uint64_t limit() const { return std::uint64_t{buckets_} * LAGTRAP_BUCKET_TAGS; }
-    [[nodiscard]] std::uint32_t first_bucket(std::uint64_t tag) const { return lagtrap_first_bucket(tag, buckets_); }
-    [[nodiscard]] std::uint32_t second_bucket(std::uint64_t tag) const { return lagtrap_second_bucket(tag, buckets_); }
+    [[nodiscard]] std::uint64_t limit() const {
+        return std::uint64_t{buckets_} * LAGTRAP_BUCKET_TAGS;
+    }
+    [[nodiscard]] std::uint32_t first_bucket(std::uint64_t tag) const {
+        return lagtrap_first_bucket(tag, buckets_);
+    }
+    [[nodiscard]] std::uint32_t second_bucket(std::uint64_t tag) const {
+        return lagtrap_second_bucket(tag, buckets_);
+    }
 
-    [[nodiscard]] std::uint64_t& tag(std::size_t index) const { return static_cast<std::uint64_t*>(tags_.at)[index]; }
+    [[nodiscard]] std::uint64_t& tag(std::size_t index) const {
+        return static_cast<std::uint64_t*>(tags_.at)[index];
+    }
     [[nodiscard]] std::uint64_t& state(std::uint32_t bucket) const {
         return tag(std::size_t{bucket} * LAGTRAP_BUCKET_SLOTS + LAGTRAP_BUCKET_TAGS);
     }
-    [[nodiscard]] lagtrap_slot& slot(std::size_t index) const { return static_cast<lagtrap_slot*>(slots_.at)[index]; }
+    [[nodiscard]] lagtrap_slot& slot(std::size_t index) const {
+        return static_cast<lagtrap_slot*>(slots_.at)[index];
+    }
 
     // True for words of the table that hold no tag.
     [[nodiscard]] static bool is_state(std::size_t index) {
@@ -70,7 +80,8 @@ class RunTable {
         for (const bool overdue : {true, false})
             for (std::uint32_t bucket = 0; bucket < buckets_ && goes_on; ++bucket)
                 for_each_open_in(bucket, [&](std::size_t index, std::uint64_t tag_here) {
-                    if (goes_on && (load(slot(index).deadline_ns) < now_ns) == overdue) goes_on = each(index, tag_here);
+                    if (goes_on && (load(slot(index).deadline_ns) < now_ns) == overdue)
+                        goes_on = each(index, tag_here);
                 });
     }
 
@@ -110,8 +121,10 @@ class RunTable {
         std::uint64_t due_ns = LAGTRAP_NEVER_NS;
         for (std::size_t index = first; index < first + LAGTRAP_BUCKET_TAGS; ++index) {
             const std::uint64_t tag_here = load(tag(index));
-            if (tag_here == LAGTRAP_TAG_TAKEN) due_ns = at_next_pass_ns;  // being ended, or begun again
-            if (tag_here != 0 && tag_here != LAGTRAP_TAG_TAKEN) due_ns = std::min(due_ns, visit(index, tag_here));
+            // being ended, or begun again
+            if (tag_here == LAGTRAP_TAG_TAKEN) due_ns = at_next_pass_ns;
+            if (tag_here != 0 && tag_here != LAGTRAP_TAG_TAKEN)
+                due_ns = std::min(due_ns, visit(index, tag_here));
         }
         if (due_ns != LAGTRAP_NEVER_NS) want_visit(first, due_ns);
     }

@@ -13,34 +13,43 @@ void store(T& value, T wanted) {
     __atomic_store_n(&value, wanted, __ATOMIC_RELEASE);
 }
 
-std::size_t slot_index(std::uint32_t bucket, std::size_t place) { return bucket * LAGTRAP_BUCKET_SLOTS + place; }
+std::size_t slot_index(std::uint32_t bucket, std::size_t place) {
+    return bucket * LAGTRAP_BUCKET_SLOTS + place;
+}
 
 // Like tag_of() in run_pairing.bpf.h, from the data in the run's slot.
 std::uint64_t tag_of(const lagtrap_slot& slot, const settings::Event& event, std::uint32_t number) {
     const lagtrap_run& run = slot.run;
     if (event.key == settings::KeyKind::Argument)
-        return lagtrap_run_tag(run.key, event.key_scope == settings::KeyScope::Machine ? 0 : run.begin_pid, number,
-                               run.depth);
-    if ((run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0) return lagtrap_run_tag(run.key, run.begin_pid, number, run.depth);
+        return lagtrap_run_tag(run.key,
+                               event.key_scope == settings::KeyScope::Machine ? 0 : run.begin_pid,
+                               number, run.depth);
+    if ((run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0)
+        return lagtrap_run_tag(run.key, run.begin_pid, number, run.depth);
     if (slot.goroutine != 0)
-        return lagtrap_run_tag(slot.goroutine | LAGTRAP_KEY_NO_GOROUTINE, run.begin_pid, number, run.depth);
-    if (slot.by_frame != 0) return lagtrap_run_tag(slot.stack_pointer, run.begin_pid, number, run.depth);
+        return lagtrap_run_tag(slot.goroutine | LAGTRAP_KEY_NO_GOROUTINE, run.begin_pid, number,
+                               run.depth);
+    if (slot.by_frame != 0)
+        return lagtrap_run_tag(slot.stack_pointer, run.begin_pid, number, run.depth);
     return lagtrap_run_tag(run.begin_tid, 0, number, run.depth);
 }
 
 // nullopt if it is incomplete or changed during the copy.
-std::optional<lagtrap_slot> read_slot(const std::uint64_t& tag_place, const lagtrap_slot& slot, std::uint64_t tag) {
+std::optional<lagtrap_slot> read_slot(const std::uint64_t& tag_place, const lagtrap_slot& slot,
+                                      std::uint64_t tag) {
     const std::uint64_t deadline_ns = load(slot.deadline_ns);
     lagtrap_slot copy;
     std::memcpy(&copy, &slot, sizeof copy);
-    if (deadline_ns == 0 || load(tag_place) != tag || load(slot.deadline_ns) != deadline_ns) return std::nullopt;
+    if (deadline_ns == 0 || load(tag_place) != tag || load(slot.deadline_ns) != deadline_ns)
+        return std::nullopt;
     return copy;
 }
 
 bool same_reference(const std::optional<settings::ArgumentRef>& one,
                     const std::optional<settings::ArgumentRef>& other) {
     if (!one || !other) return one.has_value() == other.has_value();
-    return one->index == other->index && one->field == other->field && one->second_field == other->second_field;
+    return one->index == other->index && one->field == other->field &&
+           one->second_field == other->second_field;
 }
 
 bool same_marker(const settings::Marker& one, const settings::Marker& other) {
@@ -54,23 +63,28 @@ bool same_marker(const settings::Marker& one, const settings::Marker& other) {
 
 bool make_the_same_runs(const settings::Event& one, const settings::Event& other) {
     const auto parts = [](const settings::Event& event) {
-        return std::tie(event.name, event.breach, event.nesting, event.key, event.key_scope, event.record, event.stacks,
-                        event.copies, event.scope.pid, event.scope.uid, event.scope.binary, event.scope.groups.unit,
-                        event.scope.groups.control_group, event.scope.groups.container, event.scope.groups.image,
-                        event.scope.groups.pod, event.scope.groups.pod_namespace, event.scope.groups.label);
+        return std::tie(event.name, event.breach, event.nesting, event.key, event.key_scope,
+                        event.record, event.stacks, event.copies, event.scope.pid, event.scope.uid,
+                        event.scope.binary, event.scope.groups.unit,
+                        event.scope.groups.control_group, event.scope.groups.container,
+                        event.scope.groups.image, event.scope.groups.pod,
+                        event.scope.groups.pod_namespace, event.scope.groups.label);
     };
     // One that follows from the runs may change at any time.
-    const bool same_threshold = one.threshold_rule.has_value() == other.threshold_rule.has_value() &&
-                                (one.threshold_rule.has_value() || one.threshold == other.threshold);
-    return same_threshold && parts(one) == parts(other) && same_reference(one.begin_time, other.begin_time) &&
+    const bool same_threshold =
+        one.threshold_rule.has_value() == other.threshold_rule.has_value() &&
+        (one.threshold_rule.has_value() || one.threshold == other.threshold);
+    return same_threshold && parts(one) == parts(other) &&
+           same_reference(one.begin_time, other.begin_time) &&
            same_reference(one.trace_id, other.trace_id) && same_marker(one.begin, other.begin) &&
            same_marker(one.end, other.end) &&
-           std::equal(one.other_ends.begin(), one.other_ends.end(), other.other_ends.begin(), other.other_ends.end(),
+           std::equal(one.other_ends.begin(), one.other_ends.end(), other.other_ends.begin(),
+                      other.other_ends.end(),
                       [](const settings::OtherEnd& a, const settings::OtherEnd& b) {
                           return a.meaning == b.meaning && same_marker(a.marker, b.marker);
                       }) &&
-           std::equal(one.stages.begin(), one.stages.end(), other.stages.begin(), other.stages.end(),
-                      [](const settings::Stage& a, const settings::Stage& b) {
+           std::equal(one.stages.begin(), one.stages.end(), other.stages.begin(),
+                      other.stages.end(), [](const settings::Stage& a, const settings::Stage& b) {
                           return a.name == b.name && same_marker(a.marker, b.marker);
                       });
 }
@@ -94,8 +108,8 @@ bool RunTakeover::claim_in(std::uint32_t bucket, std::size_t& index) {
     for (std::size_t place = 0; place < LAGTRAP_BUCKET_TAGS; ++place) {
         index = slot_index(bucket, place);
         std::uint64_t expected = 0;
-        if (__atomic_compare_exchange_n(&to_.tag(index), &expected, LAGTRAP_TAG_TAKEN, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED))
+        if (__atomic_compare_exchange_n(&to_.tag(index), &expected, LAGTRAP_TAG_TAKEN, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             return true;
     }
     return false;
@@ -103,7 +117,8 @@ bool RunTakeover::claim_in(std::uint32_t bucket, std::size_t& index) {
 
 // The same count, for the run with this tag (LAGTRAP_OWNED_COUNT_SHIFT).
 static std::uint64_t owned_count(std::uint64_t tag, std::uint64_t count) {
-    return tag >> LAGTRAP_OWNED_COUNT_SHIFT << LAGTRAP_OWNED_COUNT_SHIFT | static_cast<std::uint32_t>(count);
+    return tag >> LAGTRAP_OWNED_COUNT_SHIFT << LAGTRAP_OWNED_COUNT_SHIFT |
+           static_cast<std::uint32_t>(count);
 }
 
 // Like claim_slot() in bpf/run_table.bpf.h.
@@ -151,7 +166,8 @@ void RunTakeover::copy(const std::map<std::uint32_t, std::uint32_t>& numbers,
         }
         copied.tag = tag_of(*slot, events[event], number->second);
         slot->run.event = number->second;
-        for (__u64* const count : {&slot->open_depth, &slot->stage_next}) *count = owned_count(copied.tag, *count);
+        for (__u64* const count : {&slot->open_depth, &slot->stage_next})
+            *count = owned_count(copied.tag, *count);
         slot->times_generation = 0;  // the new programs start a new time breakdown
         // The old programs' stack ids mean nothing in reports of the new ones.
         slot->report.begin_stack = slot->report.end_stack = 0;
@@ -169,8 +185,8 @@ void RunTakeover::copy(const std::map<std::uint32_t, std::uint32_t>& numbers,
 void RunTakeover::free(const Copied& run) {
     std::uint64_t expected = run.tag;
     if (load(to_.slot(run.to).run.begin_hit_ns) != run.begin_hit_ns) return;
-    if (!__atomic_compare_exchange_n(&to_.tag(run.to), &expected, LAGTRAP_TAG_TAKEN, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
+    if (!__atomic_compare_exchange_n(&to_.tag(run.to), &expected, LAGTRAP_TAG_TAKEN, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
     store(to_.slot(run.to).deadline_ns, __u64{0});
     store(to_.tag(run.to), std::uint64_t{0});
@@ -181,7 +197,9 @@ void RunTakeover::free(const Copied& run) {
 void RunTakeover::settle() {
     for (const Copied& run : copied_) {
         const lagtrap_slot& before = from_.slot(run.from);
-        if (load(from_.tag(run.from)) == run.old_tag && load(before.run.begin_hit_ns) == run.begin_hit_ns) continue;
+        if (load(from_.tag(run.from)) == run.old_tag &&
+            load(before.run.begin_hit_ns) == run.begin_hit_ns)
+            continue;
         free(run);
         Counts& counts = counts_[run.event];
         --counts.taken;

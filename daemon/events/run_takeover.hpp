@@ -39,7 +39,8 @@ class RunTakeover {
 
     // Copies the open runs of events: `numbers` maps their numbers in the old table to those in the
     // new one; `events` are those of the old table.
-    void copy(const std::map<std::uint32_t, std::uint32_t>& numbers, const std::vector<settings::Event>& events);
+    void copy(const std::map<std::uint32_t, std::uint32_t>& numbers,
+              const std::vector<settings::Event>& events);
     // Removes copied runs that have ended in the old table since. Call it when no program uses the
     // old table any more.
     void settle();

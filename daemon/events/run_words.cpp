@@ -13,7 +13,8 @@ namespace {
 // The BPF programs leave the name to us if another thread ended the run.
 std::string thread_of(const lagtrap_run& run, const std::filesystem::path& process) {
     const std::string reported(run.comm, ::strnlen(run.comm, sizeof(run.comm)));
-    return printable(reported.empty() ? name_of(process / "task" / std::to_string(run.begin_tid)) : reported);
+    return printable(reported.empty() ? name_of(process / "task" / std::to_string(run.begin_tid))
+                                      : reported);
 }
 
 }  // namespace
@@ -25,9 +26,11 @@ std::string words_of_beginner(const lagtrap_run& run, const std::filesystem::pat
     const std::string pid = std::to_string(run.begin_pid);
     const std::string facts = program.empty() ? pid : pid + ", " + program;
     if (run.begin_pid == run.begin_tid)
-        return thread.empty() ? fmt::format("process {}", facts) : fmt::format("{} ({})", thread, facts);
+        return thread.empty() ? fmt::format("process {}", facts)
+                              : fmt::format("{} ({})", thread, facts);
     const std::string name = printable(name_of(process));
-    const std::string of = name.empty() ? fmt::format("process {}", facts) : fmt::format("{} ({})", name, facts);
+    const std::string of =
+        name.empty() ? fmt::format("process {}", facts) : fmt::format("{} ({})", name, facts);
     return thread.empty() ? fmt::format("thread {} of {}", run.begin_tid, of)
                           : fmt::format("{} ({}) of {}", thread, run.begin_tid, of);
 }

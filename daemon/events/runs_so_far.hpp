@@ -22,12 +22,14 @@ class RunsSoFar {
     [[nodiscard]] Status map(int sets_fd, int times_fd);
     // For each open run, up to `limit`, what its thread's counters show now; those past their
     // deadline first. A wait for a CPU is runnable all the time.
-    [[nodiscard]] std::vector<lagtrap_run_so_far> of(const RunTable& table, const std::vector<settings::Event>& events,
+    [[nodiscard]] std::vector<lagtrap_run_so_far> of(const RunTable& table,
+                                                     const std::vector<settings::Event>& events,
                                                      std::size_t limit) const;
 
   private:
-    [[nodiscard]] std::optional<lagtrap_run_so_far> of_run(const lagtrap_run& run, const lagtrap_slot& slot,
-                                                           const std::vector<settings::Event>& events) const;
+    [[nodiscard]] std::optional<lagtrap_run_so_far> of_run(
+        const lagtrap_run& run, const lagtrap_slot& slot,
+        const std::vector<settings::Event>& events) const;
 
     MappedMap sets_, times_;
 };
@@ -36,8 +38,7 @@ class RunsSoFar {
 // before and after the call.
 [[nodiscard]] lagtrap_trace_text trace_text_of(const lagtrap_run& run, const lagtrap_slot& slot);
 // For open runs of events with a trace id, up to `limit`; those past their deadline first.
-[[nodiscard]] std::vector<lagtrap_trace_text> trace_texts(const RunTable& table,
-                                                          const std::vector<settings::Event>& events,
-                                                          std::size_t limit);
+[[nodiscard]] std::vector<lagtrap_trace_text> trace_texts(
+    const RunTable& table, const std::vector<settings::Event>& events, std::size_t limit);
 
 }  // namespace lagtrap::daemon

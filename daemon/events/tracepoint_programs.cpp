@@ -6,7 +6,8 @@
 
 namespace lagtrap::daemon {
 
-std::vector<std::size_t> tracepoint_programs_of(const std::vector<const settings::Marker*>& markers) {
+std::vector<std::size_t> tracepoint_programs_of(
+    const std::vector<const settings::Marker*>& markers) {
     std::map<std::pair<std::string, std::string>, std::size_t> used;
     std::vector<std::size_t> programs;
     for (const settings::Marker* marker : markers) {

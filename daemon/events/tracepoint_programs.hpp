@@ -12,6 +12,7 @@ namespace lagtrap::daemon {
 
 // Returns the copy for each of the markers, from 0: how many earlier ones are on the same
 // tracepoint. It means nothing for markers of other kinds.
-[[nodiscard]] std::vector<std::size_t> tracepoint_programs_of(const std::vector<const settings::Marker*>& markers);
+[[nodiscard]] std::vector<std::size_t> tracepoint_programs_of(
+    const std::vector<const settings::Marker*>& markers);
 
 }  // namespace lagtrap::daemon

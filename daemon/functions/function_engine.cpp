@@ -14,27 +14,31 @@
 
 namespace lagtrap::daemon {
 
-Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(const TraceTarget& target, bool runtimes) {
+Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(const TraceTarget& target,
+                                                             bool runtimes) {
     std::unique_ptr<FunctionEngine> self(new FunctionEngine);
     self->programs_ = {functions_bpf__open(), functions_bpf__destroy};
     if (!self->programs_) return libbpf_error("open the programs that trace functions", -errno);
     const auto& all = self->programs_->progs;
-    expect_uprobes(
-        {all.on_traced_call, all.on_traced_exit, all.on_traced_return, all.on_runtime_entry, all.on_runtime_return});
+    expect_uprobes({all.on_traced_call, all.on_traced_exit, all.on_traced_return,
+                    all.on_runtime_entry, all.on_runtime_return});
     if (!runtimes) (void)bpf_map__set_max_entries(self->programs_->maps.runtime_names, 1);
     set_target(*self->programs_->rodata, target);
     if (const int failed = functions_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the programs that trace functions", failed);
     const auto& maps = self->programs_->maps;
-    TRY_ASSIGN(self->functions_, MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_traced_function),
-                                                LAGTRAP_TRACED_FUNCTIONS, "counts of functions"));
-    TRY_ASSIGN(self->totals_, MappedMap::map(bpf_map__fd(maps.totals), sizeof(lagtrap_traced_totals), 1, "counts"));
-    self->ring_ = {ring_buffer__new(bpf_map__fd(maps.traced_calls), on_call, self.get(), nullptr), ring_buffer__free};
+    TRY_ASSIGN(self->functions_,
+               MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_traced_function),
+                              LAGTRAP_TRACED_FUNCTIONS, "counts of functions"));
+    TRY_ASSIGN(self->totals_, MappedMap::map(bpf_map__fd(maps.totals),
+                                             sizeof(lagtrap_traced_totals), 1, "counts"));
+    self->ring_ = {ring_buffer__new(bpf_map__fd(maps.traced_calls), on_call, self.get(), nullptr),
+                   ring_buffer__free};
     if (!self->ring_) return libbpf_error("listen for calls", -errno);
-    self->probes_ =
-        std::make_unique<FunctionProbes>(FunctionProbes::Programs{all.on_traced_call, all.on_traced_exit,
-                                                                  all.on_traced_return, bpf_map__fd(maps.exit_sites)},
-                                         target.pid);
+    self->probes_ = std::make_unique<FunctionProbes>(
+        FunctionProbes::Programs{all.on_traced_call, all.on_traced_exit, all.on_traced_return,
+                                 bpf_map__fd(maps.exit_sites)},
+        target.pid);
     self->runtime_probes_ = std::make_unique<CallProbes>(target.pid);
     self->scheduler_link_ = Link(bpf_program__attach(all.count_off_cpu));
     if (!self->scheduler_link_) return libbpf_error("follow the process's threads", -errno);
@@ -58,16 +62,19 @@ void FunctionEngine::set_cost(std::uint32_t function, const calls::ProbeCost& co
 
 void FunctionEngine::set_least(std::chrono::nanoseconds least) {
     auto* const totals = static_cast<lagtrap_traced_totals*>(totals_.at);
-    __atomic_store_n(&totals->min_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)), __ATOMIC_RELAXED);
+    __atomic_store_n(&totals->min_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)),
+                     __ATOMIC_RELAXED);
 }
 
 Status FunctionEngine::take_out(const std::set<std::uint32_t>& functions) {
     auto* const totals = static_cast<lagtrap_traced_totals*>(totals_.at);
-    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns,
+                     __ATOMIC_RELAXED);
     for (const std::uint32_t number : functions)
         if (number < count())
-            __atomic_store_n(&static_cast<lagtrap_traced_function*>(functions_.at)[number].taken_out, 1,
-                             __ATOMIC_RELAXED);
+            __atomic_store_n(
+                &static_cast<lagtrap_traced_function*>(functions_.at)[number].taken_out, 1,
+                __ATOMIC_RELAXED);
     return probes_->take_out(functions);
 }
 
@@ -77,8 +84,8 @@ int FunctionEngine::on_call(void* self, void* data, std::size_t bytes) {
     if (bytes >= sizeof named) {
         std::memcpy(&named, data, sizeof named);
         if (named.site < engine->runtime_sites_.size() && named.number < LAGTRAP_TRACED_FUNCTIONS)
-            engine->named_.push_back(
-                {named, engine->runtime_sites_[named.site].first, engine->runtime_sites_[named.site].second});
+            engine->named_.push_back({named, engine->runtime_sites_[named.site].first,
+                                      engine->runtime_sites_[named.site].second});
         return 0;
     }
     lagtrap_traced_call record{};
@@ -93,7 +100,8 @@ int FunctionEngine::on_call(void* self, void* data, std::size_t bytes) {
     call.probes_ns = std::min<std::uint64_t>(record.probes_ns, whole_ns);
     call.off_cpu_ns = std::min<std::uint64_t>(record.off_cpu_ns, whole_ns);
     call.left = record.end == LAGTRAP_TRACED_LEFT;
-    call.thread = printable(std::string_view(record.comm, ::strnlen(record.comm, sizeof record.comm)));
+    call.thread =
+        printable(std::string_view(record.comm, ::strnlen(record.comm, sizeof record.comm)));
     if (call.function < engine->count()) engine->calls_.push_back(std::move(call));
     return 0;
 }
@@ -104,7 +112,8 @@ std::vector<calls::TracedCall> FunctionEngine::take_calls(std::chrono::milliseco
 }
 
 std::uint32_t FunctionEngine::count() const {
-    return std::min<std::uint32_t>(std::max(probes_->functions(), all_totals()->next_number), LAGTRAP_TRACED_FUNCTIONS);
+    return std::min<std::uint32_t>(std::max(probes_->functions(), all_totals()->next_number),
+                                   LAGTRAP_TRACED_FUNCTIONS);
 }
 
 // Exits first, as in FunctionProbes.
@@ -112,11 +121,15 @@ Status FunctionEngine::put_in(const PlannedRuntime& runtime, bool at_end) {
     const std::uint64_t epoch = all_totals()->runtime_epoch;
     std::vector<CallProbe> probes;
     for (const RuntimeProbe& one : runtime.probes)
-        if (one.at_end == at_end) probes.push_back({one.offset, epoch << 32 | one.site.number, {}, one.semaphore});
-    bpf_program* const program = at_end ? programs_->progs.on_runtime_return : programs_->progs.on_runtime_entry;
+        if (one.at_end == at_end)
+            probes.push_back({one.offset, epoch << 32 | one.site.number, {}, one.semaphore});
+    bpf_program* const program =
+        at_end ? programs_->progs.on_runtime_return : programs_->progs.on_runtime_entry;
     TRY_ASSIGN(const auto refused,
-               runtime_probes_->attach(program, runtime_files_[runtime.file].file, std::move(probes), false));
-    return refused.empty() ? success() : Status(make_error(ErrorKind::Unsupported, refused.front().reason));
+               runtime_probes_->attach(program, runtime_files_[runtime.file].file,
+                                       std::move(probes), false));
+    return refused.empty() ? success()
+                           : Status(make_error(ErrorKind::Unsupported, refused.front().reason));
 }
 
 Status FunctionEngine::put_all_in() {
@@ -133,7 +146,8 @@ Status FunctionEngine::watch_runtimes(bool watch) {
     return done;
 }
 
-Status FunctionEngine::attach_runtimes(const std::vector<CallFile>& files, std::vector<PlannedRuntime> runtimes,
+Status FunctionEngine::attach_runtimes(const std::vector<CallFile>& files,
+                                       std::vector<PlannedRuntime> runtimes,
                                        const calls::ProbeCost& cost) {
     __atomic_store_n(&all_totals()->next_number, probes_->functions(), __ATOMIC_RELAXED);
     runtime_files_ = files;
@@ -145,7 +159,8 @@ Status FunctionEngine::attach_runtimes(const std::vector<CallFile>& files, std::
             probe.site.number = number;
             probe.site.inside_ns = cost.inside_ns;
             probe.site.around_ns = cost.around_ns;
-            runtime_sites_.emplace_back(runtime.runtime, (probe.site.flags & LAGTRAP_RUNTIME_IN_C) != 0);
+            runtime_sites_.emplace_back(runtime.runtime,
+                                        (probe.site.flags & LAGTRAP_RUNTIME_IN_C) != 0);
             if (bpf_map_update_elem(map, &number, &probe.site, BPF_ANY) != 0)
                 return system_error("register a runtime probe");
         }
@@ -154,7 +169,8 @@ Status FunctionEngine::attach_runtimes(const std::vector<CallFile>& files, std::
 
 void FunctionEngine::leave_out(std::uint32_t function) {
     if (function >= LAGTRAP_TRACED_FUNCTIONS) return;
-    __atomic_store_n(&static_cast<lagtrap_traced_function*>(functions_.at)[function].taken_out, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&static_cast<lagtrap_traced_function*>(functions_.at)[function].taken_out, 1,
+                     __ATOMIC_RELAXED);
 }
 
 std::uint64_t FunctionEngine::hits_of(std::uint32_t function) const {
@@ -173,9 +189,11 @@ std::vector<calls::FunctionTotals> FunctionEngine::functions() const {
     for (std::uint32_t number = 0; number < count(); ++number) {
         const lagtrap_traced_function function = all()[number];
         if (function.calls == 0 && function.unbegun == 0) continue;
-        calls::FunctionTotals one{number, function.calls,  function.left, function.own_ns, function.longest_ns,
-                                  {},     function.unbegun};
-        const std::uint32_t length = std::min<std::uint32_t>(function.path_length, LAGTRAP_LONGEST_PATH);
+        calls::FunctionTotals one{number,          function.calls,      function.left,
+                                  function.own_ns, function.longest_ns, {},
+                                  function.unbegun};
+        const std::uint32_t length =
+            std::min<std::uint32_t>(function.path_length, LAGTRAP_LONGEST_PATH);
         for (std::uint32_t place = 0; place < length; ++place)
             if (function.path[place] < count()) one.path.push_back(function.path[place]);
         totals.push_back(std::move(one));
@@ -189,6 +207,8 @@ void FunctionEngine::forget_longest() {
         __atomic_store_n(&functions[number].longest_ns, 0, __ATOMIC_RELAXED);
 }
 
-lagtrap_traced_totals FunctionEngine::totals() const { return *static_cast<const lagtrap_traced_totals*>(totals_.at); }
+lagtrap_traced_totals FunctionEngine::totals() const {
+    return *static_cast<const lagtrap_traced_totals*>(totals_.at);
+}
 
 }  // namespace lagtrap::daemon

@@ -30,7 +30,8 @@ namespace lagtrap::daemon {
 class FunctionEngine {
   public:
     // `runtimes`: attach_runtimes() will follow. Errors: the kernel refuses the programs.
-    [[nodiscard]] static Result<std::unique_ptr<FunctionEngine>> load(const TraceTarget& target, bool runtimes);
+    [[nodiscard]] static Result<std::unique_ptr<FunctionEngine>> load(const TraceTarget& target,
+                                                                      bool runtimes);
     ~FunctionEngine();
 
     // Sets the probe cost of one call. Call it before the function is attached.
@@ -38,8 +39,8 @@ class FunctionEngine {
     // From now on, shorter calls are counted but not returned by take_calls().
     void set_least(std::chrono::nanoseconds least);
     // See FunctionProbes.
-    [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const std::vector<CallFile>& files,
-                                                                  const std::vector<PlannedFunction>& functions) {
+    [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(
+        const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions) {
         return probes_->attach(files, functions, LAGTRAP_TRACED_FUNCTIONS, 0);
     }
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
@@ -48,7 +49,8 @@ class FunctionEngine {
     // Attaches probes to language runtimes, whose functions get numbers above all others. Call it
     // once, after attach(). `cost` is the probe cost of one call. ErrorKind::Unsupported: the
     // kernel refuses a probe.
-    [[nodiscard]] Status attach_runtimes(const std::vector<CallFile>& files, std::vector<PlannedRuntime> runtimes,
+    [[nodiscard]] Status attach_runtimes(const std::vector<CallFile>& files,
+                                         std::vector<PlannedRuntime> runtimes,
                                          const calls::ProbeCost& cost);
     // Attaches or detaches these probes. Calls that are open at that time are lost. On error, none
     // is attached.
@@ -83,7 +85,9 @@ class FunctionEngine {
         return static_cast<const lagtrap_traced_function*>(functions_.at);
     }
     [[nodiscard]] std::uint32_t count() const;
-    [[nodiscard]] lagtrap_traced_totals* all_totals() const { return static_cast<lagtrap_traced_totals*>(totals_.at); }
+    [[nodiscard]] lagtrap_traced_totals* all_totals() const {
+        return static_cast<lagtrap_traced_totals*>(totals_.at);
+    }
     [[nodiscard]] Status put_in(const PlannedRuntime& runtime, bool at_end);
     [[nodiscard]] Status put_all_in();
 

@@ -23,8 +23,8 @@ void FunctionLines::tell(const std::vector<calls::TracedCall>& calls) {
     for (std::size_t at = 0; at < calls.size(); at += calls_of_line) {
         const auto from = calls.begin() + static_cast<std::ptrdiff_t>(at);
         const auto count = std::min(calls_of_line, calls.size() - at);
-        const std::string line = json::serialize(
-            calls::to_json(std::vector<calls::TracedCall>(from, from + static_cast<std::ptrdiff_t>(count))));
+        const std::string line = json::serialize(calls::to_json(
+            std::vector<calls::TracedCall>(from, from + static_cast<std::ptrdiff_t>(count))));
         if (answer_.say(line)) {
             sent_ += count;
             bytes_ += line.size();

@@ -24,8 +24,9 @@ Result<boost::regex> expression_of(const std::string& text) {
     try {
         return text.empty() ? boost::regex() : boost::regex(text);
     } catch (const std::exception& wrong) {
-        return make_error(ErrorKind::Invalid, fmt::format("\"{}\" is not a valid regular expression: {}", text,
-                                                          std::string_view(wrong.what())));
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("\"{}\" is not a valid regular expression: {}", text,
+                                      std::string_view(wrong.what())));
     }
 }
 
@@ -40,7 +41,8 @@ void count(std::vector<calls::ReasonCount>& counts, std::string_view reason) {
 
 class Planner {
   public:
-    Planner(ProcessInspector& inspector, const std::atomic<bool>& given_up) : code_(inspector, given_up) {}
+    Planner(ProcessInspector& inspector, const std::atomic<bool>& given_up)
+        : code_(inspector, given_up) {}
 
     Result<FunctionPlan> plan(const FunctionWishes& wishes) {
         TRY_ASSIGN(include_, expression_of(wishes.include));
@@ -90,15 +92,17 @@ class Planner {
     }
 
     [[nodiscard]] bool is_of_runtime(const std::string& path) const {
-        return calls::runtime_of_file(path) || std::any_of(runtime_folders_.begin(), runtime_folders_.end(),
-                                                           [&](const auto& one) { return path.starts_with(one); });
+        return calls::runtime_of_file(path) ||
+               std::any_of(runtime_folders_.begin(), runtime_folders_.end(),
+                           [&](const auto& one) { return path.starts_with(one); });
     }
 
     Status add_file(std::uint32_t file) {
         TRY(code_.still_wanted());
         const std::string path = code_.files()[file].file.path;
-        const auto reason =
-            is_of_runtime(path) ? "language runtime" : calls::system_file_reason(path, code_.files().front().file.path);
+        const auto reason = is_of_runtime(path)
+                                ? "language runtime"
+                                : calls::system_file_reason(path, code_.files().front().file.path);
         // Read system libraries only if a pattern may match something in them.
         if (!reason.empty() && include_.empty()) {
             count(plan_.reported.system_files, reason);
@@ -114,26 +118,32 @@ class Planner {
     }
 
     // A file that cannot be read is skipped, unless it is the program itself.
-    Result<std::vector<Wanted>> choose(std::uint32_t file, const std::string& path, calls::SystemReason file_reason) {
+    Result<std::vector<Wanted>> choose(std::uint32_t file, const std::string& path,
+                                       calls::SystemReason file_reason) {
         auto code = code_.program(file);
         if (!code && file == 0) return code.error();
-        auto functions = code ? (*code)->functions() : Result<std::vector<binaries::Function>>(code.error());
+        auto functions =
+            code ? (*code)->functions() : Result<std::vector<binaries::Function>>(code.error());
         if (!functions && file == 0) return functions.error();
         if (!functions) {
             count(plan_.reported.refused, functions.error().message);
             return std::vector<Wanted>();
         }
         const std::string file_name = std::filesystem::path(path).filename().string();
-        std::map<std::uint64_t, Wanted> wanted;  // by offset; of several names for one function, the first is used
+        // by offset; of several names for one function, the first is used
+        std::map<std::uint64_t, Wanted> wanted;
         for (const binaries::Function& function : *functions) {
             if (wanted.contains(function.file_offset)) continue;
             std::string name = binaries::demangle(function.name);
-            const auto reason = file_reason.empty() ? calls::system_function_reason(function.name, name) : file_reason;
+            const auto reason = file_reason.empty()
+                                    ? calls::system_function_reason(function.name, name)
+                                    : file_reason;
             const bool out = matches(exclude_, name) || matches(exclude_, file_name);
             const bool in = !out && (matches(include_, name) || matches(include_, file_name));
             if (reason.empty() && out) ++plan_.reported.moved_out;
             if (!reason.empty() && in) ++plan_.reported.moved_in;
-            if (!reason.empty() && !in && file_reason.empty()) count(plan_.reported.system_functions, reason);
+            if (!reason.empty() && !in && file_reason.empty())
+                count(plan_.reported.system_functions, reason);
             if (out || (!reason.empty() && !in)) continue;
             wanted.emplace(function.file_offset, Wanted{function.file_offset, std::move(name)});
         }
@@ -144,7 +154,8 @@ class Planner {
 
     Status add(std::uint32_t file, const std::vector<Wanted>& wanted) {
         for (std::size_t at = 0; at < wanted.size(); at += ProcessFiles::functions_of_question) {
-            const std::size_t end = std::min(wanted.size(), at + ProcessFiles::functions_of_question);
+            const std::size_t end =
+                std::min(wanted.size(), at + ProcessFiles::functions_of_question);
             std::vector<std::uint64_t> entries;
             for (std::size_t i = at; i < end; ++i) entries.push_back(wanted[i].entry);
             auto found = code_.calls_of(file, entries);
@@ -153,7 +164,8 @@ class Planner {
                 count(plan_.reported.refused, found.error().message);
                 continue;
             }
-            for (std::size_t i = 0; i < entries.size(); ++i) add(file, wanted[at + i], std::move((*found)[i]));
+            for (std::size_t i = 0; i < entries.size(); ++i)
+                add(file, wanted[at + i], std::move((*found)[i]));
         }
         return success();
     }
@@ -180,22 +192,26 @@ class Planner {
         std::uint64_t refused = 0;
         for (const calls::ReasonCount& one : plan_.reported.refused) refused += one.count;
         if (refused != 0)
-            return make_error(ErrorKind::Unsupported, fmt::format("none of {} functions can be probed; the first: {}",
-                                                                  refused, plan_.reported.refused.front().reason));
-        if (!missing_.empty())
             return make_error(ErrorKind::Unsupported,
-                              fmt::format("no function of {} can be probed: {}", code_.files().front().file.path,
-                                          missing_.begin()->second));
-        return make_error(ErrorKind::Unsupported,
-                          fmt::format("{} and its own libraries have no named functions: they are stripped, or all are "
-                                      "excluded; --include adds functions or files of the system",
-                                      code_.files().front().file.path));
+                              fmt::format("none of {} functions can be probed; the first: {}",
+                                          refused, plan_.reported.refused.front().reason));
+        if (!missing_.empty())
+            return make_error(
+                ErrorKind::Unsupported,
+                fmt::format("no function of {} can be probed: {}", code_.files().front().file.path,
+                            missing_.begin()->second));
+        return make_error(
+            ErrorKind::Unsupported,
+            fmt::format("{} and its own libraries have no named functions: they are stripped, or "
+                        "all are excluded; --include adds functions or files of the system",
+                        code_.files().front().file.path));
     }
 
     ProcessFiles code_;
     boost::regex include_, exclude_;
     std::vector<std::string> runtime_folders_;
-    std::map<calls::Runtime, std::string> missing_;  // why no function of the runtime can be watched
+    // why no function of the runtime can be watched
+    std::map<calls::Runtime, std::string> missing_;
     FunctionPlan plan_;
 };
 
@@ -226,12 +242,14 @@ std::vector<calls::HookCount> hooks_of(const FunctionPlan& plan, const CallCosts
     }
     std::vector<calls::HookCount> hooks;
     for (auto& [key, kind] : kinds) hooks.push_back(std::move(kind));
-    std::stable_sort(hooks.begin(), hooks.end(),
-                     [](const auto& one, const auto& other) { return one.functions > other.functions; });
+    std::stable_sort(hooks.begin(), hooks.end(), [](const auto& one, const auto& other) {
+        return one.functions > other.functions;
+    });
     for (const PlannedRuntime& one : plan.runtimes) {
         const calls::RuntimeTraits& traits = calls::traits_of(one.runtime);
         const calls::RuntimeProbes& probes = traits.probes.front();
-        hooks.push_back({probes.begin, probes.end, fmt::format("{}: {}", traits.language, traits.condition), 0,
+        hooks.push_back({probes.begin, probes.end,
+                         fmt::format("{}: {}", traits.language, traits.condition), 0,
                          runtime_cost(costs).inside_ns + runtime_cost(costs).around_ns});
     }
     for (const std::string& why : plan.silent) hooks.push_back({"none", "none", why, 0, 0});

@@ -37,11 +37,13 @@ struct FunctionPlan {
 // Errors: NotFound (no such process), Invalid (a regular expression), Unsupported (no function can
 // be watched; the message has the reason and a remedy). Ends soon with an error once `given_up` is
 // set.
-[[nodiscard]] Result<FunctionPlan> plan_functions(const FunctionWishes& wishes, ProcessInspector& inspector,
+[[nodiscard]] Result<FunctionPlan> plan_functions(const FunctionWishes& wishes,
+                                                  ProcessInspector& inspector,
                                                   const std::atomic<bool>& given_up);
 
 // How the functions are watched and why, most frequent first; runtimes follow.
-[[nodiscard]] std::vector<calls::HookCount> hooks_of(const FunctionPlan& plan, const CallCosts& costs);
+[[nodiscard]] std::vector<calls::HookCount> hooks_of(const FunctionPlan& plan,
+                                                     const CallCosts& costs);
 
 // Cost of one call reported by a runtime.
 [[nodiscard]] const calls::ProbeCost& runtime_cost(const CallCosts& costs);

@@ -42,7 +42,8 @@ void FunctionRecorder::run(ProcessInspector& inspector, const std::function<Call
         ended_.store(true);
     }
     // A request that came after the last check.
-    if (auto late = taken_lines()) late->end(boost::json::serialize(refusal("its process has exited")));
+    if (auto late = taken_lines())
+        late->end(boost::json::serialize(refusal("its process has exited")));
 }
 
 void FunctionRecorder::refuse(const std::string& reason) {
@@ -60,7 +61,8 @@ std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<
         const bool idle = window_length_.count() != 0 && !recorded_;
         if (idle) std::this_thread::sleep_for(standing_pause);
         take(functions.look(idle ? 0ms : FunctionWatch::call_wait));
-        if (auto lines = taken_lines(); lines && !recorded_) begin_recording(functions, std::move(lines));
+        if (auto lines = taken_lines(); lines && !recorded_)
+            begin_recording(functions, std::move(lines));
         const std::uint64_t now_ns = monotonic_ns();
         if (now_ns - window_->period_ns() >= period_ns) end_period(functions, now_ns);
         note(functions);
@@ -96,12 +98,13 @@ std::shared_ptr<AnswerLines> FunctionRecorder::taken_lines() {
 }
 
 // Ends a period, so that totals and calls begin at the same time.
-void FunctionRecorder::begin_recording(FunctionWatch& functions, std::shared_ptr<AnswerLines> lines) {
+void FunctionRecorder::begin_recording(FunctionWatch& functions,
+                                       std::shared_ptr<AnswerLines> lines) {
     end_period(functions, monotonic_ns());
     AnswerLines& answer = *lines;
     const bool standing = window_length_.count() != 0;
-    recorded_.emplace(Recorded{std::move(lines), FunctionLines(answer), window_->sums(), functions.losses(),
-                               window_->from_ns(), window_->dropped()});
+    recorded_.emplace(Recorded{std::move(lines), FunctionLines(answer), window_->sums(),
+                               functions.losses(), window_->from_ns(), window_->dropped()});
     calls::FunctionsStarted started = functions.started();
     started.window_ns = static_cast<std::uint64_t>(window_length_.count());
     started.from_ns = recorded_->from_ns;
@@ -110,7 +113,8 @@ void FunctionRecorder::begin_recording(FunctionWatch& functions, std::shared_ptr
     if (standing) recorded_->lines.tell(window_->calls());
 }
 
-void FunctionRecorder::end_recording(FunctionWatch& functions, const std::string& reason, std::uint64_t detach_ns) {
+void FunctionRecorder::end_recording(FunctionWatch& functions, const std::string& reason,
+                                     std::uint64_t detach_ns) {
     if (!recorded_) return;
     const FunctionWatch::Losses losses = functions.losses();
     calls::FunctionsEnded ended;

@@ -40,7 +40,8 @@ class FunctionRecorder {
                      std::function<void(const std::string& reason)> on_refused);
 
     // Runs the trace on the calling thread; returns when all probes are detached.
-    void run(ProcessInspector& inspector, const std::function<CallCosts()>& costs, const std::atomic<bool>& stop);
+    void run(ProcessInspector& inspector, const std::function<CallCosts()>& costs,
+             const std::atomic<bool>& stop);
 
     // The following is thread-safe.
 
@@ -67,7 +68,8 @@ class FunctionRecorder {
     void end_period(FunctionWatch& functions, std::uint64_t now_ns);
     [[nodiscard]] std::shared_ptr<AnswerLines> taken_lines();
     void begin_recording(FunctionWatch& functions, std::shared_ptr<AnswerLines> lines);
-    void end_recording(FunctionWatch& functions, const std::string& reason, std::uint64_t detach_ns);
+    void end_recording(FunctionWatch& functions, const std::string& reason,
+                       std::uint64_t detach_ns);
     void note(const FunctionWatch& functions);
     void refuse(const std::string& reason);
 

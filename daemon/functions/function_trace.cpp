@@ -27,7 +27,8 @@ std::string watch(FunctionWatch& functions, FunctionLines& lines, std::chrono::n
         if (lines.is_unwanted()) return "stopped";
         if (stop.load()) return "lagtrapd is stopping";
         if (functions.process_has_ended()) return "the process exited";
-        if (length.count() != 0 && monotonic_ns() - functions.began_ns() >= static_cast<std::uint64_t>(length.count()))
+        if (length.count() != 0 &&
+            monotonic_ns() - functions.began_ns() >= static_cast<std::uint64_t>(length.count()))
             return "time limit reached";
     }
 }
@@ -42,13 +43,15 @@ Result<FunctionRequest> parse_function_request(const json::object& request) {
     TRY_ASSIGN(parsed.least, time_in(request, "least_ns", parsed.least));
     TRY_ASSIGN(parsed.length, time_in(request, "length_ns"));
     TRY_ASSIGN(parsed.budget, budget_in(request));
-    TRY_ASSIGN(const auto rate, number_in(request, "bytes_per_second", 200'000, 1'000, 100'000'000));
+    TRY_ASSIGN(const auto rate,
+               number_in(request, "bytes_per_second", 200'000, 1'000, 100'000'000));
     parsed.bytes_per_second = static_cast<std::uint64_t>(rate);
     return parsed;
 }
 
 void trace_functions(const FunctionRequest& request, ProcessInspector& inspector,
-                     const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop) {
+                     const std::function<CallCosts()>& costs, AnswerLines& answer,
+                     const std::atomic<bool>& stop) {
     auto functions = FunctionWatch::begin(request, inspector, costs, stop);
     if (!functions) return answer.end(json::serialize(refusal(functions.error().message)));
     FunctionWatch& watched = **functions;

@@ -19,6 +19,7 @@ namespace lagtrap::daemon {
 
 // See trace_calls().
 void trace_functions(const FunctionRequest& request, ProcessInspector& inspector,
-                     const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop);
+                     const std::function<CallCosts()>& costs, AnswerLines& answer,
+                     const std::atomic<bool>& stop);
 
 }  // namespace lagtrap::daemon

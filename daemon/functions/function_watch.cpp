@@ -15,7 +15,8 @@ constexpr std::chrono::milliseconds urgent_wait(4);
 
 }  // namespace
 
-Result<std::unique_ptr<FunctionWatch>> FunctionWatch::begin(const FunctionRequest& request, ProcessInspector& inspector,
+Result<std::unique_ptr<FunctionWatch>> FunctionWatch::begin(const FunctionRequest& request,
+                                                            ProcessInspector& inspector,
                                                             const std::function<CallCosts()>& costs,
                                                             const std::atomic<bool>& stop) {
     std::unique_ptr<FunctionWatch> self(new FunctionWatch(request));
@@ -31,8 +32,8 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
     TRY_ASSIGN(plan_, plan_functions(request_.wishes, inspector, stop));
     plan_.reported.plan_ns = monotonic_ns() - asked_ns;
     const CallCosts costs = measure();
-    TRY_ASSIGN(engine_,
-               FunctionEngine::load({static_cast<pid_t>(pid), request_.wishes.owner}, !plan_.runtimes.empty()));
+    TRY_ASSIGN(engine_, FunctionEngine::load({static_cast<pid_t>(pid), request_.wishes.owner},
+                                             !plan_.runtimes.empty()));
     engine_->set_least(request_.least);
     TRY(attach(costs));
     began_ns_ = monotonic_ns();
@@ -46,14 +47,17 @@ Status FunctionWatch::attach(const CallCosts& costs) {
         engine_->set_cost(number, costs.of(plan_.functions[number]));
     const std::uint64_t loaded_ns = monotonic_ns();
     // Hits during attaching count too.
-    (void)thinning_.look(std::chrono::nanoseconds(loaded_ns), {}, {}, process_cpu_time(request_.wishes.pid));
+    (void)thinning_.look(std::chrono::nanoseconds(loaded_ns), {}, {},
+                         process_cpu_time(request_.wishes.pid));
     TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));
-    runtime_functions_.emplace(static_cast<std::uint32_t>(plan_.functions.size()), request_.wishes.include,
-                               request_.wishes.exclude);
+    runtime_functions_.emplace(static_cast<std::uint32_t>(plan_.functions.size()),
+                               request_.wishes.include, request_.wishes.exclude);
     runtime_cost_ = runtime_cost(costs);
     runtimes_in_ = !plan_.runtimes.empty();
     if (runtimes_in_)
-        if (const Status attached = engine_->attach_runtimes(plan_.files, plan_.runtimes, runtime_cost_); !attached) {
+        if (const Status attached =
+                engine_->attach_runtimes(plan_.files, plan_.runtimes, runtime_cost_);
+            !attached) {
             if (plan_.functions.empty()) return attached;
             plan_.reported.refused.push_back({attached.error().message, plan_.runtimes.size()});
             plan_.runtimes.clear();
@@ -64,7 +68,8 @@ Status FunctionWatch::attach(const CallCosts& costs) {
     return success();
 }
 
-void FunctionWatch::describe(const CallCosts& costs, const std::vector<CallProbes::Refused>& refused) {
+void FunctionWatch::describe(const CallCosts& costs,
+                             const std::vector<CallProbes::Refused>& refused) {
     calls::FunctionsStarted& reported = plan_.reported;
     reported.pid = request_.wishes.pid;
     reported.process = process_->name();
@@ -79,22 +84,24 @@ void FunctionWatch::describe(const CallCosts& costs, const std::vector<CallProbe
     }
     if (!refused.empty()) reported.refused.push_back({refused.front().reason, refused.size()});
     reported.hooks = hooks_of(plan_, costs);
-    reported.attached_by =
-        has_uprobe_multi()
-            ? "uprobe_multi: all probes at once, only in this process"
-            : "single probes: this kernel lacks uprobe_multi, so all processes with these files hit them";
+    reported.attached_by = has_uprobe_multi()
+                               ? "uprobe_multi: all probes at once, only in this process"
+                               : "single probes: this kernel lacks uprobe_multi, so all processes "
+                                 "with these files hit them";
 }
 
 FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
     Seen seen = take(thinning_.is_urgent() ? std::min(wait, urgent_wait) : wait);
     const std::uint64_t now_ns = monotonic_ns();
     if (const auto least = rate_.look(now_ns)) engine_->set_least(*least);
-    const double share = plan_.runtimes.empty() || plan_.functions.empty() ? budget() : budget() / 2;
+    const double share =
+        plan_.runtimes.empty() || plan_.functions.empty() ? budget() : budget() / 2;
     keep_runtimes_within(share, now_ns);
     thinning_.set_share(share);
     if (engine_->is_taking_out()) return seen;
-    seen.taken_out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.reported.functions,
-                                    process_cpu_time(request_.wishes.pid));
+    seen.taken_out =
+        thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.reported.functions,
+                       process_cpu_time(request_.wishes.pid));
     if (seen.taken_out.empty()) return seen;
     std::set<std::uint32_t> numbers;
     for (const calls::TakenOut& one : seen.taken_out) numbers.insert(one.function);
@@ -118,7 +125,8 @@ FunctionWatch::Seen FunctionWatch::take(std::chrono::milliseconds wait) {
         seen.more.push_back(std::move(*function));
     }
     std::erase_if(seen.calls, [&](calls::TracedCall& call) { return !renumber(call); });
-    beyond_rate_ += std::erase_if(seen.calls, [&](const calls::TracedCall& call) { return !rate_.take(call); });
+    beyond_rate_ +=
+        std::erase_if(seen.calls, [&](const calls::TracedCall& call) { return !rate_.take(call); });
     return seen;
 }
 
@@ -144,7 +152,8 @@ void FunctionWatch::keep_runtimes_within(double share, std::uint64_t now_ns) {
     if (plan_.runtimes.empty()) return;
     const lagtrap_traced_totals totals = engine_->totals();
     const std::uint64_t hit_ns = (runtime_cost_.inside_ns + runtime_cost_.around_ns) / 2;
-    const bool in = runtime_pauses_.look(now_ns, totals.runtime_ns + totals.runtime_hits * hit_ns, share);
+    const bool in =
+        runtime_pauses_.look(now_ns, totals.runtime_ns + totals.runtime_hits * hit_ns, share);
     if (in == runtimes_in_) return;
     // If they cannot be attached again, nothing more is recorded; `watched_ns` shows that.
     runtimes_in_ = engine_->watch_runtimes(in).ok() && in;
@@ -154,9 +163,13 @@ std::vector<calls::RuntimeEnd> FunctionWatch::runtimes() const {
     std::vector<calls::RuntimeEnd> all;
     for (const PlannedRuntime& one : plan_.runtimes) {
         const calls::RuntimeTraits& traits = calls::traits_of(one.runtime);
-        calls::RuntimeEnd end{
-            traits.language, 0, runtime_functions_->left_out(one.runtime), runtime_pauses_.in_ns(), {}};
-        for (const std::uint32_t number : runtime_functions_->all_of(one.runtime)) end.hits += engine_->hits_of(number);
+        calls::RuntimeEnd end{traits.language,
+                              0,
+                              runtime_functions_->left_out(one.runtime),
+                              runtime_pauses_.in_ns(),
+                              {}};
+        for (const std::uint32_t number : runtime_functions_->all_of(one.runtime))
+            end.hits += engine_->hits_of(number);
         if (end.hits == 0) end.advice = traits.advice;
         all.push_back(std::move(end));
     }

@@ -26,9 +26,11 @@ namespace lagtrap::daemon {
 
 struct FunctionRequest {
     FunctionWishes wishes;
-    std::chrono::nanoseconds least = std::chrono::microseconds(20);  // shorter calls are counted only
-    std::chrono::nanoseconds length{0};                              // 0: until the lines are unwanted
-    double budget = 0.1;                                             // for the probes, in CPUs
+    // shorter calls are counted only
+    std::chrono::nanoseconds least = std::chrono::microseconds(20);
+    // 0: until the lines are unwanted
+    std::chrono::nanoseconds length{0};
+    double budget = 0.1;  // for the probes, in CPUs
     // Number of traces that share the budget; null: this trace alone.
     std::shared_ptr<const std::atomic<std::size_t>> shared_by;
     std::uint64_t bytes_per_second = 200'000;  // limit for reported calls
@@ -39,10 +41,9 @@ class FunctionWatch {
   public:
     // `costs` is called once the functions are selected. Ends soon with an error once `stop` is
     // set. Errors: see plan_functions(), or the kernel refuses something.
-    [[nodiscard]] static Result<std::unique_ptr<FunctionWatch>> begin(const FunctionRequest& request,
-                                                                      ProcessInspector& inspector,
-                                                                      const std::function<CallCosts()>& costs,
-                                                                      const std::atomic<bool>& stop);
+    [[nodiscard]] static Result<std::unique_ptr<FunctionWatch>> begin(
+        const FunctionRequest& request, ProcessInspector& inspector,
+        const std::function<CallCosts()>& costs, const std::atomic<bool>& stop);
 
     [[nodiscard]] const calls::FunctionsStarted& started() const { return plan_.reported; }
     [[nodiscard]] std::uint64_t began_ns() const { return began_ns_; }  // CLOCK_MONOTONIC
@@ -81,7 +82,9 @@ class FunctionWatch {
 
   private:
     explicit FunctionWatch(const FunctionRequest& request)
-        : request_(request), rate_(request.least, request.bytes_per_second), thinning_(request.budget) {}
+        : request_(request),
+          rate_(request.least, request.bytes_per_second),
+          thinning_(request.budget) {}
     [[nodiscard]] Status begin(ProcessInspector& inspector, const std::function<CallCosts()>& costs,
                                const std::atomic<bool>& stop);
     [[nodiscard]] Status attach(const CallCosts& costs);

@@ -23,7 +23,8 @@ std::vector<calls::FunctionTotals> FunctionSums::all() const {
     for (const auto& [function, one] : sums_) {
         totals.push_back(one);
         // If an end had no begin, the times of no period are reliable.
-        if (one.unbegun != 0) totals.back() = {function, one.calls, one.left, 0, 0, {}, one.unbegun};
+        if (one.unbegun != 0)
+            totals.back() = {function, one.calls, one.left, 0, 0, {}, one.unbegun};
     }
     return totals;
 }
@@ -46,7 +47,8 @@ void FunctionWindow::end_period(std::uint64_t now_ns, std::vector<calls::Functio
 // Discards a period once the later ones cover the whole length, or there is no more room. The last
 // one always stays.
 void FunctionWindow::drop_periods(std::uint64_t now_ns) {
-    while (periods_.size() > 1 && (periods_[1].begin_ns + length_ns_ <= now_ns || totals_ > limits_.totals)) {
+    while (periods_.size() > 1 &&
+           (periods_[1].begin_ns + length_ns_ <= now_ns || totals_ > limits_.totals)) {
         totals_ -= periods_.front().totals.size();
         periods_.pop_front();
     }

@@ -31,7 +31,8 @@ class FunctionWindow {
         std::size_t totals = 65'536;  // in all periods together
     };
     // It begins now and keeps at least `length`, as far as the limits allow.
-    FunctionWindow(std::chrono::nanoseconds length, std::uint64_t now_ns) : FunctionWindow(length, now_ns, Limits{}) {}
+    FunctionWindow(std::chrono::nanoseconds length, std::uint64_t now_ns)
+        : FunctionWindow(length, now_ns, Limits{}) {}
     FunctionWindow(std::chrono::nanoseconds length, std::uint64_t now_ns, const Limits& limits)
         : length_ns_(static_cast<std::uint64_t>(length.count())),
           limits_(limits),

@@ -13,7 +13,8 @@ std::string text_of(const char* text, std::size_t room) {
     return printable(std::string_view(text, ::strnlen(text, room)));
 }
 
-calls::RuntimeFunction function_of(const lagtrap_runtime_function& reported, calls::Runtime runtime, bool in_c) {
+calls::RuntimeFunction function_of(const lagtrap_runtime_function& reported, calls::Runtime runtime,
+                                   bool in_c) {
     calls::RuntimeFunction function;
     function.runtime = runtime;
     function.scope = text_of(reported.key.scope, sizeof reported.key.scope);
@@ -26,27 +27,30 @@ calls::RuntimeFunction function_of(const lagtrap_runtime_function& reported, cal
 
 }  // namespace
 
-RuntimeFunctions::RuntimeFunctions(std::uint32_t first, const std::string& include, const std::string& exclude)
+RuntimeFunctions::RuntimeFunctions(std::uint32_t first, const std::string& include,
+                                   const std::string& exclude)
     : first_(first), next_(first) {
     if (!include.empty()) include_ = include;
     if (!exclude.empty()) exclude_ = exclude;
 }
 
-std::string RuntimeFunctions::reason(const calls::RuntimeFunction& function, const std::string& name) const {
+std::string RuntimeFunctions::reason(const calls::RuntimeFunction& function,
+                                     const std::string& name) const {
     if (matches(exclude_, name) || matches(exclude_, function.file)) return "by --exclude";
     if (matches(include_, name) || matches(include_, function.file)) return "";
     return std::string(calls::system_reason(function));
 }
 
-std::optional<calls::Function> RuntimeFunctions::take(const lagtrap_runtime_function& reported, calls::Runtime runtime,
-                                                      bool in_c) {
+std::optional<calls::Function> RuntimeFunctions::take(const lagtrap_runtime_function& reported,
+                                                      calls::Runtime runtime, bool in_c) {
     const calls::RuntimeFunction function = function_of(reported, runtime, in_c);
     calls::Function one;
     one.name = calls::name_of(function);
     Known known{runtime, std::nullopt, reason(function, one.name)};
     if (known.reason.empty()) known.number = next_++;
     const bool wanted = known.number.has_value();
-    if (!known_.try_emplace(reported.number, std::move(known)).second || !wanted) return std::nullopt;
+    if (!known_.try_emplace(reported.number, std::move(known)).second || !wanted)
+        return std::nullopt;
     one.module = calls::module_of(function);
     one.level = 1;
     one.source = function.line == 0 ? "" : function.file;

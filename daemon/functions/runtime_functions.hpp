@@ -25,8 +25,8 @@ class RuntimeFunctions {
 
     // nullopt if the function is not watched. `told` comes from the kernel; its texts come from the
     // program.
-    [[nodiscard]] std::optional<calls::Function> take(const lagtrap_runtime_function& reported, calls::Runtime runtime,
-                                                      bool in_c);
+    [[nodiscard]] std::optional<calls::Function> take(const lagtrap_runtime_function& reported,
+                                                      calls::Runtime runtime, bool in_c);
     // The number for clients; nullopt if the function is not reported.
     [[nodiscard]] std::optional<std::uint32_t> number_of(std::uint32_t kernel_number) const;
     // Kernel numbers of all functions of a runtime.
@@ -34,7 +34,8 @@ class RuntimeFunctions {
     [[nodiscard]] std::vector<calls::ReasonCount> left_out(calls::Runtime runtime) const;
 
   private:
-    [[nodiscard]] std::string reason(const calls::RuntimeFunction& function, const std::string& name) const;
+    [[nodiscard]] std::string reason(const calls::RuntimeFunction& function,
+                                     const std::string& name) const;
 
     struct Known {
         calls::Runtime runtime = calls::Runtime::Ruby;

@@ -25,7 +25,8 @@ class BlockAllocator {
 
     // First of `blocks` adjacent blocks, at a multiple of `alignment` (a power of two). nullopt if
     // there is no room.
-    [[nodiscard]] std::optional<std::uint32_t> allocate(std::uint32_t blocks, std::uint32_t alignment,
+    [[nodiscard]] std::optional<std::uint32_t> allocate(std::uint32_t blocks,
+                                                        std::uint32_t alignment,
                                                         Clock::time_point now);
     void release(std::uint32_t first, std::uint32_t blocks, Clock::time_point now);
 

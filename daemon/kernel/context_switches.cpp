@@ -12,7 +12,8 @@ std::uint64_t context_switches() {
     const auto text = read_file("/proc/stat", max_bytes);
     const auto place = text ? text->find("\nctxt ") : std::string::npos;
     std::uint64_t switches = 0;
-    if (place != std::string::npos) std::from_chars(text->data() + place + 6, text->data() + text->size(), switches);
+    if (place != std::string::npos)
+        std::from_chars(text->data() + place + 6, text->data() + text->size(), switches);
     return switches;
 }
 

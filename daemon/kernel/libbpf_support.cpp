@@ -40,8 +40,9 @@ int keep_message(libbpf_print_level level, const char* format, std::va_list argu
 // The fault point lets tests behave as if the kernel had no such links.
 Status ask_uprobe_multi() {
     FAULT_POINT("kernel.uprobe_multi");
-    return bpf::has_uprobe_multi() ? success()
-                                   : Status(make_error(ErrorKind::Unsupported, "not supported by this kernel"));
+    return bpf::has_uprobe_multi()
+               ? success()
+               : Status(make_error(ErrorKind::Unsupported, "not supported by this kernel"));
 }
 
 }  // namespace
@@ -70,7 +71,8 @@ bool has_uprobe_multi() {
 void expect_uprobes(std::initializer_list<bpf_program*> programs) {
     if (!has_uprobe_multi()) return;
     for (bpf_program* program : programs)
-        bpf_program__set_expected_attach_type(program, static_cast<bpf_attach_type>(bpf::trace_uprobe_multi));
+        bpf_program__set_expected_attach_type(
+            program, static_cast<bpf_attach_type>(bpf::trace_uprobe_multi));
 }
 
 void DestroyLink::operator()(bpf_link* link) const { bpf_link__destroy(link); }

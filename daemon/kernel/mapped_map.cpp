@@ -10,7 +10,8 @@ MappedMap::~MappedMap() {
     if (at != nullptr) ::munmap(at, bytes);
 }
 
-Result<MappedMap> MappedMap::map(int map, std::size_t value_bytes, std::size_t values, const char* what) {
+Result<MappedMap> MappedMap::map(int map, std::size_t value_bytes, std::size_t values,
+                                 const char* what) {
     MappedMap mapped;
     mapped.bytes = value_bytes * values;
     void* const at = ::mmap(nullptr, mapped.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);

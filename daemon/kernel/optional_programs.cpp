@@ -27,7 +27,8 @@ Result<std::vector<Link>> attach_loaded(std::span<bpf_program* const> programs) 
         if (::bpf_program__fd(program) < 0) continue;
         links.emplace_back(::bpf_program__attach_trace(program));
         if (!links.back())
-            return libbpf_error("attach to " + std::string(::bpf_program__section_name(program)), -errno);
+            return libbpf_error("attach to " + std::string(::bpf_program__section_name(program)),
+                                -errno);
     }
     return links;
 }

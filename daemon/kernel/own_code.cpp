@@ -19,7 +19,8 @@ std::optional<std::uint64_t> own_file_offset(void (*function)()) {
         for (int i = 0; i < object->dlpi_phnum; ++i) {
             const ElfW(Phdr)& part = object->dlpi_phdr[i];
             const std::uintptr_t begin = object->dlpi_addr + part.p_vaddr;
-            if (part.p_type == PT_LOAD && found.address >= begin && found.address - begin < part.p_filesz)
+            if (part.p_type == PT_LOAD && found.address >= begin &&
+                found.address - begin < part.p_filesz)
                 found.offset = found.address - begin + part.p_offset;
         }
         return 1;  // the first object is the program itself

@@ -11,7 +11,8 @@ namespace lagtrap::daemon {
 namespace {
 
 // Byte offset of a member, including members of anonymous structs and unions.
-std::optional<std::int64_t> offset_of_member(const btf* types, std::uint32_t id, std::string_view name, int depth = 0) {
+std::optional<std::int64_t> offset_of_member(const btf* types, std::uint32_t id,
+                                             std::string_view name, int depth = 0) {
     const btf_type* type = ::btf__type_by_id(types, id);
     if (type == nullptr || !::btf_is_composite(type) || depth > 4) return std::nullopt;
     for (std::uint32_t i = 0; i < ::btf_vlen(type); ++i) {
@@ -20,7 +21,8 @@ std::optional<std::int64_t> offset_of_member(const btf* types, std::uint32_t id,
         const std::int64_t at = ::btf_member_bit_offset(type, i) / 8;
         if (member_name == name) return at;
         if (!member_name.empty()) continue;
-        if (const auto inner = offset_of_member(types, member.type, name, depth + 1)) return at + *inner;
+        if (const auto inner = offset_of_member(types, member.type, name, depth + 1))
+            return at + *inner;
     }
     return std::nullopt;
 }
@@ -32,11 +34,14 @@ std::optional<std::int64_t> offset_of_member(const btf* types, std::uint32_t id,
 std::optional<std::int64_t> preempt_count_after_run_queue() {
     const auto types = kernel_types();
     if (!types) return std::nullopt;
-    const std::int32_t section_id = ::btf__find_by_name_kind(types.get(), ".data..percpu", BTF_KIND_DATASEC);
+    const std::int32_t section_id =
+        ::btf__find_by_name_kind(types.get(), ".data..percpu", BTF_KIND_DATASEC);
     if (section_id < 0) return std::nullopt;
-    const btf_type* section = ::btf__type_by_id(types.get(), static_cast<std::uint32_t>(section_id));
+    const btf_type* section =
+        ::btf__type_by_id(types.get(), static_cast<std::uint32_t>(section_id));
     std::optional<std::int64_t> run_queue, count;
-    for (const btf_var_secinfo& place : std::span(::btf_var_secinfos(section), ::btf_vlen(section))) {
+    for (const btf_var_secinfo& place :
+         std::span(::btf_var_secinfos(section), ::btf_vlen(section))) {
         const btf_type* variable = ::btf__type_by_id(types.get(), place.type);
         const std::string_view name = ::btf__name_by_offset(types.get(), variable->name_off);
         if (name == "runqueues") run_queue = place.offset;

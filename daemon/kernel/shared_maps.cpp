@@ -8,7 +8,8 @@ namespace lagtrap::daemon {
 
 Status share_maps(const std::vector<std::pair<bpf_map*, int>>& maps, const std::string& doing) {
     for (const auto& [map, descriptor] : maps)
-        if (const int failed = bpf_map__reuse_fd(map, descriptor); failed != 0) return libbpf_error(doing, failed);
+        if (const int failed = bpf_map__reuse_fd(map, descriptor); failed != 0)
+            return libbpf_error(doing, failed);
     return success();
 }
 

@@ -47,7 +47,9 @@ Status renew_folder(const fs::path& capture) {
     std::error_code failed;
     fs::remove_all(fresh, failed);
     // Hard links: the files stay the same.
-    if (!failed) fs::copy(capture, fresh, fs::copy_options::recursive | fs::copy_options::create_hard_links, failed);
+    if (!failed)
+        fs::copy(capture, fresh, fs::copy_options::recursive | fs::copy_options::create_hard_links,
+                 failed);
     if (!failed) fs::permissions(fresh, fs::status(capture, failed).permissions(), failed);
     if (failed) {
         const Status status = as_status(failed, fresh);
@@ -63,8 +65,8 @@ Status renew_folder(const fs::path& capture) {
 }
 
 Status set_aside(const fs::path& capture, std::string_view reason) {
-    return write_file_durably(capture / set_aside_name, printable(reason.substr(0, reason_limit_bytes / 8)) + "\n",
-                              0640);
+    return write_file_durably(capture / set_aside_name,
+                              printable(reason.substr(0, reason_limit_bytes / 8)) + "\n", 0640);
 }
 
 std::optional<std::string> reason_set_aside(const fs::path& capture) {

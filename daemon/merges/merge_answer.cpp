@@ -13,15 +13,18 @@ std::string shown_output(std::string_view text) {
     return printable(text.substr(0, shown_bytes));
 }
 
-Result<MergedBundle> parse_merge_answer(std::string_view text, const std::filesystem::path& output) {
+Result<MergedBundle> parse_merge_answer(std::string_view text,
+                                        const std::filesystem::path& output) {
     const auto invalid = [&] {
-        return make_error(ErrorKind::Invalid, "lagtrap-merge returned no bundle in the spool: " + shown_output(text));
+        return make_error(ErrorKind::Invalid,
+                          "lagtrap-merge returned no bundle in the spool: " + shown_output(text));
     };
     std::string_view line = text;
     while (line.ends_with('\n')) line.remove_suffix(1);
     line.remove_prefix(line.rfind('\n') + 1);  // npos + 1 is 0
     boost::json::error_code failure;
-    const auto value = boost::json::parse(boost::json::string_view(line.data(), line.size()), failure);
+    const auto value =
+        boost::json::parse(boost::json::string_view(line.data(), line.size()), failure);
     const auto* object = failure ? nullptr : value.if_object();
     const auto* bundle = object ? object->if_contains("bundle") : nullptr;
     const auto* digest = object ? object->if_contains("digest") : nullptr;
@@ -32,7 +35,8 @@ Result<MergedBundle> parse_merge_answer(std::string_view text, const std::filesy
     constexpr std::size_t digest_digits = 64;
     const bool is_digest = merged.digest.size() == digest_digits &&
                            merged.digest.find_first_not_of("0123456789abcdef") == std::string::npos;
-    if (!name || path.parent_path() != output || !is_digest || !merged.digest.starts_with(name->digest_prefix))
+    if (!name || path.parent_path() != output || !is_digest ||
+        !merged.digest.starts_with(name->digest_prefix))
         return invalid();
     return merged;
 }

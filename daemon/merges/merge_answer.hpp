@@ -20,6 +20,7 @@ struct MergedBundle {
 // Parses the output of a successful merge. Its last line is a JSON object with the bundle's path,
 // which must be a spool entry in `output`, and its digest. The text is not trusted.
 // ErrorKind::Invalid if it is anything else; the message shows the text.
-[[nodiscard]] Result<MergedBundle> parse_merge_answer(std::string_view text, const std::filesystem::path& output);
+[[nodiscard]] Result<MergedBundle> parse_merge_answer(std::string_view text,
+                                                      const std::filesystem::path& output);
 
 }  // namespace lagtrap::daemon

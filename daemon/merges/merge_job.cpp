@@ -33,10 +33,12 @@ constexpr std::chrono::seconds end_grace{5};
 // How long to wait for the rest of its output; a process that inherited the pipe may keep it open.
 constexpr std::chrono::seconds drain_grace{1};
 
-Result<MergedBundle> outcome_of(int wait_status, const std::string& text, const std::filesystem::path& output) {
+Result<MergedBundle> outcome_of(int wait_status, const std::string& text,
+                                const std::filesystem::path& output) {
     if (WIFSIGNALED(wait_status))
         return make_error(ErrorKind::System, "lagtrap-merge was killed by signal " +
-                                                 std::to_string(WTERMSIG(wait_status)) + ": " + shown_output(text));
+                                                 std::to_string(WTERMSIG(wait_status)) + ": " +
+                                                 shown_output(text));
     if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0)
         return make_error(ErrorKind::System, "lagtrap-merge failed: " + shown_output(text));
     return parse_merge_answer(text, output);
@@ -77,8 +79,8 @@ MergeJob::MergeJob(boost::asio::io_context& context, MergeTask task, OnDone on_d
       chunk_(4096, '\0'),
       on_done_(std::move(on_done)) {}
 
-Status MergeJob::start(boost::asio::io_context& context, const std::string& program, const MergeTask& task,
-                       OnDone on_done) {
+Status MergeJob::start(boost::asio::io_context& context, const std::string& program,
+                       const MergeTask& task, OnDone on_done) {
     std::array<int, 2> pipe{};
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return system_error("pipe");
     UniqueFd read_end(pipe[0]);
@@ -130,7 +132,8 @@ void MergeJob::raise_priority() {
 void MergeJob::read_more() {
     output_.async_read_some(boost::asio::buffer(chunk_),
                             [self = shared_from_this()](const auto& failure, std::size_t bytes) {
-                                if (self->text_.size() < text_limit_bytes) self->text_.append(self->chunk_, 0, bytes);
+                                if (self->text_.size() < text_limit_bytes)
+                                    self->text_.append(self->chunk_, 0, bytes);
                                 if (!failure) return self->read_more();
                                 self->drained_ = true;
                                 self->conclude();
@@ -165,12 +168,15 @@ void MergeJob::conclude() {
     timer_.cancel();
     boost::system::error_code ignored;
     output_.close(ignored);
-    if (killed_) return tell(over_limit(text_.empty() ? std::string() : "; it said: " + shown_output(text_)));
+    if (killed_)
+        return tell(
+            over_limit(text_.empty() ? std::string() : "; it said: " + shown_output(text_)));
     tell(outcome_of(*wait_status_, text_, task_.output));
 }
 
 Error MergeJob::over_limit(const std::string& more) const {
-    return make_error(ErrorKind::Timeout, "lagtrap-merge took longer than " + format_duration(task_.limit) + more);
+    return make_error(ErrorKind::Timeout,
+                      "lagtrap-merge took longer than " + format_duration(task_.limit) + more);
 }
 
 void MergeJob::tell(Result<MergedBundle> outcome) {

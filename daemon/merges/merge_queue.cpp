@@ -25,7 +25,10 @@ fs::file_time_type made(const fs::path& folder) {
 }  // namespace
 
 MergeQueue::MergeQueue(boost::asio::io_context& context, spool::Spool spool, Options options)
-    : context_(context), spool_(std::move(spool)), options_(std::move(options)), again_timer_(context) {}
+    : context_(context),
+      spool_(std::move(spool)),
+      options_(std::move(options)),
+      again_timer_(context) {}
 
 void MergeQueue::set_limits(std::chrono::nanoseconds merge_limit, std::uint64_t size_limit_bytes) {
     merge_limit_ = merge_limit;
@@ -55,7 +58,8 @@ void MergeQueue::begin_next() {
     };
     const Work& first = queue_.front();
     const auto ready = spool_.folder(spool::EntryState::Ready);
-    const MergeTask task{first.capture, first.output.empty() ? ready : first.output, first.with_names, merge_limit_};
+    const MergeTask task{first.capture, first.output.empty() ? ready : first.output,
+                         first.with_names, merge_limit_};
     const auto started = MergeJob::start(context_, options_.merge_program, task, done);
     KILL_POINT("merge.started");
     if (!started) done(started.error());
@@ -68,14 +72,15 @@ void MergeQueue::hold(bool held) {
 
 void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merged) {
     const bool over_limit = !merged && merged.error().kind == ErrorKind::Timeout;
-    if (over_limit && (work.with_names || work.output.empty())) return take_over_limit(work, merged.error());
+    if (over_limit && (work.with_names || work.output.empty()))
+        return take_over_limit(work, merged.error());
     if (work.then) work.then(merged);
     if (!work.output.empty()) return;
     if (!merged) {
         ++counts_.failed;
         ++counts_.waiting;
-        options_.warn(fmt::format("capture {} could not be merged and stays in {}: {}", work.session,
-                                  work.capture.string(), merged.error().message));
+        options_.warn(fmt::format("capture {} could not be merged and stays in {}: {}",
+                                  work.session, work.capture.string(), merged.error().message));
         if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked space
         return try_again_later();
     }
@@ -96,26 +101,30 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
     ++counts_.over_limit;
     std::string reason = error.message;
     if (auto awaited = trace::read_awaited_file(work.capture)) {
-        reason += fmt::format("; it waited for {} of {}", awaited->path,
-                              awaited->uid ? fmt::format("user {}", *awaited->uid) : "an unknown user");
+        reason +=
+            fmt::format("; it waited for {} of {}", awaited->path,
+                        awaited->uid ? fmt::format("user {}", *awaited->uid) : "an unknown user");
         held_up_ = HeldUp{work.session, std::move(*awaited)};
     }
     // A hung merge may hold the capture's lock until the next boot.
     if (const Status renewed = renew_folder(work.capture); !renewed)
-        options_.warn(fmt::format("capture {} is still held by the merge that took too long: {}", work.session,
-                                  renewed.error().message));
+        options_.warn(fmt::format("capture {} is still held by the merge that took too long: {}",
+                                  work.session, renewed.error().message));
     if (work.with_names) {
-        options_.warn(fmt::format("capture {} is merged without function names: {}", work.session, reason));
-        queue_.push_front({work.capture, work.session, work.event, false, nullptr, work.output, work.then});
+        options_.warn(
+            fmt::format("capture {} is merged without function names: {}", work.session, reason));
+        queue_.push_front(
+            {work.capture, work.session, work.event, false, nullptr, work.output, work.then});
         return;
     }
     if (work.then) work.then(error);
     ++counts_.set_aside;
-    options_.warn(fmt::format("capture {} could not be merged and is set aside in {}: {}", work.session,
-                              work.capture.string(), reason));
+    options_.warn(fmt::format("capture {} could not be merged and is set aside in {}: {}",
+                              work.session, work.capture.string(), reason));
     if (const Status kept = set_aside(work.capture, reason); !kept)
-        options_.warn(fmt::format("capture {}: cannot save that it is set aside; the next start will retry it: {}",
-                                  work.session, kept.error().message));
+        options_.warn(fmt::format(
+            "capture {}: cannot save that it is set aside; the next start will retry it: {}",
+            work.session, kept.error().message));
 }
 
 std::chrono::milliseconds MergeQueue::pause_after_failure() const {
@@ -138,7 +147,8 @@ void MergeQueue::drop(const fs::path& capture) {
 
 bool MergeQueue::is_in_use(const fs::path& capture) const {
     if (options_.is_in_use && options_.is_in_use(capture)) return true;
-    return std::any_of(queue_.begin(), queue_.end(), [&](const Work& work) { return work.capture == capture; });
+    return std::any_of(queue_.begin(), queue_.end(),
+                       [&](const Work& work) { return work.capture == capture; });
 }
 
 void MergeQueue::look_at(const fs::path& capture) {
@@ -151,16 +161,19 @@ void MergeQueue::look_at(const fs::path& capture) {
     const auto session = trace::read_session(capture);
     if (session) {
         const bool known = session->trigger.event < session->events.size();
-        return add({capture, session->id, known ? session->events[session->trigger.event].name : "", true, nullptr});
+        return add({capture, session->id, known ? session->events[session->trigger.event].name : "",
+                    true, nullptr});
     }
     if (session.error().kind == ErrorKind::NotFound) {
         // The session is written before the logs, so there are none.
-        options_.inform("capture " + capture.string() + " had not started when its daemon exited; removed");
+        options_.inform("capture " + capture.string() +
+                        " had not started when its daemon exited; removed");
         return drop(capture);
     }
     ++counts_.waiting;
     if (unreadable_.insert(capture).second)
-        options_.warn("capture " + capture.string() + " cannot be merged: " + session.error().message);
+        options_.warn("capture " + capture.string() +
+                      " cannot be merged: " + session.error().message);
 }
 
 void MergeQueue::take_what_waits() {
@@ -177,7 +190,8 @@ void MergeQueue::take_what_waits() {
             waiting.push_back(entry.path());
     }
     if (failed)
-        options_.warn("the captures in " + spool_.captures().string() + " cannot be listed: " + failed.message());
+        options_.warn("the captures in " + spool_.captures().string() +
+                      " cannot be listed: " + failed.message());
     for (const fs::path& capture : oldest_within_limits(waiting)) look_at(capture);
 }
 

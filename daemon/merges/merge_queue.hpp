@@ -61,15 +61,18 @@ class MergeQueue {
         // Where the bundle goes; empty: into the spool. Elsewhere it is no bundle of the spool, its
         // capture is left where it is, and a failed merge is not repeated.
         std::filesystem::path output{};
-        std::function<void(const Result<MergedBundle>&)> then{};  // called with the bundle or the first error
+        // called with the bundle or the first error
+        std::function<void(const Result<MergedBundle>&)> then{};
     };
     struct Options {
         std::string merge_program;  // path of lagtrap-merge
         Say inform;
         Say warn;
         std::function<void()> on_spool_change{};  // there is a new bundle, or space was lacking
-        std::function<bool(const std::filesystem::path& capture)> is_in_use{};  // captures that are still being written
-        std::chrono::milliseconds first_pause{1000}, max_pause{600'000};    // after failures: 1 s, 4 s, 16 s ...
+        // captures that are still being written
+        std::function<bool(const std::filesystem::path& capture)> is_in_use{};
+        // after failures: 1 s, 4 s, 16 s ...
+        std::chrono::milliseconds first_pause{1000}, max_pause{600'000};
     };
 
     MergeQueue(boost::asio::io_context& context, spool::Spool spool, Options options);
@@ -107,7 +110,8 @@ class MergeQueue {
     Options options_;
     std::chrono::nanoseconds merge_limit_ = std::chrono::minutes(10);
     std::uint64_t size_limit_bytes_ = UINT64_MAX;
-    std::deque<Work> queue_;  // the first is running; several at once would need more memory than the unit allows
+    // the first is running; several at once would need more memory than the unit allows
+    std::deque<Work> queue_;
     bool running_ = false;
     bool held_ = false;
     std::uint64_t failed_in_row_ = 0;

@@ -26,7 +26,8 @@ class SpoolKeeper {
     // Starts at once. `warn` gets a message about removed files and about new problems, on any
     // thread. If another process holds the spool's lock for a minute, by the clock `now`, that is a
     // problem too.
-    SpoolKeeper(spool::Spool spool, spool::RetentionLimits limits, std::function<void(const std::string&)> warn,
+    SpoolKeeper(spool::Spool spool, spool::RetentionLimits limits,
+                std::function<void(const std::string&)> warn,
                 Now now = std::chrono::steady_clock::now);
     // Stops the thread after finishing the current removal.
     ~SpoolKeeper();

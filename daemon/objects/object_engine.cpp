@@ -45,14 +45,16 @@ std::string thrown_text(const lagtrap_object_call_texts& texts) {
 
 }  // namespace
 
-Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(const TraceTarget& target, const ObjectPlan& plan,
+Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(const TraceTarget& target,
+                                                         const ObjectPlan& plan,
                                                          const UnwindStore& tables) {
     std::unique_ptr<ObjectEngine> self(new ObjectEngine);
     self->programs_ = {objects_bpf__open(), objects_bpf__destroy};
     if (!self->programs_) return libbpf_error("open the programs that follow objects", -errno);
     const auto& all = self->programs_->progs;
-    expect_uprobes({all.on_object_call, all.on_object_exit, all.on_object_return, all.on_throw, all.on_catch,
-                    all.on_memory_call, all.on_memory_return, all.on_object_jump, all.on_memory_exit});
+    expect_uprobes({all.on_object_call, all.on_object_exit, all.on_object_return, all.on_throw,
+                    all.on_catch, all.on_memory_call, all.on_memory_return, all.on_object_jump,
+                    all.on_memory_exit});
     set_target(*self->programs_->rodata, target);
     self->programs_->rodata->errno_slot = plan.errno_slot;
     self->programs_->rodata->memory_by_request = plan.memory_by_request ? 1 : 0;
@@ -64,17 +66,21 @@ Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(const TraceTarget& targ
                    "share the unwind tables with the programs that follow objects"));
     if (const int failed = objects_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the programs that follow objects", failed);
-    TRY_ASSIGN(self->functions_, MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_object_function),
-                                                LAGTRAP_OBJECT_FUNCTIONS, "counts of functions"));
-    TRY_ASSIGN(self->classes_, MappedMap::map(bpf_map__fd(maps.classes), sizeof(lagtrap_object_class),
-                                              LAGTRAP_OBJECT_CLASSES, "counts of objects"));
-    TRY_ASSIGN(self->totals_, MappedMap::map(bpf_map__fd(maps.totals), sizeof(lagtrap_object_totals), 1, "counts"));
-    self->ring_ = {ring_buffer__new(bpf_map__fd(maps.object_calls), on_record, self.get(), nullptr), ring_buffer__free};
+    TRY_ASSIGN(self->functions_,
+               MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_object_function),
+                              LAGTRAP_OBJECT_FUNCTIONS, "counts of functions"));
+    TRY_ASSIGN(self->classes_,
+               MappedMap::map(bpf_map__fd(maps.classes), sizeof(lagtrap_object_class),
+                              LAGTRAP_OBJECT_CLASSES, "counts of objects"));
+    TRY_ASSIGN(self->totals_, MappedMap::map(bpf_map__fd(maps.totals),
+                                             sizeof(lagtrap_object_totals), 1, "counts"));
+    self->ring_ = {ring_buffer__new(bpf_map__fd(maps.object_calls), on_record, self.get(), nullptr),
+                   ring_buffer__free};
     if (!self->ring_) return libbpf_error("listen for calls", -errno);
-    self->probes_ =
-        std::make_unique<FunctionProbes>(FunctionProbes::Programs{all.on_object_call, all.on_object_exit,
-                                                                  all.on_object_return, bpf_map__fd(maps.exit_sites)},
-                                         target.pid);
+    self->probes_ = std::make_unique<FunctionProbes>(
+        FunctionProbes::Programs{all.on_object_call, all.on_object_exit, all.on_object_return,
+                                 bpf_map__fd(maps.exit_sites)},
+        target.pid);
     self->other_probes_ = std::make_unique<CallProbes>(target.pid);
     self->scheduler_link_ = Link(bpf_program__attach(all.count_off_cpu));
     if (!self->scheduler_link_) return libbpf_error("follow the process's threads", -errno);
@@ -91,7 +97,8 @@ void ObjectEngine::detach() {
 
 void ObjectEngine::set_least(std::chrono::nanoseconds least) {
     auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
-    __atomic_store_n(&totals->min_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)), __ATOMIC_RELAXED);
+    __atomic_store_n(&totals->min_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)),
+                     __ATOMIC_RELAXED);
 }
 
 void ObjectEngine::set_room(std::uint64_t calls) {
@@ -106,7 +113,8 @@ void ObjectEngine::set_stack_room(std::uint64_t stacks) {
 
 std::optional<lagtrap_object_stack> ObjectEngine::stack(std::uint64_t number) const {
     lagtrap_object_stack found{};
-    if (bpf_map_lookup_elem(bpf_map__fd(programs_->maps.stacks), &number, &found) != 0) return std::nullopt;
+    if (bpf_map_lookup_elem(bpf_map__fd(programs_->maps.stacks), &number, &found) != 0)
+        return std::nullopt;
     return found;
 }
 
@@ -122,13 +130,14 @@ void ObjectEngine::sweep_stacks() {
     }
     if (kept.size() < LAGTRAP_OBJECT_STACKS / 4 * 3) return;
     for (const std::uint64_t one : kept)
-        if (const auto known = stack(one); known && known->objects == 0) (void)bpf_map_delete_elem(map, &one);
+        if (const auto known = stack(one); known && known->objects == 0)
+            (void)bpf_map_delete_elem(map, &one);
 }
 
 // The allocator first, so that what a call allocates is complete for every call that is seen to
 // begin.
-Result<std::vector<CallProbes::Refused>> ObjectEngine::attach(const ObjectPlan& plan,
-                                                              const std::vector<calls::ProbeCost>& costs) {
+Result<std::vector<CallProbes::Refused>> ObjectEngine::attach(
+    const ObjectPlan& plan, const std::vector<calls::ProbeCost>& costs) {
     watched_ = static_cast<std::uint32_t>(plan.functions.size());
     memory_ = static_cast<std::uint32_t>(plan.memory.size());
     for (std::uint32_t number = 0; number < watched_ + memory_; ++number) {
@@ -153,17 +162,21 @@ Status ObjectEngine::attach_memory(const ObjectPlan& plan) {
     for (std::uint32_t at = 0; at < plan.memory.size(); ++at) {
         const MemoryFunction& one = plan.memory[at];
         const std::uint32_t number = watched_ + at;
-        const std::uint64_t cookie = number | static_cast<std::uint64_t>(one.kind) << LAGTRAP_COOKIE_MEMORY_SHIFT |
-                                     std::uint64_t{one.size_from} << LAGTRAP_COOKIE_SIZE_SHIFT |
-                                     (one.size_times ? LAGTRAP_COOKIE_SIZE_TIMES : 0);
-        if (one.kind != LAGTRAP_MEMORY_TAKE || plan.memory_by_request) entries.push_back({one.entry, cookie, {number}});
+        const std::uint64_t cookie =
+            number | static_cast<std::uint64_t>(one.kind) << LAGTRAP_COOKIE_MEMORY_SHIFT |
+            std::uint64_t{one.size_from} << LAGTRAP_COOKIE_SIZE_SHIFT |
+            (one.size_times ? LAGTRAP_COOKIE_SIZE_TIMES : 0);
+        if (one.kind != LAGTRAP_MEMORY_TAKE || plan.memory_by_request)
+            entries.push_back({one.entry, cookie, {number}});
         for (const binaries::FunctionExit& exit : one.exits) {
             CallProbe& probe = exits[exit.file_offset];
-            if (probe.functions.empty()) probe = {exit.file_offset, number | exit_cookie_of(exit, 0), {}};
+            if (probe.functions.empty())
+                probe = {exit.file_offset, number | exit_cookie_of(exit, 0), {}};
             probe.functions.push_back(number);
         }
         if (!one.exits.empty()) continue;
-        if (one.kind != LAGTRAP_MEMORY_GIVE || !plan.jumps.empty()) returns.push_back({one.entry, cookie, {number}});
+        if (one.kind != LAGTRAP_MEMORY_GIVE || !plan.jumps.empty())
+            returns.push_back({one.entry, cookie, {number}});
     }
     const auto& file = plan.files[plan.memory_file].file;
     TRY(other_probes_->attach(programs_->progs.on_memory_call, file, std::move(entries), false));
@@ -172,14 +185,17 @@ Status ObjectEngine::attach_memory(const ObjectPlan& plan) {
     TRY(other_probes_->attach(programs_->progs.on_memory_exit, file, std::move(leaving), false));
     std::map<std::uint32_t, std::vector<CallProbe>> jumps;  // by file
     for (const ObjectPlan::Jump& one : plan.jumps)
-        jumps[plan.functions[one.function].file].push_back({one.offset, one.function, {one.function}});
+        jumps[plan.functions[one.function].file].push_back(
+            {one.offset, one.function, {one.function}});
     for (auto& [number, probes] : jumps)
-        TRY(other_probes_->attach(programs_->progs.on_object_jump, plan.files[number].file, std::move(probes), false));
+        TRY(other_probes_->attach(programs_->progs.on_object_jump, plan.files[number].file,
+                                  std::move(probes), false));
     return success();
 }
 
 Status ObjectEngine::attach_exceptions(const ObjectPlan& plan) {
-    const auto put = [&](bpf_program* program, const std::vector<ObjectPlan::Place>& places) -> Status {
+    const auto put = [&](bpf_program* program,
+                         const std::vector<ObjectPlan::Place>& places) -> Status {
         for (const ObjectPlan::Place& place : places) {
             std::vector<CallProbe> one{{place.entry, no_function, {no_function}}};
             TRY(other_probes_->attach(program, plan.files[place.file].file, std::move(one), false));
@@ -192,7 +208,8 @@ Status ObjectEngine::attach_exceptions(const ObjectPlan& plan) {
 
 Status ObjectEngine::take_out(const std::set<std::uint32_t>& functions) {
     auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
-    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns,
+                     __ATOMIC_RELAXED);
     std::set<std::uint32_t> watched, memory;
     for (const std::uint32_t number : functions) {
         if (number >= watched_) continue;
@@ -235,14 +252,17 @@ bool ObjectEngine::speak_of_one(std::uint32_t failed, std::uint32_t reported) co
 void ObjectEngine::take_message(const lagtrap_object_message& record) {
     const std::string text = shown_text(text_of(record.text), texts_);
     for (auto call = taken_.calls.rbegin(); call != taken_.calls.rend(); ++call) {
-        if (call->tid != record.tid || !call->failed || !speak_of_one(call->function, record.function)) continue;
+        if (call->tid != record.tid || !call->failed ||
+            !speak_of_one(call->function, record.function))
+            continue;
         if (!call->left && call->error.empty()) call->error = text;
         return;
     }
     taken_.messages.push_back({record.function, record.tid, record.at_ns, text});
 }
 
-void ObjectEngine::take_call(const lagtrap_object_call& record, const lagtrap_object_call_texts* texts) {
+void ObjectEngine::take_call(const lagtrap_object_call& record,
+                             const lagtrap_object_call_texts* texts) {
     if (record.function >= watched_) return;
     calls::ObjectCall call;
     call.function = record.function;
@@ -259,7 +279,8 @@ void ObjectEngine::take_call(const lagtrap_object_call& record, const lagtrap_ob
     call.resident_bytes = record.resident_pages * ::sysconf(_SC_PAGESIZE);
     call.allocations = record.allocations;
     call.error_number = record.error_number;
-    call.state = static_cast<calls::ObjectState>(std::min<__u8>(record.state, LAGTRAP_OBJECT_WITHIN));
+    call.state =
+        static_cast<calls::ObjectState>(std::min<__u8>(record.state, LAGTRAP_OBJECT_WITHIN));
     call.failed = record.failed != 0;
     call.left = record.left != 0;
     call.depth = record.depth;
@@ -301,7 +322,8 @@ void for_each_alive(int map, const Take& take) {
     const lagtrap_object_key* before = nullptr;
     // If a key is removed meanwhile, the kernel starts again from the first. So limit the loop to
     // twice the number of possible objects.
-    for (std::uint32_t looked = 0; looked < 2 * LAGTRAP_OBJECTS_ALIVE && bpf_map_get_next_key(map, before, &next) == 0;
+    for (std::uint32_t looked = 0;
+         looked < 2 * LAGTRAP_OBJECTS_ALIVE && bpf_map_get_next_key(map, before, &next) == 0;
          ++looked) {
         key = next;
         before = &key;
@@ -315,11 +337,14 @@ void for_each_alive(int map, const Take& take) {
 std::vector<calls::ClassCounts> ObjectEngine::counts(std::size_t classes) const {
     std::vector<calls::ClassCounts> counts;
     const auto* const known = static_cast<const lagtrap_object_class*>(classes_.at);
-    for (std::size_t number = 0; number < std::min<std::size_t>(classes, LAGTRAP_OBJECT_CLASSES); ++number) {
+    for (std::size_t number = 0; number < std::min<std::size_t>(classes, LAGTRAP_OBJECT_CLASSES);
+         ++number) {
         const lagtrap_object_class one = known[number];
-        const std::uint64_t created = one.created, gone = one.released + one.replaced + one.not_followed;
-        counts.push_back({created, created - std::min(created, gone), one.released, one.failures, one.released_twice,
-                          one.used_after, one.unknown, one.replaced, one.not_followed});
+        const std::uint64_t created = one.created,
+                            gone = one.released + one.replaced + one.not_followed;
+        counts.push_back({created, created - std::min(created, gone), one.released, one.failures,
+                          one.released_twice, one.used_after, one.unknown, one.replaced,
+                          one.not_followed});
     }
     return counts;
 }
@@ -327,7 +352,9 @@ std::vector<calls::ClassCounts> ObjectEngine::counts(std::size_t classes) const 
 std::vector<ObjectEngine::Old> ObjectEngine::oldest(std::size_t most) const {
     const std::uint64_t now_ns = monotonic_ns();
     std::map<std::uint32_t, std::vector<Old>> by_class;
-    const auto is_older = [](const auto& one, const auto& other) { return one.object.age_ns > other.object.age_ns; };
+    const auto is_older = [](const auto& one, const auto& other) {
+        return one.object.age_ns > other.object.age_ns;
+    };
     for_each_alive(bpf_map__fd(programs_->maps.alive),
                    [&](const lagtrap_object_key& key, const lagtrap_object_alive& one) {
                        auto& own = by_class[one.class_number];
@@ -357,6 +384,8 @@ std::vector<ObjectEngine::Old> ObjectEngine::oldest(std::size_t most) const {
     return oldest;
 }
 
-lagtrap_object_totals ObjectEngine::totals() const { return *static_cast<const lagtrap_object_totals*>(totals_.at); }
+lagtrap_object_totals ObjectEngine::totals() const {
+    return *static_cast<const lagtrap_object_totals*>(totals_.at);
+}
 
 }  // namespace lagtrap::daemon

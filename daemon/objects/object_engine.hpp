@@ -31,7 +31,8 @@ class ObjectEngine {
   public:
     // Stacks are walked with `tables`, which must outlive it. Errors: the kernel refuses the
     // programs.
-    [[nodiscard]] static Result<std::unique_ptr<ObjectEngine>> load(const TraceTarget& target, const ObjectPlan& plan,
+    [[nodiscard]] static Result<std::unique_ptr<ObjectEngine>> load(const TraceTarget& target,
+                                                                    const ObjectPlan& plan,
                                                                     const UnwindStore& tables);
     ~ObjectEngine();
 
@@ -48,8 +49,8 @@ class ObjectEngine {
     // `costs` has one entry per function of the plan, then one per function of the allocator.
     // Returns the functions that cannot be watched. Errors: Vanished, Unsupported (none of them can
     // be watched).
-    [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(const ObjectPlan& plan,
-                                                                  const std::vector<calls::ProbeCost>& costs);
+    [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(
+        const ObjectPlan& plan, const std::vector<calls::ProbeCost>& costs);
     // See CallProbes. Functions of the allocator are detached all together.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
 
@@ -88,7 +89,9 @@ class ObjectEngine {
     void take_call(const lagtrap_object_call& record, const lagtrap_object_call_texts* texts);
     [[nodiscard]] Status attach_memory(const ObjectPlan& plan);
     [[nodiscard]] Status attach_exceptions(const ObjectPlan& plan);
-    [[nodiscard]] lagtrap_object_function* all() const { return static_cast<lagtrap_object_function*>(functions_.at); }
+    [[nodiscard]] lagtrap_object_function* all() const {
+        return static_cast<lagtrap_object_function*>(functions_.at);
+    }
 
     std::unique_ptr<objects_bpf, void (*)(objects_bpf*)> programs_{nullptr, nullptr};
     std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring_{nullptr, nullptr};

@@ -28,14 +28,17 @@ std::optional<std::uint64_t> jump_target(std::string_view code, std::uint64_t of
         std::int32_t distance = 0;
         if (code.size() < at + 1 + sizeof distance) return std::nullopt;
         std::memcpy(&distance, code.data() + at + 1, sizeof distance);
-        return offset + at + 1 + sizeof distance + static_cast<std::uint64_t>(std::int64_t{distance});
+        return offset + at + 1 + sizeof distance +
+               static_cast<std::uint64_t>(std::int64_t{distance});
     }
     if (byte(at) != 0xeb && (byte(at) & 0xf0) != 0x70) return std::nullopt;
-    return offset + at + 2 + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(byte(at + 1))});
+    return offset + at + 2 +
+           static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(byte(at + 1))});
 }
 
 bool is_return(std::string_view code) {
-    const std::size_t at = code.starts_with('\xf3') || code.starts_with('\xf2') ? 1 : 0;  // rep, bnd
+    // rep, bnd
+    const std::size_t at = code.starts_with('\xf3') || code.starts_with('\xf2') ? 1 : 0;
     return code.size() > at && (code[at] == '\xc3' || code[at] == '\xc2');
 }
 
@@ -45,16 +48,19 @@ std::optional<std::uint64_t> slot_in(std::string_view code, std::uint64_t addres
     std::size_t at = code.starts_with(landing) ? landing.size() : 0;
     if (code.substr(at).starts_with('\xf2')) ++at;  // bnd
     std::int32_t distance = 0;
-    if (!code.substr(std::min(at, code.size())).starts_with(jump) || code.size() < at + jump.size() + sizeof distance)
+    if (!code.substr(std::min(at, code.size())).starts_with(jump) ||
+        code.size() < at + jump.size() + sizeof distance)
         return std::nullopt;
     std::memcpy(&distance, code.data() + at + jump.size(), sizeof distance);
-    return address + at + jump.size() + sizeof distance + static_cast<std::uint64_t>(std::int64_t{distance});
+    return address + at + jump.size() + sizeof distance +
+           static_cast<std::uint64_t>(std::int64_t{distance});
 }
 
 // Follows jumps to the exits that return to the caller.
 class ExitSearch {
   public:
-    ExitSearch(ProcessFiles& code, std::uint32_t file, const binaries::ProgramFile& program, bool all)
+    ExitSearch(ProcessFiles& code, std::uint32_t file, const binaries::ProgramFile& program,
+               bool all)
         : code_(code), file_(file), program_(program), all_(all) {}
 
     bool follow(const binaries::FunctionCalls& from, bool is_other) {
@@ -69,13 +75,16 @@ class ExitSearch {
                 exits_.emplace(exit.file_offset, exit);
                 continue;
             }
-            if (const auto slot = jump_slot(program_, exit.file_offset)) target = behind(from, *slot);
+            if (const auto slot = jump_slot(program_, exit.file_offset))
+                target = behind(from, *slot);
             if (!target || !follow_to(*target)) return false;
         }
         return !exits_.empty();
     }
 
-    [[nodiscard]] const std::map<std::uint64_t, binaries::FunctionExit>& exits() const { return exits_; }
+    [[nodiscard]] const std::map<std::uint64_t, binaries::FunctionExit>& exits() const {
+        return exits_;
+    }
 
   private:
     bool follow_to(std::uint64_t target) {
@@ -83,15 +92,16 @@ class ExitSearch {
         if (!followed_.insert(target).second) return true;
         if (followed_.size() > max_followed) return false;
         const auto found = code_.calls_of(file_, {target});
-        return found && !found->empty() && found->front().problem.empty() && !found->front().exits.empty() &&
-               follow(found->front(), true);
+        return found && !found->empty() && found->front().problem.empty() &&
+               !found->front().exits.empty() && follow(found->front(), true);
     }
 
     // A library also calls its own functions through slots, which other files may override. Follow
     // them only if the function is in this file and no other has it.
-    [[nodiscard]] std::optional<std::uint64_t> behind(const binaries::FunctionCalls& from, std::uint64_t slot) {
-        const auto known =
-            std::find_if(from.slots.begin(), from.slots.end(), [&](const auto& one) { return one.address == slot; });
+    [[nodiscard]] std::optional<std::uint64_t> behind(const binaries::FunctionCalls& from,
+                                                      std::uint64_t slot) {
+        const auto known = std::find_if(from.slots.begin(), from.slots.end(),
+                                        [&](const auto& one) { return one.address == slot; });
         if (known == from.slots.end() || known->symbol.empty()) return std::nullopt;
         const std::string symbol = known->symbol.substr(0, known->symbol.find('@'));
         std::optional<std::uint64_t> own;
@@ -116,8 +126,8 @@ class ExitSearch {
 
 }  // namespace
 
-bool follow_exits(ProcessFiles& code, std::uint32_t file, const binaries::FunctionCalls& from, bool all,
-                  std::vector<binaries::FunctionExit>& exits) {
+bool follow_exits(ProcessFiles& code, std::uint32_t file, const binaries::FunctionCalls& from,
+                  bool all, std::vector<binaries::FunctionExit>& exits) {
     const auto program = code.program(file);
     if (!program) return false;
     ExitSearch search(code, file, **program, all);

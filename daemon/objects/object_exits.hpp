@@ -15,11 +15,13 @@ namespace lagtrap::daemon {
 // The exits of a function, with each jump replaced by the exits of the function that it jumps to.
 // False if a jump cannot be followed. Jumps through pointers cannot; they are ignored if `all` is
 // false.
-[[nodiscard]] bool follow_exits(ProcessFiles& code, std::uint32_t file, const binaries::FunctionCalls& from, bool all,
+[[nodiscard]] bool follow_exits(ProcessFiles& code, std::uint32_t file,
+                                const binaries::FunctionCalls& from, bool all,
                                 std::vector<binaries::FunctionExit>& exits);
 
 // The link-time address of the pointer that the jump at this offset uses, directly or through the
 // procedure linkage table; nullopt if it uses none.
-[[nodiscard]] std::optional<std::uint64_t> jump_slot(const binaries::ProgramFile& program, std::uint64_t offset);
+[[nodiscard]] std::optional<std::uint64_t> jump_slot(const binaries::ProgramFile& program,
+                                                     std::uint64_t offset);
 
 }  // namespace lagtrap::daemon

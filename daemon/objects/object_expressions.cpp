@@ -14,14 +14,16 @@ Result<boost::regex> expression_of(const std::string& text) {
     try {
         return text.empty() ? boost::regex() : boost::regex(text);
     } catch (const std::exception& wrong) {
-        return make_error(ErrorKind::Invalid, fmt::format("\"{}\" is not a valid regular expression: {}",
-                                                          printable(text), std::string_view(wrong.what())));
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("\"{}\" is not a valid regular expression: {}",
+                                      printable(text), std::string_view(wrong.what())));
     }
 }
 
 bool finds(const boost::regex& expression, std::string_view name) {
     try {
-        return !expression.empty() && boost::regex_search(std::string(name.substr(0, max_name_bytes)), expression);
+        return !expression.empty() &&
+               boost::regex_search(std::string(name.substr(0, max_name_bytes)), expression);
     } catch (const std::exception&) {
         return false;
     }
@@ -29,7 +31,8 @@ bool finds(const boost::regex& expression, std::string_view name) {
 
 bool is_whole(const boost::regex& expression, std::string_view name) {
     try {
-        return !expression.empty() && boost::regex_match(std::string(name.substr(0, max_name_bytes)), expression);
+        return !expression.empty() &&
+               boost::regex_match(std::string(name.substr(0, max_name_bytes)), expression);
     } catch (const std::exception&) {
         return false;
     }

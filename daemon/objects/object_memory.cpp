@@ -30,23 +30,26 @@ constexpr MemoryName memory_names[] = {
     {"valloc", LAGTRAP_MEMORY_TAKE},      {"realloc", LAGTRAP_MEMORY_CHANGE, 6},
     {"free", LAGTRAP_MEMORY_GIVE},        {"posix_memalign", LAGTRAP_MEMORY_TAKE_BEHIND, 2}};
 // For allocators that implement the C++ operators themselves, without malloc.
-constexpr MemoryName operator_names[] = {{"_Znwm", LAGTRAP_MEMORY_TAKE, 7, false, true},
-                                         {"_Znam", LAGTRAP_MEMORY_TAKE, 7, false, true},
-                                         {"_ZnwmSt11align_val_t", LAGTRAP_MEMORY_TAKE, 7, false, true},
-                                         {"_ZnamSt11align_val_t", LAGTRAP_MEMORY_TAKE, 7, false, true},
-                                         {"_ZnwmRKSt9nothrow_t", LAGTRAP_MEMORY_TAKE},
-                                         {"_ZnamRKSt9nothrow_t", LAGTRAP_MEMORY_TAKE},
-                                         {"_ZdlPv", LAGTRAP_MEMORY_GIVE},
-                                         {"_ZdaPv", LAGTRAP_MEMORY_GIVE},
-                                         {"_ZdlPvm", LAGTRAP_MEMORY_GIVE},
-                                         {"_ZdaPvm", LAGTRAP_MEMORY_GIVE},
-                                         {"_ZdlPvSt11align_val_t", LAGTRAP_MEMORY_GIVE},
-                                         {"_ZdaPvSt11align_val_t", LAGTRAP_MEMORY_GIVE},
-                                         {"_ZdlPvmSt11align_val_t", LAGTRAP_MEMORY_GIVE},
-                                         {"_ZdaPvmSt11align_val_t", LAGTRAP_MEMORY_GIVE}};
+constexpr MemoryName operator_names[] = {
+    {"_Znwm", LAGTRAP_MEMORY_TAKE, 7, false, true},
+    {"_Znam", LAGTRAP_MEMORY_TAKE, 7, false, true},
+    {"_ZnwmSt11align_val_t", LAGTRAP_MEMORY_TAKE, 7, false, true},
+    {"_ZnamSt11align_val_t", LAGTRAP_MEMORY_TAKE, 7, false, true},
+    {"_ZnwmRKSt9nothrow_t", LAGTRAP_MEMORY_TAKE},
+    {"_ZnamRKSt9nothrow_t", LAGTRAP_MEMORY_TAKE},
+    {"_ZdlPv", LAGTRAP_MEMORY_GIVE},
+    {"_ZdaPv", LAGTRAP_MEMORY_GIVE},
+    {"_ZdlPvm", LAGTRAP_MEMORY_GIVE},
+    {"_ZdaPvm", LAGTRAP_MEMORY_GIVE},
+    {"_ZdlPvSt11align_val_t", LAGTRAP_MEMORY_GIVE},
+    {"_ZdaPvSt11align_val_t", LAGTRAP_MEMORY_GIVE},
+    {"_ZdlPvmSt11align_val_t", LAGTRAP_MEMORY_GIVE},
+    {"_ZdaPvmSt11align_val_t", LAGTRAP_MEMORY_GIVE}};
 static_assert(std::size(memory_names) + std::size(operator_names) <= max_memory_functions);
 
-bool fits(const char* pattern, const std::string& name) { return ::fnmatch(pattern, name.c_str(), 0) == 0; }
+bool fits(const char* pattern, const std::string& name) {
+    return ::fnmatch(pattern, name.c_str(), 0) == 0;
+}
 
 class MemorySearch {
   public:
@@ -59,12 +62,14 @@ class MemorySearch {
         }
         const auto allocator = find_allocator();
         if (!allocator) {
-            plan_.reported.memory = "no allocator found: nothing in the process defines malloc and free";
+            plan_.reported.memory =
+                "no allocator found: nothing in the process defines malloc and free";
             return;
         }
         if (fits("lib?san*", name_of(*allocator))) {
             plan_.reported.memory =
-                name_of(*allocator) + " is the allocator, which walks the stack that return probes change";
+                name_of(*allocator) +
+                " is the allocator, which walks the stack that return probes change";
             return;
         }
         plan_.memory_file = *allocator;
@@ -76,8 +81,8 @@ class MemorySearch {
             plan_.reported.memory = "the C library's allocator was not found";
         else if (plan_.memory_by_request)
             note(
-                fmt::format("memory is that of {}, by requested sizes; freeing blocks allocated before the trace, or "
-                            "by other calls, is not counted",
+                fmt::format("memory is that of {}, by requested sizes; freeing blocks allocated "
+                            "before the trace, or by other calls, is not counted",
                             printable(name_of(*allocator))));
     }
 
@@ -105,14 +110,16 @@ class MemorySearch {
     void add_memory(const MemoryName& name) {
         const auto found = function_in(plan_.memory_file, name.name);
         if (!found) return;
-        const bool is_known = std::any_of(plan_.memory.begin(), plan_.memory.end(),
-                                          [&](const auto& one) { return one.entry == found->file_offset; });
+        const bool is_known =
+            std::any_of(plan_.memory.begin(), plan_.memory.end(),
+                        [&](const auto& one) { return one.entry == found->file_offset; });
         const auto program = code_.program(plan_.memory_file);
         if (is_known || !program) return;  // in some allocators, free is also operator delete
         auto first_code = (*program)->code_at(found->file_offset);
         if (!first_code) return;
-        MemoryFunction one{found->file_offset, std::string(name.name), name.kind, std::move(*first_code),
-                           name.size_from,     name.size_times,        {}};
+        MemoryFunction one{
+            found->file_offset, std::string(name.name), name.kind, std::move(*first_code),
+            name.size_from,     name.size_times,        {}};
         // Return probes are not safe where exceptions may pass.
         if (name.throws && !find_exits(one)) {
             note(fmt::format("memory from {} is not counted: its returns cannot be probed",
@@ -140,6 +147,8 @@ class MemorySearch {
 
 }  // namespace
 
-void find_memory(ProcessFiles& code, bool wanted, ObjectPlan& plan) { MemorySearch(code, plan).find(wanted); }
+void find_memory(ProcessFiles& code, bool wanted, ObjectPlan& plan) {
+    MemorySearch(code, plan).find(wanted);
+}
 
 }  // namespace lagtrap::daemon

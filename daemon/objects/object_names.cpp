@@ -29,25 +29,30 @@ std::size_t after_last_blank(std::string_view name) {
 }
 
 std::string_view without_arguments(std::string_view name) {
-    return name.ends_with('>') && name.find('<') != std::string_view::npos ? name.substr(0, name.find('<')) : name;
+    return name.ends_with('>') && name.find('<') != std::string_view::npos
+               ? name.substr(0, name.find('<'))
+               : name;
 }
 
 }  // namespace
 
 std::optional<MemberName> member_name(std::string_view name) {
-    for (const std::string_view no_method : {"thunk to ", "{lambda", "guard variable", "[clone", "(.cold", ".cold"})
+    for (const std::string_view no_method :
+         {"thunk to ", "{lambda", "guard variable", "[clone", "(.cold", ".cold"})
         if (name.find(no_method) != std::string_view::npos) return std::nullopt;
     // "operator<", "operator->" and others contain brackets that open nothing.
     const std::size_t call_operator = name.find("::operator");
-    const std::size_t scope = call_operator != std::string_view::npos ? call_operator : last_scope(name);
+    const std::size_t scope =
+        call_operator != std::string_view::npos ? call_operator : last_scope(name);
     if (scope == std::string_view::npos || scope == 0) return std::nullopt;
     const std::string_view class_name = name.substr(0, scope);
     const std::string_view member = name.substr(scope + 2);
     const std::size_t outer = last_scope(class_name);
-    const std::string_view last =
-        without_arguments(outer == std::string_view::npos ? class_name : class_name.substr(outer + 2));
+    const std::string_view last = without_arguments(
+        outer == std::string_view::npos ? class_name : class_name.substr(outer + 2));
     // A template's name begins with its return type: "void ns::Box<int>::put<long>".
-    MemberName found{std::string(class_name.substr(after_last_blank(class_name))), calls::ObjectRole::Use};
+    MemberName found{std::string(class_name.substr(after_last_blank(class_name))),
+                     calls::ObjectRole::Use};
     if (member.starts_with('~')) {
         found.role = calls::ObjectRole::Release;
     } else if (without_arguments(member) == last) {

@@ -69,7 +69,8 @@ struct ObjectPlanner::Search {
         TRY(code.read(wishes.pid));
         pid = wishes.pid;
         find_memory(code, wishes.memory, made);
-        for (std::uint32_t rule = 0; rule < wishes.rules.size(); ++rule) TRY(add_rule(rule, wishes.rules[rule]));
+        for (std::uint32_t rule = 0; rule < wishes.rules.size(); ++rule)
+            TRY(add_rule(rule, wishes.rules[rule]));
         if (made.functions.empty()) return nothing(wishes);
         std::erase_if(made.memory, [&](const MemoryFunction& one) {
             return taken.contains({made.memory_file, one.entry});
@@ -88,36 +89,43 @@ struct ObjectPlanner::Search {
     [[nodiscard]] bool is_meant(std::uint32_t file, const calls::ObjectRule& rule) const {
         if (!rule.library.empty()) return fits(rule.library, file_name(file));
         if (rule.class_pattern.empty()) return true;
-        return calls::system_file_reason(code.files()[file].file.path, code.files().front().file.path).empty();
+        return calls::system_file_reason(code.files()[file].file.path,
+                                         code.files().front().file.path)
+            .empty();
     }
 
     Status add_rule(std::uint32_t number, const calls::ObjectRule& rule) {
         TRY_ASSIGN(class_expression, expression_of(rule.class_pattern));
         created.clear();
-        const std::size_t before = made.functions.size(), classes_before = made.reported.classes.size();
+        const std::size_t before = made.functions.size(),
+                          classes_before = made.reported.classes.size();
         for (std::uint32_t file = 0; file < code.files().size(); ++file) {
             if (!is_meant(file, rule)) continue;
             TRY(code.still_wanted());
             auto program = code.program(file);
-            auto functions =
-                program ? (*program)->functions() : Result<std::vector<binaries::Function>>(program.error());
-            if (!functions && (file == 0 || !rule.library.empty())) note(printable(functions.error().message));
+            auto functions = program ? (*program)->functions()
+                                     : Result<std::vector<binaries::Function>>(program.error());
+            if (!functions && (file == 0 || !rule.library.empty()))
+                note(printable(functions.error().message));
             WantedByEntry wanted;
             if (functions)
-                for (const binaries::Function& function : *functions) consider(function, number, rule, wanted);
+                for (const binaries::Function& function : *functions)
+                    consider(function, number, rule, wanted);
             TRY(add(file, wanted));
-            if (wanted.empty() && program && !rule.class_pattern.empty()) TRY(add_virtual_functions(file, number));
+            if (wanted.empty() && program && !rule.class_pattern.empty())
+                TRY(add_virtual_functions(file, number));
         }
         if (made.functions.size() == before)
             note(fmt::format("{}: none of its functions are in the process{}", rule.name,
                              rule.library.empty() ? "" : " or in library " + rule.library));
         std::vector<std::string> without;
         for (std::size_t one = classes_before; one < made.reported.classes.size(); ++one)
-            if (!created.contains(static_cast<std::uint32_t>(one))) without.push_back(made.reported.classes[one]);
+            if (!created.contains(static_cast<std::uint32_t>(one)))
+                without.push_back(made.reported.classes[one]);
         if (!without.empty())
             note(
-                fmt::format("{}: no creating function found (inlined?); objects are unknown until they "
-                            "are used",
+                fmt::format("{}: no creating function found (inlined?); objects are unknown until "
+                            "they are used",
                             first_of(without)));
         return success();
     }
@@ -128,15 +136,17 @@ struct ObjectPlanner::Search {
         return fmt::format("{} and {} more", classes.front(), classes.size() - 1);
     }
 
-    void consider(const binaries::Function& function, std::uint32_t rule_number, const calls::ObjectRule& rule,
-                  WantedByEntry& wanted) {
+    void consider(const binaries::Function& function, std::uint32_t rule_number,
+                  const calls::ObjectRule& rule, WantedByEntry& wanted) {
         if (!rule.class_pattern.empty()) return consider_member(function, rule_number, wanted);
         const std::string symbol = function.name.substr(0, function.name.find('@'));
-        const auto try_role = [&](ObjectRole role, const std::vector<calls::ObjectFunctions>& functions,
+        const auto try_role = [&](ObjectRole role,
+                                  const std::vector<calls::ObjectFunctions>& functions,
                                   calls::Failure failure) {
             for (const calls::ObjectFunctions& one : functions) {
                 if (!fits(one.pattern, symbol)) continue;
-                lagtrap_object_function described = blank(rule_number, class_named(rule.name), role);
+                lagtrap_object_function described =
+                    blank(rule_number, class_named(rule.name), role);
                 described.object_from = register_of(one.object);
                 described.object_behind = one.object.behind ? 1 : 0;
                 described.failure = failure_of(one.failure.value_or(failure));
@@ -144,7 +154,8 @@ struct ObjectPlanner::Search {
                 std::copy(rule.successes.begin(), rule.successes.end(), described.success);
                 if (described.failure == LAGTRAP_FAILS_MINUS_ONE)
                     std::copy(rule.excepts.begin(), rule.excepts.end(), described.except);
-                if (role == ObjectRole::Create && rule.title) described.title_from = register_of({rule.title, false});
+                if (role == ObjectRole::Create && rule.title)
+                    described.title_from = register_of({rule.title, false});
                 described.reused = rule.reused ? 1 : 0;
                 return want(function.file_offset, symbol, described, wanted);
             }
@@ -163,15 +174,18 @@ struct ObjectPlanner::Search {
     }
 
     [[nodiscard]] bool is_code(std::uint64_t address) const {
-        const auto next = std::upper_bound(
-            code.parts().begin(), code.parts().end(), address,
-            [](std::uint64_t wanted, const ProcessFiles::Part& part) { return wanted < part.mapping.start; });
+        const auto next =
+            std::upper_bound(code.parts().begin(), code.parts().end(), address,
+                             [](std::uint64_t wanted, const ProcessFiles::Part& part) {
+                                 return wanted < part.mapping.start;
+                             });
         return next != code.parts().begin() &&
                address - std::prev(next)->mapping.start < std::prev(next)->mapping.length;
     }
 
     // Offset of an address in the file's code; nullopt if it is not there.
-    [[nodiscard]] std::optional<std::uint64_t> offset_in(std::uint32_t file, std::uint64_t address) const {
+    [[nodiscard]] std::optional<std::uint64_t> offset_in(std::uint32_t file,
+                                                         std::uint64_t address) const {
         for (const ProcessFiles::Part& part : code.parts())
             if (part.file == file && address >= part.mapping.start &&
                 address - part.mapping.start < part.mapping.length)
@@ -182,7 +196,8 @@ struct ObjectPlanner::Search {
     // For classes without symbols: finds their functions in virtual tables.
     Status add_virtual_functions(std::uint32_t file, std::uint32_t rule) {
         constexpr std::size_t maps_limit = 16 << 20;
-        TRY_ASSIGN(const std::string maps, read_file(fmt::format("/proc/{}/maps", pid), maps_limit));
+        TRY_ASSIGN(const std::string maps,
+                   read_file(fmt::format("/proc/{}/maps", pid), maps_limit));
         const auto ranges = relocated_data(maps, code.files()[file].mapping.mapping.inode);
         auto found = find_virtual_functions(
             inspector, pid, ranges, [&](std::uint64_t address) { return is_code(address); },
@@ -196,25 +211,26 @@ struct ObjectPlanner::Search {
             if (!entry) continue;
             const bool destroys = destructors.contains(one.address);
             lagtrap_object_function described =
-                blank(rule, class_named(one.class_name), destroys ? ObjectRole::Release : ObjectRole::Use);
+                blank(rule, class_named(one.class_name),
+                      destroys ? ObjectRole::Release : ObjectRole::Use);
             described.object_from = register_of({0, false});
             described.is_method = 1;
-            const std::string name =
-                fmt::format("{}::virtual #{}{}", one.class_name, one.slot, destroys ? " (destructor)" : "");
+            const std::string name = fmt::format("{}::virtual #{}{}", one.class_name, one.slot,
+                                                 destroys ? " (destructor)" : "");
             if (want(*entry, name, described, wanted)) classes.insert(one.class_name);
         }
         if (!classes.empty())
             note(
-                fmt::format("{}: no symbols; virtual functions are found through virtual tables in memory and named by "
-                            "slot, from 0; other methods are not seen",
+                fmt::format("{}: no symbols; virtual functions are found through virtual tables in "
+                            "memory and named by slot, from 0; other methods are not seen",
                             first_of({classes.begin(), classes.end()})));
         return add(file, wanted);
     }
 
     // Of two adjacent functions, the second is a deleting destructor if it calls the first and
     // frees the object's memory.
-    [[nodiscard]] std::set<std::uint64_t> destructors_among(std::uint32_t file,
-                                                            const std::vector<VirtualFunction>& functions) {
+    [[nodiscard]] std::set<std::uint64_t> destructors_among(
+        std::uint32_t file, const std::vector<VirtualFunction>& functions) {
         struct Pair {
             std::uint64_t first_offset, first_address, second_address;
         };
@@ -232,7 +248,8 @@ struct ObjectPlanner::Search {
         for (std::size_t from = 0; from < pairs.size(); from += binaries::max_call_queries) {
             const std::size_t count = std::min(pairs.size() - from, binaries::max_call_queries);
             const auto begin = seconds.begin() + static_cast<std::ptrdiff_t>(from);
-            const auto calls = code.calls_of(file, {begin, begin + static_cast<std::ptrdiff_t>(count)});
+            const auto calls =
+                code.calls_of(file, {begin, begin + static_cast<std::ptrdiff_t>(count)});
             if (!calls) continue;
             for (std::size_t at = 0; at < std::min(count, calls->size()); ++at) {
                 const Pair& pair = pairs[from + at];
@@ -247,19 +264,23 @@ struct ObjectPlanner::Search {
         return addresses;
     }
 
-    void consider_member(const binaries::Function& function, std::uint32_t rule, WantedByEntry& wanted) {
-        if (!function.name.starts_with("_Z") || function.name.find('.') != std::string::npos) return;
+    void consider_member(const binaries::Function& function, std::uint32_t rule,
+                         WantedByEntry& wanted) {
+        if (!function.name.starts_with("_Z") || function.name.find('.') != std::string::npos)
+            return;
         const std::string name = binaries::demangle_without_parameters(function.name);
         const auto member = member_name(name);
         if (!member) return;
         if (!is_wanted_class(member->class_name)) return;
-        lagtrap_object_function described = blank(rule, class_named(member->class_name), member->role);
+        lagtrap_object_function described =
+            blank(rule, class_named(member->class_name), member->role);
         described.object_from = register_of({0, false});
         described.is_method = 1;
         (void)want(function.file_offset, name, described, wanted);
     }
 
-    [[nodiscard]] static lagtrap_object_function blank(std::uint32_t rule, std::uint32_t class_number,
+    [[nodiscard]] static lagtrap_object_function blank(std::uint32_t rule,
+                                                       std::uint32_t class_number,
                                                        ObjectRole role) {
         lagtrap_object_function described{};
         described.rule = rule;
@@ -276,24 +297,28 @@ struct ObjectPlanner::Search {
             if (part.file != file) continue;
             if (described.inner_end == 0) described.inner_begin = part.mapping.start;
             described.inner_begin = std::min(described.inner_begin, part.mapping.start);
-            described.inner_end = std::max(described.inner_end, part.mapping.start + part.mapping.length);
+            described.inner_end =
+                std::max(described.inner_end, part.mapping.start + part.mapping.length);
         }
     }
 
-    bool want(std::uint64_t entry, const std::string& name, const lagtrap_object_function& described,
-              WantedByEntry& wanted) {
+    bool want(std::uint64_t entry, const std::string& name,
+              const lagtrap_object_function& described, WantedByEntry& wanted) {
         const bool is_use = described.role == LAGTRAP_OBJECT_USE;
-        if (is_use && ((!include.empty() && !finds(include, name)) || finds(exclude, name))) return true;
+        if (is_use && ((!include.empty() && !finds(include, name)) || finds(exclude, name)))
+            return true;
         wanted.emplace(entry, Wanted{name, described});
         return true;
     }
 
     std::uint32_t class_named(const std::string& name) {
         const std::string shown = printable(name);
-        const auto known = std::find(made.reported.classes.begin(), made.reported.classes.end(), shown);
+        const auto known =
+            std::find(made.reported.classes.begin(), made.reported.classes.end(), shown);
         if (known != made.reported.classes.end())
             return static_cast<std::uint32_t>(known - made.reported.classes.begin());
-        if (made.reported.classes.size() >= LAGTRAP_OBJECT_CLASSES - 1) return LAGTRAP_OBJECT_CLASSES - 2;
+        if (made.reported.classes.size() >= LAGTRAP_OBJECT_CLASSES - 1)
+            return LAGTRAP_OBJECT_CLASSES - 2;
         made.reported.classes.push_back(shown);
         return static_cast<std::uint32_t>(made.reported.classes.size() - 1);
     }
@@ -305,8 +330,8 @@ struct ObjectPlanner::Search {
         for (std::size_t at = 0; at < entries.size(); at += ProcessFiles::functions_of_question) {
             const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
             const std::vector<std::uint64_t> part(
-                from,
-                from + static_cast<std::ptrdiff_t>(std::min(ProcessFiles::functions_of_question, entries.size() - at)));
+                from, from + static_cast<std::ptrdiff_t>(std::min(
+                                 ProcessFiles::functions_of_question, entries.size() - at)));
             auto found = code.calls_of(file, part);
             if (!found) return refuse(found.error().message);
             for (std::size_t i = 0; i < part.size(); ++i)
@@ -321,9 +346,10 @@ struct ObjectPlanner::Search {
         (void)refuse(reason);
         const auto role = wanted.described.role;
         if (role != LAGTRAP_OBJECT_CREATE && role != LAGTRAP_OBJECT_RELEASE) return;
-        note(fmt::format("{}, which {} {}, cannot be probed: {}; the number of live objects is then unknown",
-                         printable(wanted.name), role == LAGTRAP_OBJECT_CREATE ? "creates" : "releases",
-                         made.reported.classes[wanted.described.class_number], reason));
+        note(fmt::format(
+            "{}, which {} {}, cannot be probed: {}; the number of live objects is then unknown",
+            printable(wanted.name), role == LAGTRAP_OBJECT_CREATE ? "creates" : "releases",
+            made.reported.classes[wanted.described.class_number], reason));
     }
 
     Status refuse(const std::string& reason) {
@@ -336,7 +362,8 @@ struct ObjectPlanner::Search {
         return success();
     }
 
-    void add(std::uint32_t file, std::uint64_t entry, const Wanted& wanted, binaries::FunctionCalls found) {
+    void add(std::uint32_t file, std::uint64_t entry, const Wanted& wanted,
+             binaries::FunctionCalls found) {
         if (!found.problem.empty()) return refuse(wanted, found.problem);
         if (needs_result(wanted.described) && !found.return_probe && !see_result(file, found)) {
             refuse(wanted, "ends with a jump to another file, so its result is not seen");
@@ -346,7 +373,8 @@ struct ObjectPlanner::Search {
             ++made.reported.beyond_limit;
             return;
         }
-        if (wanted.described.role == LAGTRAP_OBJECT_CREATE) created.insert(wanted.described.class_number);
+        if (wanted.described.role == LAGTRAP_OBJECT_CREATE)
+            created.insert(wanted.described.class_number);
         const bool ends_elsewhere = wanted.described.role == LAGTRAP_OBJECT_RELEASE &&
                                     !needs_result(wanted.described) && take_jumps(file, found);
         made.functions.push_back({file,
@@ -370,10 +398,12 @@ struct ObjectPlanner::Search {
         if (!program) return false;
         const auto number = static_cast<std::uint32_t>(made.functions.size());
         const auto is_jump = [&](const binaries::FunctionExit& exit) {
-            if (exit.condition != binaries::JumpCondition::Always || exit.of_others_too) return false;
+            if (exit.condition != binaries::JumpCondition::Always || exit.of_others_too)
+                return false;
             const auto slot = jump_slot(**program, exit.file_offset);
-            const auto known = std::find_if(function.slots.begin(), function.slots.end(),
-                                            [&](const binaries::CodeSlot& one) { return one.address == slot; });
+            const auto known =
+                std::find_if(function.slots.begin(), function.slots.end(),
+                             [&](const binaries::CodeSlot& one) { return one.address == slot; });
             if (!slot || known == function.slots.end() || !gives_back(known->symbol)) return false;
             made.jumps.push_back({number, exit.file_offset});
             return true;
@@ -382,8 +412,9 @@ struct ObjectPlanner::Search {
     }
 
     [[nodiscard]] static bool needs_result(const lagtrap_object_function& described) {
-        return described.failure != LAGTRAP_FAILS_NEVER || described.object_from == LAGTRAP_FROM_RESULT ||
-               described.object_behind != 0 || described.role == LAGTRAP_OBJECT_MESSAGE;
+        return described.failure != LAGTRAP_FAILS_NEVER ||
+               described.object_from == LAGTRAP_FROM_RESULT || described.object_behind != 0 ||
+               described.role == LAGTRAP_OBJECT_MESSAGE;
     }
 
     // If a function ends with a jump to another, its result is known where that one ends. If that
@@ -410,13 +441,16 @@ struct ObjectPlanner::Search {
     // A statically linked program contains them itself.
     void find_exceptions() {
         for (std::uint32_t file = 0; file < code.files().size(); ++file) {
-            if (file != 0 && !fits("libstdc++*", file_name(file)) && !fits("libc++*", file_name(file))) continue;
+            if (file != 0 && !fits("libstdc++*", file_name(file)) &&
+                !fits("libc++*", file_name(file)))
+                continue;
             const auto program = code.program(file);
             if (!program) continue;
             const auto put = [&](const char* name, std::vector<ObjectPlan::Place>& places) {
                 const auto found = (*program)->find_functions(name);
                 if (!found) return;
-                for (const binaries::Function& one : *found) places.push_back({file, one.file_offset});
+                for (const binaries::Function& one : *found)
+                    places.push_back({file, one.file_offset});
             };
             put("__cxa_throw", made.throws);
             put("__cxa_begin_catch", made.catches);
@@ -449,7 +483,8 @@ struct ObjectPlanner::Search {
         if (bytes->size() < end || bytes->compare(at, load.size(), load) != 0) return;
         std::memcpy(&distance, bytes->data() + at + load.size(), sizeof distance);
         const std::uint64_t address = address_of(*libc, found->front().file_offset);
-        if (address != 0) made.errno_slot = address + end + static_cast<std::uint64_t>(std::int64_t{distance});
+        if (address != 0)
+            made.errno_slot = address + end + static_cast<std::uint64_t>(std::int64_t{distance});
     }
 
     [[nodiscard]] std::optional<std::uint32_t> file_with(const char* pattern) const {
@@ -484,20 +519,24 @@ struct ObjectPlanner::Search {
     [[nodiscard]] Error nothing(const ObjectWishes& wishes) const {
         std::string names;
         for (const calls::ObjectRule& rule : wishes.rules)
-            names +=
-                (names.empty() ? "" : ", ") + (rule.class_pattern.empty() ? rule.name : "class " + rule.class_pattern);
+            names += (names.empty() ? "" : ", ") +
+                     (rule.class_pattern.empty() ? rule.name : "class " + rule.class_pattern);
         if (!made.reported.refused.empty())
-            return make_error(ErrorKind::Unsupported, fmt::format("no function of {} can be probed: {}", names,
-                                                                  made.reported.refused.front().reason));
-        return make_error(ErrorKind::Unsupported,
-                          fmt::format("no function of {} is in {} or in its loaded files. Check the name, and that the "
-                                      "file has symbols: `lagtrap list-markers --functions {}` lists them",
-                                      names, code.files().front().file.path, code.files().front().file.path));
+            return make_error(ErrorKind::Unsupported,
+                              fmt::format("no function of {} can be probed: {}", names,
+                                          made.reported.refused.front().reason));
+        return make_error(
+            ErrorKind::Unsupported,
+            fmt::format(
+                "no function of {} is in {} or in its loaded files. Check the name, and that the "
+                "file has symbols: `lagtrap list-markers --functions {}` lists them",
+                names, code.files().front().file.path, code.files().front().file.path));
     }
 
     [[nodiscard]] std::string name_of(std::uint64_t address) {
         for (const ProcessFiles::Part& part : code.parts()) {
-            if (address < part.mapping.start || address - part.mapping.start >= part.mapping.length) continue;
+            if (address < part.mapping.start || address - part.mapping.start >= part.mapping.length)
+                continue;
             const std::uint64_t offset = address - part.mapping.start + part.mapping.file_offset;
             return name_in(part.file, offset);
         }
@@ -511,11 +550,13 @@ struct ObjectPlanner::Search {
                 if (auto functions = (*program)->functions()) known->second = std::move(*functions);
         const binaries::Function* best = nullptr;
         for (const binaries::Function& one : known->second)
-            if (one.file_offset <= offset && offset - one.file_offset < std::max<std::uint64_t>(one.size, 1))
+            if (one.file_offset <= offset &&
+                offset - one.file_offset < std::max<std::uint64_t>(one.size, 1))
                 best = &one;
         const std::string where = printable(file_name(file));
         if (best == nullptr) return fmt::format("{}+0x{:x}", where, offset);
-        return fmt::format("{} ({})", printable(binaries::demangle_without_parameters(best->name)), where);
+        return fmt::format("{} ({})", printable(binaries::demangle_without_parameters(best->name)),
+                           where);
     }
 
     ProcessInspector& inspector;

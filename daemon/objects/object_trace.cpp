@@ -37,8 +37,8 @@ constexpr std::uint64_t stacks_per_second = 1'000;
 
 class ObjectTrace {
   public:
-    ObjectTrace(const ObjectRequest& request, AnswerLines& answer, ProcessInspector& inspector, Unwinder& unwinder,
-                const std::atomic<bool>& stop)
+    ObjectTrace(const ObjectRequest& request, AnswerLines& answer, ProcessInspector& inspector,
+                Unwinder& unwinder, const std::atomic<bool>& stop)
         : request_(request),
           answer_(answer),
           unwinder_(unwinder),
@@ -58,8 +58,8 @@ class ObjectTrace {
             thinned_.push_back(plan_.reported.functions[number].function);
         }
         await_tables();
-        TRY_ASSIGN(engine_,
-                   ObjectEngine::load({static_cast<pid_t>(pid), request_.wishes.owner}, plan_, unwinder_.store()));
+        TRY_ASSIGN(engine_, ObjectEngine::load({static_cast<pid_t>(pid), request_.wishes.owner},
+                                               plan_, unwinder_.store()));
         engine_->show_texts(request_.wishes.texts);
         engine_->set_least(request_.least);
         engine_->set_room(request_.calls_per_second);
@@ -67,7 +67,8 @@ class ObjectTrace {
         filled_ns_ = monotonic_ns();
         const std::uint64_t loaded_ns = monotonic_ns();
         TRY_ASSIGN(const auto refused, engine_->attach(plan_, costs));
-        if (!refused.empty()) plan_.reported.refused.push_back({refused.front().reason, refused.size()});
+        if (!refused.empty())
+            plan_.reported.refused.push_back({refused.front().reason, refused.size()});
         plan_.reported.attach_ns = monotonic_ns() - loaded_ns;
         describe();
         (void)thinning_.look(std::chrono::nanoseconds(began_ns_), engine_->hits(), thinned_,
@@ -98,19 +99,24 @@ class ObjectTrace {
 
   private:
     void await_tables() {
-        const auto enough = [this] { return answer_.is_unwanted() || stop_.load() || process_->has_ended(); };
+        const auto enough = [this] {
+            return answer_.is_unwanted() || stop_.load() || process_->has_ended();
+        };
         const auto missing = unwinder_.prepare(request_.wishes.pid, request_.timeout, enough);
         if (missing == 0) return;
-        const std::string what =
-            missing ? fmt::format("the unwind tables of {} of its files", *missing) : "its unwind tables";
-        const std::string when = request_.timeout.count() == 0 ? "yet" : "after " + format_duration(request_.timeout);
-        plan_.reported.notes.push_back(
-            fmt::format("{} were not ready {}: the stacks of the first creations may end early", what, when));
+        const std::string what = missing
+                                     ? fmt::format("the unwind tables of {} of its files", *missing)
+                                     : "its unwind tables";
+        const std::string when =
+            request_.timeout.count() == 0 ? "yet" : "after " + format_duration(request_.timeout);
+        plan_.reported.notes.push_back(fmt::format(
+            "{} were not ready {}: the stacks of the first creations may end early", what, when));
     }
 
     std::vector<calls::ProbeCost> costs_of(const CallCosts& measured) const {
         std::vector<calls::ProbeCost> costs;
-        for (const PlannedFunction& function : plan_.functions) costs.push_back(measured.of(function));
+        for (const PlannedFunction& function : plan_.functions)
+            costs.push_back(measured.of(function));
         for (const MemoryFunction& function : plan_.memory) {
             PlannedFunction alike;
             alike.first_code = function.first_code;
@@ -127,10 +133,10 @@ class ObjectTrace {
         calls::ObjectsStarted& reported = plan_.reported;
         reported.pid = request_.wishes.pid;
         reported.process = process_->name();
-        reported.attached_by =
-            has_uprobe_multi()
-                ? "uprobe_multi: only in this process"
-                : "single probes: this kernel lacks uprobe_multi, so all processes with these files hit them";
+        reported.attached_by = has_uprobe_multi()
+                                   ? "uprobe_multi: only in this process"
+                                   : "single probes: this kernel lacks uprobe_multi, so all "
+                                     "processes with these files hit them";
         const ClockSnapshot now = ClockSnapshot::take();
         began_ns_ = reported.began_monotonic_ns = now.monotonic_ns;
         reported.began_realtime_ns = now.realtime_ns;
@@ -148,8 +154,8 @@ class ObjectTrace {
                 counted_ns = now_ns;
                 engine_->set_stack_room(stacks_per_second);
                 engine_->sweep_stacks();
-                (void)answer_.say(json::serialize(
-                    calls::to_json(calls::ObjectCounts{now_ns, engine_->counts(plan_.reported.classes.size())})));
+                (void)answer_.say(json::serialize(calls::to_json(
+                    calls::ObjectCounts{now_ns, engine_->counts(plan_.reported.classes.size())})));
             }
             if (answer_.is_unwanted()) return "stopped";
             if (stop_.load()) return "lagtrapd is stopping";
@@ -162,18 +168,22 @@ class ObjectTrace {
 
     // Without all of its creations and releases, a class would be counted wrongly, so detach both.
     void thin(std::uint64_t now_ns) {
-        std::vector<calls::TakenOut> out = thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), thinned_,
-                                                          process_cpu_time(request_.wishes.pid));
+        std::vector<calls::TakenOut> out =
+            thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), thinned_,
+                           process_cpu_time(request_.wishes.pid));
         if (out.empty()) return;
         std::set<std::uint32_t> numbers;
         for (const calls::TakenOut& one : out) numbers.insert(one.function);
         const std::set<std::uint32_t> expensive = numbers;
         for (const std::uint32_t number : expensive) {
             const calls::ObjectFunction& function = plan_.reported.functions[number];
-            if (function.role == calls::ObjectRole::Use || number >= plan_.functions.size()) continue;
+            if (function.role == calls::ObjectRole::Use || number >= plan_.functions.size())
+                continue;
             for (std::uint32_t other = 0; other < plan_.functions.size(); ++other) {
                 const calls::ObjectFunction& same = plan_.reported.functions[other];
-                if (same.class_number != function.class_number || same.role == calls::ObjectRole::Use) continue;
+                if (same.class_number != function.class_number ||
+                    same.role == calls::ObjectRole::Use)
+                    continue;
                 if (numbers.insert(other).second) out.push_back({other, 0});
             }
         }
@@ -195,7 +205,8 @@ class ObjectTrace {
     // Adds the text to the thread's last held failure that it may be about.
     bool attach(const calls::ObjectMessage& message) {
         for (auto call = held_.rbegin(); call != held_.rend(); ++call) {
-            if (call->tid != message.tid || !call->failed || !engine_->speak_of_one(call->function, message.function))
+            if (call->tid != message.tid || !call->failed ||
+                !engine_->speak_of_one(call->function, message.function))
                 continue;
             if (!call->left && call->error.empty()) call->error = message.text;
             return true;
@@ -204,17 +215,20 @@ class ObjectTrace {
     }
 
     void report_oldest(calls::ObjectsEnded& ended) {
-        std::map<std::uint64_t, std::uint32_t> reported;  // reported numbers of stacks, by the engine's numbers
+        // reported numbers of stacks, by the engine's numbers
+        std::map<std::uint64_t, std::uint32_t> reported;
         for (ObjectEngine::Old& old : engine_->oldest(oldest_of_class)) {
             if (old.object.class_number >= plan_.reported.classes.size()) continue;
             old.object.caller = name_of_caller(old.caller);
             const auto known = reported.find(old.stack);
             if (known != reported.end()) {
                 old.object.stack = known->second;
-            } else if (const auto stack =
-                           ended.stacks.size() < stacks_reported ? engine_->stack(old.stack) : std::nullopt) {
+            } else if (const auto stack = ended.stacks.size() < stacks_reported
+                                              ? engine_->stack(old.stack)
+                                              : std::nullopt) {
                 ended.stacks.push_back(describe(*stack));
-                old.object.stack = reported[old.stack] = static_cast<std::uint32_t>(ended.stacks.size());
+                old.object.stack = reported[old.stack] =
+                    static_cast<std::uint32_t>(ended.stacks.size());
             }
             ended.oldest.push_back(std::move(old.object));
         }
@@ -224,7 +238,8 @@ class ObjectTrace {
     calls::CreationStack describe(const lagtrap_object_stack& stack) {
         calls::CreationStack described;
         described.alive = stack.objects;
-        const std::size_t frames = std::min<std::size_t>(stack.frame_count, std::size(stack.frames));
+        const std::size_t frames =
+            std::min<std::size_t>(stack.frame_count, std::size(stack.frames));
         for (std::size_t at = 1; at < std::min(frames, described.frames_limit + 1); ++at)
             described.frames.push_back(name_of_caller(stack.frames[at]));
         described.cut = frames > described.frames_limit + 1 ||
@@ -236,16 +251,19 @@ class ObjectTrace {
     // instruction of its function.
     const std::string& name_of_caller(std::uint64_t return_address) {
         auto [known, is_new] = names_.try_emplace(return_address);
-        if (is_new && return_address != 0) known->second = planner_.name_of(return_address - 1).substr(0, frame_bytes);
+        if (is_new && return_address != 0)
+            known->second = planner_.name_of(return_address - 1).substr(0, frame_bytes);
         return known->second;
     }
 
     // Up to one second's share at once.
     void fill(std::uint64_t now_ns) {
         const std::uint64_t elapsed_ns = std::min(now_ns - filled_ns_, second_ns);
-        const auto left = static_cast<std::uint64_t>(std::max<std::int64_t>(engine_->totals().room, 0));
-        const auto more = static_cast<std::uint64_t>(static_cast<double>(request_.calls_per_second) *
-                                                     static_cast<double>(elapsed_ns) / static_cast<double>(second_ns));
+        const auto left =
+            static_cast<std::uint64_t>(std::max<std::int64_t>(engine_->totals().room, 0));
+        const auto more = static_cast<std::uint64_t>(
+            static_cast<double>(request_.calls_per_second) * static_cast<double>(elapsed_ns) /
+            static_cast<double>(second_ns));
         if (more == 0) return;
         filled_ns_ = now_ns;
         engine_->set_room(std::min(left + more, request_.calls_per_second));
@@ -255,7 +273,8 @@ class ObjectTrace {
         for (std::size_t at = 0; at < calls.size(); at += calls_of_line) {
             const auto from = calls.begin() + static_cast<std::ptrdiff_t>(at);
             const auto count = std::min(calls_of_line, calls.size() - at);
-            const std::vector<calls::ObjectCall> part(from, from + static_cast<std::ptrdiff_t>(count));
+            const std::vector<calls::ObjectCall> part(from,
+                                                      from + static_cast<std::ptrdiff_t>(count));
             (answer_.say(json::serialize(calls::to_json(part))) ? sent_ : not_sent_) += count;
         }
     }
@@ -277,11 +296,14 @@ class ObjectTrace {
 
 Result<std::vector<calls::ObjectRule>> rules_in(const json::object& request) {
     const json::value* const value = request.if_contains("rules");
-    if (value == nullptr || !value->is_array() || value->as_array().empty() || value->as_array().size() > max_rules)
-        return make_error(ErrorKind::Invalid, fmt::format("\"objects\" needs \"rules\": 1 to {} objects", max_rules));
+    if (value == nullptr || !value->is_array() || value->as_array().empty() ||
+        value->as_array().size() > max_rules)
+        return make_error(ErrorKind::Invalid,
+                          fmt::format("\"objects\" needs \"rules\": 1 to {} objects", max_rules));
     std::vector<calls::ObjectRule> rules;
     for (const json::value& one : value->as_array()) {
-        if (!one.is_object()) return make_error(ErrorKind::Invalid, "one of \"rules\" is not an object");
+        if (!one.is_object())
+            return make_error(ErrorKind::Invalid, "one of \"rules\" is not an object");
         TRY_ASSIGN(auto rule, calls::parse_object_rule(one.as_object()));
         rules.push_back(std::move(rule));
     }
@@ -309,7 +331,8 @@ Result<ObjectRequest> parse_object_request(const json::object& request) {
 }
 
 void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, Unwinder& unwinder,
-                   const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop) {
+                   const std::function<CallCosts()>& costs, AnswerLines& answer,
+                   const std::atomic<bool>& stop) {
     ObjectTrace trace(request, answer, inspector, unwinder, stop);
     if (const Status begun = trace.begin(costs); !begun)
         return answer.end(json::serialize(refusal(begun.error().message)));

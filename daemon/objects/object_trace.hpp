@@ -33,6 +33,7 @@ struct ObjectRequest {
 
 // See trace_calls(). `unwinder` must outlive the call.
 void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, Unwinder& unwinder,
-                   const std::function<CallCosts()>& costs, AnswerLines& answer, const std::atomic<bool>& stop);
+                   const std::function<CallCosts()>& costs, AnswerLines& answer,
+                   const std::atomic<bool>& stop);
 
 }  // namespace lagtrap::daemon

@@ -43,7 +43,8 @@ Result<std::vector<std::uint64_t>> read_all(ProcessInspector& inspector, std::ui
     for (std::size_t at = 0; at < addresses.size(); at += inspected_words_limit) {
         const auto from = addresses.begin() + static_cast<std::ptrdiff_t>(at);
         const auto count = std::min(inspected_words_limit, addresses.size() - at);
-        TRY_ASSIGN(const auto part, inspector.read_words(pid, {from, from + static_cast<std::ptrdiff_t>(count)}));
+        TRY_ASSIGN(const auto part,
+                   inspector.read_words(pid, {from, from + static_cast<std::ptrdiff_t>(count)}));
         words.insert(words.end(), part.begin(), part.end());
     }
     return words;
@@ -55,10 +56,13 @@ std::vector<Table> tables_in(const std::vector<std::uint64_t>& words,
     std::vector<Table> tables;
     for (std::size_t at = 0; at + 2 < words.size(); ++at) {
         const std::uint64_t type = words[at + 1];
-        if (words[at] != 0 || type == 0 || type % word_bytes != 0 || is_code(type) || !is_code(words[at + 2])) continue;
+        if (words[at] != 0 || type == 0 || type % word_bytes != 0 || is_code(type) ||
+            !is_code(words[at + 2]))
+            continue;
         Table table{type, {}};
         for (std::size_t slot = at + 2;
-             slot < words.size() && is_code(words[slot]) && table.functions.size() < max_slots; ++slot)
+             slot < words.size() && is_code(words[slot]) && table.functions.size() < max_slots;
+             ++slot)
             table.functions.push_back(words[slot]);
         tables.push_back(std::move(table));
     }
@@ -123,7 +127,8 @@ std::vector<AddressRange> relocated_data(const std::string& maps, std::uint64_t 
         std::uint64_t of_inode = 0;
         fields >> range >> rights >> offset >> device >> of_inode;
         const std::size_t dash = range.find('-');
-        if (!fields || of_inode != inode || dash == std::string::npos || rights.size() < 3) continue;
+        if (!fields || of_inode != inode || dash == std::string::npos || rights.size() < 3)
+            continue;
         const AddressRange one{number_of(std::string_view(range).substr(0, dash)),
                                number_of(std::string_view(range).substr(dash + 1))};
         if (rights[2] == 'x') {
@@ -142,14 +147,14 @@ std::vector<AddressRange> relocated_data(const std::string& maps, std::uint64_t 
     return ranges;
 }
 
-Result<std::vector<VirtualFunction>> find_virtual_functions(ProcessInspector& inspector, std::uint32_t pid,
-                                                            const std::vector<AddressRange>& ranges,
-                                                            const std::function<bool(std::uint64_t)>& is_code,
-                                                            const std::function<bool(const std::string&)>& wanted) {
+Result<std::vector<VirtualFunction>> find_virtual_functions(
+    ProcessInspector& inspector, std::uint32_t pid, const std::vector<AddressRange>& ranges,
+    const std::function<bool(std::uint64_t)>& is_code,
+    const std::function<bool(const std::string&)>& wanted) {
     std::vector<std::uint64_t> addresses;
     for (const AddressRange& range : ranges)
-        for (std::uint64_t at = range.begin; at + word_bytes <= range.end && addresses.size() < max_words;
-             at += word_bytes)
+        for (std::uint64_t at = range.begin;
+             at + word_bytes <= range.end && addresses.size() < max_words; at += word_bytes)
             addresses.push_back(at);
     TRY_ASSIGN(const auto words, read_all(inspector, pid, addresses));
     std::vector<Table> tables = tables_in(words, is_code);
@@ -164,7 +169,8 @@ Result<std::vector<VirtualFunction>> find_virtual_functions(ProcessInspector& in
     std::vector<VirtualFunction> found;
     for (const Table& table : tables)
         for (std::size_t slot = 0; slot < table.functions.size(); ++slot)
-            found.push_back({types.at(table.type).name, static_cast<std::uint32_t>(slot), table.functions[slot]});
+            found.push_back({types.at(table.type).name, static_cast<std::uint32_t>(slot),
+                             table.functions[slot]});
     return found;
 }
 

@@ -25,12 +25,14 @@ struct AddressRange {
 
 // Ranges of a file's data that contain relocated addresses, after its last code mapping and from
 // the end of its read-only data on. `maps` is the text of /proc/PID/maps.
-[[nodiscard]] std::vector<AddressRange> relocated_data(const std::string& maps, std::uint64_t inode);
+[[nodiscard]] std::vector<AddressRange> relocated_data(const std::string& maps,
+                                                       std::uint64_t inode);
 
 // Functions of the virtual tables in `ranges` that belong to `wanted` classes, tables of bases
 // first. Reads at most 8 MiB. Errors: Vanished.
 [[nodiscard]] Result<std::vector<VirtualFunction>> find_virtual_functions(
     ProcessInspector& inspector, std::uint32_t pid, const std::vector<AddressRange>& ranges,
-    const std::function<bool(std::uint64_t)>& is_code, const std::function<bool(const std::string&)>& wanted);
+    const std::function<bool(std::uint64_t)>& is_code,
+    const std::function<bool(const std::string&)>& wanted);
 
 }  // namespace lagtrap::daemon

@@ -41,8 +41,8 @@ Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t 
         for (std::size_t i = first; i < first + count; ++i) {
             LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = group.probes[i].semaphore,
                         .bpf_cookie = group.probes[i].cookie, .retprobe = group.at_return);
-            Link link(
-                bpf_program__attach_uprobe_opts(group.program, -1, binary.c_str(), group.probes[i].offset, &options));
+            Link link(bpf_program__attach_uprobe_opts(group.program, -1, binary.c_str(),
+                                                      group.probes[i].offset, &options));
             if (!link) return libbpf_error("attach a probe", -errno);
             links.push_back({std::move(link), 1});
         }
@@ -56,9 +56,11 @@ Status CallProbes::link_some(const Group& group, std::size_t first, std::size_t 
         semaphores.push_back(group.probes[i].semaphore);
         cookies.push_back(group.probes[i].cookie);
     }
-    LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(), .ref_ctr_offsets = semaphores.data(),
-                .cookies = cookies.data(), .cnt = count, .retprobe = group.at_return);
-    Link link(bpf_program__attach_uprobe_multi(group.program, pid_, binary.c_str(), nullptr, &options));
+    LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = offsets.data(),
+                .ref_ctr_offsets = semaphores.data(), .cookies = cookies.data(), .cnt = count,
+                .retprobe = group.at_return);
+    Link link(
+        bpf_program__attach_uprobe_multi(group.program, pid_, binary.c_str(), nullptr, &options));
     if (!link) return libbpf_error("attach probes", -errno);
     links.push_back({std::move(link), count});
     return success();
@@ -92,22 +94,26 @@ Status CallProbes::link_what_works(Group& group, std::vector<Refused>& refused) 
         }
         out.insert(first);
         for (const std::uint32_t function : group.probes[first].functions)
-            refused.push_back({function, "the kernel refuses a probe there: " + linked.error().message});
+            refused.push_back(
+                {function, "the kernel refuses a probe there: " + linked.error().message});
     }
     std::size_t place = 0;
     std::erase_if(group.probes, [&](const CallProbe&) { return out.contains(place++); });
     return success();
 }
 
-Result<std::vector<CallProbes::Refused>> CallProbes::attach(bpf_program* program, std::shared_ptr<const UniqueFd> file,
-                                                            std::vector<CallProbe> probes, bool at_return) {
+Result<std::vector<CallProbes::Refused>> CallProbes::attach(bpf_program* program,
+                                                            std::shared_ptr<const UniqueFd> file,
+                                                            std::vector<CallProbe> probes,
+                                                            bool at_return) {
     std::vector<Refused> refused;
     // Probes attached one by one are detached one by one.
     const std::size_t size = has_uprobe_multi() ? probes.size() : 1;
     for (std::size_t at = 0; at < probes.size(); at += size) {
         Group group{program, file, at_return, {}, {}};
-        group.probes.assign(std::make_move_iterator(probes.begin() + static_cast<std::ptrdiff_t>(at)),
-                            std::make_move_iterator(probes.begin() + static_cast<std::ptrdiff_t>(at + size)));
+        group.probes.assign(
+            std::make_move_iterator(probes.begin() + static_cast<std::ptrdiff_t>(at)),
+            std::make_move_iterator(probes.begin() + static_cast<std::ptrdiff_t>(at + size)));
         TRY(link_what_works(group, refused));
         if (!group.probes.empty()) groups_.push_back(std::move(group));
     }
@@ -120,7 +126,8 @@ Status CallProbes::take_out(const std::set<std::uint32_t>& functions) {
     for (Group& group : groups_) {
         const std::size_t before = group.probes.size();
         for (CallProbe& probe : group.probes)
-            std::erase_if(probe.functions, [&](std::uint32_t one) { return functions.contains(one); });
+            std::erase_if(probe.functions,
+                          [&](std::uint32_t one) { return functions.contains(one); });
         std::erase_if(group.probes, [](const CallProbe& probe) { return probe.functions.empty(); });
         if (group.probes.size() == before) continue;
         for (ProbeLink& link : group.links) old.push_back(std::move(link));
@@ -135,7 +142,9 @@ Status CallProbes::take_out(const std::set<std::uint32_t>& functions) {
     return all;
 }
 
-bool CallProbes::is_taking_out() const { return std::chrono::steady_clock::now() < taking_out_until_; }
+bool CallProbes::is_taking_out() const {
+    return std::chrono::steady_clock::now() < taking_out_until_;
+}
 
 void CallProbes::take_out_all() {
     std::vector<ProbeLink> links;

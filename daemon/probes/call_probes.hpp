@@ -48,8 +48,10 @@ class CallProbes {
     };
     // Attaches as many of the probes as the kernel accepts; returns the functions of the others.
     // None may be attached already. ErrorKind::Vanished: the process is gone.
-    [[nodiscard]] Result<std::vector<Refused>> attach(bpf_program* program, std::shared_ptr<const UniqueFd> file,
-                                                      std::vector<CallProbe> probes, bool at_return);
+    [[nodiscard]] Result<std::vector<Refused>> attach(bpf_program* program,
+                                                      std::shared_ptr<const UniqueFd> file,
+                                                      std::vector<CallProbe> probes,
+                                                      bool at_return);
     // Detaches probes that serve only these functions. The kernel removes them some tens of
     // milliseconds later. Meanwhile, other probes in the same links may be hit twice, and none is
     // missed. Errors: some other probes could not be attached again and are gone too.

@@ -18,14 +18,15 @@ lagtrap_exit_site exit_site_of(const binaries::FunctionExit& exit) {
     static_assert(LAGTRAP_EXIT_RANGES == binaries::max_jump_ranges);
     lagtrap_exit_site site{};
     site.target = target_argument(exit.target);
-    for (std::size_t i = 0; i < exit.within.size(); ++i) site.within[i] = {exit.within[i].begin, exit.within[i].end};
+    for (std::size_t i = 0; i < exit.within.size(); ++i)
+        site.within[i] = {exit.within[i].begin, exit.within[i].end};
     return site;
 }
 
 std::uint64_t exit_cookie_of(const binaries::FunctionExit& exit, std::uint64_t site) {
     std::uint64_t cookie = exit.of_others_too ? LAGTRAP_COOKIE_EXIT_SHARED : 0;
-    const std::uint64_t how =
-        exit.by_target ? std::uint64_t{LAGTRAP_EXIT_BY_TARGET} : static_cast<std::uint64_t>(exit.condition);
+    const std::uint64_t how = exit.by_target ? std::uint64_t{LAGTRAP_EXIT_BY_TARGET}
+                                             : static_cast<std::uint64_t>(exit.condition);
     cookie |= how << LAGTRAP_COOKIE_EXIT_SHIFT;
     if (exit.by_target) cookie |= site << LAGTRAP_COOKIE_EXIT_SITE_SHIFT;
     return cookie;

@@ -63,8 +63,8 @@ UniqueFd load_empty_program(bool multi) {
         {{BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0}, {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}}};
     LIBBPF_OPTS(bpf_prog_load_opts, options);
     if (multi) options.expected_attach_type = static_cast<bpf_attach_type>(bpf::trace_uprobe_multi);
-    return UniqueFd(
-        ::bpf_prog_load(BPF_PROG_TYPE_KPROBE, "measured", "GPL", instructions.data(), instructions.size(), &options));
+    return UniqueFd(::bpf_prog_load(BPF_PROG_TYPE_KPROBE, "measured", "GPL", instructions.data(),
+                                    instructions.size(), &options));
 }
 
 UniqueFd probe_many(int program, std::uint64_t offset, bool at_return) {
@@ -75,7 +75,8 @@ UniqueFd probe_many(int program, std::uint64_t offset, bool at_return) {
     options.uprobe_multi.cnt = 1;
     options.uprobe_multi.pid = static_cast<__u32>(::getpid());
     options.uprobe_multi.flags = at_return ? 1 : 0;  // BPF_F_UPROBE_MULTI_RETURN
-    return UniqueFd(::bpf_link_create(program, -1, static_cast<bpf_attach_type>(bpf::trace_uprobe_multi), &options));
+    return UniqueFd(::bpf_link_create(
+        program, -1, static_cast<bpf_attach_type>(bpf::trace_uprobe_multi), &options));
 }
 
 // Does the same with the older interface. The descriptor belongs to the perf event; closing it
@@ -83,7 +84,8 @@ UniqueFd probe_many(int program, std::uint64_t offset, bool at_return) {
 UniqueFd probe_one(int program, std::uint64_t offset, bool at_return) {
     const auto text = read_file("/sys/bus/event_source/devices/uprobe/type", 64);
     std::uint32_t type = 0;
-    if (!text || std::from_chars(text->data(), text->data() + text->size(), type).ec != std::errc{}) return UniqueFd();
+    if (!text || std::from_chars(text->data(), text->data() + text->size(), type).ec != std::errc{})
+        return UniqueFd();
     perf_event_attr attributes{};
     attributes.type = type;
     attributes.config = at_return ? 1 : 0;
@@ -113,8 +115,8 @@ std::optional<std::uint64_t> time_of_probe_ns(void (*function)(), bool at_return
     const bool multi = has_uprobe_multi();
     const UniqueFd program = load_empty_program(multi);
     if (!offset || !program.valid()) return {};
-    const UniqueFd probe =
-        multi ? probe_many(program.get(), *offset, at_return) : probe_one(program.get(), *offset, at_return);
+    const UniqueFd probe = multi ? probe_many(program.get(), *offset, at_return)
+                                 : probe_one(program.get(), *offset, at_return);
     if (!probe.valid()) return {};
     return time_of_call_ns(function);
 }
@@ -142,12 +144,15 @@ std::uint64_t ProbeCosts::mean(const std::vector<ProbeKind>& kinds) const {
 ProbeKind probe_kind_of(std::string_view code) {
 #if defined(__x86_64__)
     if (code.size() < 2) return ProbeKind::Stepped;
-    const auto first = static_cast<unsigned char>(code[0]), second = static_cast<unsigned char>(code[1]);
+    const auto first = static_cast<unsigned char>(code[0]),
+               second = static_cast<unsigned char>(code[1]);
     const auto is_push = [](unsigned char byte) { return byte >= 0x50 && byte <= 0x57; };
     // Instructions that arch/x86/kernel/uprobes.c emulates: nop, push, relative jumps and calls.
-    const bool nop = first == 0x90 || (first == 0x66 && second == 0x90) || (first == 0x0f && second == 0x1f);
+    const bool nop =
+        first == 0x90 || (first == 0x66 && second == 0x90) || (first == 0x0f && second == 0x1f);
     const bool push = is_push(first) || (first == 0x41 && is_push(second));
-    const bool jump = first == 0xe8 || first == 0xe9 || first == 0xeb || (first >= 0x70 && first <= 0x7f) ||
+    const bool jump = first == 0xe8 || first == 0xe9 || first == 0xeb ||
+                      (first >= 0x70 && first <= 0x7f) ||
                       (first == 0x0f && second >= 0x80 && second <= 0x8f);
     return nop || push || jump ? ProbeKind::Simple : ProbeKind::Stepped;
 #else

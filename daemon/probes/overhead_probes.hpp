@@ -10,7 +10,8 @@ namespace lagtrap::daemon {
 
 // What the kernel does at a marker.
 enum class ProbeKind {
-    Simple,      // skips or emulates the instruction: nop of a USDT probe, push at a function's entry
+    // skips or emulates the instruction: nop of a USDT probe, push at a function's entry
+    Simple,
     Stepped,     // copies and single-steps any other instruction
     Return,      // a function's return, in addition to the probe at its entry
     Tracepoint,  // in the kernel
@@ -23,7 +24,8 @@ struct ProbeCosts {
     std::uint64_t return_ns = 500;
     std::uint64_t tracepoint_ns = 250;
     std::uint64_t scheduler_ns = 100;  // including the check of the scope
-    bool measured = false;             // false: the defaults above, typical values of no particular machine
+    // false: the defaults above, typical values of no particular machine
+    bool measured = false;
 
     [[nodiscard]] std::uint64_t of(ProbeKind kind) const;
     // Mean over the markers of an event; simple_ns if `kinds` is empty.

@@ -27,12 +27,15 @@ Status attach_tracepoint(const ProbeRequest& request, std::vector<Link>& links) 
     return success();
 }
 
-Status attach_at_once(const ProbeRequest& request, const std::string& binary, std::vector<Link>& links) {
+Status attach_at_once(const ProbeRequest& request, const std::string& binary,
+                      std::vector<Link>& links) {
     const std::vector<__u64> cookies(request.cookies.begin(), request.cookies.end());
     LIBBPF_OPTS(bpf_uprobe_multi_opts, options, .offsets = request.offsets.data(),
                 .ref_ctr_offsets = request.semaphores.empty() ? nullptr : request.semaphores.data(),
-                .cookies = cookies.data(), .cnt = request.offsets.size(), .retprobe = request.return_probe);
-    Link link(bpf_program__attach_uprobe_multi(request.program, -1, binary.c_str(), nullptr, &options));
+                .cookies = cookies.data(), .cnt = request.offsets.size(),
+                .retprobe = request.return_probe);
+    Link link(
+        bpf_program__attach_uprobe_multi(request.program, -1, binary.c_str(), nullptr, &options));
     if (!link) return libbpf_error(request.doing + ": probe", -errno);
     links.push_back(std::move(link));
     return success();
@@ -43,9 +46,11 @@ Status attach_to_file(const ProbeRequest& request, std::vector<Link>& links) {
     const std::string binary = request.file->descriptor_path();
     if (has_uprobe_multi()) return attach_at_once(request, binary, links);
     for (std::size_t i = 0; i < request.offsets.size(); ++i) {
-        LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = request.semaphores.empty() ? 0 : request.semaphores[i],
+        LIBBPF_OPTS(bpf_uprobe_opts, options,
+                    .ref_ctr_offset = request.semaphores.empty() ? 0 : request.semaphores[i],
                     .bpf_cookie = request.cookies[i], .retprobe = request.return_probe);
-        Link link(bpf_program__attach_uprobe_opts(request.program, -1, binary.c_str(), request.offsets[i], &options));
+        Link link(bpf_program__attach_uprobe_opts(request.program, -1, binary.c_str(),
+                                                  request.offsets[i], &options));
         if (!link) return libbpf_error(request.doing + ": probe", -errno);
         links.push_back(std::move(link));
     }

@@ -21,8 +21,8 @@ Result<lagtrap_argument> wanted_argument(const binaries::UsdtProbe& probe, std::
     const binaries::UsdtArgument& argument = probe.places[number];
     if (argument.readable()) return argument_at(argument);
     const std::string_view text = binaries::usdt_argument_text(probe.arguments, number);
-    return make_error(ErrorKind::Unsupported,
-                      "arg" + std::to_string(number) + " " + binaries::why_unreadable(argument, text));
+    return make_error(ErrorKind::Unsupported, "arg" + std::to_string(number) + " " +
+                                                  binaries::why_unreadable(argument, text));
 }
 
 ProbeKind kind_at(const binaries::ProgramFile& file, unsigned long offset) {
@@ -54,7 +54,8 @@ lagtrap_argument argument_at(const binaries::UsdtArgument& argument) {
 void ProbePlanner::expect(const settings::Event& event) {
     const auto expect_one = [this](const settings::Marker& marker) {
         if (marker.kind != settings::MarkerKind::Function) return;
-        binaries_[marker.binary].expected.emplace_back(marker.name, marker.side == settings::FunctionSide::Return);
+        binaries_[marker.binary].expected.emplace_back(
+            marker.name, marker.side == settings::FunctionSide::Return);
     };
     expect_one(event.begin);
     expect_one(event.end);
@@ -82,7 +83,8 @@ Result<ProbePlanner::OpenProgram*> ProbePlanner::program(const std::string& bina
 Result<binaries::FunctionPlaces> ProbePlanner::answer_to(const settings::Marker& marker) {
     Binary& binary = binaries_[marker.binary];
     const Query wanted(marker.name, marker.side == settings::FunctionSide::Return);
-    if (const auto known = binary.answers.find(wanted); known != binary.answers.end()) return known->second;
+    if (const auto known = binary.answers.find(wanted); known != binary.answers.end())
+        return known->second;
     binary.expected.push_back(wanted);
     std::vector<binaries::FunctionQuery> queries;
     for (const auto& [name, at_return] : binary.expected) queries.push_back({name, at_return});
@@ -105,17 +107,22 @@ Result<ProbePlaces> ProbePlanner::function_places(const settings::Marker& marker
     places.frame_offset = found.frame_offset;
     places.arguments_on_stack = found.arguments_on_stack;
     places.kind = found.return_probe ? ProbeKind::Return : probe_kind_of(found.first_code);
-    for (const binaries::FunctionExit& place : found.places) places.offsets.push_back(place.file_offset);
-    const bool any_reported = std::any_of(found.places.begin(), found.places.end(), [](const auto& place) {
-        return place.condition != binaries::JumpCondition::Always || place.by_target || place.of_others_too;
-    });
+    for (const binaries::FunctionExit& place : found.places)
+        places.offsets.push_back(place.file_offset);
+    const bool any_reported =
+        std::any_of(found.places.begin(), found.places.end(), [](const auto& place) {
+            return place.condition != binaries::JumpCondition::Always || place.by_target ||
+                   place.of_others_too;
+        });
     if (any_reported) places.exits = std::move(found.places);
     return places;
 }
 
-Result<ProbePlaces> ProbePlanner::usdt_places(const settings::Marker& marker, WantedArguments wanted) {
+Result<ProbePlaces> ProbePlanner::usdt_places(const settings::Marker& marker,
+                                              WantedArguments wanted) {
     TRY_ASSIGN(const OpenProgram* const opened, program(marker.binary));
-    TRY_ASSIGN(const auto found, binaries::usdt_sites(opened->program, marker.provider, marker.name));
+    TRY_ASSIGN(const auto found,
+               binaries::usdt_sites(opened->program, marker.provider, marker.name));
     std::map<unsigned long, Site> sites;  // the kernel refuses duplicate offsets
     bool any_argument = false;
     for (const auto& [offset, semaphore, probe] : found) {

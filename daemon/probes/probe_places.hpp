@@ -21,15 +21,18 @@
 namespace lagtrap::daemon {
 
 struct ProbePlaces {
-    std::shared_ptr<const WatchedFile> file;    // the file that was read; the offsets belong to it
-    std::string build_id;                       // of the file, in lower-case hexadecimal
-    std::vector<unsigned long> offsets;         // in the file
-    std::vector<unsigned long> semaphores;      // in the file, one per offset, 0 for none; empty if no probe has one
-    bool semaphore_writable_twice = false;      // true for any of them; see ProgramFile::is_writable_twice()
+    std::shared_ptr<const WatchedFile> file;  // the file that was read; the offsets belong to it
+    std::string build_id;                     // of the file, in lower-case hexadecimal
+    std::vector<unsigned long> offsets;       // in the file
+    // in the file, one per offset, 0 for none; empty if no probe has one
+    std::vector<unsigned long> semaphores;
+    // true for any of them; see ProgramFile::is_writable_twice()
+    bool semaphore_writable_twice = false;
     std::vector<lagtrap_site> arguments;        // one per offset; empty if no argument is wanted
     std::vector<binaries::FunctionExit> exits;  // one per offset; empty if every hit counts
-    bool return_probe = false;                  // the kernel's return probes at the entries; false: plain probes
-    ProbeKind kind = ProbeKind::Simple;         // of the first probe
+    // the kernel's return probes at the entries; false: plain probes
+    bool return_probe = false;
+    ProbeKind kind = ProbeKind::Simple;  // of the first probe
     // For Go functions, see FunctionPlaces; 0 for others.
     std::uint32_t goid_offset = 0, frame_offset = 0;
     bool arguments_on_stack = false;
@@ -51,7 +54,8 @@ class ProbePlanner {
   public:
     // Opens the file of a path for probing. Must return the same file as long as the planner is
     // used.
-    using OpenFile = std::function<Result<std::shared_ptr<const WatchedFile>>(const std::string& path)>;
+    using OpenFile =
+        std::function<Result<std::shared_ptr<const WatchedFile>>(const std::string& path)>;
     explicit ProbePlanner(OpenFile open) : open_(std::move(open)) {}
 
     // Announces that the markers of this event will be queried.
@@ -62,7 +66,8 @@ class ProbePlanner {
     [[nodiscard]] Result<ProbePlaces> function_places(const settings::Marker& marker);
     // For sites with fewer arguments than wanted, the others are 0. ErrorKind::Unsupported: a
     // wanted argument is of a kind that cannot be read.
-    [[nodiscard]] Result<ProbePlaces> usdt_places(const settings::Marker& marker, WantedArguments wanted);
+    [[nodiscard]] Result<ProbePlaces> usdt_places(const settings::Marker& marker,
+                                                  WantedArguments wanted);
 
   private:
     struct OpenProgram {

@@ -41,7 +41,8 @@ Result<RealFile> RealFiles::look_at(const void* address) {
     LIBBPF_OPTS(bpf_test_run_opts, options);
     for (int attempt = 0; attempt < attempts; ++attempt) {
         shared->address = reinterpret_cast<std::uint64_t>(address);
-        const int failed = bpf_prog_test_run_opts(bpf_program__fd(program_->progs.look_at_mapping), &options);
+        const int failed =
+            bpf_prog_test_run_opts(bpf_program__fd(program_->progs.look_at_mapping), &options);
         if (failed != 0) return libbpf_error("identify the mapped file", failed);
         if (const auto answer = static_cast<std::int32_t>(options.retval); answer == -EBUSY) {
             std::this_thread::sleep_for(pause);
@@ -51,7 +52,8 @@ Result<RealFile> RealFiles::look_at(const void* address) {
         }
         return RealFile{shared->inode, shared->device};
     }
-    return make_error(ErrorKind::Busy, "identify the mapped file: the process's memory keeps changing");
+    return make_error(ErrorKind::Busy,
+                      "identify the mapped file: the process's memory keeps changing");
 }
 
 // PROT_NONE, so that nothing can be read through this mapping by mistake.

@@ -5,7 +5,8 @@
 namespace lagtrap::daemon {
 
 std::chrono::seconds RearmPauses::left(Clock::time_point now) const {
-    return over(now) ? std::chrono::seconds(0) : std::chrono::ceil<std::chrono::seconds>(next_ - now);
+    return over(now) ? std::chrono::seconds(0)
+                     : std::chrono::ceil<std::chrono::seconds>(next_ - now);
 }
 
 void RearmPauses::begin(Clock::time_point now) {

@@ -9,8 +9,8 @@
 namespace lagtrap::daemon {
 
 FileIdentity FileIdentity::of(const struct stat& facts) {
-    return {facts.st_dev, facts.st_ino, static_cast<std::uint64_t>(facts.st_size), facts.st_mtim.tv_sec,
-            facts.st_mtim.tv_nsec};
+    return {facts.st_dev, facts.st_ino, static_cast<std::uint64_t>(facts.st_size),
+            facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
 }
 
 std::optional<FileIdentity> FileIdentity::at(const std::string& path) {

@@ -40,7 +40,8 @@ class WatchedFile {
 
     // Takes over an open file that a process sees as `path`. No other file may use that name; only
     // the descriptor identifies the file. Does not block on a file system.
-    [[nodiscard]] static Result<std::shared_ptr<const WatchedFile>> adopt(UniqueFd fd, std::string path);
+    [[nodiscard]] static Result<std::shared_ptr<const WatchedFile>> adopt(UniqueFd fd,
+                                                                          std::string path);
 
     [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] int fd() const { return fd_.get(); }
@@ -57,7 +58,8 @@ class WatchedFile {
   private:
     // Unlike the modification time, the owner cannot set the change time.
     using ChangeTime = std::pair<std::int64_t, std::int64_t>;
-    [[nodiscard]] static Result<std::shared_ptr<WatchedFile>> look_at(UniqueFd fd, std::string path);
+    [[nodiscard]] static Result<std::shared_ptr<WatchedFile>> look_at(UniqueFd fd,
+                                                                      std::string path);
     WatchedFile(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
     std::string path_;

@@ -37,7 +37,8 @@ sigset_t own_signals() {
 
 }  // namespace
 
-WriteGuard::WriteGuard(OnWrite on_write) : on_write_(std::move(on_write)), stop_(::eventfd(0, EFD_CLOEXEC)) {
+WriteGuard::WriteGuard(OnWrite on_write)
+    : on_write_(std::move(on_write)), stop_(::eventfd(0, EFD_CLOEXEC)) {
     std::promise<void> ready;
     thread_ = std::thread([this, &ready] {
         const sigset_t signals = own_signals();
@@ -59,7 +60,8 @@ WriteGuard::~WriteGuard() {
 WriteGuard::Lease WriteGuard::take_lease(const WatchedFile& file) const {
     const int fd = file.fd();
     const f_owner_ex owner{F_OWNER_TID, thread_id_};
-    if (::fcntl(fd, F_SETSIG, lease_signal()) != 0 || ::fcntl(fd, F_SETOWN_EX, &owner) != 0) return Lease::None;
+    if (::fcntl(fd, F_SETSIG, lease_signal()) != 0 || ::fcntl(fd, F_SETOWN_EX, &owner) != 0)
+        return Lease::None;
     if (::fcntl(fd, F_SETLEASE, F_RDLCK) == 0) return Lease::Held;
     return errno == EAGAIN ? Lease::OpenForWriting : Lease::None;
 }
@@ -96,7 +98,8 @@ bool WriteGuard::written(const std::string& path) const {
 
 bool WriteGuard::holds(const std::string& path) const {
     const std::lock_guard lock(mutex_);
-    return std::any_of(leases_.begin(), leases_.end(), [&](const auto& lease) { return lease.second->path() == path; });
+    return std::any_of(leases_.begin(), leases_.end(),
+                       [&](const auto& lease) { return lease.second->path() == path; });
 }
 
 void WriteGuard::serve() {

@@ -32,9 +32,11 @@ class WriteGuard {
     // The following is thread-safe.
 
     enum class Lease {
-        Held,            // nobody has it open for writing, and an attempt to open it for writing is delayed
+        // nobody has it open for writing, and an attempt to open it for writing is delayed
+        Held,
         OpenForWriting,  // somebody has it open for writing; written() is true
-        None,            // leases are not available: other file systems, or other users' files without CAP_LEASE
+        // leases are not available: other file systems, or other users' files without CAP_LEASE
+        None,
     };
     // Starts guarding the file, in place of an earlier file with the same path. Can block on the
     // file system.

@@ -18,7 +18,8 @@ constexpr std::size_t link_limit_bytes = 4096;
 
 bool is_link(int place) {
     struct statx facts {};
-    return ::statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &facts) == 0 && S_ISLNK(facts.stx_mode);
+    return ::statx(place, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &facts) == 0 &&
+           S_ISLNK(facts.stx_mode);
 }
 
 Result<std::filesystem::path> target_of(int place) {
@@ -53,7 +54,8 @@ class Walk {
 
   private:
     Status enter(const std::filesystem::path& name) {
-        UniqueFd place(::openat(folders_.back().get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        UniqueFd place(
+            ::openat(folders_.back().get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
         if (!place.valid()) return system_error(name.string());
         TRY(may_enter_(place.get()));
         if (!is_link(place.get())) {
@@ -74,7 +76,8 @@ class Walk {
 
 }  // namespace
 
-Result<UniqueFd> walk_to(UniqueFd root, const std::filesystem::path& path, const MayEnter& may_enter) {
+Result<UniqueFd> walk_to(UniqueFd root, const std::filesystem::path& path,
+                         const MayEnter& may_enter) {
     return Walk(std::move(root), path, may_enter).to_the_end();
 }
 

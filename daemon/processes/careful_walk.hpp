@@ -15,6 +15,7 @@ namespace lagtrap::daemon {
 // process with this root folder. Magic links of /proc are followed by their text only. Automounts
 // are not triggered. Errors: NotFound, Denied (too many links), System.
 using MayEnter = std::function<Status(int place)>;
-[[nodiscard]] Result<UniqueFd> walk_to(UniqueFd root, const std::filesystem::path& path, const MayEnter& may_enter);
+[[nodiscard]] Result<UniqueFd> walk_to(UniqueFd root, const std::filesystem::path& path,
+                                       const MayEnter& may_enter);
 
 }  // namespace lagtrap::daemon

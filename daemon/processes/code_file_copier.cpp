@@ -38,13 +38,15 @@ Result<FollowedProcess> DirectCodeFileCopier::follow(std::uint32_t pid) {
 }
 
 Result<UniqueFd> DirectCodeFileCopier::open_mapped(const lagtrap_mapping& mapping) {
-    const std::string range = fmt::format("{:x}-{:x}", mapping.start, mapping.start + mapping.length);
+    const std::string range =
+        fmt::format("{:x}-{:x}", mapping.start, mapping.start + mapping.length);
     auto file = open_mapped_file(folder_of(mapping.pid), range, mounts_);
     mounts_.end_request();
     return file;
 }
 
-Result<OpenedCodeFile> DirectCodeFileCopier::open_code_file(Owner, int place, const std::string& name) {
+Result<OpenedCodeFile> DirectCodeFileCopier::open_code_file(Owner, int place,
+                                                            const std::string& name) {
     OpenedCodeFile opened;
     TRY_ASSIGN(opened.file, name.empty() ? reopen_plain_file(place) : open_plain_file(place, name));
     struct stat facts {};
@@ -56,11 +58,13 @@ Result<OpenedCodeFile> DirectCodeFileCopier::open_code_file(Owner, int place, co
 }
 
 // The kernel copies; the data does not pass through this process.
-Result<std::uint64_t> DirectCodeFileCopier::copy(Owner, int from, int to, std::uint64_t limit_bytes) {
+Result<std::uint64_t> DirectCodeFileCopier::copy(Owner, int from, int to,
+                                                 std::uint64_t limit_bytes) {
     constexpr std::uint64_t piece_bytes = 1 << 20;
     off_t copied = 0;
     while (static_cast<std::uint64_t>(copied) < limit_bytes) {
-        const std::size_t wanted = std::min(piece_bytes, limit_bytes - static_cast<std::uint64_t>(copied));
+        const std::size_t wanted =
+            std::min(piece_bytes, limit_bytes - static_cast<std::uint64_t>(copied));
         const ssize_t got = ::sendfile(to, from, &copied, wanted);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return system_error("copy");

@@ -45,10 +45,12 @@ class CodeFileCopier {
     };
     // Opens the regular file `name` in the folder `place`. With an empty name, opens `place` itself
     // again.
-    [[nodiscard]] virtual Result<OpenedCodeFile> open_code_file(Owner owner, int place, const std::string& name) = 0;
+    [[nodiscard]] virtual Result<OpenedCodeFile> open_code_file(Owner owner, int place,
+                                                                const std::string& name) = 0;
     // Copies the first `limit_bytes` into `to` and returns how many were copied. After an error,
     // `to` may have a part of the file, and may still be written to.
-    [[nodiscard]] virtual Result<std::uint64_t> copy(Owner owner, int from, int to, std::uint64_t limit_bytes) = 0;
+    [[nodiscard]] virtual Result<std::uint64_t> copy(Owner owner, int from, int to,
+                                                     std::uint64_t limit_bytes) = 0;
 };
 
 // Does this in the calling process. Use it on one thread.
@@ -56,8 +58,10 @@ class DirectCodeFileCopier : public CodeFileCopier {
   public:
     [[nodiscard]] Result<FollowedProcess> follow(std::uint32_t pid) override;
     [[nodiscard]] Result<UniqueFd> open_mapped(const lagtrap_mapping& mapping) override;
-    [[nodiscard]] Result<OpenedCodeFile> open_code_file(Owner owner, int place, const std::string& name) override;
-    [[nodiscard]] Result<std::uint64_t> copy(Owner owner, int from, int to, std::uint64_t limit_bytes) override;
+    [[nodiscard]] Result<OpenedCodeFile> open_code_file(Owner owner, int place,
+                                                        const std::string& name) override;
+    [[nodiscard]] Result<std::uint64_t> copy(Owner owner, int from, int to,
+                                             std::uint64_t limit_bytes) override;
 
   private:
     MountFinder mounts_;

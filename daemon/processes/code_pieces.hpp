@@ -32,7 +32,8 @@ struct CodePiece {
     std::uint64_t end = 0;
     std::uint64_t file_offset = 0;
     PieceKind kind = PieceKind::RuntimeCode;
-    bool identified = false;                   // its file was inspected; before, `module` is an assumption
+    // its file was inspected; before, `module` is an assumption
+    bool identified = false;
     std::shared_ptr<const ReportedFile> file;  // nullptr for RuntimeCode
     std::shared_ptr<CodeModule> module;
 

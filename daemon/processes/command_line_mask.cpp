@@ -10,26 +10,31 @@ namespace {
 
 constexpr std::string_view mask = "***";
 
-bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool is_letter_or_digit(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 bool is_of_name(char c) { return is_letter_or_digit(c) || c == '_' || c == '-' || c == '.'; }
 
 // Keeps lower-case letters and digits only: "API_Key" and "--api-key" both become "apikey".
 std::string bare(std::string_view name) {
     std::string letters;
     for (const char c : name)
-        if (is_letter_or_digit(c)) letters += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+        if (is_letter_or_digit(c))
+            letters += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
     return letters;
 }
 
 bool is_secret_name(std::string_view name) {
     constexpr std::array<std::string_view, 13> parts{
-        "password", "passwd",    "passphrase", "passwort",      "secret",     "token",      "credential",
-        "apikey",   "accesskey", "privatekey", "authorization", "masterauth", "requirepass"};
+        "password",      "passwd",     "passphrase", "passwort",  "secret",
+        "token",         "credential", "apikey",     "accesskey", "privatekey",
+        "authorization", "masterauth", "requirepass"};
     constexpr std::array<std::string_view, 5> whole{"pass", "pwd", "userpass", "dbpass", "cookie"};
     const std::string letters = bare(name);
     if (letters.ends_with("file")) return false;  // the path of a secret may be shown
-    return std::any_of(parts.begin(), parts.end(),
-                       [&](std::string_view part) { return letters.find(part) != std::string::npos; }) ||
+    return std::any_of(
+               parts.begin(), parts.end(),
+               [&](std::string_view part) { return letters.find(part) != std::string::npos; }) ||
            std::find(whole.begin(), whole.end(), letters) != whole.end();
 }
 
@@ -45,11 +50,13 @@ std::vector<std::string> parted(std::string_view command_line) {
 
 // Changes "scheme://user:password@host" to "scheme://***@host".
 void mask_url(std::string& text) {
-    for (std::size_t at = text.find("://"); at != std::string::npos; at = text.find("://", at + 3)) {
+    for (std::size_t at = text.find("://"); at != std::string::npos;
+         at = text.find("://", at + 3)) {
         const std::size_t begin = at + 3;
         const std::size_t end = std::min(text.find_first_of("/?# \t\"'", begin), text.size());
         const std::size_t sign = text.rfind('@', end == 0 ? 0 : end - 1);
-        if (sign != std::string::npos && sign >= begin && sign < end) text.replace(begin, sign - begin, mask);
+        if (sign != std::string::npos && sign >= begin && sign < end)
+            text.replace(begin, sign - begin, mask);
     }
 }
 
@@ -101,7 +108,8 @@ bool is_option(std::string_view argument) { return argument.size() > 1 && argume
 // True if the whole next argument is a secret.
 bool announces_secret(std::string_view argument) {
     return argument == "-p" ||
-           (is_option(argument) && argument.find('=') == std::string_view::npos && is_secret_name(argument));
+           (is_option(argument) && argument.find('=') == std::string_view::npos &&
+            is_secret_name(argument));
 }
 
 // `last` is the previous argument.
@@ -110,11 +118,13 @@ void mask_argument(std::string_view program, std::string_view last, std::string&
         argument = mask;
         return;
     }
-    if ((last == "-u" || last == "--user" || last == "--proxy-user") && argument.find(':') != std::string::npos) {
+    if ((last == "-u" || last == "--user" || last == "--proxy-user") &&
+        argument.find(':') != std::string::npos) {
         argument.replace(argument.find(':') + 1, std::string::npos, mask);
         return;
     }
-    if (argument.starts_with("-p") && argument.size() > 2 && argument[2] != '=' && is_client_of_mysql(program)) {
+    if (argument.starts_with("-p") && argument.size() > 2 && argument[2] != '=' &&
+        is_client_of_mysql(program)) {
         argument.replace(2, std::string::npos, mask);
         return;
     }
@@ -152,7 +162,8 @@ std::string shown_command_line(std::string_view command_line, CommandLines mode)
     std::vector<std::string> shown = arguments;
     if (mode == CommandLines::Program) shown.resize(1);
     if (mode == CommandLines::Masked)
-        for (std::size_t i = 1; i < shown.size(); ++i) mask_argument(arguments.front(), arguments[i - 1], shown[i]);
+        for (std::size_t i = 1; i < shown.size(); ++i)
+            mask_argument(arguments.front(), arguments[i - 1], shown[i]);
     std::string line;
     for (std::size_t i = 0; i < shown.size(); ++i) line += (i == 0 ? "" : " ") + shown[i];
     return line;

@@ -35,16 +35,19 @@ void fill_in(ContainerFacts& facts, const ContainerFacts& more) {
 
 // Checked because file names are made from it.
 bool is_id(const std::string& id) {
-    return !id.empty() && id.size() <= 128 && id.find_first_not_of("0123456789abcdef") == std::string::npos;
+    return !id.empty() && id.size() <= 128 &&
+           id.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 }  // namespace
 
 std::vector<ContainerNames::Place> ContainerNames::places_of(const std::string& id) const {
-    std::vector<Place> places{{root_ / "var/lib/docker/containers" / id / "config.v2.json", ContainerFile::Docker}};
+    std::vector<Place> places{
+        {root_ / "var/lib/docker/containers" / id / "config.v2.json", ContainerFile::Docker}};
     for (const char* const space : {"k8s.io", "default", "moby"})
-        places.push_back({root_ / "run/containerd/io.containerd.runtime.v2.task" / space / id / "config.json",
-                          ContainerFile::Bundle});
+        places.push_back(
+            {root_ / "run/containerd/io.containerd.runtime.v2.task" / space / id / "config.json",
+             ContainerFile::Bundle});
     for (const char* const driver : {"overlay-containers", "vfs-containers", "btrfs-containers"}) {
         const auto storage = root_ / "var/lib/containers/storage" / driver;
         places.push_back({storage / id / "userdata/config.json", ContainerFile::Bundle});
@@ -54,9 +57,11 @@ std::vector<ContainerNames::Place> ContainerNames::places_of(const std::string& 
 }
 
 Result<ContainerFacts> ContainerNames::read(const Place& place, const std::string& id) {
-    TRY_ASSIGN(const UniqueFd file, call_within<UniqueFd>(open_timeout, place.path.string(),
-                                                          [path = place.path] { return open_regular_file(path); }));
-    if (auto* const reader = binaries::file_reader()) return reader->container(file.get(), place.kind, id);
+    TRY_ASSIGN(const UniqueFd file,
+               call_within<UniqueFd>(open_timeout, place.path.string(),
+                                     [path = place.path] { return open_regular_file(path); }));
+    if (auto* const reader = binaries::file_reader())
+        return reader->container(file.get(), place.kind, id);
     TRY_ASSIGN(const std::string content, read_all(file.get(), state_limit_bytes));
     return binaries::parse_container_state(content, place.kind, id);
 }
@@ -87,7 +92,8 @@ KnownContainer ContainerNames::find(const std::string& id) {
     {
         const std::lock_guard lock(mutex_);
         const auto known = kept_.find(id);
-        if (known != kept_.end() && (known->second.container.found || now - known->second.looked < look_again_after))
+        if (known != kept_.end() &&
+            (known->second.container.found || now - known->second.looked < look_again_after))
             return known->second.container;
     }
     KnownContainer found = look(id);
@@ -99,11 +105,14 @@ KnownContainer ContainerNames::find(const std::string& id) {
 
 trace::GroupWords ContainerNames::both_words_for(const std::string& control_group) {
     trace::ContainerNames names;
-    if (const std::string id = trace::container_of_group(control_group).id; !id.empty()) names[id] = name_of(id);
+    if (const std::string id = trace::container_of_group(control_group).id; !id.empty())
+        names[id] = name_of(id);
     return trace::group_words(control_group, names);
 }
 
-std::string ContainerNames::words_for(const std::string& control_group) { return both_words_for(control_group).whole; }
+std::string ContainerNames::words_for(const std::string& control_group) {
+    return both_words_for(control_group).whole;
+}
 
 std::string ContainerNames::brief_words_for(const std::string& control_group) {
     return both_words_for(control_group).brief;

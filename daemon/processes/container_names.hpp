@@ -47,7 +47,8 @@ class ContainerNames {
         Clock::time_point looked;
     };
     [[nodiscard]] std::vector<Place> places_of(const std::string& id) const;
-    [[nodiscard]] static Result<binaries::ContainerFacts> read(const Place& place, const std::string& id);
+    [[nodiscard]] static Result<binaries::ContainerFacts> read(const Place& place,
+                                                               const std::string& id);
     [[nodiscard]] KnownContainer look(const std::string& id) const;
 
     const std::filesystem::path root_;

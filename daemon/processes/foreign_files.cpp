@@ -36,7 +36,8 @@ Result<std::uint64_t> number(std::string_view text, std::string_view what) {
     std::uint64_t value = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (failure != std::errc{} || end != text.data() + text.size())
-        return make_error(ErrorKind::Invalid, std::string(what) + " is \"" + std::string(text) + "\", not a number");
+        return make_error(ErrorKind::Invalid,
+                          std::string(what) + " is \"" + std::string(text) + "\", not a number");
     return value;
 }
 
@@ -60,13 +61,15 @@ Status check_local(MountFinder& mounts, int place, const std::filesystem::path& 
     return checked ? checked : make_error(ErrorKind::Denied, checked.error().message);
 }
 
-Result<UniqueFd> open_in(int directory, const char* name, std::uint64_t flags, std::uint64_t resolve) {
+Result<UniqueFd> open_in(int directory, const char* name, std::uint64_t flags,
+                         std::uint64_t resolve) {
     open_how how{};
     how.flags = flags | O_CLOEXEC;
     how.resolve = resolve;
     UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, directory, name, &how, sizeof(how))));
     if (fd.valid()) return fd;
-    if (errno == ELOOP || errno == EXDEV) return make_error(ErrorKind::Denied, "is a link, or on another mount");
+    if (errno == ELOOP || errno == EXDEV)
+        return make_error(ErrorKind::Denied, "is a link, or on another mount");
     return system_error(name);
 }
 
@@ -76,12 +79,15 @@ Result<ProcessFacts> read_process_facts(const std::filesystem::path& process) {
     TRY_ASSIGN(const std::string status, read_file(process / "status", 64 * 1024));
     const auto inner = status_words(status, "\nNSpid:");
     const auto uids = status_words(status, "\nUid:");
-    if (inner.empty() || uids.size() < 2) return make_error(ErrorKind::Invalid, "status has no NSpid or no Uid");
+    if (inner.empty() || uids.size() < 2)
+        return make_error(ErrorKind::Invalid, "status has no NSpid or no Uid");
     TRY_ASSIGN(const std::string stat, read_file(process / "stat", 64 * 1024));
     // The name in parentheses may contain anything. The fields after its last parenthesis are
     // numbers, starting with the third field.
-    const auto fields = split(std::string_view(stat).substr(std::min(stat.rfind(')') + 1, stat.size())));
-    if (fields.size() <= start_field - 3) return make_error(ErrorKind::Invalid, "stat is too short");
+    const auto fields =
+        split(std::string_view(stat).substr(std::min(stat.rfind(')') + 1, stat.size())));
+    if (fields.size() <= start_field - 3)
+        return make_error(ErrorKind::Invalid, "stat is too short");
     TRY_ASSIGN(const std::uint64_t inner_pid, number(inner.back(), "NSpid"));
     TRY_ASSIGN(const std::uint64_t uid, number(uids[1], "Uid"));
     TRY_ASSIGN(const std::uint64_t ticks, number(fields[start_field - 3], "the time of start"));
@@ -90,15 +96,16 @@ Result<ProcessFacts> read_process_facts(const std::filesystem::path& process) {
     facts.effective_uid = static_cast<std::uint32_t>(uid);
     TRY_ASSIGN(facts.party, read_party(process));
     const std::int64_t tick_ns = 1'000'000'000LL / ::sysconf(_SC_CLK_TCK);
-    facts.started_realtime_ns =
-        clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + static_cast<std::int64_t>(ticks) * tick_ns;
+    facts.started_realtime_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) +
+                                static_cast<std::int64_t>(ticks) * tick_ns;
     return facts;
 }
 
 Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, MountFinder& mounts) {
     TRY_ASSIGN(const UniqueFd root, open_file(process / "root", O_PATH | O_DIRECTORY));
     TRY(check_local(mounts, root.get(), process));
-    TRY_ASSIGN(UniqueFd tmp, open_in(root.get(), "tmp", O_PATH | O_DIRECTORY, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS));
+    TRY_ASSIGN(UniqueFd tmp, open_in(root.get(), "tmp", O_PATH | O_DIRECTORY,
+                                     RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS));
     TRY(check_local(mounts, tmp.get(), process));
     return tmp;
 }
@@ -114,12 +121,14 @@ Result<UniqueFd> reopen_plain_file(int place) {
 }
 
 Result<UniqueFd> open_plain_file(int directory, const std::string& name) {
-    TRY_ASSIGN(const UniqueFd place, open_in(directory, name.c_str(), O_PATH | O_NOFOLLOW,
-                                             RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV));
+    TRY_ASSIGN(const UniqueFd place,
+               open_in(directory, name.c_str(), O_PATH | O_NOFOLLOW,
+                       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV));
     return reopen_plain_file(place.get());
 }
 
-Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range, MountFinder& mounts) {
+Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range,
+                                  MountFinder& mounts) {
     TRY_ASSIGN(const UniqueFd place, open_file(process / "map_files" / range, O_PATH));
     TRY(check_local(mounts, place.get(), process));
     return reopen_plain_file(place.get());

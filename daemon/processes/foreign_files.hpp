@@ -15,7 +15,8 @@ namespace lagtrap::daemon {
 
 // Facts from /proc/PID that are needed after the process is gone.
 struct ProcessFacts {
-    std::uint32_t inner_pid = 0;  // its number in its own pid namespace, which its file names contain
+    // its number in its own pid namespace, which its file names contain
+    std::uint32_t inner_pid = 0;
     std::uint32_t effective_uid = 0;
     Party party = root_party;
     std::int64_t started_realtime_ns = 0;  // accurate to about 10 ms
@@ -26,7 +27,8 @@ struct ProcessFacts {
 // Opens the process's own /tmp with O_PATH. Names in it can be opened even after the process and
 // its mounts are gone. Errors: the process is gone, there is no such folder or it is a symlink, or
 // it is not on a local file system.
-[[nodiscard]] Result<UniqueFd> open_own_tmp(const std::filesystem::path& process, MountFinder& mounts);
+[[nodiscard]] Result<UniqueFd> open_own_tmp(const std::filesystem::path& process,
+                                            MountFinder& mounts);
 
 // Opens the regular file `name` in `directory` for reading, without ever blocking. It must not be a
 // symlink, on another mount, or have further links. ErrorKind::NotFound: it does not exist; Denied:
@@ -37,7 +39,7 @@ struct ProcessFacts {
 [[nodiscard]] Result<UniqueFd> reopen_plain_file(int place);
 
 // Opens the file mapped at `range` ("START-END" as in map_files), with the same requirements.
-[[nodiscard]] Result<UniqueFd> open_mapped_file(const std::filesystem::path& process, const std::string& range,
-                                                MountFinder& mounts);
+[[nodiscard]] Result<UniqueFd> open_mapped_file(const std::filesystem::path& process,
+                                                const std::string& range, MountFinder& mounts);
 
 }  // namespace lagtrap::daemon

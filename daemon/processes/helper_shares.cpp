@@ -10,9 +10,11 @@ HelperShares::Turn HelperShares::turn_of(const Looker& looker) const {
     if (stuck_ >= limits_.stuck + (has_reserve ? limits_.reserved_stuck : 0)) return Turn::Refused;
     const auto found = of_party_.find(looker.party);
     const Helpers its = found == of_party_.end() ? Helpers{} : found->second;
-    if (!is_root && its.stuck > 0 && (!looker.is_watched || its.stuck >= limits_.per_party)) return Turn::Refused;
+    if (!is_root && its.stuck > 0 && (!looker.is_watched || its.stuck >= limits_.per_party))
+        return Turn::Refused;
     if (!is_root && its.busy + its.stuck >= limits_.per_party) return Turn::Later;
-    const std::size_t reserved = has_reserve ? 0 : std::min(limits_.reserved_helpers, limits_.helpers - 1);
+    const std::size_t reserved =
+        has_reserve ? 0 : std::min(limits_.reserved_helpers, limits_.helpers - 1);
     return busy_ >= limits_.helpers - reserved ? Turn::Later : Turn::Now;
 }
 

@@ -8,13 +8,15 @@ namespace lagtrap::daemon {
 template <typename Key>
 void HoldUps::prolong(Pauses<Key>& pauses, Key key, std::uint32_t timeout, Clock::time_point now) {
     if (!pauses.contains(key) && pauses.size() >= limit)
-        pauses.erase(std::min_element(pauses.begin(), pauses.end(),
-                                      [](const auto& a, const auto& b) { return a.second.until < b.second.until; }));
+        pauses.erase(std::min_element(
+            pauses.begin(), pauses.end(),
+            [](const auto& a, const auto& b) { return a.second.until < b.second.until; }));
     Pause& pause = pauses[key];
     if (now - pause.until > max_pause) pause = Pause{now, {}, 0};
     if (++pause.times < timeout) return;
-    pause.length =
-        pause.length == Clock::duration{} ? first_pause : std::min<Clock::duration>(pause.length * 2, max_pause);
+    pause.length = pause.length == Clock::duration{}
+                       ? first_pause
+                       : std::min<Clock::duration>(pause.length * 2, max_pause);
     pause.until = now + pause.length;
 }
 
@@ -39,8 +41,12 @@ bool HoldUps::avoids_process(std::uint32_t pid, Clock::time_point now) const {
     return found != processes_.end() && now < found->second.until;
 }
 
-std::vector<Party> HoldUps::avoided_parties(Clock::time_point now) const { return avoided(parties_, now); }
+std::vector<Party> HoldUps::avoided_parties(Clock::time_point now) const {
+    return avoided(parties_, now);
+}
 
-std::vector<std::uint64_t> HoldUps::avoided_devices(Clock::time_point now) const { return avoided(devices_, now); }
+std::vector<std::uint64_t> HoldUps::avoided_devices(Clock::time_point now) const {
+    return avoided(devices_, now);
+}
 
 }  // namespace lagtrap::daemon

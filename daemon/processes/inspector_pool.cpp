@@ -34,15 +34,19 @@ void write_mapping(WireWriter& request, const NamedMapping& named) {
     request.text(std::string_view(named.path).substr(0, inspected_path_limit_bytes));
 }
 
-Error malformed() { return make_error(ErrorKind::System, "the process inspector gave an invalid answer"); }
+Error malformed() {
+    return make_error(ErrorKind::System, "the process inspector gave an invalid answer");
+}
 
 const char* name_of(InspectionMessage kind) {
     if (kind == InspectionMessage::Open) return "opening a mapped file";
     if (kind == InspectionMessage::OpenProgram) return "opening the program";
     if (kind == InspectionMessage::OpenRoot) return "opening the root folder";
     if (kind >= InspectionMessage::Follow) return "copying the files with the code";
-    if (kind == InspectionMessage::Words || kind == InspectionMessage::Memory) return "reading the memory";
-    return kind == InspectionMessage::Read ? "reading the mappings or the command line" : "inspecting the mapped files";
+    if (kind == InspectionMessage::Words || kind == InspectionMessage::Memory)
+        return "reading the memory";
+    return kind == InspectionMessage::Read ? "reading the mappings or the command line"
+                                           : "inspecting the mapped files";
 }
 
 // The flag that ends inspections early, by thread.
@@ -57,11 +61,15 @@ ErrorKind kind_of(std::uint32_t error) {
 
 }  // namespace
 
-InspectionsCancelled::InspectionsCancelled(const std::atomic<bool>& given_up) { inspections_cancelled = &given_up; }
+InspectionsCancelled::InspectionsCancelled(const std::atomic<bool>& given_up) {
+    inspections_cancelled = &given_up;
+}
 
 InspectionsCancelled::~InspectionsCancelled() { inspections_cancelled = nullptr; }
 
-bool inspections_are_cancelled() { return inspections_cancelled != nullptr && inspections_cancelled->load(); }
+bool inspections_are_cancelled() {
+    return inspections_cancelled != nullptr && inspections_cancelled->load();
+}
 
 Result<InspectorHelper> start_inspector() {
     std::array<int, 2> ends{-1, -1};
@@ -123,7 +131,8 @@ bool InspectorPool::await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t
 }
 
 // Sets `avoided` to what the helper must avoid.
-Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, Party party, std::string& avoided) {
+Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, Party party,
+                                               std::string& avoided) {
     std::unique_lock lock(mutex_);
     const bool has_turn = await_turn(lock, pid, party);
     const auto now = Clock::now();
@@ -154,16 +163,18 @@ Result<InspectorHelper> InspectorPool::acquire(std::uint32_t pid, Party party, s
     return make_error(ErrorKind::Busy, started.error().message);
 }
 
-Status InspectorPool::receive(const InspectorHelper& helper, char* into, std::size_t size, UniqueFd& file,
-                              Clock::time_point deadline) const {
+Status InspectorPool::receive(const InspectorHelper& helper, char* into, std::size_t size,
+                              UniqueFd& file, Clock::time_point deadline) const {
     while (size > 0) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
         if (inspections_are_cancelled()) return cancelled();
         if (left.count() <= 0)
-            return make_error(ErrorKind::Timeout,
-                              fmt::format("the inspection took longer than {} ms", options_.deadline.count()));
+            return make_error(
+                ErrorKind::Timeout,
+                fmt::format("the inspection took longer than {} ms", options_.deadline.count()));
         pollfd waiting{helper.socket.get(), POLLIN, 0};
-        if (::poll(&waiting, 1, static_cast<int>(std::min(left, cancel_interval).count())) <= 0) continue;
+        if (::poll(&waiting, 1, static_cast<int>(std::min(left, cancel_interval).count())) <= 0)
+            continue;
         const long got = receive_inspection(helper.socket.get(), into, size, file, MSG_DONTWAIT);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (got <= 0) return make_error(ErrorKind::System, "the process inspector exited early");
@@ -173,11 +184,14 @@ Status InspectorPool::receive(const InspectorHelper& helper, char* into, std::si
     return success();
 }
 
-Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& helper, const Request& request,
-                                                      const std::string& body, Conversation& conversation) const {
+Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& helper,
+                                                      const Request& request,
+                                                      const std::string& body,
+                                                      Conversation& conversation) const {
     const auto deadline = Clock::now() + options_.deadline;
     const int socket = helper.socket.get();
-    if ((request.given >= 0 && !send_inspection(socket, {InspectionMessage::Give, 0, 0}, {}, request.given)) ||
+    if ((request.given >= 0 &&
+         !send_inspection(socket, {InspectionMessage::Give, 0, 0}, {}, request.given)) ||
         !send_inspection(socket, {request.kind, 0, body.size()}, body, request.file))
         return make_error(ErrorKind::System, "the process inspector has exited");
     for (;;) {
@@ -188,8 +202,10 @@ Result<InspectorPool::Answer> InspectorPool::converse(const InspectorHelper& hel
         answer.body.resize(head.body_bytes);
         TRY(receive(helper, answer.body.data(), answer.body.size(), answer.file, deadline));
         WireReader text(answer.body);
-        if (head.kind == InspectionMessage::User) conversation.progress.party = text.number<Party>();
-        if (head.kind == InspectionMessage::Device) conversation.progress.device = text.number<std::uint64_t>();
+        if (head.kind == InspectionMessage::User)
+            conversation.progress.party = text.number<Party>();
+        if (head.kind == InspectionMessage::Device)
+            conversation.progress.device = text.number<std::uint64_t>();
         if (head.kind != InspectionMessage::Answer) continue;
         conversation.answered = true;
         if (head.error == 0) return answer;
@@ -201,7 +217,8 @@ Result<InspectorPool::Answer> InspectorPool::ask(const Request& request) {
     if (inspections_are_cancelled()) return cancelled();
     const std::uint32_t pid = request.pid;
     // A process that is gone cannot delay anything.
-    const auto found = request.party ? Result<Party>(*request.party) : read_party("/proc/" + std::to_string(pid));
+    const auto found =
+        request.party ? Result<Party>(*request.party) : read_party("/proc/" + std::to_string(pid));
     const Party party = found ? *found : root_party;
     std::string avoided;
     TRY_ASSIGN(InspectorHelper helper, acquire(pid, party, avoided));
@@ -229,11 +246,13 @@ Result<InspectorPool::Answer> InspectorPool::ask(const Request& request) {
         return answer;
     }
     // A failed helper says nothing about what it inspected.
-    if (!answer && answer.error().kind == ErrorKind::System) return make_error(ErrorKind::Busy, answer.error().message);
+    if (!answer && answer.error().kind == ErrorKind::System)
+        return make_error(ErrorKind::Busy, answer.error().message);
     return answer;
 }
 
-Result<InspectedProcess> InspectorPool::read(std::uint32_t pid, Code code, const InspectionLimits& limits) {
+Result<InspectedProcess> InspectorPool::read(std::uint32_t pid, Code code,
+                                             const InspectionLimits& limits) {
     WireWriter what;
     what.number(static_cast<std::uint32_t>(code));
     what.number(limits.mappings);
@@ -243,15 +262,18 @@ Result<InspectedProcess> InspectorPool::read(std::uint32_t pid, Code code, const
     WireReader text(answer.body);
     InspectedProcess process;
     process.mappings_left_out = text.number<std::uint64_t>();
-    if (!process.records.assign(text.text(inspection_limit_bytes)) || !text.complete()) return malformed();
+    if (!process.records.assign(text.text(inspection_limit_bytes)) || !text.complete())
+        return malformed();
     return process;
 }
 
-std::vector<Result<CodeFileIdentity>> InspectorPool::identify(const std::vector<NamedMapping>& mappings) {
+std::vector<Result<CodeFileIdentity>> InspectorPool::identify(
+    const std::vector<NamedMapping>& mappings) {
     if (mappings.empty()) return {};
     WireWriter what;
     for (const NamedMapping& mapping : mappings) write_mapping(what, mapping);
-    const auto answer = ask({InspectionMessage::Identify, mappings.front().mapping.pid, what.take()});
+    const auto answer =
+        ask({InspectionMessage::Identify, mappings.front().mapping.pid, what.take()});
     std::vector<Result<CodeFileIdentity>> identities;
     if (!answer) return {mappings.size(), answer.error()};
     WireReader text(answer->body);
@@ -291,8 +313,8 @@ Result<UniqueFd> InspectorPool::open_root(std::uint32_t pid) {
     return std::move(answer.file);
 }
 
-Result<std::vector<std::uint64_t>> InspectorPool::read_words(std::uint32_t pid,
-                                                             const std::vector<std::uint64_t>& addresses) {
+Result<std::vector<std::uint64_t>> InspectorPool::read_words(
+    std::uint32_t pid, const std::vector<std::uint64_t>& addresses) {
     WireWriter what;
     what.items(addresses);
     TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Words, pid, what.take()}));
@@ -302,7 +324,8 @@ Result<std::vector<std::uint64_t>> InspectorPool::read_words(std::uint32_t pid,
     return words;
 }
 
-Result<std::string> InspectorPool::read_memory(std::uint32_t pid, std::uint64_t address, std::uint64_t bytes) {
+Result<std::string> InspectorPool::read_memory(std::uint32_t pid, std::uint64_t address,
+                                               std::uint64_t bytes) {
     WireWriter what;
     what.number(address);
     what.number(bytes);
@@ -333,10 +356,12 @@ Result<UniqueFd> InspectorPool::open_mapped(const lagtrap_mapping& mapping) {
     return std::move(answer.file);
 }
 
-Result<OpenedCodeFile> InspectorPool::open_code_file(Owner owner, int place, const std::string& name) {
+Result<OpenedCodeFile> InspectorPool::open_code_file(Owner owner, int place,
+                                                     const std::string& name) {
     WireWriter what;
     what.text(name);
-    TRY_ASSIGN(Answer answer, ask({InspectionMessage::OpenCodeFile, owner.pid, what.take(), place, -1, owner.party}));
+    TRY_ASSIGN(Answer answer, ask({InspectionMessage::OpenCodeFile, owner.pid, what.take(), place,
+                                   -1, owner.party}));
     WireReader text(answer.body);
     OpenedCodeFile opened{std::move(answer.file), 0, 0, 0};
     opened.uid = text.number<std::uint32_t>();
@@ -346,10 +371,12 @@ Result<OpenedCodeFile> InspectorPool::open_code_file(Owner owner, int place, con
     return opened;
 }
 
-Result<std::uint64_t> InspectorPool::copy(Owner owner, int from, int to, std::uint64_t limit_bytes) {
+Result<std::uint64_t> InspectorPool::copy(Owner owner, int from, int to,
+                                          std::uint64_t limit_bytes) {
     WireWriter what;
     what.number(limit_bytes);
-    TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Copy, owner.pid, what.take(), from, to, owner.party}));
+    TRY_ASSIGN(const Answer answer,
+               ask({InspectionMessage::Copy, owner.pid, what.take(), from, to, owner.party}));
     WireReader text(answer.body);
     const auto copied = text.number<std::uint64_t>();
     if (!text.complete() || copied > limit_bytes) return malformed();

@@ -69,24 +69,29 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
         HelperLimits limits;
         std::chrono::milliseconds deadline{5'000};
     };
-    explicit InspectorPool(Options options) : options_(std::move(options)), shares_(options_.limits) {}
+    explicit InspectorPool(Options options)
+        : options_(std::move(options)), shares_(options_.limits) {}
     // Kills the helpers; does not wait for stuck ones.
     ~InspectorPool() override;
 
-    [[nodiscard]] Result<InspectedProcess> read(std::uint32_t pid, Code code, const InspectionLimits& limits) override;
-    [[nodiscard]] std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>& mappings) override;
+    [[nodiscard]] Result<InspectedProcess> read(std::uint32_t pid, Code code,
+                                                const InspectionLimits& limits) override;
+    [[nodiscard]] std::vector<Result<CodeFileIdentity>> identify(
+        const std::vector<NamedMapping>& mappings) override;
     [[nodiscard]] Result<OpenedFile> open(const NamedMapping& mapping) override;
     [[nodiscard]] Result<OpenedFile> open_program(std::uint32_t pid) override;
     [[nodiscard]] Result<UniqueFd> open_root(std::uint32_t pid) override;
-    [[nodiscard]] Result<std::vector<std::uint64_t>> read_words(std::uint32_t pid,
-                                                                const std::vector<std::uint64_t>& addresses) override;
+    [[nodiscard]] Result<std::vector<std::uint64_t>> read_words(
+        std::uint32_t pid, const std::vector<std::uint64_t>& addresses) override;
     [[nodiscard]] Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
                                                   std::uint64_t bytes) override;
 
     [[nodiscard]] Result<FollowedProcess> follow(std::uint32_t pid) override;
     [[nodiscard]] Result<UniqueFd> open_mapped(const lagtrap_mapping& mapping) override;
-    [[nodiscard]] Result<OpenedCodeFile> open_code_file(Owner owner, int place, const std::string& name) override;
-    [[nodiscard]] Result<std::uint64_t> copy(Owner owner, int from, int to, std::uint64_t limit_bytes) override;
+    [[nodiscard]] Result<OpenedCodeFile> open_code_file(Owner owner, int place,
+                                                        const std::string& name) override;
+    [[nodiscard]] Result<std::uint64_t> copy(Owner owner, int from, int to,
+                                             std::uint64_t limit_bytes) override;
 
     // Reserves helpers for processes with watched programs, even while other inspections are
     // delayed.
@@ -111,18 +116,22 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
         InspectionMessage kind{};
         std::uint32_t pid = 0;
         std::string body;
-        int file = -1;                    // sent with the request
-        int given = -1;                   // sent before the request
-        std::optional<Party> party = {};  // owner of the process, even if it is gone; looked up if not set
+        int file = -1;   // sent with the request
+        int given = -1;  // sent before the request
+        // owner of the process, even if it is gone; looked up if not set
+        std::optional<Party> party = {};
     };
     [[nodiscard]] Result<Answer> ask(const Request& request);
     [[nodiscard]] Result<OpenedFile> opened_by(const Request& request);
     [[nodiscard]] Result<Answer> converse(const InspectorHelper& helper, const Request& request,
-                                          const std::string& body, Conversation& conversation) const;
-    [[nodiscard]] Status receive(const InspectorHelper& helper, char* into, std::size_t size, UniqueFd& file,
-                                 Clock::time_point deadline) const;
-    [[nodiscard]] Result<InspectorHelper> acquire(std::uint32_t pid, Party party, std::string& avoided);
-    [[nodiscard]] bool await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid, Party party);
+                                          const std::string& body,
+                                          Conversation& conversation) const;
+    [[nodiscard]] Status receive(const InspectorHelper& helper, char* into, std::size_t size,
+                                 UniqueFd& file, Clock::time_point deadline) const;
+    [[nodiscard]] Result<InspectorHelper> acquire(std::uint32_t pid, Party party,
+                                                  std::string& avoided);
+    [[nodiscard]] bool await_turn(std::unique_lock<std::mutex>& lock, std::uint32_t pid,
+                                  Party party);
     void join_stuck();
     static bool has_ended(pid_t pid);
     static bool ends_at_once(pid_t pid);

@@ -57,7 +57,8 @@ std::optional<NamedMapping> mapping_in(WireReader& request) {
 class InspectionService {
   public:
     explicit InspectionService(int socket)
-        : socket_(socket), inspector_("/proc", [this](std::uint64_t device) { return may_open(device); }) {}
+        : socket_(socket),
+          inspector_("/proc", [this](std::uint64_t device) { return may_open(device); }) {}
 
     // False if the daemon is gone.
     bool serve_one() {
@@ -80,7 +81,8 @@ class InspectionService {
         const auto answer =
             may_look(pid, users)
                 ? answer_to(head.kind, pid, request, place.get(), file)
-                : make_error(ErrorKind::Busy, "not tried: inspections of this user's processes timed out");
+                : make_error(ErrorKind::Busy,
+                             "not tried: inspections of this user's processes timed out");
         given_.reset();
         InspectionHead answered{InspectionMessage::Answer, 0, 0};
         if (!answer) answered.error = 1 + static_cast<std::uint32_t>(answer.error().kind);
@@ -98,8 +100,10 @@ class InspectionService {
     }
 
     Status may_open(std::uint64_t device) {
-        if (std::find(avoided_devices_.begin(), avoided_devices_.end(), device) != avoided_devices_.end())
-            return make_error(ErrorKind::Busy, "not tried: inspections on its file system timed out");
+        if (std::find(avoided_devices_.begin(), avoided_devices_.end(), device) !=
+            avoided_devices_.end())
+            return make_error(ErrorKind::Busy,
+                              "not tried: inspections on its file system timed out");
         tell(InspectionMessage::Device, device);
         return success();
     }
@@ -120,9 +124,10 @@ class InspectionService {
         return answer.take();
     }
 
-    Result<std::string> answer_to(InspectionMessage kind, std::uint32_t pid, WireReader& request, int place,
-                                  UniqueFd& file) {
-        if (kind >= InspectionMessage::Follow) return answer_of_copier(kind, pid, request, place, file);
+    Result<std::string> answer_to(InspectionMessage kind, std::uint32_t pid, WireReader& request,
+                                  int place, UniqueFd& file) {
+        if (kind >= InspectionMessage::Follow)
+            return answer_of_copier(kind, pid, request, place, file);
         WireWriter answer;
         if (kind == InspectionMessage::Read) {
             const auto code = static_cast<ProcessInspector::Code>(request.number<std::uint32_t>());
@@ -157,7 +162,8 @@ class InspectionService {
         }
         if (kind == InspectionMessage::Memory) {
             const auto address = request.number<std::uint64_t>();
-            TRY_ASSIGN(const std::string bytes, inspector_.read_memory(pid, address, request.number<std::uint64_t>()));
+            TRY_ASSIGN(const std::string bytes,
+                       inspector_.read_memory(pid, address, request.number<std::uint64_t>()));
             answer.text(bytes);
             return answer.take();
         }
@@ -171,8 +177,8 @@ class InspectionService {
         return answer.take();
     }
 
-    Result<std::string> answer_of_copier(InspectionMessage kind, std::uint32_t pid, WireReader& request, int place,
-                                         UniqueFd& file) {
+    Result<std::string> answer_of_copier(InspectionMessage kind, std::uint32_t pid,
+                                         WireReader& request, int place, UniqueFd& file) {
         WireWriter answer;
         if (kind == InspectionMessage::Follow) {
             TRY_ASSIGN(FollowedProcess process, copier_.follow(pid));
@@ -184,15 +190,16 @@ class InspectionService {
             if (mappings.size() != 1) return make_error(ErrorKind::Invalid, "no such mapping");
             TRY_ASSIGN(file, copier_.open_mapped(mappings.front()));
         } else if (kind == InspectionMessage::OpenCodeFile) {
-            TRY_ASSIGN(OpenedCodeFile opened,
-                       copier_.open_code_file({pid, 0}, place, request.text(inspected_path_limit_bytes)));
+            TRY_ASSIGN(
+                OpenedCodeFile opened,
+                copier_.open_code_file({pid, 0}, place, request.text(inspected_path_limit_bytes)));
             answer.number(opened.uid);
             answer.number(opened.written_realtime_ns);
             answer.number(opened.size_bytes);
             file = std::move(opened.file);
         } else {
-            TRY_ASSIGN(const std::uint64_t copied,
-                       copier_.copy({pid, 0}, place, given_.get(), request.number<std::uint64_t>()));
+            TRY_ASSIGN(const std::uint64_t copied, copier_.copy({pid, 0}, place, given_.get(),
+                                                                request.number<std::uint64_t>()));
             answer.number(copied);
         }
         return answer.take();
@@ -209,7 +216,8 @@ class InspectionService {
 // far more powerful.
 Status confine() {
     TRY_ASSIGN(const Capabilities own, own_capabilities());
-    const int for_map_files = own.has(CAP_CHECKPOINT_RESTORE) ? CAP_CHECKPOINT_RESTORE : CAP_SYS_ADMIN;
+    const int for_map_files =
+        own.has(CAP_CHECKPOINT_RESTORE) ? CAP_CHECKPOINT_RESTORE : CAP_SYS_ADMIN;
     TRY(keep_capabilities({CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, for_map_files}));
     Confinement confinement;
     confinement.messages = confinement.looks_into_processes = true;

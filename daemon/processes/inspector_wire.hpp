@@ -23,7 +23,8 @@ enum class InspectionMessage : std::uint32_t {
     OpenCodeFile,  // with the descriptor of the place
     Give,          // a descriptor for the next request; has no answer
     Copy,          // with the source descriptor; the given one is the destination
-    User,          // progress messages: the owner of the process, and the device of the file being opened
+    // progress messages: the owner of the process, and the device of the file being opened
+    User,
     Device,
     Answer,
 };
@@ -40,9 +41,11 @@ inline constexpr std::size_t inspected_mappings_limit = 65'536;    // per reques
 inline constexpr std::size_t inspected_path_limit_bytes = 4096;
 
 // Sends everything, with `file` (-1: none) in the first byte. False if the other side is gone.
-[[nodiscard]] bool send_inspection(int socket, const InspectionHead& head, const std::string& body, int file = -1);
+[[nodiscard]] bool send_inspection(int socket, const InspectionHead& head, const std::string& body,
+                                   int file = -1);
 // Receives what is available, up to `size` bytes; a received descriptor replaces `file`. 0 if the
 // other side is gone; negative on error, with errno set.
-[[nodiscard]] long receive_inspection(int socket, char* into, std::size_t size, UniqueFd& file, int flags);
+[[nodiscard]] long receive_inspection(int socket, char* into, std::size_t size, UniqueFd& file,
+                                      int flags);
 
 }  // namespace lagtrap::daemon

@@ -31,7 +31,8 @@ std::uint64_t mount_of(int fd) {
     if (label == std::string::npos) return 0;
     const std::size_t digits = text->find_first_of("0123456789", label);
     std::uint64_t number = 0;
-    if (digits != std::string::npos) std::from_chars(text->data() + digits, text->data() + text->size(), number);
+    if (digits != std::string::npos)
+        std::from_chars(text->data() + digits, text->data() + text->size(), number);
     return number;
 }
 
@@ -47,7 +48,8 @@ bool RootAge::is_due(std::uint64_t mounts, const std::string& program) {
     return std::has_single_bit(++looks_);
 }
 
-KeptRoots::KeptRoots(ProcessInspector& inspector, std::uint32_t first, std::filesystem::path proc_root)
+KeptRoots::KeptRoots(ProcessInspector& inspector, std::uint32_t first,
+                     std::filesystem::path proc_root)
     : inspector_(inspector),
       first_(first),
       proc_root_(std::move(proc_root)),
@@ -90,7 +92,9 @@ void KeptRoots::look() {
 void KeptRoots::look_at(std::uint32_t pid) {
     const auto process = proc_root_ / std::to_string(pid);
     const std::uint64_t mounts = namespace_of(process);
-    if (mounts == 0 || machines_.contains(mounts) || !ages_[pid].is_due(mounts, program_of(process))) return;
+    if (mounts == 0 || machines_.contains(mounts) ||
+        !ages_[pid].is_due(mounts, program_of(process)))
+        return;
     auto root = inspector_.open_root(pid);
     if (root) hold(pid, mounts, std::move(*root));
 }
@@ -123,7 +127,8 @@ void KeptRoots::finish() {
     begin_to_finish();
     {
         std::unique_lock lock(mutex_);
-        (void)changed_.wait_for(lock, finish_timeout, [this] { return ended_ || given_up_.load(); });
+        (void)changed_.wait_for(lock, finish_timeout,
+                                [this] { return ended_ || given_up_.load(); });
     }
     // Makes all further inspections fail.
     given_up_ = true;

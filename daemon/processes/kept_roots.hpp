@@ -48,7 +48,8 @@ class KeptRoots {
 
     // Opens the root folders of all processes from now until finish(). That of process `first`
     // (0: none) comes first, because it may exit soon. `inspector` must outlive it.
-    explicit KeptRoots(ProcessInspector& inspector, std::uint32_t first = 0, std::filesystem::path proc_root = "/proc");
+    explicit KeptRoots(ProcessInspector& inspector, std::uint32_t first = 0,
+                       std::filesystem::path proc_root = "/proc");
     ~KeptRoots();
     KeptRoots(const KeptRoots&) = delete;
     KeptRoots& operator=(const KeptRoots&) = delete;
@@ -75,7 +76,8 @@ class KeptRoots {
     ProcessInspector& inspector_;
     std::uint32_t first_;
     std::filesystem::path proc_root_;
-    std::set<std::uint64_t> machines_;  // namespaces in which paths mean the same files as for this process
+    // namespaces in which paths mean the same files as for this process
+    std::set<std::uint64_t> machines_;
     std::map<std::uint32_t, RootAge> ages_;
     std::map<View, UniqueFd> roots_;
     std::map<std::uint32_t, View> views_;  // by pid

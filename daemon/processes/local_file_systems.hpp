@@ -15,7 +15,8 @@ inline constexpr std::array<std::string_view, 23> local_file_systems{
 
 // `type` is as in /proc/PID/mountinfo. An overlay is local if its layers are (mount_table.hpp).
 [[nodiscard]] constexpr bool is_local_file_system(std::string_view type) {
-    return std::find(local_file_systems.begin(), local_file_systems.end(), type) != local_file_systems.end();
+    return std::find(local_file_systems.begin(), local_file_systems.end(), type) !=
+           local_file_systems.end();
 }
 
 }  // namespace lagtrap::daemon

@@ -22,7 +22,8 @@ void LookBudget::make_room(Clock::time_point now) {
     if (users_.size() < users_limit) return;
     for (auto user = users_.begin(); user != users_.end();) {
         user->second.bucket.drain(part_of_user, now);
-        const bool idle = user->second.bucket.content == Clock::duration(0) && user->second.put_off == 0;
+        const bool idle =
+            user->second.bucket.content == Clock::duration(0) && user->second.put_off == 0;
         user = idle ? users_.erase(user) : std::next(user);
     }
     if (users_.size() >= users_limit) users_.erase(users_.begin());

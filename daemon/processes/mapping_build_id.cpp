@@ -18,7 +18,8 @@ void set_build_id(lagtrap_mapping& mapping, std::string_view hexadecimal) {
     if (hexadecimal.find_first_not_of("0123456789abcdef") != std::string_view::npos) return;
     const std::size_t bytes = std::min(hexadecimal.size() / 2, max_build_id_bytes);
     for (std::size_t i = 0; i < bytes; ++i)
-        std::from_chars(hexadecimal.data() + 2 * i, hexadecimal.data() + 2 * i + 2, mapping.build_id[i], 16);
+        std::from_chars(hexadecimal.data() + 2 * i, hexadecimal.data() + 2 * i + 2,
+                        mapping.build_id[i], 16);
     mapping.build_id_bytes = static_cast<std::uint8_t>(bytes);
 }
 

@@ -51,20 +51,23 @@ std::uint64_t mount_id(int fd) {
     if (label == std::string::npos) return 0;
     const std::size_t digits = text->find_first_of("0123456789", label);
     std::uint64_t id = 0;
-    if (digits != std::string::npos) std::from_chars(text->data() + digits, text->data() + text->size(), id);
+    if (digits != std::string::npos)
+        std::from_chars(text->data() + digits, text->data() + text->size(), id);
     return id;
 }
 
 // File systems answer this without asking their server.
 Result<std::uint64_t> device_of(int fd) {
     struct statx facts {};
-    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &facts) != 0) return system_error("statx");
+    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &facts) != 0)
+        return system_error("statx");
     return device_number(facts.stx_dev_major, facts.stx_dev_minor);
 }
 
 std::set<std::uint64_t> find_memory_devices() {
     std::set<std::uint64_t> devices;
-    const std::array<unsigned, 4> kinds{0U, MFD_HUGETLB, MFD_HUGETLB | MFD_HUGE_2MB, MFD_HUGETLB | MFD_HUGE_1GB};
+    const std::array<unsigned, 4> kinds{0U, MFD_HUGETLB, MFD_HUGETLB | MFD_HUGE_2MB,
+                                        MFD_HUGETLB | MFD_HUGE_1GB};
     for (const unsigned kind : kinds) {
         const UniqueFd memory(::memfd_create("lagtrap", MFD_CLOEXEC | kind));
         if (!memory.valid()) continue;
@@ -77,18 +80,21 @@ std::set<std::uint64_t> find_memory_devices() {
 
 MountFinder::MountFinder() : memory_devices_(find_memory_devices()) {}
 
-MountFinder::Table MountFinder::table_of(const std::filesystem::path& process, Clock::duration age_limit) {
+MountFinder::Table MountFinder::table_of(const std::filesystem::path& process,
+                                         Clock::duration age_limit) {
     std::error_code failed;
     const std::string name = std::filesystem::read_symlink(process / "ns" / "mnt", failed).string();
     if (failed) return nullptr;
     const auto known = tables_.find(name);
-    if (age_limit > 0s && known != tables_.end() && Clock::now() - known->second.read_at < age_limit)
+    if (age_limit > 0s && known != tables_.end() &&
+        Clock::now() - known->second.read_at < age_limit)
         return known->second.table;
     const auto text = read_file(process / "mountinfo", mountinfo_limit_bytes);
     if (!text) return nullptr;
     const bool has_overlays = text->find(" - overlay ") != std::string::npos;
-    const Table machine =
-        process == own_process ? nullptr : table_of(own_process, has_overlays ? age_limit : careful_table_age);
+    const Table machine = process == own_process
+                              ? nullptr
+                              : table_of(own_process, has_overlays ? age_limit : careful_table_age);
     auto table = std::make_shared<const MountTable>(MountTable::parse(*text, machine.get()));
     if (tables_.size() >= namespaces_limit) tables_.clear();
     tables_[name] = {table, Clock::now()};
@@ -104,7 +110,8 @@ Result<Mount> MountFinder::look_up(int fd, std::uint64_t id, const std::filesyst
     TRY_ASSIGN(const std::uint64_t device, device_of(fd));
     const Mount* same = its ? its->by_device(device) : nullptr;
     if (!same && own) same = own->by_device(device);
-    if (!same && !memory_devices_.contains(device)) return make_error(ErrorKind::NotFound, "no longer mounted");
+    if (!same && !memory_devices_.contains(device))
+        return make_error(ErrorKind::NotFound, "no longer mounted");
     Mount mount = same ? *same : Mount{id, device, {}, "tmpfs", true, false};
     mount.set_uid_counts = false;
     return mount;
@@ -112,9 +119,11 @@ Result<Mount> MountFinder::look_up(int fd, std::uint64_t id, const std::filesyst
 
 Result<Mount> MountFinder::mount_of(int fd, const std::filesystem::path& process) {
     const std::uint64_t unique_id = unique_mount_id(fd);
-    if (const auto known = by_unique_id_.find(unique_id); known != by_unique_id_.end()) return known->second;
+    if (const auto known = by_unique_id_.find(unique_id); known != by_unique_id_.end())
+        return known->second;
     const std::uint64_t id = mount_id(fd);
-    if (const auto known = of_request_.find(id); known != of_request_.end()) return known->second.mount;
+    if (const auto known = of_request_.find(id); known != of_request_.end())
+        return known->second.mount;
     TRY_ASSIGN(const Mount mount, look_up(fd, id, process));
     if (unique_id != 0) {
         if (by_unique_id_.size() >= known_mounts_limit) by_unique_id_.clear();
@@ -129,13 +138,15 @@ Result<Mount> MountFinder::mount_of(int fd, const std::filesystem::path& process
 Error MountFinder::not_local(std::string_view type) {
     return make_error(
         ErrorKind::Unsupported,
-        fmt::format("it is on a file system ({}) that may never respond; only local ones are read", type));
+        fmt::format("it is on a file system ({}) that may never respond; only local ones are read",
+                    type));
 }
 
 Status MountFinder::check_local(int fd, const std::filesystem::path& process) {
     const auto mount = mount_of(fd, process);
     if (mount && mount->local) return success();
-    return not_local(mount ? std::string_view(mount->type) : std::string_view(mount.error().message));
+    return not_local(mount ? std::string_view(mount->type)
+                           : std::string_view(mount.error().message));
 }
 
 std::string MountFinder::server_behind(const std::filesystem::path& process,

@@ -55,16 +55,19 @@ class MountFinder {
     };
     // nullptr if the process is gone.
     [[nodiscard]] Table table_of(const std::filesystem::path& process, Clock::duration age_limit);
-    [[nodiscard]] Result<Mount> look_up(int fd, std::uint64_t id, const std::filesystem::path& process);
+    [[nodiscard]] Result<Mount> look_up(int fd, std::uint64_t id,
+                                        const std::filesystem::path& process);
 
-    std::set<std::uint64_t> memory_devices_;           // devices of memfd_create()
-    std::map<std::uint64_t, Mount> by_unique_id_;      // by a number that the kernel never reuses
-    std::map<std::uint64_t, PinnedMount> of_request_;  // by mount id, for kernels without unique ids
-    std::map<std::string, KnownTable> tables_;         // by name of the mount namespace
+    std::set<std::uint64_t> memory_devices_;       // devices of memfd_create()
+    std::map<std::uint64_t, Mount> by_unique_id_;  // by a number that the kernel never reuses
+    // by mount id, for kernels without unique ids
+    std::map<std::uint64_t, PinnedMount> of_request_;
+    std::map<std::string, KnownTable> tables_;  // by name of the mount namespace
 };
 
 // Device number as in lagtrap_mapping::device.
-[[nodiscard]] constexpr std::uint64_t device_number(std::uint32_t major_number, std::uint32_t minor_number) {
+[[nodiscard]] constexpr std::uint64_t device_number(std::uint32_t major_number,
+                                                    std::uint32_t minor_number) {
     return std::uint64_t{major_number} << 32 | minor_number;
 }
 

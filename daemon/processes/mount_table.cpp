@@ -32,8 +32,8 @@ std::string unescaped(std::string_view text) {
     std::string plain;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto octal = text.substr(i + 1, 3);
-        const bool escape =
-            text[i] == '\\' && octal.size() == 3 && octal.find_first_not_of("01234567") == std::string_view::npos;
+        const bool escape = text[i] == '\\' && octal.size() == 3 &&
+                            octal.find_first_not_of("01234567") == std::string_view::npos;
         if (!escape) {
             plain += text[i];
             continue;
@@ -64,8 +64,10 @@ std::vector<std::string> layers_in(std::string_view options) {
     for (const std::string_view option : words_of(options, ',')) {
         const std::size_t equals = std::min(option.find('='), option.size());
         const auto name = option.substr(0, equals);
-        if (name != "lowerdir" && name != "lowerdir+" && name != "datadir+" && name != "upperdir") continue;
-        for (const std::string_view layer : words_of(option.substr(std::min(equals + 1, option.size())), ':'))
+        if (name != "lowerdir" && name != "lowerdir+" && name != "datadir+" && name != "upperdir")
+            continue;
+        for (const std::string_view layer :
+             words_of(option.substr(std::min(equals + 1, option.size())), ':'))
             if (layer.starts_with('/')) layers.push_back(unescaped(layer));
     }
     return layers;
@@ -75,9 +77,13 @@ std::vector<std::string> layers_in(std::string_view options) {
 // later in the table.
 class LocalityJudge {
   public:
-    LocalityJudge(const MountTable& table, std::vector<Mount>& mounts, const std::vector<std::string_view>& options,
-                  const MountTable* machine)
-        : table_(table), mounts_(mounts), options_(options), machine_(machine), is_known_(mounts.size()) {
+    LocalityJudge(const MountTable& table, std::vector<Mount>& mounts,
+                  const std::vector<std::string_view>& options, const MountTable* machine)
+        : table_(table),
+          mounts_(mounts),
+          options_(options),
+          machine_(machine),
+          is_known_(mounts.size()) {
         const Mount* const root = (machine ? machine : &table)->holding("/");
         if (root) root_device_ = root->device;
     }
@@ -104,7 +110,8 @@ class LocalityJudge {
         return std::all_of(layers.begin(), layers.end(), [this](const std::string& layer) {
             const Mount* const here = table_.holding(layer);
             const Mount* const there = machine_ ? machine_->holding(layer) : nullptr;
-            return (!here || judge(static_cast<std::size_t>(here - mounts_.data()))) && (!there || there->local);
+            return (!here || judge(static_cast<std::size_t>(here - mounts_.data()))) &&
+                   (!there || there->local);
         });
     }
 
@@ -132,7 +139,8 @@ MountTable MountTable::parse(std::string_view text, const MountTable* machine) {
         if (!id || !device) continue;
         const auto flags = words_of(words[5], ',');
         const bool set_uid_counts = std::find(flags.begin(), flags.end(), "nosuid") == flags.end();
-        table.mounts_.push_back({*id, *device, unescaped(words[4]), std::string(dash[1]), false, set_uid_counts});
+        table.mounts_.push_back(
+            {*id, *device, unescaped(words[4]), std::string(dash[1]), false, set_uid_counts});
         options.push_back(words.end() - dash > 3 ? dash[3] : std::string_view());
     }
     LocalityJudge(table, table.mounts_, options, machine).judge_all();
@@ -140,14 +148,15 @@ MountTable MountTable::parse(std::string_view text, const MountTable* machine) {
 }
 
 const Mount* MountTable::by_id(std::uint64_t id) const {
-    const auto found =
-        std::find_if(mounts_.begin(), mounts_.end(), [id](const Mount& mount) { return mount.id == id; });
+    const auto found = std::find_if(mounts_.begin(), mounts_.end(),
+                                    [id](const Mount& mount) { return mount.id == id; });
     return found == mounts_.end() ? nullptr : &*found;
 }
 
 const Mount* MountTable::by_device(std::uint64_t device) const {
-    const auto found =
-        std::find_if(mounts_.begin(), mounts_.end(), [device](const Mount& mount) { return mount.device == device; });
+    const auto found = std::find_if(mounts_.begin(), mounts_.end(), [device](const Mount& mount) {
+        return mount.device == device;
+    });
     return found == mounts_.end() ? nullptr : &*found;
 }
 
@@ -155,7 +164,9 @@ const Mount* MountTable::by_device(std::uint64_t device) const {
 const Mount* MountTable::holding(const std::filesystem::path& path) const {
     const Mount* best = nullptr;
     for (const Mount& mount : mounts_)
-        if (is_below(path.native(), mount.point) && (!best || mount.point.size() >= best->point.size())) best = &mount;
+        if (is_below(path.native(), mount.point) &&
+            (!best || mount.point.size() >= best->point.size()))
+            best = &mount;
     return best;
 }
 

@@ -16,7 +16,8 @@ struct Mount {
     std::string point;
     std::string type;
     bool local = false;
-    bool set_uid_counts = true;  // mounted without nosuid: whoever mounted it is trusted about file owners
+    // mounted without nosuid: whoever mounted it is trusted about file owners
+    bool set_uid_counts = true;
 };
 
 // Limit for reading /proc/PID/mountinfo.
@@ -30,7 +31,8 @@ class MountTable {
     // both tables, and the overlay is not local if any layer is not local in either. Layers that
     // neither table contains count as local. So does the machine's root file system: if that does
     // not answer, nothing works.
-    [[nodiscard]] static MountTable parse(std::string_view text, const MountTable* machine = nullptr);
+    [[nodiscard]] static MountTable parse(std::string_view text,
+                                          const MountTable* machine = nullptr);
 
     // nullptr if there is none.
     [[nodiscard]] const Mount* by_id(std::uint64_t id) const;

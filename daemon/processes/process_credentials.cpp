@@ -19,7 +19,8 @@ constexpr std::uint64_t status_limit_bytes = 64 * 1024;
 template <typename Number>
 bool take_number(std::string_view& text, Number& value, int base = 10) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    const auto [end, failure] =
+        std::from_chars(text.data(), text.data() + text.size(), value, base);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return failure == std::errc{};
 }
@@ -34,7 +35,8 @@ std::string_view line_after(std::string_view status, std::string_view label) {
 
 template <typename Numbers>
 bool take_all(std::string_view text, Numbers& numbers) {
-    return std::all_of(numbers.begin(), numbers.end(), [&text](auto& number) { return take_number(text, number); });
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [&text](auto& number) { return take_number(text, number); });
 }
 
 }  // namespace
@@ -60,13 +62,13 @@ Result<ProcessCredentials> read_process_credentials(std::uint32_t pid) {
     return process;
 }
 
-Status check_owner(const ProcessCredentials& process, uid_t user, const std::vector<gid_t>& groups) {
+Status check_owner(const ProcessCredentials& process, uid_t user,
+                   const std::vector<gid_t>& groups) {
     const auto denied = [user](const std::string& why) {
-        return make_error(
-            ErrorKind::Denied,
-            fmt::format(
-                "user {} may trace only their own processes, and this one {} (<control trace=...> in the settings)",
-                user, why));
+        return make_error(ErrorKind::Denied,
+                          fmt::format("user {} may trace only their own processes, and this one {} "
+                                      "(<control trace=...> in the settings)",
+                                      user, why));
     };
     for (const uid_t one : process.users)
         if (one != user) return denied(fmt::format("runs as user {}", one));

@@ -30,6 +30,7 @@ struct ProcessCredentials {
 // Applies the rules of ptrace(2) for a caller without capabilities, but stricter: the process must
 // not have capabilities either. ErrorKind::Denied: `user` may not trace it; the message has the
 // reason.
-[[nodiscard]] Status check_owner(const ProcessCredentials& process, uid_t user, const std::vector<gid_t>& groups);
+[[nodiscard]] Status check_owner(const ProcessCredentials& process, uid_t user,
+                                 const std::vector<gid_t>& groups);
 
 }  // namespace lagtrap::daemon

@@ -15,24 +15,28 @@ namespace lagtrap::daemon {
 Status ProcessFiles::still_wanted() const {
     if (given_up_.load()) return make_error(ErrorKind::Timeout, "the trace was cancelled");
     if (std::chrono::steady_clock::now() >= until_)
-        return make_error(ErrorKind::Timeout,
-                          "reading the program's code took longer than 60 s; choose fewer functions");
+        return make_error(
+            ErrorKind::Timeout,
+            "reading the program's code took longer than 60 s; choose fewer functions");
     return success();
 }
 
 Status ProcessFiles::read(std::uint32_t pid) {
-    TRY_ASSIGN(const InspectedProcess process, inspector_.read(pid, ProcessInspector::Code::Read, {}));
+    TRY_ASSIGN(const InspectedProcess process,
+               inspector_.read(pid, ProcessInspector::Code::Read, {}));
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> numbers;
     process.records.for_each([&](const lagtrap_record* record) {
         if (record->type != LAGTRAP_RECORD_MAPPING) return;
         const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
         const std::string path(path_of(mapping));
-        const auto [found, is_new] = numbers.try_emplace({mapping.device, mapping.inode}, files_.size());
+        const auto [found, is_new] =
+            numbers.try_emplace({mapping.device, mapping.inode}, files_.size());
         if (is_new) files_.push_back({{path, nullptr}, {mapping, path}, {}, {}});
         parts_.push_back({mapping, found->second});
     });
     if (files_.empty())
-        return make_error(ErrorKind::NotFound, fmt::format("no process {}, or it is a kernel thread", pid));
+        return make_error(ErrorKind::NotFound,
+                          fmt::format("no process {}, or it is a kernel thread", pid));
     return success();
 }
 
@@ -56,16 +60,17 @@ Result<binaries::ProgramFile*> ProcessFiles::program(std::uint32_t number) {
     return &*file.program;
 }
 
-Result<std::vector<binaries::FunctionCalls>> ProcessFiles::calls_of(std::uint32_t file,
-                                                                    const std::vector<std::uint64_t>& entries) {
+Result<std::vector<binaries::FunctionCalls>> ProcessFiles::calls_of(
+    std::uint32_t file, const std::vector<std::uint64_t>& entries) {
     TRY(still_wanted());
     TRY_ASSIGN(binaries::ProgramFile* const code, program(file));
     TRY_ASSIGN(auto calls, binaries::function_calls(*code, entries));
     const auto is_go = [](const binaries::FunctionCalls& one) { return one.goid_offset != 0; };
     if (!takes_go_ && std::any_of(calls.begin(), calls.end(), is_go))
-        return make_error(ErrorKind::Unsupported,
-                          "is a Go program, whose goroutines change threads and stacks during a call; use \"lagtrap "
-                          "calls\" for one of its functions, or events (lagtrap-settings(5))");
+        return make_error(
+            ErrorKind::Unsupported,
+            "is a Go program, whose goroutines change threads and stacks during a call; use "
+            "\"lagtrap calls\" for one of its functions, or events (lagtrap-settings(5))");
     return calls;
 }
 

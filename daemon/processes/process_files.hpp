@@ -54,8 +54,8 @@ class ProcessFiles {
     void take_go() { takes_go_ = true; }
     // For at most functions_of_question entries. Unsupported: it is a Go program, and take_go() was
     // not called.
-    [[nodiscard]] Result<std::vector<binaries::FunctionCalls>> calls_of(std::uint32_t file,
-                                                                        const std::vector<std::uint64_t>& entries);
+    [[nodiscard]] Result<std::vector<binaries::FunctionCalls>> calls_of(
+        std::uint32_t file, const std::vector<std::uint64_t>& entries);
     // Timeout: nobody waits any more, or it takes too long.
     [[nodiscard]] Status still_wanted() const;
     // All files; those that were not needed have no descriptor.

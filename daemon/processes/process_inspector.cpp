@@ -34,21 +34,23 @@ void inspect_processes_by(ProcessInspector* inspector) { inspector_of_process = 
 
 ProcessInspector* process_inspector() { return inspector_of_process; }
 
-Result<InspectedProcess> DirectInspector::read(std::uint32_t pid, Code code, const InspectionLimits& limits) {
+Result<InspectedProcess> DirectInspector::read(std::uint32_t pid, Code code,
+                                               const InspectionLimits& limits) {
     InspectedProcess process;
     describe_process(folder_of(pid), pid, limits.command_lines, process.records);
     if (code == Code::Left) return process;
     std::uint64_t mappings = 0, text_bytes = 0;
-    for_each_code_mapping(folder_of(pid), pid, [&](const lagtrap_mapping& mapping, std::string_view path) {
-        if (mappings >= limits.mappings || text_bytes + path.size() > limits.text_bytes) {
-            ++process.mappings_left_out;
+    for_each_code_mapping(
+        folder_of(pid), pid, [&](const lagtrap_mapping& mapping, std::string_view path) {
+            if (mappings >= limits.mappings || text_bytes + path.size() > limits.text_bytes) {
+                ++process.mappings_left_out;
+                return true;
+            }
+            ++mappings;
+            text_bytes += path.size();
+            process.records.append(&mapping, sizeof(mapping), path);
             return true;
-        }
-        ++mappings;
-        text_bytes += path.size();
-        process.records.append(&mapping, sizeof(mapping), path);
-        return true;
-    });
+        });
     return process;
 }
 
@@ -59,32 +61,38 @@ Result<UniqueFd> DirectInspector::memory_of(std::uint32_t pid) const {
                            : system_error("read its memory");
 }
 
-Result<std::string> DirectInspector::read_memory(std::uint32_t pid, std::uint64_t address, std::uint64_t bytes) {
-    if (bytes > inspected_memory_limit_bytes) return make_error(ErrorKind::TooLarge, "too much memory requested");
+Result<std::string> DirectInspector::read_memory(std::uint32_t pid, std::uint64_t address,
+                                                 std::uint64_t bytes) {
+    if (bytes > inspected_memory_limit_bytes)
+        return make_error(ErrorKind::TooLarge, "too much memory requested");
     TRY_ASSIGN(const UniqueFd memory, memory_of(pid));
     std::string text(bytes, '\0');
-    const ssize_t got = ::pread(memory.get(), text.data(), text.size(), static_cast<off_t>(address));
+    const ssize_t got =
+        ::pread(memory.get(), text.data(), text.size(), static_cast<off_t>(address));
     if (got < 0 || static_cast<std::uint64_t>(got) != bytes)
         return make_error(ErrorKind::NotFound, "no readable memory there");
     return text;
 }
 
-Result<std::vector<std::uint64_t>> DirectInspector::read_words(std::uint32_t pid,
-                                                               const std::vector<std::uint64_t>& addresses) {
+Result<std::vector<std::uint64_t>> DirectInspector::read_words(
+    std::uint32_t pid, const std::vector<std::uint64_t>& addresses) {
     if (addresses.size() > inspected_words_limit)
-        return make_error(ErrorKind::TooLarge, fmt::format("{} words of memory requested; the limit is {}",
-                                                           addresses.size(), inspected_words_limit));
+        return make_error(ErrorKind::TooLarge,
+                          fmt::format("{} words of memory requested; the limit is {}",
+                                      addresses.size(), inspected_words_limit));
     TRY_ASSIGN(const UniqueFd memory, memory_of(pid));
     std::vector<std::uint64_t> words(addresses.size());
     for (std::size_t i = 0; i < addresses.size(); ++i) {
         std::uint64_t word = 0;
-        const ssize_t got = ::pread(memory.get(), &word, sizeof word, static_cast<off_t>(addresses[i]));
+        const ssize_t got =
+            ::pread(memory.get(), &word, sizeof word, static_cast<off_t>(addresses[i]));
         words[i] = got == static_cast<ssize_t>(sizeof word) ? word : 0;
     }
     return words;
 }
 
-Result<DirectInspector::Place> DirectInspector::place_of(UniqueFd fd, const std::filesystem::path& process) {
+Result<DirectInspector::Place> DirectInspector::place_of(UniqueFd fd,
+                                                         const std::filesystem::path& process) {
     TRY(mounts_.check_local(fd.get(), process));
     struct statx facts {};
     if (::statx(fd.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &facts) != 0)
@@ -108,15 +116,19 @@ Result<DirectInspector::Place> DirectInspector::find_mapped(const NamedMapping& 
     const auto process = folder_of(mapping.mapping.pid);
     const auto device = [&] {
         std::uint64_t of_mapping = 0;
-        for_each_code_mapping(process, mapping.mapping.pid, [&](const lagtrap_mapping& found, std::string_view) {
-            if (found.start == mapping.mapping.start) of_mapping = found.device;
-            return of_mapping == 0;
-        });
+        for_each_code_mapping(process, mapping.mapping.pid,
+                              [&](const lagtrap_mapping& found, std::string_view) {
+                                  if (found.start == mapping.mapping.start)
+                                      of_mapping = found.device;
+                                  return of_mapping == 0;
+                              });
         return of_mapping;
     };
     if (const std::string server = mounts_.server_behind(process, device); !server.empty())
         return MountFinder::not_local(server);
-    TRY_ASSIGN(UniqueFd fd, open_resolved(AT_FDCWD, process / "map_files" / range_of(mapping.mapping), O_PATH, 0, 0));
+    TRY_ASSIGN(
+        UniqueFd fd,
+        open_resolved(AT_FDCWD, process / "map_files" / range_of(mapping.mapping), O_PATH, 0, 0));
     return place_of(std::move(fd), process);
 }
 
@@ -126,10 +138,11 @@ Result<DirectInspector::Place> DirectInspector::find_program(std::uint32_t pid) 
     const std::string program = std::filesystem::read_symlink(process / "exe", failed).string();
     const auto device = [&] {
         std::uint64_t of_program = 0;
-        for_each_code_mapping(process, pid, [&](const lagtrap_mapping& found, std::string_view path) {
-            if (path == program) of_program = found.device;
-            return of_program == 0;
-        });
+        for_each_code_mapping(process, pid,
+                              [&](const lagtrap_mapping& found, std::string_view path) {
+                                  if (path == program) of_program = found.device;
+                                  return of_program == 0;
+                              });
         return of_program;
     };
     if (const std::string server = mounts_.server_behind(process, device); !server.empty())
@@ -144,10 +157,12 @@ Result<DirectInspector::Place> DirectInspector::find_by_path(const std::filesyst
                                                              const std::filesystem::path& root,
                                                              const NamedMapping& mapping) {
     std::filesystem::path path(mapping.path);
-    if (mapping.path.ends_with(deleted_mark)) path = mapping.path.substr(0, mapping.path.size() - deleted_mark.size());
+    if (mapping.path.ends_with(deleted_mark))
+        path = mapping.path.substr(0, mapping.path.size() - deleted_mark.size());
     TRY_ASSIGN(UniqueFd folder, open_resolved(AT_FDCWD, root, O_PATH | O_DIRECTORY, 0, 0));
-    TRY_ASSIGN(UniqueFd fd,
-               walk_to(std::move(folder), path, [&](int place) { return mounts_.check_local(place, process); }));
+    TRY_ASSIGN(UniqueFd fd, walk_to(std::move(folder), path, [&](int place) {
+                   return mounts_.check_local(place, process);
+               }));
     TRY_ASSIGN(Place place, place_of(std::move(fd), process));
     if (mapping.mapping.inode != 0 && mapping.mapping.inode != place.identity.inode)
         return make_error(ErrorKind::Vanished, "a different file is there now");
@@ -161,7 +176,8 @@ Result<DirectInspector::Place> DirectInspector::find(const NamedMapping& mapping
     std::error_code failed;
     if (std::filesystem::exists(process / "mountinfo", failed)) {
         auto place = find_mapped(mapping);
-        if (place || place.error().kind == ErrorKind::Unsupported || mapping.path.starts_with(memory_file))
+        if (place || place.error().kind == ErrorKind::Unsupported ||
+            mapping.path.starts_with(memory_file))
             return place;
         place = find_by_path(process, process / "root", mapping);
         if (place || place.error().kind == ErrorKind::Unsupported) return place;
@@ -169,7 +185,8 @@ Result<DirectInspector::Place> DirectInspector::find(const NamedMapping& mapping
     return find_by_path("/proc/self", machine_root(), mapping);
 }
 
-std::vector<Result<CodeFileIdentity>> DirectInspector::identify(const std::vector<NamedMapping>& mappings) {
+std::vector<Result<CodeFileIdentity>> DirectInspector::identify(
+    const std::vector<NamedMapping>& mappings) {
     std::vector<Result<CodeFileIdentity>> identities;
     identities.reserve(mappings.size());
     for (const NamedMapping& mapping : mappings) {

@@ -68,7 +68,8 @@ class ProcessInspector {
                                                         const InspectionLimits& limits) = 0;
     // Identifies the files mapped there without opening them. Returns one result per mapping; all
     // must be of one process.
-    [[nodiscard]] virtual std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>& mappings) = 0;
+    [[nodiscard]] virtual std::vector<Result<CodeFileIdentity>> identify(
+        const std::vector<NamedMapping>& mappings) = 0;
     // Opens the file for reading.
     [[nodiscard]] virtual Result<OpenedFile> open(const NamedMapping& mapping) = 0;
     // Opens the program of the process for reading.
@@ -93,13 +94,15 @@ class DirectInspector : public ProcessInspector {
     explicit DirectInspector(std::filesystem::path proc_root = "/proc", MayOpen may_open = {})
         : proc_root_(std::move(proc_root)), may_open_(std::move(may_open)) {}
 
-    [[nodiscard]] Result<InspectedProcess> read(std::uint32_t pid, Code code, const InspectionLimits& limits) override;
-    [[nodiscard]] std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>& mappings) override;
+    [[nodiscard]] Result<InspectedProcess> read(std::uint32_t pid, Code code,
+                                                const InspectionLimits& limits) override;
+    [[nodiscard]] std::vector<Result<CodeFileIdentity>> identify(
+        const std::vector<NamedMapping>& mappings) override;
     [[nodiscard]] Result<OpenedFile> open(const NamedMapping& mapping) override;
     [[nodiscard]] Result<OpenedFile> open_program(std::uint32_t pid) override;
     [[nodiscard]] Result<UniqueFd> open_root(std::uint32_t pid) override;
-    [[nodiscard]] Result<std::vector<std::uint64_t>> read_words(std::uint32_t pid,
-                                                                const std::vector<std::uint64_t>& addresses) override;
+    [[nodiscard]] Result<std::vector<std::uint64_t>> read_words(
+        std::uint32_t pid, const std::vector<std::uint64_t>& addresses) override;
     [[nodiscard]] Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
                                                   std::uint64_t bytes) override;
 
@@ -112,11 +115,14 @@ class DirectInspector : public ProcessInspector {
     [[nodiscard]] Result<Place> find_mapped(const NamedMapping& mapping);
     [[nodiscard]] Result<Place> find_program(std::uint32_t pid);
     [[nodiscard]] Result<OpenedFile> reopen(const Result<Place>& place) const;
-    [[nodiscard]] Result<Place> find_by_path(const std::filesystem::path& process, const std::filesystem::path& root,
+    [[nodiscard]] Result<Place> find_by_path(const std::filesystem::path& process,
+                                             const std::filesystem::path& root,
                                              const NamedMapping& mapping);
     [[nodiscard]] Result<Place> place_of(UniqueFd fd, const std::filesystem::path& process);
     [[nodiscard]] Result<UniqueFd> memory_of(std::uint32_t pid) const;
-    [[nodiscard]] std::filesystem::path folder_of(std::uint32_t pid) const { return proc_root_ / std::to_string(pid); }
+    [[nodiscard]] std::filesystem::path folder_of(std::uint32_t pid) const {
+        return proc_root_ / std::to_string(pid);
+    }
 
     std::filesystem::path proc_root_;
     MayOpen may_open_;

@@ -19,7 +19,8 @@
 namespace lagtrap::daemon {
 namespace {
 
-static_assert(first_container_party == LAGTRAP_PARTY_FIRST_NAMESPACE && unknown_party == LAGTRAP_PARTY_UNKNOWN);
+static_assert(first_container_party == LAGTRAP_PARTY_FIRST_NAMESPACE &&
+              unknown_party == LAGTRAP_PARTY_UNKNOWN);
 
 // The initial namespaces have fixed numbers (include/linux/proc_ns.h), which can be seen from
 // inside a container too.
@@ -69,7 +70,8 @@ Status read_namespaces(const std::filesystem::path& process, ProcessNamespaces& 
     if (own_users != machines_users) {
         TRY_ASSIGN(const UniqueFd outermost, open_outermost(users, machines_users));
         uid_t owner = 0;
-        if (::ioctl(outermost.get(), NS_GET_OWNER_UID, &owner) != 0) return system_error("ask for a namespace's owner");
+        if (::ioctl(outermost.get(), NS_GET_OWNER_UID, &owner) != 0)
+            return system_error("ask for a namespace's owner");
         into.users = {inode_of(outermost), owner};
     }
     return success();
@@ -81,7 +83,8 @@ Party party_of(const ProcessNamespaces& process) {
     // Root in there can become any user, and create user namespaces as any user.
     if (process.pids && process.pids->made_by_machine) return process.pids->inode;
     if (!process.users) return party_of_user(process.uid);
-    return process.users->owner_uid == 0 ? process.users->inode : party_of_user(process.users->owner_uid);
+    return process.users->owner_uid == 0 ? process.users->inode
+                                         : party_of_user(process.users->owner_uid);
 }
 
 Result<Party> read_party(const std::filesystem::path& process) {

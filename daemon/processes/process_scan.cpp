@@ -23,7 +23,8 @@ ProcessScan::ProcessScan(std::filesystem::path proc_root, ScanLimits limits)
       limits_(limits),
       room_(limits.total_bytes),
       own_inspector_(proc_root_),
-      inspector_(proc_root_ == "/proc" && process_inspector() ? *process_inspector() : own_inspector_) {}
+      inspector_(proc_root_ == "/proc" && process_inspector() ? *process_inspector()
+                                                              : own_inspector_) {}
 
 void ProcessScan::add(std::uint32_t pid) { add(pid, Code::Read); }
 
@@ -34,7 +35,8 @@ void ProcessScan::add_again(std::uint32_t pid) {
 
 void ProcessScan::add(std::uint32_t pid, Code code) {
     if (!added_.insert(pid).second) return;
-    const auto wanted = code == Code::Read ? ProcessInspector::Code::Read : ProcessInspector::Code::Left;
+    const auto wanted =
+        code == Code::Read ? ProcessInspector::Code::Read : ProcessInspector::Code::Left;
     const auto process = inspector_.read(pid, wanted, limits_.process);
     if (process) take(process->records);
 }
@@ -44,12 +46,15 @@ void ProcessScan::take(const RecordBuffer& process) {
     process.for_each([&](const lagtrap_record* record) {
         if (record->type == LAGTRAP_RECORD_PROCESS) {
             lagtrap_process head = *reinterpret_cast<const lagtrap_process*>(record);
-            const std::string_view texts(reinterpret_cast<const char*>(record) + sizeof(head), head.text_bytes);
+            const std::string_view texts(reinterpret_cast<const char*>(record) + sizeof(head),
+                                         head.text_bytes);
             party = read_party(proc_root_ / std::to_string(head.pid), head.uid);
-            if (room_.take(party, record->size_bytes)) return records_.append(&head, sizeof(head), texts);
+            if (room_.take(party, record->size_bytes))
+                return records_.append(&head, sizeof(head), texts);
             // Program, command line and control group; keep the first.
             const std::string cut =
-                std::string(texts.substr(0, std::min(texts.find('\0'), cut_text_bytes))) + '\0' + '\0';
+                std::string(texts.substr(0, std::min(texts.find('\0'), cut_text_bytes))) + '\0' +
+                '\0';
             head.text_bytes = static_cast<std::uint32_t>(cut.size());
             records_.append(&head, sizeof(head), cut);
         } else if (room_.take(party, record->size_bytes)) {

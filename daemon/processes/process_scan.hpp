@@ -55,7 +55,8 @@ class ProcessScan {
     ProcessInspector& inspector_;
     RecordBuffer records_;
     std::set<std::uint32_t> added_;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> build_ids_;  // by device and inode
+    // by device and inode
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> build_ids_;
 };
 
 // The processes listed in /proc; some may be gone by now.

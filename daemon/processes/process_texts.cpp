@@ -65,7 +65,8 @@ std::uint32_t status_number(const std::string& status, std::string_view label) {
     std::uint32_t number = 0;
     if (const auto at = status.find(label); at != std::string::npos) {
         const auto digits = status.find_first_of("0123456789", at);
-        if (digits != std::string::npos) std::from_chars(status.data() + digits, status.data() + status.size(), number);
+        if (digits != std::string::npos)
+            std::from_chars(status.data() + digits, status.data() + status.size(), number);
     }
     return number;
 }
@@ -78,7 +79,8 @@ std::string control_group_of(const std::filesystem::path& process) {
     std::string found;
     for (std::size_t at = 0; at < text->size();) {
         const std::size_t end = std::min(text->find('\n', at), text->size());
-        const std::string_view line = std::string_view(*text).substr(at, end - at);  // "NUMBER:CONTROLLERS:PATH"
+        // "NUMBER:CONTROLLERS:PATH"
+        const std::string_view line = std::string_view(*text).substr(at, end - at);
         at = end + 1;
         const std::size_t first = line.find(':');
         const std::size_t second = line.find(':', first + 1);
@@ -92,17 +94,18 @@ std::string control_group_of(const std::filesystem::path& process) {
     return found;
 }
 
-void describe_process(const std::filesystem::path& process, std::uint32_t pid, CommandLines command_lines,
-                      RecordBuffer& records) {
+void describe_process(const std::filesystem::path& process, std::uint32_t pid,
+                      CommandLines command_lines, RecordBuffer& records) {
     const auto program = read_program(process);
     if (!program) return;
     const auto status = read_file(process / "status", 64 * 1024);
     if (!status) return;
     const std::string arguments = read_command_line(process);
     const std::string command = arguments.substr(0, arguments.find('\0'));
-    std::string text =
-        *program + '\0' + shown_command_line(arguments, command_lines) + '\0' + control_group_of(process);
-    if (const std::string started = started_path(process, *program, command); !started.empty()) text += '\0' + started;
+    std::string text = *program + '\0' + shown_command_line(arguments, command_lines) + '\0' +
+                       control_group_of(process);
+    if (const std::string started = started_path(process, *program, command); !started.empty())
+        text += '\0' + started;
     lagtrap_process record{};
     record.header = {0, LAGTRAP_RECORD_PROCESS, 0, monotonic_ns()};
     record.pid = pid;
@@ -112,7 +115,8 @@ void describe_process(const std::filesystem::path& process, std::uint32_t pid, C
     records.append(&record, sizeof(record), text);
 }
 
-void for_each_code_mapping(const std::filesystem::path& process, std::uint32_t pid, const OnMapping& visit) {
+void for_each_code_mapping(const std::filesystem::path& process, std::uint32_t pid,
+                           const OnMapping& visit) {
     const auto file = open_file(process / "maps", O_RDONLY);
     if (!file) return;
     std::vector<char> piece(piece_bytes);

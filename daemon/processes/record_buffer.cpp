@@ -37,7 +37,9 @@ bool RecordBuffer::assign(std::string_view bytes) {
     while (at < words_.size()) {
         const auto* const record = reinterpret_cast<const lagtrap_record*>(words_.data() + at);
         const std::size_t words = (std::size_t{record->size_bytes} + 7) / 8;
-        if (record->size_bytes < sizeof(lagtrap_record) || words > words_.size() - at || !is_whole(record)) break;
+        if (record->size_bytes < sizeof(lagtrap_record) || words > words_.size() - at ||
+            !is_whole(record))
+            break;
         at += words;
     }
     const bool whole = at == words_.size() && bytes.size() % sizeof(std::uint64_t) == 0;

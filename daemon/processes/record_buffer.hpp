@@ -15,7 +15,9 @@ class RecordBuffer {
     // Appends `size` bytes of a record followed by `text`, and sets size_bytes of the copy to the
     // sum.
     void append(const void* record, std::size_t size, std::string_view text);
-    void append(const RecordBuffer& others) { words_.insert(words_.end(), others.words_.begin(), others.words_.end()); }
+    void append(const RecordBuffer& others) {
+        words_.insert(words_.end(), others.words_.begin(), others.words_.end());
+    }
     template <typename Visit>
     void for_each(Visit visit) const {
         for (std::size_t at = 0; at < words_.size();) {

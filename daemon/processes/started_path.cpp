@@ -27,7 +27,8 @@ std::string first_word(std::string_view command) {
 
 class Search {
   public:
-    Search(const fs::path& process, const fs::path& program) : process_(process), program_(program) {}
+    Search(const fs::path& process, const fs::path& program)
+        : process_(process), program_(program) {}
 
     // Empty if it is another file, or does not exist.
     std::string same_file(const fs::path& candidate) {
@@ -35,12 +36,16 @@ class Search {
         const bool beside = candidate.parent_path() == program_.parent_path();
         if (!root_) root_ = open_resolved(AT_FDCWD, process_ / "root", O_PATH | O_DIRECTORY, 0, 0);
         if (!*root_) return {};
-        const auto file = open_resolved((*root_)->get(), candidate.relative_path(), O_PATH, 0,
-                                        RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | (beside ? 0 : RESOLVE_NO_XDEV));
+        const auto file =
+            open_resolved((*root_)->get(), candidate.relative_path(), O_PATH, 0,
+                          RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | (beside ? 0 : RESOLVE_NO_XDEV));
         struct stat found {
         }, own{};
-        if (!file || ::fstat(file->get(), &found) != 0 || ::stat((process_ / "exe").c_str(), &own) != 0) return {};
-        return found.st_dev == own.st_dev && found.st_ino == own.st_ino ? candidate.string() : std::string();
+        if (!file || ::fstat(file->get(), &found) != 0 ||
+            ::stat((process_ / "exe").c_str(), &own) != 0)
+            return {};
+        return found.st_dev == own.st_dev && found.st_ino == own.st_ino ? candidate.string()
+                                                                        : std::string();
     }
 
   private:
@@ -51,7 +56,8 @@ class Search {
 
 }  // namespace
 
-std::string started_path(const fs::path& process, const std::string& program, const std::string& command) {
+std::string started_path(const fs::path& process, const std::string& program,
+                         const std::string& command) {
     const fs::path path(program);
     const fs::path word = first_word(command);
     // This is true for nearly all processes.
@@ -59,7 +65,8 @@ std::string started_path(const fs::path& process, const std::string& program, co
     Search search(process, path);
     if (word.is_absolute())
         if (auto found = search.same_file(word.lexically_normal()); !found.empty()) return found;
-    if (auto found = search.same_file(path.parent_path() / word.filename()); !found.empty()) return found;
+    if (auto found = search.same_file(path.parent_path() / word.filename()); !found.empty())
+        return found;
     const std::string name = name_of(process);
     if (name.find('/') != std::string::npos || name == path.filename()) return {};
     return search.same_file(path.parent_path() / name);

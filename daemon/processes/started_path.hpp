@@ -15,7 +15,7 @@ namespace lagtrap::daemon {
 //
 // A process cannot direct this to arbitrary places: only paths next to the program, or on the file
 // system of the process's root folder, are accessed.
-[[nodiscard]] std::string started_path(const std::filesystem::path& process, const std::string& program,
-                                       const std::string& command);
+[[nodiscard]] std::string started_path(const std::filesystem::path& process,
+                                       const std::string& program, const std::string& command);
 
 }  // namespace lagtrap::daemon

@@ -52,7 +52,8 @@ perf_event_attr attributes(std::size_t ring_bytes) {
 Status add_to(const UniqueFd& epoll, const UniqueFd& event) {
     epoll_event wanted{};
     wanted.events = EPOLLIN;
-    if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &wanted) != 0) return system_error("poll a perf event");
+    if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, event.get(), &wanted) != 0)
+        return system_error("poll a perf event");
     return success();
 }
 
@@ -115,14 +116,17 @@ struct TaskEvents::Ring {
         if (::read(fd.get(), &now, sizeof(now)) != sizeof(now)) return false;
         return std::exchange(enabled_ns, now.enabled_ns) != now.enabled_ns;
     }
-    [[nodiscard]] perf_event_mmap_page* control() const { return reinterpret_cast<perf_event_mmap_page*>(memory); }
+    [[nodiscard]] perf_event_mmap_page* control() const {
+        return reinterpret_cast<perf_event_mmap_page*>(memory);
+    }
 };
 
 Result<TaskEvents> TaskEvents::open(std::uint32_t ring_pages) {
     TaskEvents events;
     events.ring_pages_ = ring_pages;
     events.wakeups_ = UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
-    if (!events.wakeups_.valid()) return system_error("create the epoll instance for exec, mmap and exit");
+    if (!events.wakeups_.valid())
+        return system_error("create the epoll instance for exec, mmap and exit");
     const auto cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
     for (int cpu = 0; cpu < cpus; ++cpu) {
         auto ring = events.open_ring(cpu);
@@ -142,7 +146,8 @@ Result<std::shared_ptr<TaskEvents::Ring>> TaskEvents::open_ring(int cpu) const {
     if (!ring->fd.valid()) return system_error("open the event for exec, mmap and exit");
     ring->data_bytes = ring_pages_ * page_bytes;
     ring->memory_bytes = ring->data_bytes + page_bytes;
-    void* memory = ::mmap(nullptr, ring->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd.get(), 0);
+    void* memory =
+        ::mmap(nullptr, ring->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd.get(), 0);
     if (memory == MAP_FAILED) return system_error("map the ring for exec, mmap and exit");
     ring->memory = static_cast<char*>(memory);
     TRY(add_to(wakeups_, ring->fd));
@@ -155,7 +160,9 @@ std::vector<int> TaskEvents::renew() {
     std::vector<int> came;
     const auto cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
     for (int cpu = 0; cpu < cpus; ++cpu) {
-        if (std::any_of(rings_.begin(), rings_.end(), [cpu](const auto& ring) { return ring->cpu == cpu; })) continue;
+        if (std::any_of(rings_.begin(), rings_.end(),
+                        [cpu](const auto& ring) { return ring->cpu == cpu; }))
+            continue;
         auto ring = open_ring(cpu);
         if (!ring) continue;
         rings_.push_back(std::move(ring).value());
@@ -195,7 +202,8 @@ void TaskEvents::drain_ring(Ring& ring, const OnRecord& on_record) {
 
 namespace {
 
-lagtrap_record header_of(std::size_t bytes, lagtrap_record_type type, std::uint16_t cpu, std::uint64_t at_ns) {
+lagtrap_record header_of(std::size_t bytes, lagtrap_record_type type, std::uint16_t cpu,
+                         std::uint64_t at_ns) {
     return {static_cast<std::uint32_t>(bytes), static_cast<std::uint16_t>(type), cpu, at_ns};
 }
 
@@ -203,8 +211,8 @@ lagtrap_record header_of(std::size_t bytes, lagtrap_record_type type, std::uint1
 // name, sample id.
 constexpr std::size_t mmap2_name_at = 8 + 8 + 24 + 24 + 8;
 
-void take_mapping(const char* record, std::size_t bytes, std::uint16_t misc, const SampleId& id, std::uint16_t cpu,
-                  const TaskEvents::OnRecord& on_record) {
+void take_mapping(const char* record, std::size_t bytes, std::uint16_t misc, const SampleId& id,
+                  std::uint16_t cpu, const TaskEvents::OnRecord& on_record) {
     if (bytes < mmap2_name_at + sizeof(SampleId)) return;
     const char* const name = record + mmap2_name_at;
     const std::size_t name_bytes =
@@ -220,7 +228,8 @@ void take_mapping(const char* record, std::size_t bytes, std::uint16_t misc, con
         mapping.build_id_bytes = std::min<std::uint8_t>(read_as<std::uint8_t>(record + 40), 20);
         std::memcpy(mapping.build_id, record + 44, mapping.build_id_bytes);
     } else {
-        mapping.device = std::uint64_t{read_as<std::uint32_t>(record + 40)} << 32 | read_as<std::uint32_t>(record + 44);
+        mapping.device = std::uint64_t{read_as<std::uint32_t>(record + 40)} << 32 |
+                         read_as<std::uint32_t>(record + 44);
         mapping.inode = read_as<std::uint64_t>(record + 48);
     }
     mapping.path_bytes = static_cast<std::uint16_t>(name_bytes);
@@ -229,8 +238,8 @@ void take_mapping(const char* record, std::size_t bytes, std::uint16_t misc, con
     on_record(reinterpret_cast<const lagtrap_record*>(buffer.data()));
 }
 
-void take_name(const char* record, std::size_t bytes, std::uint16_t misc, const SampleId& id, std::uint16_t cpu,
-               const TaskEvents::OnRecord& on_record) {
+void take_name(const char* record, std::size_t bytes, std::uint16_t misc, const SampleId& id,
+               std::uint16_t cpu, const TaskEvents::OnRecord& on_record) {
     if (bytes < 16 + sizeof(SampleId)) return;
     lagtrap_name name{};
     name.header = header_of(sizeof(name), LAGTRAP_RECORD_NAME, cpu, id.time_ns);
@@ -246,8 +255,9 @@ void take_task_change(const char* record, std::size_t bytes, std::uint32_t type,
                       const TaskEvents::OnRecord& on_record) {
     if (bytes < 8 + 16 + 8) return;
     lagtrap_task_change change{};
-    change.header = header_of(sizeof(change), type == PERF_RECORD_FORK ? LAGTRAP_RECORD_FORK : LAGTRAP_RECORD_EXIT, cpu,
-                              read_as<std::uint64_t>(record + 24));
+    change.header = header_of(sizeof(change),
+                              type == PERF_RECORD_FORK ? LAGTRAP_RECORD_FORK : LAGTRAP_RECORD_EXIT,
+                              cpu, read_as<std::uint64_t>(record + 24));
     change.pid = read_as<std::uint32_t>(record + 8);
     change.parent_pid = read_as<std::uint32_t>(record + 12);
     change.tid = read_as<std::uint32_t>(record + 16);
@@ -257,9 +267,11 @@ void take_task_change(const char* record, std::size_t bytes, std::uint32_t type,
 
 }  // namespace
 
-void TaskEvents::take(const char* record, std::size_t bytes, std::uint16_t cpu, const OnRecord& on_record) {
+void TaskEvents::take(const char* record, std::size_t bytes, std::uint16_t cpu,
+                      const OnRecord& on_record) {
     const auto header = read_as<perf_event_header>(record);
-    if (header.type == PERF_RECORD_LOST && bytes >= 24) lost_ += read_as<std::uint64_t>(record + 16);
+    if (header.type == PERF_RECORD_LOST && bytes >= 24)
+        lost_ += read_as<std::uint64_t>(record + 16);
     if (bytes < sizeof(header) + sizeof(SampleId)) return;
     const auto id = read_as<SampleId>(record + bytes - sizeof(SampleId));
     switch (header.type) {

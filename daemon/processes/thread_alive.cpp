@@ -22,7 +22,8 @@ std::optional<std::uint64_t> started_ticks(const std::string& stat) {
         if (at == std::string::npos) return std::nullopt;
     }
     std::uint64_t ticks = 0;
-    const auto [end, failure] = std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), ticks);
+    const auto [end, failure] =
+        std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), ticks);
     if (failure != std::errc{}) return std::nullopt;
     return ticks;
 }
@@ -30,7 +31,8 @@ std::optional<std::uint64_t> started_ticks(const std::string& stat) {
 }  // namespace
 
 bool thread_alive(std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns) {
-    const auto stat = read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat", 4096);
+    const auto stat =
+        read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/stat", 4096);
     if (!stat) return false;
     const auto state_at = stat->rfind(')');
     const bool zombie = state_at != std::string::npos && state_at + 2 < stat->size() &&
@@ -39,7 +41,8 @@ bool thread_alive(std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns) {
     if (zombie || !ticks) return false;
     const auto clocks = ClockSnapshot::take();
     const std::uint64_t at_boottime_ns = at_ns + (clocks.boottime_ns - clocks.monotonic_ns);
-    const std::uint64_t tick_ns = 1'000'000'000ULL / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    const std::uint64_t tick_ns =
+        1'000'000'000ULL / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
     return *ticks * tick_ns <= at_boottime_ns;
 }
 

@@ -14,7 +14,8 @@ namespace lagtrap::daemon {
 Result<TracedProcess> TracedProcess::open(std::uint32_t pid) {
     UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!process.valid())
-        return make_error(ErrorKind::NotFound, fmt::format("no process {} (thread ids are not accepted)", pid));
+        return make_error(ErrorKind::NotFound,
+                          fmt::format("no process {} (thread ids are not accepted)", pid));
     return TracedProcess(pid, std::move(process));
 }
 

@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto warning_interval = 1min;
-constexpr std::size_t waiting_for_names = 8;  // with more waiting batches than this, frames keep module and offset
+// with more waiting batches than this, frames keep module and offset
+constexpr std::size_t waiting_for_names = 8;
 
 trace::NamingLimits naming_limits() {
     trace::NamingLimits limits;
@@ -50,7 +51,8 @@ trace::RunBatch piece_of(const trace::RunBatch& batch, std::size_t from, std::si
     std::map<std::uint32_t, std::uint32_t> numbers;
     const auto renumber = [&](std::uint32_t& stack) {
         if (stack == 0) return;
-        const auto [known, is_new] = numbers.try_emplace(stack, static_cast<std::uint32_t>(piece.stacks.size() + 1));
+        const auto [known, is_new] =
+            numbers.try_emplace(stack, static_cast<std::uint32_t>(piece.stacks.size() + 1));
         if (is_new) piece.stacks.push_back(batch.stacks[stack - 1]);
         stack = known->second;
     };

@@ -24,8 +24,9 @@ struct BatchTotals {
     std::uint64_t written_runs = 0;   // runs in these batches, without those that they represent
     std::uint64_t written_bytes = 0;  // of their files
     std::uint64_t failed = 0;         // batches that could not be written or arrived too fast
-    std::uint64_t lost_runs = 0;      // runs represented by those, or not written by an earlier daemon
-    std::uint64_t removed = 0;        // batches that the spool removed unsent, ever
+    // runs represented by those, or not written by an earlier daemon
+    std::uint64_t lost_runs = 0;
+    std::uint64_t removed = 0;  // batches that the spool removed unsent, ever
 };
 
 // The number of runs that are in no batch yet is kept in the spool, in .unwritten-runs. The runs
@@ -54,7 +55,8 @@ class BatchWriter {
 
   private:
     // A batch is dropped if both are reached: small batches, which take little memory, may be many.
-    static constexpr std::size_t waiting_batches_limit = 16, waiting_runs_limit = trace::run_batch_runs_limit;
+    static constexpr std::size_t waiting_batches_limit = 16,
+                                 waiting_runs_limit = trace::run_batch_runs_limit;
     void work();
     void write(GatheredBatch gathered);
     // Splits the batch if it exceeds the limits of a file.
@@ -87,6 +89,7 @@ class BatchWriter {
 
 // The runs [from, to) of a batch with their stacks, as a batch with a new id. The first part has
 // the number of lost runs.
-[[nodiscard]] trace::RunBatch piece_of(const trace::RunBatch& batch, std::size_t from, std::size_t to);
+[[nodiscard]] trace::RunBatch piece_of(const trace::RunBatch& batch, std::size_t from,
+                                       std::size_t to);
 
 }  // namespace lagtrap::daemon

@@ -11,16 +11,18 @@ constexpr std::size_t jumps_kept = 64;
 // Smaller differences occur between readings of two clocks on a busy machine.
 constexpr std::int64_t min_jump_ns = 20'000'000;
 
-std::int64_t difference(std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a - b); }
+std::int64_t difference(std::uint64_t a, std::uint64_t b) {
+    return static_cast<std::int64_t>(a - b);
+}
 
 }  // namespace
 
 void ClockJumps::note(const ClockSnapshot& clocks) {
     if (last_.monotonic_ns != 0) {
-        const std::int64_t slept_ns =
-            difference(clocks.boottime_ns, clocks.monotonic_ns) - difference(last_.boottime_ns, last_.monotonic_ns);
-        const std::int64_t stepped_ns =
-            difference(clocks.realtime_ns, clocks.boottime_ns) - difference(last_.realtime_ns, last_.boottime_ns);
+        const std::int64_t slept_ns = difference(clocks.boottime_ns, clocks.monotonic_ns) -
+                                      difference(last_.boottime_ns, last_.monotonic_ns);
+        const std::int64_t stepped_ns = difference(clocks.realtime_ns, clocks.boottime_ns) -
+                                        difference(last_.realtime_ns, last_.boottime_ns);
         std::uint32_t reasons = 0;
         if (std::abs(slept_ns) >= min_jump_ns) reasons |= trace::DirtySuspended;
         if (std::abs(stepped_ns) >= min_jump_ns) reasons |= trace::DirtyClockStepped;

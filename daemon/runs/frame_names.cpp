@@ -16,12 +16,15 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t places_limit = 50'000;
-constexpr std::size_t inlined_limit = 16;        // functions at one address; the middle ones are left out
+// functions at one address; the middle ones are left out
+constexpr std::size_t inlined_limit = 16;
 constexpr std::size_t stack_frames_limit = 250;  // including inlined functions
 constexpr auto pause_after_budget = 30s;
 const binaries::DebugInfoLimits debug_info_limits{512ULL << 20, 64 << 20};
 
-std::string key_of(const std::string& path, const std::string& build_id) { return path + '\0' + build_id; }
+std::string key_of(const std::string& path, const std::string& build_id) {
+    return path + '\0' + build_id;
+}
 
 }  // namespace
 
@@ -38,16 +41,17 @@ std::optional<FrameNames::File> FrameNames::find(const trace::RecordedModule& mo
         named.path = module.path;
         auto opened = inspector_.open(named);
         if (!opened) continue;
-        const bool same = module.build_id.empty()
-                              ? opened->identity.inode == module.inode && opened->identity.device == module.device
-                              : binaries::read_build_id(opened->file.get()) == hexadecimal(module.build_id);
+        const bool same =
+            module.build_id.empty()
+                ? opened->identity.inode == module.inode && opened->identity.device == module.device
+                : binaries::read_build_id(opened->file.get()) == hexadecimal(module.build_id);
         if (same) return File{std::move(opened->file), user.pid};
     }
     return std::nullopt;
 }
 
-void FrameNames::look_up(const trace::RecordedModule& module, Module& known, std::vector<std::uint64_t> offsets,
-                         trace::NamingBudget& budget) {
+void FrameNames::look_up(const trace::RecordedModule& module, Module& known,
+                         std::vector<std::uint64_t> offsets, trace::NamingBudget& budget) {
     const auto file = find(module);
     const auto keep = [&](std::uint64_t offset, Functions functions) {
         if (known.places.insert_or_assign(offset, std::move(functions)).second) ++places_;
@@ -58,7 +62,8 @@ void FrameNames::look_up(const trace::RecordedModule& module, Module& known, std
     }
     binaries::PlaceNamesRequest request;
     request.path = on_machine(module.path);
-    request.open_debug_file = [this, pid = file->pid](const std::filesystem::path& path) -> Result<UniqueFd> {
+    request.open_debug_file =
+        [this, pid = file->pid](const std::filesystem::path& path) -> Result<UniqueFd> {
         NamedMapping named;
         named.mapping.pid = pid;
         named.path = name_on_machine(path).string();
@@ -96,10 +101,12 @@ void FrameNames::name(GatheredBatch& gathered) {
         modules_.clear();
         places_ = 0;
     }
-    std::unordered_map<std::string, std::set<std::uint64_t>> wanted;  // ascending offsets are cheapest
+    // ascending offsets are cheapest
+    std::unordered_map<std::string, std::set<std::uint64_t>> wanted;
     for (const trace::RunStack& stack : gathered.batch.stacks)
         for (const trace::RunFrame& frame : stack)
-            if (!frame.module.empty()) wanted[key_of(frame.module, frame.build_id)].insert(frame.offset);
+            if (!frame.module.empty())
+                wanted[key_of(frame.module, frame.build_id)].insert(frame.offset);
     trace::NamingBudget budget(limits_);
     for (const trace::RecordedModule& module : gathered.modules) {
         const std::string key = key_of(module.path, hexadecimal(module.build_id));
@@ -115,7 +122,8 @@ void FrameNames::name(GatheredBatch& gathered) {
         for (const trace::RunFrame& frame : stack) {
             if (named.size() >= stack_frames_limit) break;
             const auto module = modules_.find(key_of(frame.module, frame.build_id));
-            const bool known = module != modules_.end() && module->second.places.contains(frame.offset);
+            const bool known =
+                module != modules_.end() && module->second.places.contains(frame.offset);
             const Functions none;
             const Functions& functions = known ? module->second.places.at(frame.offset) : none;
             for (const binaries::SourceFrame& function : functions) {

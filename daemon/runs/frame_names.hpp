@@ -24,7 +24,8 @@ class FrameNames {
     // `limits` apply to one batch. Frames beyond them keep module and offset, and are named in a
     // later batch.
     explicit FrameNames(const trace::NamingLimits& limits)
-        : limits_(limits), inspector_(process_inspector() ? *process_inspector() : own_inspector_) {}
+        : limits_(limits),
+          inspector_(process_inspector() ? *process_inspector() : own_inspector_) {}
 
     // Names every frame it can, and adds inlined functions as frames with the same offset,
     // innermost first. Uses a file only if its build id is the frame's.
@@ -43,8 +44,8 @@ class FrameNames {
     // Opens the mapped file through its users or on the machine, and checks its build id or, if it
     // has none, device and inode.
     [[nodiscard]] std::optional<File> find(const trace::RecordedModule& module);
-    void look_up(const trace::RecordedModule& module, Module& known, std::vector<std::uint64_t> offsets,
-                 trace::NamingBudget& budget);
+    void look_up(const trace::RecordedModule& module, Module& known,
+                 std::vector<std::uint64_t> offsets, trace::NamingBudget& budget);
 
     trace::NamingLimits limits_;
     DirectInspector own_inspector_;

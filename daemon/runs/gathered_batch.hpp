@@ -9,8 +9,10 @@
 namespace lagtrap::daemon {
 
 struct GatheredBatch {
-    trace::RunBatch batch;                       // frames have module, build id and offset; names are added later
-    std::vector<trace::RecordedModule> modules;  // the modules of the frames, and where to find their files
+    // frames have module, build id and offset; names are added later
+    trace::RunBatch batch;
+    // the modules of the frames, and where to find their files
+    std::vector<trace::RecordedModule> modules;
 };
 
 }  // namespace lagtrap::daemon

@@ -35,7 +35,8 @@ Result<KeptCount> KeptCount::open(std::filesystem::path path) {
 
 Status KeptCount::set(std::uint64_t value) {
     if (value == value_) return success();
-    TRY_ASSIGN(const UniqueFd file, open_file(path_, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
+    TRY_ASSIGN(const UniqueFd file,
+               open_file(path_, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
     const std::string text = fmt::format("{:020}\n", value);
     if (::pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
         return system_error("write " + path_.string());

@@ -23,7 +23,8 @@ class KeptCount {
     [[nodiscard]] Status set(std::uint64_t value);
 
   private:
-    KeptCount(std::filesystem::path path, std::uint64_t value) : path_(std::move(path)), value_(value) {}
+    KeptCount(std::filesystem::path path, std::uint64_t value)
+        : path_(std::move(path)), value_(value) {}
 
     std::filesystem::path path_;
     std::uint64_t value_;

@@ -41,15 +41,18 @@ void MarkerStacks::read_mappings(std::uint32_t pid, Process& process) {
     process.mappings.clear();
     std::set<trace::ModuleId> modules;
     scan.records().for_each([&](const lagtrap_record* record) {
-        if (record->type != LAGTRAP_RECORD_MAPPING || process.mappings.size() >= mappings_limit) return;
+        if (record->type != LAGTRAP_RECORD_MAPPING || process.mappings.size() >= mappings_limit)
+            return;
         const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
         const std::string path(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes);
         if (!path.starts_with('/') || modules.size() >= modules_of_process_limit) return;
-        const std::string build_id(reinterpret_cast<const char*>(mapping.build_id), mapping.build_id_bytes);
+        const std::string build_id(reinterpret_cast<const char*>(mapping.build_id),
+                                   mapping.build_id_bytes);
         const trace::ModuleUser user{pid, mapping.start, mapping.start + mapping.length};
         const auto module = modules_.intern(path, build_id, mapping.device, mapping.inode, user);
         modules.insert(module);
-        process.mappings[mapping.start] = {mapping.start + mapping.length, mapping.file_offset, module};
+        process.mappings[mapping.start] = {mapping.start + mapping.length, mapping.file_offset,
+                                           module};
     });
     all_mappings_ += process.mappings.size();
 }
@@ -70,8 +73,8 @@ bool MarkerStacks::look_at(std::uint32_t pid, Process& process) {
     budget_.charge(party, end - begin, end);
     process.user = party;
     process.costly = pause_by_cost * (end - begin) > long_pause;
-    process.next_look =
-        end + std::max<std::chrono::steady_clock::duration>(look_interval, pause_by_cost * (end - begin));
+    process.next_look = end + std::max<std::chrono::steady_clock::duration>(
+                                  look_interval, pause_by_cost * (end - begin));
     return true;
 }
 
@@ -94,7 +97,8 @@ void MarkerStacks::take(const lagtrap_stack& stack) {
     places.reserve(stack.frame_count);
     for (std::uint16_t i = 0; i < stack.frame_count; ++i) {
         // All frames except the innermost are return addresses; the call is before them.
-        const std::uint64_t address = i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
+        const std::uint64_t address =
+            i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
         std::uint64_t start = 0;
         const Mapping* mapping = mapping_at(process, address, start);
         if (!mapping && look_at(stack.pid, process)) mapping = mapping_at(process, address, start);

@@ -28,16 +28,21 @@ class MarkerStacks {
   public:
     // The current time; tests provide their own.
     using Now = std::chrono::steady_clock::time_point (*)();
-    explicit MarkerStacks(std::filesystem::path proc_root = "/proc", Now now = std::chrono::steady_clock::now)
+    explicit MarkerStacks(std::filesystem::path proc_root = "/proc",
+                          Now now = std::chrono::steady_clock::now)
         : proc_root_(std::move(proc_root)), now_(now) {}
 
     void take(const lagtrap_stack& stack);
     // Its frames, innermost first, or nullptr. Valid until the next call of take() or clear().
     [[nodiscard]] const std::vector<MarkerPlace>* find(std::uint64_t stack_id) const;
-    [[nodiscard]] const trace::RecordedModule& module(trace::ModuleId id) const { return modules_.at(id); }
+    [[nodiscard]] const trace::RecordedModule& module(trace::ModuleId id) const {
+        return modules_.at(id);
+    }
 
     // True if so many stacks are held that clear() should be called and all stacks sent again.
-    [[nodiscard]] bool full() const { return stacks_.size() >= stacks_limit || modules_.size() >= modules_limit; }
+    [[nodiscard]] bool full() const {
+        return stacks_.size() >= stacks_limit || modules_.size() >= modules_limit;
+    }
     void clear();
     // Users whose processes were inspected less often than their stacks required. Thread-safe.
     [[nodiscard]] std::vector<LookBudget::Limited> limited() const { return budget_.limited(); }
@@ -61,7 +66,8 @@ class MarkerStacks {
         Party user = root_party;
         bool costly = false;  // inspecting it is slow, so the pause before the next time is long
     };
-    [[nodiscard]] const Mapping* mapping_at(const Process& process, std::uint64_t address, std::uint64_t& start) const;
+    [[nodiscard]] const Mapping* mapping_at(const Process& process, std::uint64_t address,
+                                            std::uint64_t& start) const;
     // False if it is too soon to inspect the process again, or not allowed.
     bool look_at(std::uint32_t pid, Process& process);
     void read_mappings(std::uint32_t pid, Process& process);

@@ -36,13 +36,17 @@ constexpr std::uint64_t marker_number(std::uint32_t event, std::uint32_t place) 
 std::optional<trace::RunTimes> times_of(const lagtrap_slot& slot) {
     if (slot.times_generation == 0) return std::nullopt;
     const trace::RunTimes times{trace::time_parts(slot.parts), slot.handed_over_ns};
-    const std::uint64_t duration_ns = slot.run.end_ns - std::min(slot.run.begin_ns, slot.run.end_ns);
+    const std::uint64_t duration_ns =
+        slot.run.end_ns - std::min(slot.run.begin_ns, slot.run.end_ns);
     const std::uint64_t counted_ns = times.parts.total_ns();
-    if (counted_ns > duration_ns || times.handed_over_ns > duration_ns - counted_ns) return std::nullopt;
+    if (counted_ns > duration_ns || times.handed_over_ns > duration_ns - counted_ns)
+        return std::nullopt;
     return times;
 }
 
-std::string text_of(const char (&name)[LAGTRAP_COMM_BYTES]) { return printable({name, ::strnlen(name, sizeof(name))}); }
+std::string text_of(const char (&name)[LAGTRAP_COMM_BYTES]) {
+    return printable({name, ::strnlen(name, sizeof(name))});
+}
 
 }  // namespace
 
@@ -53,8 +57,9 @@ RunGatherer::RunGatherer(Machine machine)
     clocks_.note(steady_snapshot());
 }
 
-void RunGatherer::use(const std::vector<settings::Event>& events, const settings::Runs& limits, std::uint64_t since_ns,
-                      std::shared_ptr<const MarkerPlaces> places, std::shared_ptr<const RunWeights> weights,
+void RunGatherer::use(const std::vector<settings::Event>& events, const settings::Runs& limits,
+                      std::uint64_t since_ns, std::shared_ptr<const MarkerPlaces> places,
+                      std::shared_ptr<const RunWeights> weights,
                       std::shared_ptr<const EventThresholds> thresholds) {
     events_ = events;
     thresholds_ = thresholds ? std::move(thresholds) : std::make_shared<EventThresholds>(events);
@@ -71,14 +76,16 @@ void RunGatherer::use(const std::vector<settings::Event>& events, const settings
         if (event.record != settings::RecordMode::Runs) continue;
         names.push_back(event.name);
         for (const std::string& path : {event.begin.binary, event.end.binary, event.scope.binary})
-            if (!path.empty() && std::find(programs.begin(), programs.end(), path) == programs.end())
+            if (!path.empty() &&
+                std::find(programs.begin(), programs.end(), path) == programs.end())
                 programs.push_back(path);
     }
     processes_.expect(std::move(programs));
     starts_.watch(names, since_ns);
 }
 
-void RunGatherer::take(const lagtrap_record* record, std::size_t bytes, std::uint64_t ended_after_ns) {
+void RunGatherer::take(const lagtrap_record* record, std::size_t bytes,
+                       std::uint64_t ended_after_ns) {
     if (bytes < sizeof(lagtrap_record) || record->size_bytes > bytes) return;
     if (record->type == LAGTRAP_RECORD_STACK && bytes >= sizeof(lagtrap_stack)) {
         const auto& stack = *reinterpret_cast<const lagtrap_stack*>(record);
@@ -104,7 +111,8 @@ void RunGatherer::take_aborted(const ReportedRun& aborted) {
 std::optional<SolePlace> RunGatherer::sole_place(std::uint64_t marker) const {
     const auto event = static_cast<std::uint32_t>(marker >> 16);
     const auto place = static_cast<std::uint16_t>(marker);
-    if (!marker_places_ || event >= events_.size() || events_[event].stacks != settings::StackMode::None)
+    if (!marker_places_ || event >= events_.size() ||
+        events_[event].stacks != settings::StackMode::None)
         return std::nullopt;
     if (place == begin_marker) return marker_places_->find(event, LAGTRAP_ROLE_BEGIN, 0);
     if (place == end_marker) return marker_places_->find(event, LAGTRAP_ROLE_END, 0);
@@ -122,15 +130,18 @@ std::uint32_t RunGatherer::add_stack(std::uint64_t id, trace::RunStack stack) {
 
 std::uint32_t RunGatherer::number_of(std::uint64_t stack_id, std::uint64_t marker) {
     if (stack_id == 0) {
-        if (const auto known = stack_numbers_.find(marker); known != stack_numbers_.end()) return known->second;
+        if (const auto known = stack_numbers_.find(marker); known != stack_numbers_.end())
+            return known->second;
         const auto place = sole_place(marker);
         if (!place) return 0;
         const SolePlace& sole = *place;
-        const bool same = std::any_of(gathered_.modules.begin(), gathered_.modules.end(), [&](const auto& module) {
-            return module.path == sole.binary && module.build_id == sole.build_id;
-        });
+        const bool same = std::any_of(
+            gathered_.modules.begin(), gathered_.modules.end(), [&](const auto& module) {
+                return module.path == sole.binary && module.build_id == sole.build_id;
+            });
         if (!same) gathered_.modules.push_back({sole.binary, sole.build_id, 0, 0, 0, {}});
-        return add_stack(marker, {{sole.binary, hexadecimal(sole.build_id), sole.offset, {}, {}, 0}});
+        return add_stack(marker,
+                         {{sole.binary, hexadecimal(sole.build_id), sole.offset, {}, {}, 0}});
     }
     const auto known = stack_numbers_.find(stack_id);
     if (known != stack_numbers_.end()) return known->second;
@@ -144,14 +155,16 @@ std::uint32_t RunGatherer::number_of(std::uint64_t stack_id, std::uint64_t marke
             const trace::RecordedModule& module = stacks_.module(place.module);
             frame.module = module.path;
             frame.build_id = hexadecimal(module.build_id);
-            if (modules_taken_.emplace(place.module, true).second) gathered_.modules.push_back(module);
+            if (modules_taken_.emplace(place.module, true).second)
+                gathered_.modules.push_back(module);
         }
         stack.push_back(std::move(frame));
     }
     return add_stack(stack_id, std::move(stack));
 }
 
-void RunGatherer::add_stages(const ReportedRun& reported, const settings::Event& event, trace::RecordedRun& run) {
+void RunGatherer::add_stages(const ReportedRun& reported, const settings::Event& event,
+                             trace::RecordedRun& run) {
     const std::size_t count = std::min<std::size_t>(reported.run.stage_count, LAGTRAP_MAX_STAGES);
     std::vector<bool> seen(event.stages.size());
     for (std::size_t i = 0; i < count; ++i) {
@@ -160,10 +173,11 @@ void RunGatherer::add_stages(const ReportedRun& reported, const settings::Event&
         seen[hit.stage] = true;
         const std::string& name = event.stages[hit.stage].name;
         if (name == settings::cold_stage || name == settings::warm_stage) continue;
-        const std::uint64_t at_ns = hit.at_ns > reported.run.begin_ns ? hit.at_ns - reported.run.begin_ns : 0;
-        run.stages.push_back(
-            {name, std::min(at_ns, run.duration_ns), hit.tid,
-             number_of(reported.report.stage_stacks[i], marker_number(reported.run.event, hit.stage))});
+        const std::uint64_t at_ns =
+            hit.at_ns > reported.run.begin_ns ? hit.at_ns - reported.run.begin_ns : 0;
+        run.stages.push_back({name, std::min(at_ns, run.duration_ns), hit.tid,
+                              number_of(reported.report.stage_stacks[i],
+                                        marker_number(reported.run.event, hit.stage))});
     }
     // Several threads of a run may reach stages at the same time.
     std::stable_sort(run.stages.begin(), run.stages.end(),
@@ -181,14 +195,16 @@ trace::StartKind RunGatherer::start_of(const ReportedRun& reported, const settin
     facts.process = reported.report.process;
     const ClockSnapshot clocks = ClockSnapshot::take();
     const std::uint64_t slept_ns = clocks.boottime_ns - clocks.monotonic_ns;
-    if (process.started_boottime_ns > slept_ns) facts.process_started_ns = process.started_boottime_ns - slept_ns;
+    if (process.started_boottime_ns > slept_ns)
+        facts.process_started_ns = process.started_boottime_ns - slept_ns;
     facts.begin_ns = reported.run.begin_ns;
     facts.end_ns = reported.run.end_ns;
     facts.program = process.executable;
     facts.weight = reported.report.weight;
     const trace::StartKind by_rule = starts_.decide(event.name, event.cold, facts);
     trace::StartKind said = by_rule;
-    for (std::size_t i = 0; i < std::min<std::size_t>(reported.run.stage_count, LAGTRAP_MAX_STAGES); ++i) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(reported.run.stage_count, LAGTRAP_MAX_STAGES);
+         ++i) {
         const std::uint16_t stage = reported.run.stages[i].stage;
         if (stage >= event.stages.size()) continue;
         if (event.stages[stage].name == settings::cold_stage) said = trace::StartKind::Cold;
@@ -201,17 +217,20 @@ trace::StartKind RunGatherer::start_of(const ReportedRun& reported, const settin
 std::string RunGatherer::thread_of(const lagtrap_run& run, const RunProcess& process) const {
     if (run.comm[0] != 0) return text_of(run.comm);
     if (run.begin_tid == run.begin_pid) return process.name;
-    const auto path =
-        machine_.proc_root / std::to_string(run.begin_pid) / "task" / std::to_string(run.begin_tid) / "comm";
+    const auto path = machine_.proc_root / std::to_string(run.begin_pid) / "task" /
+                      std::to_string(run.begin_tid) / "comm";
     const auto name = read_file(path, 64);
-    return name && !name->empty() ? printable(std::string_view(*name).substr(0, name->size() - 1)) : std::string();
+    return name && !name->empty() ? printable(std::string_view(*name).substr(0, name->size() - 1))
+                                  : std::string();
 }
 
-void RunGatherer::add(const ReportedRun& reported, const std::optional<trace::RunTimes>& times, bool aborted) {
+void RunGatherer::add(const ReportedRun& reported, const std::optional<trace::RunTimes>& times,
+                      bool aborted) {
     const lagtrap_run& from = reported.run;
     if (from.event >= events_.size()) return;
     const settings::Event& event = events_[from.event];
-    const RunProcess& process = processes_.find(reported.report.process, from.begin_pid, reported.report.uid);
+    const RunProcess& process =
+        processes_.find(reported.report.process, from.begin_pid, reported.report.uid);
     trace::RecordedRun run;
     run.event = event.name;
     run.begin_realtime_ns = clocks_.to_realtime_ns(from.begin_ns);
@@ -229,13 +248,16 @@ void RunGatherer::add(const ReportedRun& reported, const std::optional<trace::Ru
     run.unit = process.unit;
     run.delay = run.duration_ns > run.threshold_ns;
     run.aborted = aborted;
-    run.weight = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(weight_of(from.event, std::max<std::uint32_t>(reported.report.weight, 1)), UINT32_MAX));
+    run.weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+        weight_of(from.event, std::max<std::uint32_t>(reported.report.weight, 1)), UINT32_MAX));
     run.start = start_of(reported, event, process);
-    const std::uint32_t outcome = aborted ? std::uint32_t{trace::DirtyAborted} : reason_of(reported.report.meaning);
+    const std::uint32_t outcome =
+        aborted ? std::uint32_t{trace::DirtyAborted} : reason_of(reported.report.meaning);
     run.dirty_reasons = clocks_.reasons(from.begin_ns, from.end_ns) | outcome;
-    run.begin_stack = number_of(reported.report.begin_stack, marker_number(from.event, begin_marker));
-    if (!aborted) run.end_stack = number_of(reported.report.end_stack, marker_number(from.event, end_marker));
+    run.begin_stack =
+        number_of(reported.report.begin_stack, marker_number(from.event, begin_marker));
+    if (!aborted)
+        run.end_stack = number_of(reported.report.end_stack, marker_number(from.event, end_marker));
     add_stages(reported, event, run);
     run.times = times;
     if (outcome != 0) run.dirty_reasons &= ~static_cast<std::uint32_t>(trace::DirtyMissingStage);
@@ -256,11 +278,13 @@ std::optional<std::uint64_t> RunGatherer::due_ns() const {
 }
 
 std::uint64_t RunGatherer::runs() const {
-    return gathered_.batch.runs.size() + gathered_.batch.runs_sampled_away + gathered_.batch.runs_lost;
+    return gathered_.batch.runs.size() + gathered_.batch.runs_sampled_away +
+           gathered_.batch.runs_lost;
 }
 
 bool RunGatherer::full() const {
-    return bytes_ >= limits_.batch_size_bytes || gathered_.batch.runs.size() >= trace::run_batch_runs_limit ||
+    return bytes_ >= limits_.batch_size_bytes ||
+           gathered_.batch.runs.size() >= trace::run_batch_runs_limit ||
            gathered_.batch.stacks.size() >= stacks_limit || frames_ >= frames_limit;
 }
 

@@ -41,8 +41,9 @@ class RunGatherer {
     // From now on, records belong to these events, whose markers are at `places` (nullptr if
     // unknown). Collected runs are kept. `weights` applies to events that are watched part of the
     // time (nullptr if none is). nullptr for `thresholds`: those of the events.
-    void use(const std::vector<settings::Event>& events, const settings::Runs& limits, std::uint64_t since_ns,
-             std::shared_ptr<const MarkerPlaces> places = nullptr, std::shared_ptr<const RunWeights> weights = nullptr,
+    void use(const std::vector<settings::Event>& events, const settings::Runs& limits,
+             std::uint64_t since_ns, std::shared_ptr<const MarkerPlaces> places = nullptr,
+             std::shared_ptr<const RunWeights> weights = nullptr,
              std::shared_ptr<const EventThresholds> thresholds = nullptr);
 
     // Takes a record of reported_runs. Ignores truncated records and other kinds. Ignores runs that
@@ -68,13 +69,18 @@ class RunGatherer {
     // True if the programs should send all stacks again; all are dropped then.
     [[nodiscard]] bool forget_stacks_if_full();
     // See MarkerStacks. Thread-safe.
-    [[nodiscard]] std::vector<LookBudget::Limited> limited_looks() const { return stacks_.limited(); }
+    [[nodiscard]] std::vector<LookBudget::Limited> limited_looks() const {
+        return stacks_.limited();
+    }
 
   private:
-    void add(const ReportedRun& reported, const std::optional<trace::RunTimes>& times, bool aborted = false);
-    void add_stages(const ReportedRun& reported, const settings::Event& event, trace::RecordedRun& run);
+    void add(const ReportedRun& reported, const std::optional<trace::RunTimes>& times,
+             bool aborted = false);
+    void add_stages(const ReportedRun& reported, const settings::Event& event,
+                    trace::RecordedRun& run);
     [[nodiscard]] std::string thread_of(const lagtrap_run& run, const RunProcess& process) const;
-    [[nodiscard]] trace::StartKind start_of(const ReportedRun& reported, const settings::Event& event,
+    [[nodiscard]] trace::StartKind start_of(const ReportedRun& reported,
+                                            const settings::Event& event,
                                             const RunProcess& process);
     // `runs` recorded ones and those that were not watched in between.
     [[nodiscard]] std::uint64_t weight_of(std::uint32_t event, std::uint64_t runs) const;

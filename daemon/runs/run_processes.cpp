@@ -49,7 +49,8 @@ RunProcesses::RunProcesses(std::filesystem::path proc_root, NameOfContainer name
     : proc_root_(std::move(proc_root)),
       name_of_container_(std::move(name_of_container)),
       own_inspector_(proc_root_),
-      inspector_(proc_root_ == "/proc" && process_inspector() ? *process_inspector() : own_inspector_) {}
+      inspector_(proc_root_ == "/proc" && process_inspector() ? *process_inspector()
+                                                              : own_inspector_) {}
 
 const std::string& RunProcesses::name_of_user(std::uint32_t uid) {
     if (users_.size() >= users_limit) users_.clear();
@@ -58,7 +59,8 @@ const std::string& RunProcesses::name_of_user(std::uint32_t uid) {
     passwd entry{};
     passwd* found = nullptr;
     std::array<char, 16384> buffer;
-    const bool named = ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found;
+    const bool named =
+        ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found;
     known->second = named ? printable(found->pw_name) : std::to_string(uid);
     return known->second;
 }
@@ -85,7 +87,8 @@ void RunProcesses::name_by_file(const FileId& program, RunProcess& process) {
     for (const std::string& path : expected_) {
         const auto file = open_file(path, O_RDONLY | O_NONBLOCK);
         struct stat facts {};
-        if (!file || ::fstat(file->get(), &facts) != 0 || file_id_of(identity_of(facts)) != program) continue;
+        if (!file || ::fstat(file->get(), &facts) != 0 || file_id_of(identity_of(facts)) != program)
+            continue;
         process.executable = printable(path);
         process.build_id = build_id_of(file->get(), identity_of(facts));
         return;
@@ -95,7 +98,8 @@ void RunProcesses::name_by_file(const FileId& program, RunProcess& process) {
 std::string RunProcesses::unit_of(const std::filesystem::path& process) const {
     const std::string group = control_group_of(process);
     trace::ContainerNames names;
-    if (const std::string id = trace::container_of_group(group).id; !id.empty() && name_of_container_)
+    if (const std::string id = trace::container_of_group(group).id;
+        !id.empty() && name_of_container_)
         names[id] = name_of_container_(id);
     return printable(trace::group_words(group, names).brief);
 }
@@ -119,7 +123,8 @@ RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid, FileId& p
     process.executable = printable(program_of(folder));
     process.unit = unit_of(folder);
     const auto opened = inspector_.open_program(pid);
-    if (const std::string started = started_as(pid); !started.empty()) process.executable = printable(started);
+    if (const std::string started = started_as(pid); !started.empty())
+        process.executable = printable(started);
     process.user = name_of_user(uid);
     if (!opened) return process;
     program = file_id_of(opened->identity);
@@ -147,7 +152,8 @@ const RunProcess& RunProcesses::find(std::uint64_t process, std::uint32_t pid, s
     if (processes_.size() >= run_processes_limit) processes_.clear();
     FileId program;
     RunProcess found = look_at(pid, uid, program);
-    if (const auto name = read_file(proc_root_ / std::to_string(pid) / "comm", 64); name && !name->empty())
+    if (const auto name = read_file(proc_root_ / std::to_string(pid) / "comm", 64);
+        name && !name->empty())
         found.name = printable(std::string_view(*name).substr(0, name->size() - 1));
     return processes_.insert_or_assign(process, std::move(found)).first->second;
 }

@@ -35,13 +35,15 @@ using NameOfContainer = std::function<trace::ContainerName(const std::string& id
 // lines; it waits for them up to their deadline (process_inspector.hpp).
 class RunProcesses {
   public:
-    explicit RunProcesses(std::filesystem::path proc_root = "/proc", NameOfContainer name_of_container = {});
+    explicit RunProcesses(std::filesystem::path proc_root = "/proc",
+                          NameOfContainer name_of_container = {});
 
     // Files that are probably the program of a process that has exited before it is read.
     void expect(std::vector<std::string> programs) { expected_ = std::move(programs); }
     void take(const lagtrap_process_report& report);
     // The process that take() described; otherwise reads it now. Valid until the next call.
-    [[nodiscard]] const RunProcess& find(std::uint64_t process, std::uint32_t pid, std::uint32_t uid);
+    [[nodiscard]] const RunProcess& find(std::uint64_t process, std::uint32_t pid,
+                                         std::uint32_t uid);
 
   private:
     struct FileId {
@@ -76,7 +78,8 @@ class RunProcesses {
     };
     std::map<FileId, Program> programs_;
     // Build ids of program files, by device, inode and change time.
-    std::map<std::pair<std::pair<std::uint64_t, std::uint64_t>, std::int64_t>, std::string> build_ids_;
+    std::map<std::pair<std::pair<std::uint64_t, std::uint64_t>, std::int64_t>, std::string>
+        build_ids_;
 };
 
 }  // namespace lagtrap::daemon

@@ -48,7 +48,8 @@ struct RunReporter::Ring {
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
-    [[nodiscard]] static Result<std::unique_ptr<Ring>> open(RunSource source, RunGatherer& gatherer);
+    [[nodiscard]] static Result<std::unique_ptr<Ring>> open(RunSource source,
+                                                            RunGatherer& gatherer);
     // Returns and resets the number of runs that the next reported run would represent.
     [[nodiscard]] std::uint64_t take_pending(std::uint32_t event) {
         return __atomic_exchange_n(&quotas[event].pending, 0, __ATOMIC_ACQ_REL);
@@ -67,17 +68,20 @@ struct RunReporter::Ring {
     ring_buffer* ring = nullptr;
 };
 
-Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource source, RunGatherer& gatherer) {
+Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource source,
+                                                                   RunGatherer& gatherer) {
     auto self = std::make_unique<Ring>();
     self->gatherer = &gatherer;
-    TRY_ASSIGN(self->quota_memory, MappedMap::map(source.quotas.get(), sizeof(lagtrap_run_quota), LAGTRAP_MAX_EVENTS,
-                                                  "the quotas of runs"));
+    TRY_ASSIGN(self->quota_memory, MappedMap::map(source.quotas.get(), sizeof(lagtrap_run_quota),
+                                                  LAGTRAP_MAX_EVENTS, "the quotas of runs"));
     self->quotas = static_cast<lagtrap_run_quota*>(self->quota_memory.at);
     const auto callback = [](void* context, void* data, std::size_t bytes) {
         auto* opened = static_cast<Ring*>(context);
-        opened->gatherer->take(static_cast<const lagtrap_record*>(data), bytes, opened->source.ended_after_ns);
+        opened->gatherer->take(static_cast<const lagtrap_record*>(data), bytes,
+                               opened->source.ended_after_ns);
         if (opened->gatherer->full()) opened->close_batch();
-        if (opened->stacks_wanted && static_cast<const lagtrap_record*>(data)->type == LAGTRAP_REPORT_PROCESS)
+        if (opened->stacks_wanted &&
+            static_cast<const lagtrap_record*>(data)->type == LAGTRAP_REPORT_PROCESS)
             (*opened->on_process)();
         return 0;
     };
@@ -87,16 +91,21 @@ Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource sou
     return self;
 }
 
-RunReporter::RunReporter(const spool::Spool& spool, NameOfContainer name_of_container, BatchWriter::Say warn)
+RunReporter::RunReporter(const spool::Spool& spool, NameOfContainer name_of_container,
+                         BatchWriter::Say warn)
     : writer_(spool, std::move(warn)), gatherer_(this_machine(std::move(name_of_container))) {}
 
-Result<std::unique_ptr<RunReporter>> RunReporter::create(const spool::Spool& spool, std::function<void()> on_process,
-                                                         NameOfContainer name_of_container, BatchWriter::Say warn) {
-    std::unique_ptr<RunReporter> self(new RunReporter(spool, std::move(name_of_container), std::move(warn)));
+Result<std::unique_ptr<RunReporter>> RunReporter::create(const spool::Spool& spool,
+                                                         std::function<void()> on_process,
+                                                         NameOfContainer name_of_container,
+                                                         BatchWriter::Say warn) {
+    std::unique_ptr<RunReporter> self(
+        new RunReporter(spool, std::move(name_of_container), std::move(warn)));
     self->on_process_ = std::move(on_process);
     self->orders_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     self->clock_.reset(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
-    if (!self->orders_.valid() || !self->clock_.valid()) return system_error("create the reporter of runs");
+    if (!self->orders_.valid() || !self->clock_.valid())
+        return system_error("create the reporter of runs");
     self->watch_clock();
     self->thread_ = std::thread([reporter = self.get()] { reporter->work(); });
     return self;
@@ -149,7 +158,8 @@ std::string RunReporter::problem() const {
 void RunReporter::watch_clock() {
     itimerspec far{};
     far.it_value.tv_sec = ClockSnapshot::take().realtime_ns / 1'000'000'000 + 10LL * 365 * 86400;
-    (void)::timerfd_settime(clock_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, nullptr);
+    (void)::timerfd_settime(clock_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far,
+                            nullptr);
 }
 
 void RunReporter::drain() {
@@ -166,7 +176,8 @@ void RunReporter::close_batch() {
         for (std::uint32_t event = 0; event < ring_->source.events.size(); ++event) {
             const std::uint64_t pending = ring_->take_pending(event);
             // The run after the next one will represent them.
-            if (pending != 0 && !gatherer_.add_weight(event, pending)) ring_->give_back(event, pending);
+            if (pending != 0 && !gatherer_.add_weight(event, pending))
+                ring_->give_back(event, pending);
         }
     }
     gatherer_.add_lost(writer_.take_lost());
@@ -188,7 +199,8 @@ void RunReporter::change_source(RunSource source) {
     settle_pending();
     ring_.reset();
     if (gatherer_.due_ns()) close_batch();
-    gatherer_.use(source.events, source.limits, source.since_ns, source.places, source.weights, source.thresholds);
+    gatherer_.use(source.events, source.limits, source.since_ns, source.places, source.weights,
+                  source.thresholds);
     auto opened = Ring::open(std::move(source), gatherer_);
     const std::lock_guard lock(mutex_);
     problem_ = opened ? std::string() : opened.error().message;
@@ -225,7 +237,8 @@ int RunReporter::wait_ms() const {
     if (!due_ns) return -1;
     const std::uint64_t now_ns = monotonic_ns();
     return *due_ns <= now_ns ? 0
-                             : static_cast<int>(std::min<std::uint64_t>((*due_ns - now_ns) / 1'000'000 + 1, 60'000));
+                             : static_cast<int>(std::min<std::uint64_t>(
+                                   (*due_ns - now_ns) / 1'000'000 + 1, 60'000));
 }
 
 // Orders and clock changes always wake the thread. Runs wake it unless they may accumulate for a
@@ -233,8 +246,9 @@ int RunReporter::wait_ms() const {
 // program more than the run itself.
 void RunReporter::wait(bool gather_some) {
     const bool for_runs = ring_ && !gather_some;
-    std::array<pollfd, 3> descriptors{pollfd{orders_.get(), POLLIN, 0}, pollfd{clock_.get(), POLLIN, 0},
-                                      pollfd{for_runs ? ring_buffer__epoll_fd(ring_->ring) : -1, POLLIN, 0}};
+    std::array<pollfd, 3> descriptors{
+        pollfd{orders_.get(), POLLIN, 0}, pollfd{clock_.get(), POLLIN, 0},
+        pollfd{for_runs ? ring_buffer__epoll_fd(ring_->ring) : -1, POLLIN, 0}};
     const int due_ms = wait_ms();
     ::poll(descriptors.data(), descriptors.size(),
            gather_some && (due_ms < 0 || due_ms > gather_ms) ? gather_ms : due_ms);
@@ -245,7 +259,8 @@ void RunReporter::wait(bool gather_some) {
 }
 
 bool RunReporter::runs_come_fast(std::uint64_t taken) {
-    const std::uint64_t now_ns = monotonic_ns(), since_ns = now_ns - std::exchange(drained_ns_, now_ns);
+    const std::uint64_t now_ns = monotonic_ns(),
+                        since_ns = now_ns - std::exchange(drained_ns_, now_ns);
     // If stacks are wanted, a program's code is inspected as soon as its first run is known.
     if (!ring_ || ring_->stacks_wanted || taken == 0) return false;
     return taken >= few_runs || since_ns < fast_runs_ns;
@@ -260,7 +275,8 @@ void RunReporter::work() {
         drain();
         gather_some = runs_come_fast(gatherer_.runs() - std::min(before, gatherer_.runs()));
         take_orders();
-        if (gatherer_.full() || (gatherer_.due_ns() && *gatherer_.due_ns() <= monotonic_ns())) close_batch();
+        if (gatherer_.full() || (gatherer_.due_ns() && *gatherer_.due_ns() <= monotonic_ns()))
+            close_batch();
         writer_.note_gathered(gatherer_.runs());
         const std::lock_guard lock(mutex_);
         if (stopping_ && sources_.empty()) break;

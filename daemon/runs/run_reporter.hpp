@@ -38,10 +38,9 @@ class RunReporter {
     // Error: no descriptors are left. Called on the reporter's thread: `on_process` when there is a
     // new process whose stacks are wanted, and `name_of_container`, which may wait for files. For
     // `warn`, see BatchWriter.
-    [[nodiscard]] static Result<std::unique_ptr<RunReporter>> create(const spool::Spool& spool,
-                                                                     std::function<void()> on_process,
-                                                                     NameOfContainer name_of_container,
-                                                                     BatchWriter::Say warn);
+    [[nodiscard]] static Result<std::unique_ptr<RunReporter>> create(
+        const spool::Spool& spool, std::function<void()> on_process,
+        NameOfContainer name_of_container, BatchWriter::Say warn);
     // Calls stop().
     ~RunReporter();
 
@@ -56,13 +55,16 @@ class RunReporter {
 
     [[nodiscard]] BatchTotals totals() const { return writer_.totals(); }
     // See MarkerStacks::limited().
-    [[nodiscard]] std::vector<LookBudget::Limited> limited_looks() const { return gatherer_.limited_looks(); }
+    [[nodiscard]] std::vector<LookBudget::Limited> limited_looks() const {
+        return gatherer_.limited_looks();
+    }
     // Why reports cannot be read; empty if they can.
     [[nodiscard]] std::string problem() const;
 
   private:
     struct Ring;
-    RunReporter(const spool::Spool& spool, NameOfContainer name_of_container, BatchWriter::Say warn);
+    RunReporter(const spool::Spool& spool, NameOfContainer name_of_container,
+                BatchWriter::Say warn);
     void work();
     void take_orders();
     void change_source(RunSource source);
@@ -81,7 +83,8 @@ class RunReporter {
     UniqueFd orders_;  // eventfd
     UniqueFd clock_;   // timerfd that signals clock changes
     std::function<void()> on_process_;
-    std::string session_;  // session of the batch; only for the reporter's thread, like session_over_
+    // session of the batch; only for the reporter's thread, like session_over_
+    std::string session_;
     bool session_over_ = false;
     std::uint64_t drained_ns_ = 0;
 

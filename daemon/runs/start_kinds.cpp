@@ -16,18 +16,21 @@ void StartKinds::watch(const std::vector<std::string>& events, std::uint64_t sin
     std::map<std::string, Watched> watched;
     for (const std::string& event : events) {
         const auto known = events_.find(event);
-        watched[event] = known != events_.end() ? std::move(known->second) : Watched{since_ns, {}, {}};
+        watched[event] =
+            known != events_.end() ? std::move(known->second) : Watched{since_ns, {}, {}};
     }
     events_ = std::move(watched);
 }
 
-StartKind StartKinds::decide(const std::string& event, const settings::ColdRule& rule, const StartFacts& run) {
+StartKind StartKinds::decide(const std::string& event, const settings::ColdRule& rule,
+                             const StartFacts& run) {
     const auto watched = events_.find(event);
     if (watched == events_.end()) return StartKind::Unknown;
     StartKind kind = StartKind::Unknown;
     if (rule.first_of_process) kind = by_process(watched->second, run);
     if (!rule.after) return kind;
-    const StartKind timed = by_time(watched->second, static_cast<std::uint64_t>(rule.after->count()), run);
+    const StartKind timed =
+        by_time(watched->second, static_cast<std::uint64_t>(rule.after->count()), run);
     if (kind == StartKind::Cold || timed == StartKind::Cold) return StartKind::Cold;
     // Warm by one rule counts only if the other rule is certain.
     if (rule.first_of_process && kind == StartKind::Unknown) return StartKind::Unknown;
@@ -41,7 +44,8 @@ StartKind StartKinds::by_process(Watched& watched, const StartFacts& run) {
         std::vector<std::uint64_t> ends;
         ends.reserve(processes.size());
         for (const auto& [process, end_ns] : processes) ends.push_back(end_ns);
-        std::nth_element(ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 2), ends.end());
+        std::nth_element(ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 2),
+                         ends.end());
         const std::uint64_t middle_ns = ends[ends.size() / 2];
         std::erase_if(processes, [&](const auto& entry) { return entry.second <= middle_ns; });
         watched.since_ns = std::max(watched.since_ns, middle_ns);
@@ -49,7 +53,8 @@ StartKind StartKinds::by_process(Watched& watched, const StartFacts& run) {
     const auto [known, is_first] = processes.try_emplace(run.process, run.end_ns);
     known->second = std::max(known->second, run.end_ns);
     if (!is_first) return StartKind::Warm;
-    const bool seen_from_its_start = run.process_started_ns != 0 && run.process_started_ns >= watched.since_ns;
+    const bool seen_from_its_start =
+        run.process_started_ns != 0 && run.process_started_ns >= watched.since_ns;
     // A run that represents others may have come after them.
     return seen_from_its_start && run.weight == 1 ? StartKind::Cold : StartKind::Unknown;
 }

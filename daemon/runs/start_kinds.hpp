@@ -36,11 +36,13 @@ class StartKinds {
   private:
     struct Watched {
         std::uint64_t since_ns = 0;
-        std::unordered_map<std::uint64_t, std::uint64_t> processes;  // end of the last run, by process
-        std::map<std::string, std::uint64_t> programs;               // likewise, by program
+        // end of the last run, by process
+        std::unordered_map<std::uint64_t, std::uint64_t> processes;
+        std::map<std::string, std::uint64_t> programs;  // likewise, by program
     };
     [[nodiscard]] static trace::StartKind by_process(Watched& watched, const StartFacts& run);
-    [[nodiscard]] static trace::StartKind by_time(Watched& watched, std::uint64_t after_ns, const StartFacts& run);
+    [[nodiscard]] static trace::StartKind by_time(Watched& watched, std::uint64_t after_ns,
+                                                  const StartFacts& run);
 
     std::map<std::string, Watched> events_;
 };

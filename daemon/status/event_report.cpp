@@ -27,17 +27,21 @@ array histogram(const EventCounters& counters) {
 std::string marker_text(const settings::Marker& marker) {
     switch (marker.kind) {
         case settings::MarkerKind::Usdt:
-        case settings::MarkerKind::Library: return "USDT probe " + marker.provider + ":" + marker.name;
-        case settings::MarkerKind::Tracepoint: return "tracepoint " + marker.provider + ":" + marker.name;
+        case settings::MarkerKind::Library:
+            return "USDT probe " + marker.provider + ":" + marker.name;
+        case settings::MarkerKind::Tracepoint:
+            return "tracepoint " + marker.provider + ":" + marker.name;
         case settings::MarkerKind::RunQueue: return "wait for a CPU " + marker.name;
         case settings::MarkerKind::Function: break;
     }
-    return (marker.side == settings::FunctionSide::Return ? "return of " : "function ") + marker.name;
+    return (marker.side == settings::FunctionSide::Return ? "return of " : "function ") +
+           marker.name;
 }
 
-object marker_report(const char* role, const settings::Marker& marker, const lagtrap_marker_count& count,
-                     const ClockSnapshot& now) {
-    const std::uint64_t ago_ns = now.monotonic_ns - std::min<std::uint64_t>(now.monotonic_ns, count.last_ns);
+object marker_report(const char* role, const settings::Marker& marker,
+                     const lagtrap_marker_count& count, const ClockSnapshot& now) {
+    const std::uint64_t ago_ns =
+        now.monotonic_ns - std::min<std::uint64_t>(now.monotonic_ns, count.last_ns);
     boost::json::value last;
     if (count.last_ns != 0) last = now.realtime_ns - ago_ns;
     return {{"role", role},
@@ -48,11 +52,13 @@ object marker_report(const char* role, const settings::Marker& marker, const lag
             {"last_realtime_ns", last}};
 }
 
-array marker_reports(const settings::Event& event, const EventCounters& counters, const ClockSnapshot& now) {
+array marker_reports(const settings::Event& event, const EventCounters& counters,
+                     const ClockSnapshot& now) {
     array markers{marker_report("begin", event.begin, counters.begins(), now)};
-    for (std::size_t stage = 0; stage < event.stages.size() && stage < LAGTRAP_MAX_STAGES; ++stage) {
-        object one =
-            marker_report("stage", event.stages[stage].marker, counters.markers[LAGTRAP_PLACE_STAGE + stage], now);
+    for (std::size_t stage = 0; stage < event.stages.size() && stage < LAGTRAP_MAX_STAGES;
+         ++stage) {
+        object one = marker_report("stage", event.stages[stage].marker,
+                                   counters.markers[LAGTRAP_PLACE_STAGE + stage], now);
         one["stage"] = event.stages[stage].name;
         markers.push_back(std::move(one));
     }
@@ -92,7 +98,9 @@ const char* key_name(const settings::Event& event, const EventStatus& status) {
 object groups_report(const ScopedGroups& groups) {
     object not_known;
     for (const auto& [what, containers] : groups.not_known) not_known[what] = containers;
-    return {{"groups", groups.groups}, {"not_known", std::move(not_known)}, {"problem", printable(groups.problem)}};
+    return {{"groups", groups.groups},
+            {"not_known", std::move(not_known)},
+            {"problem", printable(groups.problem)}};
 }
 
 object copy_report(const CopyStatus& copy) {
@@ -122,9 +130,10 @@ array limit_reports(const EventSurroundings& surroundings) {
     const std::uint64_t now_ns = surroundings.now.monotonic_ns;
     for (const OverheadBudget::Limit& limit : surroundings.limits) {
         const std::chrono::nanoseconds again_in(limit.again_ns - std::min(limit.again_ns, now_ns));
-        object one{{"pid", limit.who.pid == 0 ? boost::json::value() : boost::json::value(limit.who.pid)},
-                   {"reason", limit.reason},
-                   {"again_in_seconds", std::chrono::duration<double>(again_in).count()}};
+        object one{
+            {"pid", limit.who.pid == 0 ? boost::json::value() : boost::json::value(limit.who.pid)},
+            {"reason", limit.reason},
+            {"again_in_seconds", std::chrono::duration<double>(again_in).count()}};
         add_party(one, limit.who.party);
         limits.push_back(std::move(one));
     }
@@ -134,27 +143,32 @@ array limit_reports(const EventSurroundings& surroundings) {
 // Delays by what took most of their time.
 object delays_mostly_report(const std::array<std::uint64_t, LAGTRAP_DELAY_PARTS>& delays) {
     array blocked;
-    for (std::size_t part = LAGTRAP_DELAY_BLOCKED; part < delays.size(); ++part) blocked.push_back(delays[part]);
-    return {{"on_cpu", delays[LAGTRAP_DELAY_ON_CPU]},       {"runnable", delays[LAGTRAP_DELAY_RUNNABLE]},
-            {"throttled", delays[LAGTRAP_DELAY_THROTTLED]}, {"handed_over", delays[LAGTRAP_DELAY_HANDED_OVER]},
-            {"not_known", delays[LAGTRAP_DELAY_NOT_KNOWN]}, {"blocked", std::move(blocked)}};
+    for (std::size_t part = LAGTRAP_DELAY_BLOCKED; part < delays.size(); ++part)
+        blocked.push_back(delays[part]);
+    return {{"on_cpu", delays[LAGTRAP_DELAY_ON_CPU]},
+            {"runnable", delays[LAGTRAP_DELAY_RUNNABLE]},
+            {"throttled", delays[LAGTRAP_DELAY_THROTTLED]},
+            {"handed_over", delays[LAGTRAP_DELAY_HANDED_OVER]},
+            {"not_known", delays[LAGTRAP_DELAY_NOT_KNOWN]},
+            {"blocked", std::move(blocked)}};
 }
 
 // How complete the event's data is while the budget has disabled a part of it.
-object precision_of(const settings::Event& event, const EventStatus& status, const EventSurroundings& surroundings) {
+object precision_of(const settings::Event& event, const EventStatus& status,
+                    const EventSurroundings& surroundings) {
     const bool in_part = surroundings.watched_ppm < 1'000'000;
     const bool timed = status.armed || (status.shed && in_part);
     const std::uint64_t since_ns = surroundings.stages_since_ns;
     const char* count = "exact";
     if (timed && in_part && !surroundings.counts_all) count = "estimated";
     if (!timed && !status.counted) count = "none";
-    return {
-        {"stages", event.stages.empty() ? "none"
-                   : since_ns != 0      ? "off"
-                                        : "on"},
-        {"stages_off_since_realtime_ns", since_ns == 0 ? value() : value(surroundings.now.to_realtime_ns(since_ns))},
-        {"timed_share", timed ? static_cast<double>(surroundings.watched_ppm) / 1e6 : 0.0},
-        {"count", count}};
+    return {{"stages", event.stages.empty() ? "none"
+                       : since_ns != 0      ? "off"
+                                            : "on"},
+            {"stages_off_since_realtime_ns",
+             since_ns == 0 ? value() : value(surroundings.now.to_realtime_ns(since_ns))},
+            {"timed_share", timed ? static_cast<double>(surroundings.watched_ppm) / 1e6 : 0.0},
+            {"count", count}};
 }
 
 array absent_paths(const EventCopies& copies) {
@@ -165,7 +179,8 @@ array absent_paths(const EventCopies& copies) {
 
 }  // namespace
 
-object event_report(const settings::Event& event, const EventStatus& status, const EventSurroundings& surroundings) {
+object event_report(const settings::Event& event, const EventStatus& status,
+                    const EventSurroundings& surroundings) {
     const EventCounters& counters = status.counters;
     const RunCounters& runs = status.runs;
     boost::json::value recorded;
@@ -193,7 +208,8 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"trace_texts_lost", counters.texts_lost},
             {"stacks_shed", status.stacks_shed},
             {"stages_shed", status.stages_shed},
-            {"stages_again_in_seconds", std::chrono::duration<double>(surroundings.stages_again_in).count()},
+            {"stages_again_in_seconds",
+             std::chrono::duration<double>(surroundings.stages_again_in).count()},
             {"precision", precision_of(event, status, surroundings)},
             {"watched_share", static_cast<double>(surroundings.watched_ppm) / 1e6},
             {"again_in_seconds", std::chrono::duration<double>(surroundings.again_in).count()},
@@ -208,7 +224,8 @@ object event_report(const settings::Event& event, const EventStatus& status, con
             {"files_left_out", status.copies.left_out},
             {"copies", copy_reports(status.copies.copies)},
             {"absent", absent_paths(status.copies)},
-            {"namesake", status.copies.namesake ? value(copy_report(*status.copies.namesake)) : value()},
+            {"namesake",
+             status.copies.namesake ? value(copy_report(*status.copies.namesake)) : value()},
             {"hits", counters.hits()},
             {"out_of_scope", counters.out_of_scope},
             {"limited", counters.limited},

@@ -17,7 +17,8 @@ namespace lagtrap::daemon {
 // What other parts of the daemon know about an event.
 struct EventSurroundings {
     std::uint64_t watched_ppm = 1'000'000;  // how much of the time it is watched
-    std::chrono::nanoseconds again_in{};    // until disabled parts are enabled again; 0 if nothing is disabled
+    // until disabled parts are enabled again; 0 if nothing is disabled
+    std::chrono::nanoseconds again_in{};
     std::chrono::nanoseconds stages_again_in{};
     std::uint64_t stages_since_ns = 0;  // CLOCK_MONOTONIC; 0 if they are watched
     bool counts_all = true;             // begins are counted completely while it is not watched
@@ -27,7 +28,8 @@ struct EventSurroundings {
     ClockSnapshot now;
 };
 
-[[nodiscard]] boost::json::object event_report(const settings::Event& event, const EventStatus& status,
+[[nodiscard]] boost::json::object event_report(const settings::Event& event,
+                                               const EventStatus& status,
                                                const EventSurroundings& surroundings);
 
 }  // namespace lagtrap::daemon

@@ -12,12 +12,14 @@
 
 namespace lagtrap::daemon {
 
-void add_inspections(boost::json::object& report, const UnwinderStatus& unwinder, const InspectionCounts& inspections,
-                     const FilesLeftOut& files) {
-    report["inspections"] = {
-        {"started", inspections.started},           {"held_up", inspections.held_up},
-        {"refused", inspections.refused},           {"stuck", inspections.stuck},
-        {"last_held_up", inspections.last_held_up}, {"problem", printable(inspections.start_problem)}};
+void add_inspections(boost::json::object& report, const UnwinderStatus& unwinder,
+                     const InspectionCounts& inspections, const FilesLeftOut& files) {
+    report["inspections"] = {{"started", inspections.started},
+                             {"held_up", inspections.held_up},
+                             {"refused", inspections.refused},
+                             {"stuck", inspections.stuck},
+                             {"last_held_up", inspections.last_held_up},
+                             {"problem", printable(inspections.start_problem)}};
     const std::array<std::pair<const char*, const LeftOut*>, 8> kinds{{
         {"mappings_left_out", &unwinder.spaces.pieces_left_out},
         {"files_left_out", &unwinder.modules.files_left_out},

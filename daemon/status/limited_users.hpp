@@ -16,7 +16,7 @@ struct FilesLeftOut {
 
 // Adds "inspections", and "limited_users" with an entry for each user, by number: the daemon does
 // not look up names.
-void add_inspections(boost::json::object& report, const UnwinderStatus& unwinder, const InspectionCounts& inspections,
-                     const FilesLeftOut& files);
+void add_inspections(boost::json::object& report, const UnwinderStatus& unwinder,
+                     const InspectionCounts& inspections, const FilesLeftOut& files);
 
 }  // namespace lagtrap::daemon

@@ -18,10 +18,12 @@ namespace {
 
 const char* state_name(const Collector& collector) {
     switch (collector.state()) {
-        case CollectorState::Waiting: return collector.merges().is_running() ? "merging" : "waiting";
+        case CollectorState::Waiting:
+            return collector.merges().is_running() ? "merging" : "waiting";
         case CollectorState::Confirming: return "confirming";
         case CollectorState::Recording: return "recording";
-        case CollectorState::CoolingDown: return collector.merges().is_running() ? "merging" : "cooling-down";
+        case CollectorState::CoolingDown:
+            return collector.merges().is_running() ? "merging" : "cooling-down";
     }
     return "waiting";
 }
@@ -59,7 +61,8 @@ boost::json::value closed_report(const Collector& collector, const std::string& 
     if (closed->second.reason == CaptureLimits::Reason::HourlyLimit) reason = "hourly-limit";
     if (closed->second.reason == CaptureLimits::Reason::EventShare) reason = "event-share";
     if (closed->second.reason == CaptureLimits::Reason::DailyLimit) reason = "daily-limit";
-    const std::chrono::duration<double> left = closed->second.until - std::chrono::steady_clock::now();
+    const std::chrono::duration<double> left =
+        closed->second.until - std::chrono::steady_clock::now();
     return boost::json::object{{"reason", reason}, {"seconds_left", std::max(0.0, left.count())}};
 }
 
@@ -80,7 +83,8 @@ boost::json::object budget_report(const OverheadStatus& status) {
 
 boost::json::object unwinder_report(const UnwinderStatus& status) {
     boost::json::array largest;
-    for (const auto& [path, bytes] : status.largest) largest.push_back({{"path", printable(path)}, {"bytes", bytes}});
+    for (const auto& [path, bytes] : status.largest)
+        largest.push_back({{"path", printable(path)}, {"bytes", bytes}});
     return {{"processes", status.spaces.processes},
             {"spaces", status.spaces.spaces},
             {"processes_left_out", status.spaces.processes_left_out},
@@ -111,8 +115,9 @@ boost::json::object unwinder_report(const UnwinderStatus& status) {
 
 boost::json::object batches_report(const RunReporter& reporter) {
     const BatchTotals totals = reporter.totals();
-    return {{"written", totals.written},    {"runs", totals.written_runs},   {"bytes", totals.written_bytes},
-            {"failed", totals.failed},      {"lost_runs", totals.lost_runs}, {"removed", totals.removed},
+    return {{"written", totals.written},     {"runs", totals.written_runs},
+            {"bytes", totals.written_bytes}, {"failed", totals.failed},
+            {"lost_runs", totals.lost_runs}, {"removed", totals.removed},
             {"problem", reporter.problem()}};
 }
 
@@ -124,8 +129,9 @@ boost::json::value early_report(const Listener& listener) {
     for (std::size_t event = 0; event < early.points_ns.size(); ++event) {
         const std::uint64_t point_ns = early.points_ns[event];
         const bool has_none = point_ns == LAGTRAP_NEVER_NS;
-        points.push_back({{"event", listener.events()[event].name},
-                          {"point_ns", has_none ? boost::json::value() : boost::json::value(point_ns)}});
+        points.push_back(
+            {{"event", listener.events()[event].name},
+             {"point_ns", has_none ? boost::json::value() : boost::json::value(point_ns)}});
     }
     return {{"begun", counts.begun},
             {"kept", counts.kept},
@@ -141,7 +147,8 @@ boost::json::value window_report(const Collector& collector, const settings::Set
     const Recorder::History history = collector.history();
     if (!history.is_kept) return nullptr;
     return {{"length_ns", static_cast<std::uint64_t>(settings.history.length.count())},
-            {"sample_interval_ns", static_cast<std::uint64_t>(settings.history.sample_interval.count())},
+            {"sample_interval_ns",
+             static_cast<std::uint64_t>(settings.history.sample_interval.count())},
             {"size_bytes", history.size_bytes},
             {"cut", history.cut},
             {"lost", history.lost}};
@@ -179,22 +186,29 @@ boost::json::object capture_report(const Collector& collector, double seconds_le
 
 }  // namespace
 
-boost::json::object status_report(const Collector& collector, const Unwinder& unwinder, const RunReporter& reporter,
-                                  const SpoolKeeper& keeper, const OverheadWatch& overhead, const ServiceFacts& facts,
+boost::json::object status_report(const Collector& collector, const Unwinder& unwinder,
+                                  const RunReporter& reporter, const SpoolKeeper& keeper,
+                                  const OverheadWatch& overhead, const ServiceFacts& facts,
                                   const settings::Settings& settings) {
-    const double seconds_left =
-        std::max(0.0, std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now()).count());
+    const double seconds_left = std::max(
+        0.0,
+        std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now())
+            .count());
     boost::json::value pending;
     boost::json::value capture;
-    if (collector.state() == CollectorState::Confirming) pending = pending_report(*collector.question());
+    if (collector.state() == CollectorState::Confirming)
+        pending = pending_report(*collector.question());
     if (collector.busy()) capture = capture_report(collector, seconds_left);
     boost::json::value cool_down;
     if (collector.state() == CollectorState::CoolingDown)
-        cool_down = {{"seconds_left", seconds_left}, {"hourly_limit", collector.hourly_limit_reached()}};
+        cool_down = {{"seconds_left", seconds_left},
+                     {"hourly_limit", collector.hourly_limit_reached()}};
     boost::json::value last;
     if (const auto& bundle = collector.merges().last_bundle())
-        last = {
-            {"path", bundle->path}, {"digest", bundle->digest}, {"session", bundle->session}, {"event", bundle->event}};
+        last = {{"path", bundle->path},
+                {"digest", bundle->digest},
+                {"session", bundle->session},
+                {"event", bundle->event}};
     boost::json::value held_up;
     if (const auto& by = collector.merges().held_up()) {
         boost::json::value user;
@@ -205,57 +219,59 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
     const auto statuses = collector.listener().status();
     const auto now = ClockSnapshot::take();
     for (std::uint32_t i = 0; i < statuses.size(); ++i) {
-        boost::json::object event =
-            event_report(settings.events[i], statuses[i],
-                         {overhead.watched_ppm(i), overhead.again_in(i), overhead.stages_again_in(i),
-                          overhead.stages_since_ns(i), overhead.counts_all(i), overhead.shed_at(i), overhead.limits(i),
-                          collector.begun_for(settings.events[i].name), now});
+        boost::json::object event = event_report(
+            settings.events[i], statuses[i],
+            {overhead.watched_ppm(i), overhead.again_in(i), overhead.stages_again_in(i),
+             overhead.stages_since_ns(i), overhead.counts_all(i), overhead.shed_at(i),
+             overhead.limits(i), collector.begun_for(settings.events[i].name), now});
         event["without_recordings"] = closed_report(collector, settings.events[i].name);
         events.push_back(std::move(event));
     }
     const CaptureCounts counts = collector.counts();
     const MergeCounts merges = collector.merges().counts();
-    return {{"ok", true},
-            {"version", LAGTRAP_VERSION},
-            {"pid", ::getpid()},
-            {"started_realtime_ns", facts.started_realtime_ns},
-            {"settings",
-             {{"path", facts.settings_path},
-              {"loaded_realtime_ns", facts.settings_loaded_realtime_ns},
-              {"reload_error", facts.reload_error}}},
-            {"state", state_name(collector)},
-            {"pending", pending},
-            {"capture", capture},
-            {"cool_down", cool_down},
-            {"captures",
-             {{"done", merges.done},
-              {"failed", counts.failed},
-              {"merges_failed", merges.failed},
-              {"merges_over_limit", merges.over_limit},
-              {"without_names", merges.without_names},
-              {"waiting", merges.waiting},
-              {"set_aside", merges.set_aside},
-              {"removed", merges.removed},
-              {"declined", counts.declined},
-              {"skipped_cool_down", counts.skipped_cool_down},
-              {"skipped_hourly_limit", counts.skipped_hourly_limit},
-              {"skipped_event_share", counts.skipped_event_share},
-              {"skipped_daily_limit", counts.skipped_daily_limit},
-              {"skipped_user_share", counts.skipped_user_share},
-              {"users_without", users_without_captures(collector)}}},
-            {"last_bundle", last},
-            {"merge_held_up", held_up},
-            {"events", std::move(events)},
-            {"batches", batches_report(reporter)},
-            {"spool", spool_report(keeper.kept())},
-            {"budget", budget_report(overhead.status())},
-            {"unwinder", unwinder_report(unwinder.status())},
-            {"history",
-             {{"early", early_report(collector.listener())},
-              {"window", window_report(collector, settings)},
-              {"again_in_seconds", std::chrono::duration<double>(overhead.history_again_in()).count()},
-              {"times_again_in_seconds", std::chrono::duration<double>(overhead.times_again_in()).count()}}},
-            {"cost", cost_report(collector)}};
+    return {
+        {"ok", true},
+        {"version", LAGTRAP_VERSION},
+        {"pid", ::getpid()},
+        {"started_realtime_ns", facts.started_realtime_ns},
+        {"settings",
+         {{"path", facts.settings_path},
+          {"loaded_realtime_ns", facts.settings_loaded_realtime_ns},
+          {"reload_error", facts.reload_error}}},
+        {"state", state_name(collector)},
+        {"pending", pending},
+        {"capture", capture},
+        {"cool_down", cool_down},
+        {"captures",
+         {{"done", merges.done},
+          {"failed", counts.failed},
+          {"merges_failed", merges.failed},
+          {"merges_over_limit", merges.over_limit},
+          {"without_names", merges.without_names},
+          {"waiting", merges.waiting},
+          {"set_aside", merges.set_aside},
+          {"removed", merges.removed},
+          {"declined", counts.declined},
+          {"skipped_cool_down", counts.skipped_cool_down},
+          {"skipped_hourly_limit", counts.skipped_hourly_limit},
+          {"skipped_event_share", counts.skipped_event_share},
+          {"skipped_daily_limit", counts.skipped_daily_limit},
+          {"skipped_user_share", counts.skipped_user_share},
+          {"users_without", users_without_captures(collector)}}},
+        {"last_bundle", last},
+        {"merge_held_up", held_up},
+        {"events", std::move(events)},
+        {"batches", batches_report(reporter)},
+        {"spool", spool_report(keeper.kept())},
+        {"budget", budget_report(overhead.status())},
+        {"unwinder", unwinder_report(unwinder.status())},
+        {"history",
+         {{"early", early_report(collector.listener())},
+          {"window", window_report(collector, settings)},
+          {"again_in_seconds", std::chrono::duration<double>(overhead.history_again_in()).count()},
+          {"times_again_in_seconds",
+           std::chrono::duration<double>(overhead.times_again_in()).count()}}},
+        {"cost", cost_report(collector)}};
 }
 
 void add_functions(boost::json::object& report, const EventFunctions& functions) {

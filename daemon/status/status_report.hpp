@@ -24,10 +24,10 @@ struct ServiceFacts {
     std::string reload_error;  // of the last failed reload; empty after a successful one
 };
 
-[[nodiscard]] boost::json::object status_report(const Collector& collector, const Unwinder& unwinder,
-                                                const RunReporter& reporter, const SpoolKeeper& keeper,
-                                                const OverheadWatch& overhead, const ServiceFacts& facts,
-                                                const settings::Settings& settings);
+[[nodiscard]] boost::json::object status_report(
+    const Collector& collector, const Unwinder& unwinder, const RunReporter& reporter,
+    const SpoolKeeper& keeper, const OverheadWatch& overhead, const ServiceFacts& facts,
+    const settings::Settings& settings);
 
 // Adds "functions" to each event; null if the event wants none.
 void add_functions(boost::json::object& report, const EventFunctions& functions);

@@ -29,11 +29,13 @@ boost::json::object control_report(const ControlServer& control) {
 
 }  // namespace
 
-void add_untrusted_parties(boost::json::object& report, const Unwinder& unwinder, const ControlServer& control) {
+void add_untrusted_parties(boost::json::object& report, const Unwinder& unwinder,
+                           const ControlServer& control) {
     report["control"] = control_report(control);
     boost::json::array unreadable;
     for (const UnreadableFile& file : unwinder.status().unreadable)
-        unreadable.push_back({{"path", printable(file.path)}, {"problem", printable(file.problem)}});
+        unreadable.push_back(
+            {{"path", printable(file.path)}, {"problem", printable(file.problem)}});
     const auto* const reader = binaries::file_reader();
     const auto counts = reader ? reader->counts() : binaries::FileReaderCounts{};
     boost::json::value user;

@@ -13,7 +13,8 @@
 namespace lagtrap::daemon {
 
 // Adds "control" and "file_reader" (docs/formats.md).
-void add_untrusted_parties(boost::json::object& report, const Unwinder& unwinder, const ControlServer& control);
+void add_untrusted_parties(boost::json::object& report, const Unwinder& unwinder,
+                           const ControlServer& control);
 
 // Adds "limited_looks": users whose stacks at markers have no names, because inspecting their
 // processes takes too long.

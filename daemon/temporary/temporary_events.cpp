@@ -92,19 +92,23 @@ Status TemporaryEvents::begin(const std::string& text, const Caller& caller, int
         remove_folder(watch.folder);
         return started;
     }
-    options_.inform(fmt::format("watching the temporary event {} for user {}", watch.event, caller.uid));
+    options_.inform(
+        fmt::format("watching the temporary event {} for user {}", watch.event, caller.uid));
     tell(client, {{"ok", true}, {"event", watch.event}});
     watches_.push_back(std::move(watch));
     if (watches_.size() == 1) await_look();
     return success();
 }
 
-Status TemporaryEvents::start(Watch& watch, const std::string& text, const settings::Settings& service) {
+Status TemporaryEvents::start(Watch& watch, const std::string& text,
+                              const settings::Settings& service) {
     const fs::path file = watch.folder / "settings.xml", log = watch.folder / "log";
     TRY(write_file(file, temporary_settings(text, watch.folder, service, watch.share_ppm), 0600));
-    TRY_ASSIGN(const UniqueFd output, open_file(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    TRY_ASSIGN(const UniqueFd output,
+               open_file(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return system_error("socketpair");
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        return system_error("socketpair");
     watch.child = UniqueFd(ends[0]);
     const UniqueFd theirs(ends[1]);
     ChildOptions child;
@@ -160,14 +164,17 @@ bool TemporaryEvents::has_ended(Watch& watch) {
 
 void TemporaryEvents::settle(const Watch& watch, int wait_status) {
     const bool failed = watch.kill_at == Clock::time_point::max() &&
-                        !(WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) && !is_gone(watch.client.get());
+                        !(WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) &&
+                        !is_gone(watch.client.get());
     if (failed) {
         const auto log = read_file(watch.folder / "log", log_limit_bytes);
         const std::string why = reason_in_log(log ? *log : std::string(), watch.folder);
-        options_.warn(fmt::format("the temporary event {} of user {} failed: {}", watch.event, watch.owner.uid, why));
+        options_.warn(fmt::format("the temporary event {} of user {} failed: {}", watch.event,
+                                  watch.owner.uid, why));
         tell(watch.client.get(), refusal(why));
     } else {
-        options_.inform(fmt::format("the temporary event {} of user {} has ended", watch.event, watch.owner.uid));
+        options_.inform(fmt::format("the temporary event {} of user {} has ended", watch.event,
+                                    watch.owner.uid));
     }
     remove_folder(watch.folder);
 }

@@ -58,7 +58,8 @@ class TemporaryEvents {
     struct Watch {
         std::string event;
         Caller owner;
-        UniqueFd client, child;  // the child sends its cost through `child`, and ends when that is closed
+        // the child sends its cost through `child`, and ends when that is closed
+        UniqueFd client, child;
         std::filesystem::path folder;
         pid_t pid = -1;
         std::uint64_t share_ppm = 0, used_ppm = 0;
@@ -66,7 +67,8 @@ class TemporaryEvents {
         Clock::time_point kill_at = Clock::time_point::max();  // set once it was asked to end
     };
 
-    [[nodiscard]] Status start(Watch& watch, const std::string& text, const settings::Settings& service);
+    [[nodiscard]] Status start(Watch& watch, const std::string& text,
+                               const settings::Settings& service);
     void await_look();
     void look();
     [[nodiscard]] bool has_ended(Watch& watch);

@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t reason_limit_bytes = 1000;
 
 std::string without(std::string line, const std::string& part) {
-    for (std::size_t at = 0; (at = line.find(part)) != std::string::npos;) line.erase(at, part.size());
+    for (std::size_t at = 0; (at = line.find(part)) != std::string::npos;)
+        line.erase(at, part.size());
     return line;
 }
 

@@ -25,18 +25,23 @@ constexpr std::uint64_t max_open_runs = 7168;
 
 constexpr std::array<const char*, 3> traces{"calls", "functions", "object"};
 
-Error wrong(const std::string& what) { return make_error(ErrorKind::Invalid, "a temporary event " + what); }
+Error wrong(const std::string& what) {
+    return make_error(ErrorKind::Invalid, "a temporary event " + what);
+}
 
 Error error_of(const settings::Diagnostic& first) {
-    return make_error(ErrorKind::Invalid, fmt::format("event:{}:{}: {}; {}", first.line, first.column,
-                                                      printable(first.found), printable(first.allowed)));
+    return make_error(ErrorKind::Invalid,
+                      fmt::format("event:{}:{}: {}; {}", first.line, first.column,
+                                  printable(first.found), printable(first.allowed)));
 }
 
 std::string size_text(std::uint64_t bytes) { return fmt::format("{}B", bytes); }
 std::string time_text(std::chrono::nanoseconds time) {
     return fmt::format("{}us", std::chrono::duration_cast<std::chrono::microseconds>(time).count());
 }
-std::string share_text(std::uint64_t ppm) { return fmt::format("{}.{:03}%", ppm / 10'000, ppm % 10'000 / 10); }
+std::string share_text(std::uint64_t ppm) {
+    return fmt::format("{}.{:03}%", ppm / 10'000, ppm % 10'000 / 10);
+}
 
 const char* command_lines_text(settings::CommandLines lines) {
     if (lines == settings::CommandLines::All) return "all";
@@ -50,30 +55,35 @@ constexpr std::array<const char*, 7> shed_words{"switches", "samples", "history"
 std::string shed_text(const std::vector<settings::Shed>& kinds) {
     std::string text;
     for (const settings::Shed kind : kinds)
-        text += (text.empty() ? "" : " ") + std::string(shed_words.at(static_cast<std::size_t>(kind)));
+        text +=
+            (text.empty() ? "" : " ") + std::string(shed_words.at(static_cast<std::size_t>(kind)));
     return text.empty() ? "none" : text;
 }
 
 std::string recording_text(const settings::Recording& recording) {
     return fmt::format(
-        "<recording sample-interval=\"{}\" cool-down=\"0s\" captures-per-hour=\"3600\" capture-size-limit=\"{}\" "
-        "merge-limit=\"{}\" stack-copies=\"{}\" scheduling=\"{}\"/>\n",
+        "<recording sample-interval=\"{}\" cool-down=\"0s\" captures-per-hour=\"3600\" "
+        "capture-size-limit=\"{}\" merge-limit=\"{}\" stack-copies=\"{}\" scheduling=\"{}\"/>\n",
         time_text(recording.sample_interval),
-        size_text(std::min(recording.capture_size_limit_bytes, capture_limit_bytes)), time_text(recording.merge_limit),
-        size_text(recording.stack_copies_bytes), recording.scheduling ? "yes" : "no");
+        size_text(std::min(recording.capture_size_limit_bytes, capture_limit_bytes)),
+        time_text(recording.merge_limit), size_text(recording.stack_copies_bytes),
+        recording.scheduling ? "yes" : "no");
 }
 
 std::string history_text(const settings::History& history) {
-    return fmt::format("<history length=\"{}\" sample-interval=\"{}\" early-share=\"{}\" times=\"{}\"/>\n",
-                       time_text(history.length), time_text(history.sample_interval),
-                       share_text(history.early_share_ppm), history.times ? "yes" : "no");
+    return fmt::format(
+        "<history length=\"{}\" sample-interval=\"{}\" early-share=\"{}\" times=\"{}\"/>\n",
+        time_text(history.length), time_text(history.sample_interval),
+        share_text(history.early_share_ppm), history.times ? "yes" : "no");
 }
 
 std::string budget_text(const settings::Budget& budget, std::uint64_t share_ppm) {
     // The default grows with the machine's memory, which is too much for one event.
-    const std::uint64_t open_runs = budget.open_runs == 0 ? max_open_runs : std::min(budget.open_runs, max_open_runs);
+    const std::uint64_t open_runs =
+        budget.open_runs == 0 ? max_open_runs : std::min(budget.open_runs, max_open_runs);
     return fmt::format(
-        "<budget share=\"{}\" recording-share=\"{}\" interval=\"{}\" shed=\"{}\" pause=\"{}\" open-runs=\"{}\"/>\n",
+        "<budget share=\"{}\" recording-share=\"{}\" interval=\"{}\" shed=\"{}\" pause=\"{}\" "
+        "open-runs=\"{}\"/>\n",
         share_text(share_ppm), share_text(budget.recording_share_ppm), time_text(budget.interval),
         shed_text(budget.shed), time_text(budget.pause), open_runs);
 }
@@ -82,8 +92,9 @@ std::string budget_text(const settings::Budget& budget, std::uint64_t share_ppm)
 
 Result<std::string> name_of_temporary_event(std::string_view text) {
     if (text.size() > temporary_event_limit_bytes)
-        return make_error(ErrorKind::TooLarge, fmt::format("a temporary event has at most {} bytes; this one has {}",
-                                                           temporary_event_limit_bytes, text.size()));
+        return make_error(ErrorKind::TooLarge,
+                          fmt::format("a temporary event has at most {} bytes; this one has {}",
+                                      temporary_event_limit_bytes, text.size()));
     const settings::LineIndex index(text);
     settings::Diagnostics diagnostics;
     const auto event = settings::read_document(index, diagnostics, settings::event_element);
@@ -102,12 +113,16 @@ std::string temporary_settings(std::string_view text, const std::filesystem::pat
     return fmt::format("<lagtrap version=\"1\">\n{}{}", recording_text(service.recording),
                        history_text(service.history)) +
            budget_text(service.budget, share_ppm) +
-           fmt::format("<privacy command-lines=\"{}\"/>\n", command_lines_text(service.privacy.command_lines)) +
+           fmt::format("<privacy command-lines=\"{}\"/>\n",
+                       command_lines_text(service.privacy.command_lines)) +
            fmt::format("<unwinding memory=\"{}\" cache=\"{}\" cache-limit=\"{}\"/>\n",
                        size_text(std::min(unwinding.memory_bytes, table_limit_bytes)),
-                       settings::attribute_text(unwinding.cache_path), size_text(unwinding.cache_limit_bytes)) +
-           fmt::format("<spool path=\"{0}/spool\" size-limit=\"{1}\"/>\n<control socket=\"{0}/control.sock\"/>\n", root,
-                       size_text(spool_limit_bytes)) +
+                       settings::attribute_text(unwinding.cache_path),
+                       size_text(unwinding.cache_limit_bytes)) +
+           fmt::format(
+               "<spool path=\"{0}/spool\" size-limit=\"{1}\"/>\n<control "
+               "socket=\"{0}/control.sock\"/>\n",
+               root, size_text(spool_limit_bytes)) +
            std::string(text) + "\n</lagtrap>\n";
 }
 

@@ -22,7 +22,9 @@ inline constexpr std::size_t temporary_event_limit_bytes = 16 * 1024;
 
 // Settings for the event `text`, which has passed the above. All files are in `folder`. Privacy and
 // how to record follow the service's settings; recordings follow each other without a cool-down.
-[[nodiscard]] std::string temporary_settings(std::string_view text, const std::filesystem::path& folder,
-                                             const settings::Settings& service, std::uint64_t share_ppm);
+[[nodiscard]] std::string temporary_settings(std::string_view text,
+                                             const std::filesystem::path& folder,
+                                             const settings::Settings& service,
+                                             std::uint64_t share_ppm);
 
 }  // namespace lagtrap::daemon

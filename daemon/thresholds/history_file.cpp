@@ -33,8 +33,12 @@ json::value runs_json(const EventRuns& runs) {
 json::value state_json(const ThresholdState& state) {
     json::array captures;
     for (const std::uint64_t capture_ns : state.captures_ns) captures.emplace_back(capture_ns);
-    return {{"rule", state.rule},           {"base_ns", state.base_ns},           {"base_hour", state.base_hour},
-            {"raised_ns", state.raised_ns}, {"raised_at_ns", state.raised_at_ns}, {"captures_ns", std::move(captures)}};
+    return {{"rule", state.rule},
+            {"base_ns", state.base_ns},
+            {"base_hour", state.base_hour},
+            {"raised_ns", state.raised_ns},
+            {"raised_at_ns", state.raised_at_ns},
+            {"captures_ns", std::move(captures)}};
 }
 
 // Reads the values; the first that is not as expected ends it.
@@ -45,8 +49,8 @@ class HistoryParser {
         if (good_ && text_in(file, "format") != format) good_ = false;
         if (!good_) return make_error(ErrorKind::Invalid, "it is no history of runs");
         if (const std::uint64_t found = number_in(file, "version"); found != version)
-            return make_error(ErrorKind::Invalid,
-                              "its version is " + std::to_string(found) + "; expected " + std::to_string(version));
+            return make_error(ErrorKind::Invalid, "its version is " + std::to_string(found) +
+                                                      "; expected " + std::to_string(version));
         StoredHistory history;
         for (const json::value& one : list_in(file, "events", RunHistory::events_kept)) {
             const json::object& event = object_of(&one);
@@ -68,10 +72,12 @@ class HistoryParser {
         return none;
     }
 
-    [[nodiscard]] const json::array& list_in(const json::object& from, const char* name, std::size_t limit) {
+    [[nodiscard]] const json::array& list_in(const json::object& from, const char* name,
+                                             std::size_t limit) {
         static const json::array none;
         const json::value* value = from.if_contains(name);
-        if (value != nullptr && value->is_array() && value->get_array().size() <= limit) return value->get_array();
+        if (value != nullptr && value->is_array() && value->get_array().size() <= limit)
+            return value->get_array();
         good_ = false;
         return none;
     }
@@ -89,7 +95,8 @@ class HistoryParser {
 
     [[nodiscard]] std::string text_in(const json::object& from, const char* name) {
         const json::value* value = from.if_contains(name);
-        if (value != nullptr && value->is_string() && value->get_string().size() <= name_bytes_limit)
+        if (value != nullptr && value->is_string() &&
+            value->get_string().size() <= name_bytes_limit)
             return std::string(value->get_string());
         good_ = false;
         return {};
@@ -101,9 +108,11 @@ class HistoryParser {
             const json::object& hour = object_of(&one);
             runs.hours.push_back({number_in(hour, "hour"), {}});
             const auto& hours = runs.hours;
-            if (hours.size() > 1 && hours[hours.size() - 2].hour >= hours.back().hour) good_ = false;
+            if (hours.size() > 1 && hours[hours.size() - 2].hour >= hours.back().hour)
+                good_ = false;
             if (hours.back().hour > latest_hour) good_ = false;
-            take_counts(list_in(hour, "runs", 2 * LAGTRAP_HISTOGRAM_BUCKETS), runs.hours.back().buckets);
+            take_counts(list_in(hour, "runs", 2 * LAGTRAP_HISTOGRAM_BUCKETS),
+                        runs.hours.back().buckets);
         }
         return runs;
     }
@@ -127,7 +136,8 @@ class HistoryParser {
         state.raised_ns = number_in(from, "raised_ns");
         state.raised_at_ns = number_in(from, "raised_at_ns");
         constexpr auto longest = static_cast<std::uint64_t>(settings::max_threshold.count());
-        if (state.base_ns > longest || state.raised_ns > longest || state.base_hour > latest_hour) good_ = false;
+        if (state.base_ns > longest || state.raised_ns > longest || state.base_hour > latest_hour)
+            good_ = false;
         if (state.raised_at_ns > latest_ns) good_ = false;
         for (const json::value& one : list_in(from, "captures_ns", captures_limit)) {
             state.captures_ns.push_back(number_of(&one));
@@ -156,7 +166,8 @@ std::string history_text(const std::map<std::string, EventRuns>& runs,
             event["threshold"] = state_json(state->second);
         events.push_back(std::move(event));
     }
-    return json::serialize(json::object{{"format", format}, {"version", version}, {"events", std::move(events)}}) +
+    return json::serialize(json::object{
+               {"format", format}, {"version", version}, {"events", std::move(events)}}) +
            "\n";
 }
 
@@ -169,7 +180,9 @@ Result<StoredHistory> parse_history(std::string_view text) {
     return HistoryParser().parse(value);
 }
 
-std::filesystem::path history_file_of(const std::filesystem::path& spool) { return spool / ".run-history.json"; }
+std::filesystem::path history_file_of(const std::filesystem::path& spool) {
+    return spool / ".run-history.json";
+}
 
 Result<StoredHistory> read_history(const std::filesystem::path& file) {
     const auto text = read_file(file, file_bytes_limit);

@@ -15,8 +15,9 @@
 namespace lagtrap::daemon {
 
 struct StoredHistory {
-    std::map<std::string, EventRuns> runs;             // by event
-    std::map<std::string, ThresholdState> thresholds;  // likewise, for those that follow from the runs
+    std::map<std::string, EventRuns> runs;  // by event
+    // likewise, for those that follow from the runs
+    std::map<std::string, ThresholdState> thresholds;
 };
 
 [[nodiscard]] std::string history_text(const std::map<std::string, EventRuns>& runs,

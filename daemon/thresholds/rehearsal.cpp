@@ -43,18 +43,22 @@ struct HourOfDelays {
     std::uint64_t before = 0;  // delays of earlier hours
 
     [[nodiscard]] std::uint64_t at_ns(std::uint64_t delay) const {
-        return begin_ns + static_cast<std::uint64_t>((static_cast<double>(delay) + 0.5) / static_cast<double>(delays) *
-                                                     RunHistory::hour_ns);
+        return begin_ns +
+               static_cast<std::uint64_t>((static_cast<double>(delay) + 0.5) /
+                                          static_cast<double>(delays) * RunHistory::hour_ns);
     }
     // Number of delays before this time, with those of earlier hours.
-    [[nodiscard]] std::uint64_t until(std::uint64_t time_ns) const { return before + index_at(time_ns); }
+    [[nodiscard]] std::uint64_t until(std::uint64_t time_ns) const {
+        return before + index_at(time_ns);
+    }
     void skip_to(std::uint64_t time_ns) { next = std::max(next, index_at(time_ns)); }
 
   private:
     [[nodiscard]] std::uint64_t index_at(std::uint64_t time_ns) const {
         if (time_ns <= begin_ns) return 0;
         const double passed = static_cast<double>(time_ns - begin_ns) / RunHistory::hour_ns;
-        auto index = static_cast<std::uint64_t>(std::min(passed, 1.0) * static_cast<double>(delays));
+        auto index =
+            static_cast<std::uint64_t>(std::min(passed, 1.0) * static_cast<double>(delays));
         while (index < delays && at_ns(index) < time_ns) ++index;
         return std::min(index, delays);
     }
@@ -67,16 +71,19 @@ class Player {
         for (const settings::Event& event : settings.events) {
             names.insert(event.name);
             const EventRuns* runs = history.of(event.name);
-            const bool known = runs && !runs->hours.empty() && runs->identity == settings::run_identity(event);
+            const bool known =
+                runs && !runs->hours.empty() && runs->identity == settings::run_identity(event);
             RehearsedEvent rehearsed;
             rehearsed.name = event.name;
             rehearsed.known = known;
             rehearsed.follows_runs = event.threshold_rule.has_value();
             rehearsed.threshold_ns = static_cast<std::uint64_t>(event.threshold.count());
             result_.events.push_back(rehearsed);
-            events_.push_back({known ? runs : nullptr, {"", known ? runs->since_ns : 0, {}}, {}, {}, {}});
+            events_.push_back(
+                {known ? runs : nullptr, {"", known ? runs->since_ns : 0, {}}, {}, {}, {}});
         }
-        limits_.allow(settings.recording.captures_per_hour, settings.recording.cool_down, std::move(names));
+        limits_.allow(settings.recording.captures_per_hour, settings.recording.cool_down,
+                      std::move(names));
         find_hours(history);
     }
 
@@ -136,7 +143,8 @@ class Player {
 
     ThresholdDecision decide(std::size_t number, std::uint64_t now_ns, const RunHistogram& added) {
         Played& played = events_[number];
-        const ThresholdPolicy policy(*settings_.events[number].threshold_rule, settings_.auto_threshold);
+        const ThresholdPolicy policy(*settings_.events[number].threshold_rule,
+                                     settings_.auto_threshold);
         return policy.decide(played.state, played.past, added, now_ns);
     }
 
@@ -200,7 +208,8 @@ class Player {
     Rehearsal result_;
     std::uint64_t recording_until_ns_ = 0;
     std::map<std::string, Clock::time_point> held_;
-    std::optional<std::map<std::string, CaptureLimits::Closed>> closed_;  // valid until closed_until_ns_
+    // valid until closed_until_ns_
+    std::optional<std::map<std::string, CaptureLimits::Closed>> closed_;
     std::uint64_t closed_until_ns_ = 0;
 };
 

@@ -16,9 +16,10 @@ namespace lagtrap::daemon {
 
 struct RehearsedEvent {
     std::string name;
-    bool known = false;              // the history has runs with the event's identity
-    std::uint64_t threshold_ns = 0;  // in the last hour; settings::max_threshold while it is learned
-    bool follows_runs = false;       // the threshold follows from the runs
+    bool known = false;  // the history has runs with the event's identity
+    // in the last hour; settings::max_threshold while it is learned
+    std::uint64_t threshold_ns = 0;
+    bool follows_runs = false;  // the threshold follows from the runs
     std::uint64_t runs = 0;
     std::uint64_t delays = 0;
     std::uint64_t recordings = 0;

@@ -50,7 +50,8 @@ RunHistogram EventRuns::sum(std::uint64_t after_ns) const {
     return sum;
 }
 
-RunHistory::RunHistory(std::map<std::string, EventRuns> stored, std::uint64_t now_ns) : events_(std::move(stored)) {
+RunHistory::RunHistory(std::map<std::string, EventRuns> stored, std::uint64_t now_ns)
+    : events_(std::move(stored)) {
     std::uint64_t newest = 0;
     for (const auto& [name, event] : events_)
         if (!event.hours.empty()) newest = std::max(newest, event.hours.back().hour);
@@ -59,8 +60,8 @@ RunHistory::RunHistory(std::map<std::string, EventRuns> stored, std::uint64_t no
     forget_old(now_ns);
 }
 
-RunHistogram RunHistory::note(const std::string& name, const std::string& identity, const RunHistogram& totals,
-                              std::uint64_t now_ns) {
+RunHistogram RunHistory::note(const std::string& name, const std::string& identity,
+                              const RunHistogram& totals, std::uint64_t now_ns) {
     EventRuns& event = events_[name];
     const auto before = totals_.find(name);
     if (event.identity != identity) {
@@ -71,7 +72,8 @@ RunHistogram RunHistory::note(const std::string& name, const std::string& identi
             return {};
         }
     }
-    const RunHistogram added = before == totals_.end() ? totals : difference(totals, before->second);
+    const RunHistogram added =
+        before == totals_.end() ? totals : difference(totals, before->second);
     totals_[name] = totals;
     if (runs_in(added) == 0) return added;
     std::uint64_t hour = now_ns / hour_ns;
@@ -85,7 +87,8 @@ void RunHistory::forget_old(std::uint64_t now_ns) {
     const std::uint64_t now = now_ns / hour_ns;
     std::map<std::uint64_t, std::size_t> buckets;  // by hour
     for (auto& [name, event] : events_) {
-        while (!event.hours.empty() && event.hours.front().hour + hours_kept <= now) event.hours.pop_front();
+        while (!event.hours.empty() && event.hours.front().hour + hours_kept <= now)
+            event.hours.pop_front();
         for (const HourOfRuns& hour : event.hours) buckets[hour.hour] += hour.buckets.size();
     }
     std::size_t left = buckets_kept;

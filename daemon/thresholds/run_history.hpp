@@ -61,8 +61,8 @@ class RunHistory {
 
     // `totals` are all runs of the event since the daemon started. Returns those that are new since
     // the last call. An event with another identity begins a new history.
-    RunHistogram note(const std::string& event, const std::string& identity, const RunHistogram& totals,
-                      std::uint64_t now_ns);
+    RunHistogram note(const std::string& event, const std::string& identity,
+                      const RunHistogram& totals, std::uint64_t now_ns);
     // Drops what is too old or too much. Call it after note() for all events.
     void forget_old(std::uint64_t now_ns);
     // The clock was set, by this much.

@@ -34,7 +34,10 @@ void remove_unfinished(const std::filesystem::path& file) {
 }  // namespace
 
 ThresholdKeeper::ThresholdKeeper(std::filesystem::path file, Say warn, const ClockSnapshot& now)
-    : file_(std::move(file)), warn_(std::move(warn)), clocks_(now), save_at_ns_(now.boottime_ns + save_interval_ns) {
+    : file_(std::move(file)),
+      warn_(std::move(warn)),
+      clocks_(now),
+      save_at_ns_(now.boottime_ns + save_interval_ns) {
     remove_unfinished(file_);
     auto stored = read_history(file_);
     if (!stored) {
@@ -46,7 +49,8 @@ ThresholdKeeper::ThresholdKeeper(std::filesystem::path file, Say warn, const Clo
     states_ = std::move(stored->thresholds);
     for (auto& [name, state] : states_)
         if (state.base_hour > now.realtime_ns / RunHistory::hour_ns)
-            state.move(-static_cast<std::int64_t>(state.base_hour * RunHistory::hour_ns - now.realtime_ns));
+            state.move(-static_cast<std::int64_t>(state.base_hour * RunHistory::hour_ns -
+                                                  now.realtime_ns));
 }
 
 ThresholdKeeper::~ThresholdKeeper() {
@@ -58,7 +62,8 @@ void ThresholdKeeper::fill(settings::Settings& settings) const {
         if (!event.threshold_rule) continue;
         const auto state = states_.find(event.name);
         const EventRuns* runs = history_.of(event.name);
-        if (state == states_.end() || !runs || runs->identity != settings::run_identity(event)) continue;
+        if (state == states_.end() || !runs || runs->identity != settings::run_identity(event))
+            continue;
         ThresholdState copy = state->second;
         const auto decided = ThresholdPolicy(*event.threshold_rule, settings.auto_threshold)
                                  .decide(copy, *runs, {}, clocks_.realtime_ns);
@@ -79,9 +84,11 @@ ThresholdDecision ThresholdKeeper::decide(const settings::Event& event, const Ru
 }
 
 void ThresholdKeeper::follow_clock(const ClockSnapshot& now) {
-    const auto difference = [](std::uint64_t a, std::uint64_t b) { return static_cast<std::int64_t>(a - b); };
-    const std::int64_t step_ns =
-        difference(now.realtime_ns, now.boottime_ns) - difference(clocks_.realtime_ns, clocks_.boottime_ns);
+    const auto difference = [](std::uint64_t a, std::uint64_t b) {
+        return static_cast<std::int64_t>(a - b);
+    };
+    const std::int64_t step_ns = difference(now.realtime_ns, now.boottime_ns) -
+                                 difference(clocks_.realtime_ns, clocks_.boottime_ns);
     clocks_ = now;
     if (std::abs(step_ns) < min_step_ns) return;
     history_.move(step_ns);
@@ -97,17 +104,22 @@ void ThresholdKeeper::look(const Totals& totals, const ClockSnapshot& now) {
         if (const EventRuns* runs = history_.of(event.name); runs && runs->identity != identity)
             states_.erase(event.name);
         added[event.name] = history_.note(
-            event.name, identity, of_event == totals.end() ? RunHistogram{} : of_event->second, now.realtime_ns);
+            event.name, identity, of_event == totals.end() ? RunHistogram{} : of_event->second,
+            now.realtime_ns);
     }
     history_.forget_old(now.realtime_ns);
-    std::erase_if(states_, [this](const auto& state) { return history_.of(state.first) == nullptr; });
+    std::erase_if(states_,
+                  [this](const auto& state) { return history_.of(state.first) == nullptr; });
     for (std::uint32_t number = 0; number < events_.size(); ++number)
         if (events_[number].threshold_rule)
-            decisions_[number] = decide(events_[number], added[events_[number].name], now.realtime_ns);
+            decisions_[number] =
+                decide(events_[number], added[events_[number].name], now.realtime_ns);
 }
 
 void ThresholdKeeper::note_capture(std::uint32_t number, std::uint64_t now_ns) {
-    if (number >= events_.size() || !events_[number].threshold_rule || !history_.of(events_[number].name)) return;
+    if (number >= events_.size() || !events_[number].threshold_rule ||
+        !history_.of(events_[number].name))
+        return;
     ThresholdPolicy::note_capture(states_[events_[number].name], now_ns);
     decisions_[number] = decide(events_[number], {}, now_ns);
     save_at_ns_ = 0;
@@ -116,19 +128,22 @@ void ThresholdKeeper::note_capture(std::uint32_t number, std::uint64_t now_ns) {
 void ThresholdKeeper::take_saved() {
     if (!saving_.valid()) return;
     const Status saved = saving_.get();
-    if (!saved && !save_failed_) warn_("the history of runs cannot be saved: " + saved.error().message);
+    if (!saved && !save_failed_)
+        warn_("the history of runs cannot be saved: " + saved.error().message);
     save_failed_ = !saved;
 }
 
 void ThresholdKeeper::begin_to_save() {
-    saving_ = std::async(std::launch::async, [file = file_, runs = history_.events(), states = states_] {
-        (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);
-        return write_history(file, history_text(runs, states));
-    });
+    saving_ =
+        std::async(std::launch::async, [file = file_, runs = history_.events(), states = states_] {
+            (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), lowest_priority);
+            return write_history(file, history_text(runs, states));
+        });
 }
 
 void ThresholdKeeper::save(const ClockSnapshot& now) {
-    if (saving_.valid() && saving_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+    if (saving_.valid() && saving_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        return;
     take_saved();
     if (now.boottime_ns < save_at_ns_) return;
     save_at_ns_ = now.boottime_ns + save_interval_ns;

@@ -39,7 +39,9 @@ class ThresholdKeeper {
     // Takes the runs, and decides the thresholds anew. Call it every few seconds.
     void look(const Totals& totals, const ClockSnapshot& now);
     // By number of the event, for those with a rule; empty before the first look().
-    [[nodiscard]] const std::map<std::uint32_t, ThresholdDecision>& decisions() const { return decisions_; }
+    [[nodiscard]] const std::map<std::uint32_t, ThresholdDecision>& decisions() const {
+        return decisions_;
+    }
     // A delay begins a recording of this event. The next save() writes the file.
     void note_capture(std::uint32_t event, std::uint64_t now_ns);
     // Writes the file if the last time is long ago. Returns before it is written.

@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::uint64_t largest_step = 2;
 
-std::uint64_t count_of(std::chrono::nanoseconds duration) { return static_cast<std::uint64_t>(duration.count()); }
+std::uint64_t count_of(std::chrono::nanoseconds duration) {
+    return static_cast<std::uint64_t>(duration.count());
+}
 
 std::uint64_t longest_ns() { return count_of(settings::max_threshold); }
 
@@ -25,7 +27,8 @@ void ThresholdState::move(std::int64_t by_ns) {
 // The end of the bucket, so that no such run exceeds it.
 std::uint64_t percentile_of(const RunHistogram& runs, std::uint32_t share_ppm) {
     const std::uint64_t total = runs_in(runs);
-    const auto over = static_cast<std::uint64_t>(static_cast<double>(total) * (1'000'000 - share_ppm) / 1e6);
+    const auto over =
+        static_cast<std::uint64_t>(static_cast<double>(total) * (1'000'000 - share_ppm) / 1e6);
     std::uint64_t longer = 0;
     for (std::size_t bucket = runs.size(); total > 0 && bucket-- > 0;) {
         longer += runs[bucket];
@@ -34,7 +37,8 @@ std::uint64_t percentile_of(const RunHistogram& runs, std::uint32_t share_ppm) {
     return 0;
 }
 
-ThresholdPolicy::ThresholdPolicy(const settings::ThresholdRule& rule, const settings::AutoThreshold& limits)
+ThresholdPolicy::ThresholdPolicy(const settings::ThresholdRule& rule,
+                                 const settings::AutoThreshold& limits)
     : rule_(rule),
       limits_(limits),
       rule_text_(settings::threshold_rule_text(rule)),
@@ -46,8 +50,10 @@ std::uint64_t ThresholdPolicy::limited(std::uint64_t threshold_ns) const {
 
 // The smallest end of a bucket that at most captures_per_day of the runs exceeded per day. An event
 // that was watched for less than a day had its runs in a day.
-std::uint64_t ThresholdPolicy::rarely_exceeded_ns(const RunHistogram& runs, std::uint64_t watched_ns) const {
-    const double days = static_cast<double>(std::max(watched_ns, day_ns)) / static_cast<double>(day_ns);
+std::uint64_t ThresholdPolicy::rarely_exceeded_ns(const RunHistogram& runs,
+                                                  std::uint64_t watched_ns) const {
+    const double days =
+        static_cast<double>(std::max(watched_ns, day_ns)) / static_cast<double>(day_ns);
     const auto allowed = static_cast<std::uint64_t>(days * limits_.captures_per_day);
     std::uint64_t longer = 0;
     for (std::size_t bucket = runs.size(); bucket-- > 0;) {
@@ -57,36 +63,42 @@ std::uint64_t ThresholdPolicy::rarely_exceeded_ns(const RunHistogram& runs, std:
     return 0;
 }
 
-ThresholdPolicy::Target ThresholdPolicy::target_of(const RunHistogram& runs, const ThresholdDecision& facts) const {
+ThresholdPolicy::Target ThresholdPolicy::target_of(const RunHistogram& runs,
+                                                   const ThresholdDecision& facts) const {
     const double wanted = static_cast<double>(facts.percentile_ns) * rule_.factor_hundredths / 100;
     Target target{static_cast<std::uint64_t>(std::min(wanted, static_cast<double>(longest_ns()))),
                   ThresholdReason::Percentile};
-    if (const std::uint64_t rare_ns = rarely_exceeded_ns(runs, facts.window_ns); rare_ns > target.ns)
+    if (const std::uint64_t rare_ns = rarely_exceeded_ns(runs, facts.window_ns);
+        rare_ns > target.ns)
         target = {rare_ns, ThresholdReason::CaptureRate};
     if (target.ns < floor_ns_) target = {floor_ns_, ThresholdReason::Floor};
     if (target.ns >= longest_ns()) target = {longest_ns(), ThresholdReason::Longest};
     return target;
 }
 
-void ThresholdPolicy::move_base(ThresholdState& state, std::uint64_t target_ns, std::uint64_t hour) const {
+void ThresholdPolicy::move_base(ThresholdState& state, std::uint64_t target_ns,
+                                std::uint64_t hour) const {
     if (state.base_ns == 0 || state.rule != rule_text_)
         state.base_ns = target_ns;
     else if (hour > state.base_hour)
-        state.base_ns = std::clamp(target_ns, state.base_ns / largest_step, state.base_ns * largest_step);
+        state.base_ns =
+            std::clamp(target_ns, state.base_ns / largest_step, state.base_ns * largest_step);
     else
         return;
     state.rule = rule_text_;
     state.base_hour = hour;
 }
 
-void ThresholdPolicy::raise(ThresholdState& state, const RunHistogram& added, std::uint64_t threshold_ns,
-                            std::uint64_t now_ns) const {
+void ThresholdPolicy::raise(ThresholdState& state, const RunHistogram& added,
+                            std::uint64_t threshold_ns, std::uint64_t now_ns) const {
     std::size_t longest = added.size();
     while (longest > 0 && added[longest - 1] == 0) --longest;
-    if (longest == 0 || lagtrap_histogram_bucket_start_ns(static_cast<std::uint32_t>(longest - 1)) < threshold_ns)
+    if (longest == 0 ||
+        lagtrap_histogram_bucket_start_ns(static_cast<std::uint32_t>(longest - 1)) < threshold_ns)
         return;
     if (state.captures_ns.size() * 2 >= limits_.captures_per_day)
-        state.raised_ns = limited(std::min(bucket_end_ns(longest - 1), threshold_ns * largest_step));
+        state.raised_ns =
+            limited(std::min(bucket_end_ns(longest - 1), threshold_ns * largest_step));
     state.raised_at_ns = now_ns;
 }
 
@@ -99,13 +111,15 @@ void ThresholdPolicy::relax(ThresholdState& state, std::uint64_t now_ns) const {
     }
 }
 
-ThresholdDecision ThresholdPolicy::decide(ThresholdState& state, const EventRuns& runs, const RunHistogram& added,
-                                          std::uint64_t now_ns) const {
+ThresholdDecision ThresholdPolicy::decide(ThresholdState& state, const EventRuns& runs,
+                                          const RunHistogram& added, std::uint64_t now_ns) const {
     ThresholdDecision facts;
-    while (!state.captures_ns.empty() && state.captures_ns.front() + day_ns <= now_ns) state.captures_ns.pop_front();
+    while (!state.captures_ns.empty() && state.captures_ns.front() + day_ns <= now_ns)
+        state.captures_ns.pop_front();
     facts.captures = state.captures_ns.size();
     if (facts.captures >= limits_.captures_per_day)
-        facts.closed_until_ns = state.captures_ns[facts.captures - limits_.captures_per_day] + day_ns;
+        facts.closed_until_ns =
+            state.captures_ns[facts.captures - limits_.captures_per_day] + day_ns;
     facts.window_ns = std::min(now_ns - std::min(now_ns, runs.since_ns), window_ns);
     const RunHistogram window = runs.sum(now_ns - std::min(now_ns, window_ns));
     facts.runs = runs_in(window);

@@ -20,11 +20,12 @@ namespace lagtrap::daemon {
 
 // What a restart keeps.
 struct ThresholdState {
-    std::string rule;                       // that base_ns is for, as text
-    std::uint64_t base_ns = 0;              // 0: not enough runs yet
-    std::uint64_t base_hour = 0;            // when it was chosen, in hours since the epoch
-    std::uint64_t raised_ns = 0;            // 0: not raised
-    std::uint64_t raised_at_ns = 0;         // when it was last raised or halved, or there was a delay
+    std::string rule;             // that base_ns is for, as text
+    std::uint64_t base_ns = 0;    // 0: not enough runs yet
+    std::uint64_t base_hour = 0;  // when it was chosen, in hours since the epoch
+    std::uint64_t raised_ns = 0;  // 0: not raised
+    // when it was last raised or halved, or there was a delay
+    std::uint64_t raised_at_ns = 0;
     std::deque<std::uint64_t> captures_ns;  // begun in the last day, oldest first
     bool operator==(const ThresholdState&) const = default;
 
@@ -46,8 +47,9 @@ enum class ThresholdReason {
 struct ThresholdDecision {
     std::uint64_t threshold_ns = 0;
     ThresholdReason reason = ThresholdReason::Learning;
-    std::uint64_t runs = 0;                        // in the window
-    std::uint64_t window_ns = 0;                   // how long the event was watched, at most ThresholdPolicy::window_ns
+    std::uint64_t runs = 0;  // in the window
+    // how long the event was watched, at most ThresholdPolicy::window_ns
+    std::uint64_t window_ns = 0;
     std::uint64_t percentile_ns = 0;               // 0 without runs
     std::uint64_t target_ns = 0;                   // what the base moves to; 0 while learning
     std::uint64_t base_ns = 0;                     // 0 while learning
@@ -63,10 +65,12 @@ class ThresholdPolicy {
     ThresholdPolicy(const settings::ThresholdRule& rule, const settings::AutoThreshold& limits);
 
     // `added` are the runs since the last call, which are part of `runs`. Changes `state`.
-    [[nodiscard]] ThresholdDecision decide(ThresholdState& state, const EventRuns& runs, const RunHistogram& added,
-                                           std::uint64_t now_ns) const;
+    [[nodiscard]] ThresholdDecision decide(ThresholdState& state, const EventRuns& runs,
+                                           const RunHistogram& added, std::uint64_t now_ns) const;
     // A delay of the event begins a recording.
-    static void note_capture(ThresholdState& state, std::uint64_t now_ns) { state.captures_ns.push_back(now_ns); }
+    static void note_capture(ThresholdState& state, std::uint64_t now_ns) {
+        state.captures_ns.push_back(now_ns);
+    }
 
   private:
     struct Target {
@@ -74,7 +78,8 @@ class ThresholdPolicy {
         ThresholdReason reason;
     };
     [[nodiscard]] Target target_of(const RunHistogram& runs, const ThresholdDecision& facts) const;
-    [[nodiscard]] std::uint64_t rarely_exceeded_ns(const RunHistogram& runs, std::uint64_t watched_ns) const;
+    [[nodiscard]] std::uint64_t rarely_exceeded_ns(const RunHistogram& runs,
+                                                   std::uint64_t watched_ns) const;
     void move_base(ThresholdState& state, std::uint64_t target_ns, std::uint64_t hour) const;
     void raise(ThresholdState& state, const RunHistogram& added, std::uint64_t threshold_ns,
                std::uint64_t now_ns) const;

@@ -26,7 +26,8 @@ const char* reason_name(ThresholdReason reason) {
 
 }  // namespace
 
-boost::json::value threshold_report(const ThresholdKeeper& keeper, std::uint32_t number, std::uint64_t now_ns) {
+boost::json::value threshold_report(const ThresholdKeeper& keeper, std::uint32_t number,
+                                    std::uint64_t now_ns) {
     const auto found = keeper.decisions().find(number);
     if (found == keeper.decisions().end() || number >= keeper.events().size()) return nullptr;
     const ThresholdDecision& decision = found->second;
@@ -34,8 +35,8 @@ boost::json::value threshold_report(const ThresholdKeeper& keeper, std::uint32_t
     const settings::AutoThreshold& limits = keeper.limits();
     const auto learn_ns = static_cast<std::uint64_t>(limits.learn.count());
     const std::uint64_t learn_left_ns = learn_ns - std::min(learn_ns, decision.window_ns);
-    const std::uint64_t open_in_ns =
-        decision.closed_until_ns.value_or(now_ns) - std::min(now_ns, decision.closed_until_ns.value_or(now_ns));
+    const std::uint64_t open_in_ns = decision.closed_until_ns.value_or(now_ns) -
+                                     std::min(now_ns, decision.closed_until_ns.value_or(now_ns));
     return boost::json::object{
         {"rule", settings::threshold_rule_text(*event.threshold_rule)},
         {"reason", reason_name(decision.reason)},
@@ -46,7 +47,8 @@ boost::json::value threshold_report(const ThresholdKeeper& keeper, std::uint32_t
         {"percentile_ns", decision.percentile_ns},
         {"target_ns", decision.target_ns},
         {"base_ns", decision.base_ns},
-        {"floor_ns", static_cast<std::uint64_t>(event.threshold_rule->floor.value_or(limits.floor).count())},
+        {"floor_ns",
+         static_cast<std::uint64_t>(event.threshold_rule->floor.value_or(limits.floor).count())},
         {"captures", decision.captures},
         {"captures_per_day", limits.captures_per_day},
         {"closed_seconds_left", static_cast<double>(open_in_ns) / second_ns}};

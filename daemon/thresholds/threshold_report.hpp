@@ -8,7 +8,7 @@
 namespace lagtrap::daemon {
 
 // Of the event with this number; null if its threshold is fixed, or before the first look.
-[[nodiscard]] boost::json::value threshold_report(const ThresholdKeeper& keeper, std::uint32_t event,
-                                                  std::uint64_t now_ns);
+[[nodiscard]] boost::json::value threshold_report(const ThresholdKeeper& keeper,
+                                                  std::uint32_t event, std::uint64_t now_ns);
 
 }  // namespace lagtrap::daemon

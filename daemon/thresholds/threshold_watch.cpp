@@ -11,7 +11,8 @@
 
 namespace lagtrap::daemon {
 
-ThresholdWatch::ThresholdWatch(Collector& collector, const std::filesystem::path& file, Say inform, Say warn)
+ThresholdWatch::ThresholdWatch(Collector& collector, const std::filesystem::path& file, Say inform,
+                               Say warn)
     : collector_(collector),
       inform_(std::move(inform)),
       warn_(std::move(warn)),
@@ -26,7 +27,8 @@ void ThresholdWatch::look() {
     const auto now = ClockSnapshot::take();
     if (!collector_.busy()) {
         ThresholdKeeper::Totals totals;
-        for (const auto& [name, counters] : collector_.listener().all_counters()) totals[name] = counters.histogram;
+        for (const auto& [name, counters] : collector_.listener().all_counters())
+            totals[name] = counters.histogram;
         keeper_.look(totals, now);
         set_thresholds();
         hold_events();
@@ -43,9 +45,11 @@ void ThresholdWatch::set_thresholds() {
         const std::string& name = keeper_.events()[event].name;
         const std::chrono::nanoseconds threshold(static_cast<std::int64_t>(decision.threshold_ns));
         if (const Status set = listener.set_threshold(event, threshold); !set)
-            warn_(fmt::format("the threshold of event {} cannot be changed: {}", name, set.error().message));
+            warn_(fmt::format("the threshold of event {} cannot be changed: {}", name,
+                              set.error().message));
         else if (before_ns == longest_ns)
-            inform_(fmt::format("event {} has a threshold now: {}", name, format_duration(threshold)));
+            inform_(
+                fmt::format("event {} has a threshold now: {}", name, format_duration(threshold)));
     }
 }
 
@@ -58,7 +62,8 @@ void ThresholdWatch::hold_events() {
         if (!decision.closed_until_ns || *decision.closed_until_ns <= now_ns) continue;
         const std::string& name = keeper_.events()[event].name;
         names.insert(name);
-        until[name] = std::chrono::steady_clock::now() + std::chrono::nanoseconds(*decision.closed_until_ns - now_ns);
+        until[name] = std::chrono::steady_clock::now() +
+                      std::chrono::nanoseconds(*decision.closed_until_ns - now_ns);
         if (!held_.contains(name))
             warn_(fmt::format("event {} used its {} captures per day; none for {}", name,
                               keeper_.limits().captures_per_day,

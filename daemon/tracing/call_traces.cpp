@@ -46,8 +46,8 @@ void CallTraces::join_finished() {
 
 std::size_t CallTraces::running() {
     join_finished();
-    return static_cast<std::size_t>(
-        std::count_if(running_.begin(), running_.end(), [](const auto& one) { return !one->recorded; }));
+    return static_cast<std::size_t>(std::count_if(running_.begin(), running_.end(),
+                                                  [](const auto& one) { return !one->recorded; }));
 }
 
 CallCosts CallTraces::costs() {
@@ -61,20 +61,22 @@ CallCosts CallTraces::costs() {
 }
 
 CallTraces::Work CallTraces::work_of(CallRequest request, std::shared_ptr<AnswerLines> answer) {
-    return [this, request = std::move(request), answer = std::move(answer)]([[maybe_unused]] const auto& costs,
-                                                                            const auto& stop) {
+    return [this, request = std::move(request), answer = std::move(answer)](
+               [[maybe_unused]] const auto& costs, const auto& stop) {
         trace_calls(request, inspector_, meters_, *answer, stop);
     };
 }
 
 CallTraces::Work CallTraces::work_of(ObjectRequest request, std::shared_ptr<AnswerLines> answer) {
     request.wishes.texts = texts_.load();
-    return [this, request = std::move(request), answer = std::move(answer)](const auto& costs, const auto& stop) {
+    return [this, request = std::move(request), answer = std::move(answer)](const auto& costs,
+                                                                            const auto& stop) {
         trace_objects(request, inspector_, unwinder_, costs, *answer, stop);
     };
 }
 
-Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request, std::optional<uid_t> owner,
+Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request,
+                                             std::optional<uid_t> owner,
                                              std::shared_ptr<AnswerLines> answer) {
     if (request.at("command") == "calls") {
         TRY_ASSIGN(CallRequest wanted, parse_call_request(request));
@@ -88,7 +90,8 @@ Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request,
     }
     TRY_ASSIGN(FunctionRequest wanted, parse_function_request(request));
     wanted.wishes.owner = owner;
-    return Work([this, wanted = std::move(wanted), answer = std::move(answer)](const auto& costs, const auto& stop) {
+    return Work([this, wanted = std::move(wanted), answer = std::move(answer)](const auto& costs,
+                                                                               const auto& stop) {
         trace_functions(wanted, inspector_, costs, *answer, stop);
     });
 }
@@ -121,9 +124,11 @@ Status CallTraces::begin_recorded(ObjectRequest request, std::shared_ptr<AnswerL
 
 Status CallTraces::begin_recorded(std::shared_ptr<FunctionRecorder> recorder) {
     join_finished();
-    return start([this, recorder = std::move(recorder)](const auto& costs,
-                                                        const auto& stop) { recorder->run(inspector_, costs, stop); },
-                 true);
+    return start(
+        [this, recorder = std::move(recorder)](const auto& costs, const auto& stop) {
+            recorder->run(inspector_, costs, stop);
+        },
+        true);
 }
 
 Status CallTraces::start(Work work, bool recorded, std::optional<uid_t> owner) {

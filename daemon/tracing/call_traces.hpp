@@ -30,7 +30,8 @@ namespace lagtrap::daemon {
 class CallTraces {
   public:
     // Both must outlive it.
-    CallTraces(ProcessInspector& inspector, Unwinder& unwinder) : inspector_(inspector), unwinder_(unwinder) {}
+    CallTraces(ProcessInspector& inspector, Unwinder& unwinder)
+        : inspector_(inspector), unwinder_(unwinder) {}
     // Stops all traces and waits until their probes are detached.
     ~CallTraces();
 
@@ -40,8 +41,8 @@ class CallTraces {
     // (too many traces are running, see trace_room.hpp). Call the following on one thread.
     [[nodiscard]] Status begin(const boost::json::object& request, const Caller* only_of,
                                std::shared_ptr<AnswerLines> answer);
-    // Starts a trace for a recording, which does not count towards max_traces_at_once. Errors: no thread
-    // can be started.
+    // Starts a trace for a recording, which does not count towards max_traces_at_once. Errors: no
+    // thread can be started.
     [[nodiscard]] Status begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Status begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Status begin_recorded(std::shared_ptr<FunctionRecorder> recorder);
@@ -58,12 +59,14 @@ class CallTraces {
         std::thread thread;
     };
     void join_finished();
-    using Work = std::function<void(const std::function<CallCosts()>& costs, const std::atomic<bool>& stop)>;
+    using Work =
+        std::function<void(const std::function<CallCosts()>& costs, const std::atomic<bool>& stop)>;
     [[nodiscard]] Status start(Work work, bool recorded, std::optional<uid_t> owner = {});
     [[nodiscard]] Status check_room(std::optional<uid_t> owner);
     [[nodiscard]] Work work_of(CallRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Work work_of(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
-    [[nodiscard]] Result<Work> work_of(const boost::json::object& request, std::optional<uid_t> owner,
+    [[nodiscard]] Result<Work> work_of(const boost::json::object& request,
+                                       std::optional<uid_t> owner,
                                        std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] CallCosts costs();
 

@@ -27,7 +27,8 @@ std::set<std::string> names_of_program(const std::string& path) {
     if (path.empty()) return {};
     std::set<std::string> names{path};
     const auto linked = call_within<std::string>(
-        link_timeout, path, [path]() -> Result<std::string> { return real_path_on_machine(path).string(); });
+        link_timeout, path,
+        [path]() -> Result<std::string> { return real_path_on_machine(path).string(); });
     if (linked && !linked->empty()) names.insert(*linked);
     return names;
 }
@@ -35,11 +36,13 @@ std::set<std::string> names_of_program(const std::string& path) {
 // Compares the names that the kernel reports, because opening the file would access a file system
 // that the process chose. A process that sees another program under this name is included too; the
 // BPF side ignores its runs.
-bool is_in_scope(const settings::Scope& scope, const std::set<std::string>& programs, std::uint32_t pid) {
+bool is_in_scope(const settings::Scope& scope, const std::set<std::string>& programs,
+                 std::uint32_t pid) {
     if (scope.pid && *scope.pid != pid) return false;
     const std::string folder = fmt::format("/proc/{}", pid);
     struct stat found {};
-    if (scope.uid && (::stat(folder.c_str(), &found) != 0 || found.st_uid != *scope.uid)) return false;
+    if (scope.uid && (::stat(folder.c_str(), &found) != 0 || found.st_uid != *scope.uid))
+        return false;
     return programs.empty() || programs.contains(program_of(folder));
 }
 
@@ -83,7 +86,8 @@ void EventFunctions::look_regularly() {
 std::set<std::uint32_t> EventFunctions::processes_in_scope(std::uint32_t event) const {
     std::set<std::uint32_t> pids = options_.processes_of(event);
     const std::set<std::string>& programs = wanted_.at(event).programs;
-    std::erase_if(pids, [&](std::uint32_t pid) { return !is_in_scope(events_[event].scope, programs, pid); });
+    std::erase_if(
+        pids, [&](std::uint32_t pid) { return !is_in_scope(events_[event].scope, programs, pid); });
     return pids;
 }
 
@@ -97,8 +101,9 @@ void EventFunctions::look(std::uint32_t event, Wanted& wanted) {
     std::erase_if(wanted.refused->pids, [&](std::uint32_t pid) { return !pids.contains(pid); });
     wanted.beyond = 0;
     for (auto pid = pids.rbegin(); pid != pids.rend(); ++pid) {
-        const bool has_one = std::any_of(wanted.standing.begin(), wanted.standing.end(),
-                                         [&](const auto& recorder) { return recorder->pid() == *pid; });
+        const bool has_one =
+            std::any_of(wanted.standing.begin(), wanted.standing.end(),
+                        [&](const auto& recorder) { return recorder->pid() == *pid; });
         if (has_one || wanted.refused->pids.contains(*pid)) continue;
         if (wanted.standing.size() >= max_standing) {
             ++wanted.beyond;
@@ -113,7 +118,8 @@ void EventFunctions::look(std::uint32_t event, Wanted& wanted) {
     wanted.sharers->store(wanted.standing.size());
 }
 
-std::shared_ptr<FunctionRecorder> EventFunctions::make(std::uint32_t event, std::uint32_t pid, bool standing) {
+std::shared_ptr<FunctionRecorder> EventFunctions::make(std::uint32_t event, std::uint32_t pid,
+                                                       bool standing) {
     const settings::TracedFunctions& traced = *events_[event].functions;
     FunctionRequest request;
     request.wishes = {pid, {}, traced.include, traced.exclude};
@@ -123,20 +129,25 @@ std::shared_ptr<FunctionRecorder> EventFunctions::make(std::uint32_t event, std:
     request.bytes_per_second = traced.bytes_per_second;
     const auto on_refused = [this, pid, refused = wanted_[event].refused,
                              name = events_[event].name](const std::string& reason) {
-        boost::asio::post(context_, [this, refused, name, pid, reason] { note_refused(refused, name, pid, reason); });
+        boost::asio::post(context_, [this, refused, name, pid, reason] {
+            note_refused(refused, name, pid, reason);
+        });
     };
-    return std::make_shared<FunctionRecorder>(std::move(request), standing ? traced.window : 0ns, on_refused);
+    return std::make_shared<FunctionRecorder>(std::move(request), standing ? traced.window : 0ns,
+                                              on_refused);
 }
 
-void EventFunctions::note_refused(const std::shared_ptr<Refused>& refused, const std::string& event, std::uint32_t pid,
-                                  const std::string& reason) {
+void EventFunctions::note_refused(const std::shared_ptr<Refused>& refused, const std::string& event,
+                                  std::uint32_t pid, const std::string& reason) {
     refused->pids.insert(pid);
     refused->reason = reason;
     if (reported_.emplace(event, reason).second)
-        options_.warn(fmt::format("functions of event {} are not traced in process {}: {}", event, pid, reason));
+        options_.warn(fmt::format("functions of event {} are not traced in process {}: {}", event,
+                                  pid, reason));
 }
 
-Status EventFunctions::record(std::uint32_t event, std::uint32_t pid, const std::shared_ptr<AnswerLines>& lines) {
+Status EventFunctions::record(std::uint32_t event, std::uint32_t pid,
+                              const std::shared_ptr<AnswerLines>& lines) {
     const auto found = wanted_.find(event);
     if (found == wanted_.end()) return make_error(ErrorKind::Invalid, "the settings request none");
     Wanted& wanted = found->second;

@@ -43,7 +43,8 @@ class EventFunctions {
     // Writes the functions of a process into `lines` for a recording of the event, until they are
     // unwanted. Uses the standing trace of the process if there is one. Errors: no thread can be
     // started.
-    [[nodiscard]] Status record(std::uint32_t event, std::uint32_t pid, const std::shared_ptr<AnswerLines>& lines);
+    [[nodiscard]] Status record(std::uint32_t event, std::uint32_t pid,
+                                const std::shared_ptr<AnswerLines>& lines);
     // The traces of an event, and why processes have none. null if the event wants no traces.
     [[nodiscard]] boost::json::value status(std::uint32_t event) const;
 
@@ -53,25 +54,29 @@ class EventFunctions {
         std::string reason;  // the last one
     };
     struct Wanted {
-        std::set<std::string> programs;  // paths of the program in the event's scope; empty: any program
+        // paths of the program in the event's scope; empty: any program
+        std::set<std::string> programs;
         std::vector<std::shared_ptr<FunctionRecorder>> standing;
         std::shared_ptr<std::atomic<std::size_t>> sharers;  // number of standing traces
-        std::shared_ptr<FunctionRecorder> recorder;         // for the current recording, if no standing trace serves it
+        // for the current recording, if no standing trace serves it
+        std::shared_ptr<FunctionRecorder> recorder;
         std::shared_ptr<Refused> refused;
         std::size_t beyond = 0;  // processes beyond max_standing
     };
     void look_regularly();
     void look(std::uint32_t event, Wanted& wanted);
     [[nodiscard]] std::set<std::uint32_t> processes_in_scope(std::uint32_t event) const;
-    [[nodiscard]] std::shared_ptr<FunctionRecorder> make(std::uint32_t event, std::uint32_t pid, bool standing);
-    void note_refused(const std::shared_ptr<Refused>& refused, const std::string& event, std::uint32_t pid,
-                      const std::string& reason);
+    [[nodiscard]] std::shared_ptr<FunctionRecorder> make(std::uint32_t event, std::uint32_t pid,
+                                                         bool standing);
+    void note_refused(const std::shared_ptr<Refused>& refused, const std::string& event,
+                      std::uint32_t pid, const std::string& reason);
 
     boost::asio::io_context& context_;
     const Options options_;
     boost::asio::steady_timer timer_;
     std::vector<settings::Event> events_;
-    std::map<std::uint32_t, Wanted> wanted_;                  // by event, for those that want traces
+    // by event, for those that want traces
+    std::map<std::uint32_t, Wanted> wanted_;
     std::set<std::pair<std::string, std::string>> reported_;  // reported events and reasons
 };
 

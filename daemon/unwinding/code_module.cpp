@@ -22,7 +22,8 @@ constexpr std::size_t vdso_limit_bytes = 64 * 1024;
 // CPU time that another process has used to read files for this thread.
 std::chrono::nanoseconds readers_cpu() {
     auto* const reader = binaries::file_reader();
-    return reader ? reader->cpu_time_for(static_cast<int>(::syscall(SYS_gettid))) : std::chrono::nanoseconds{};
+    return reader ? reader->cpu_time_for(static_cast<int>(::syscall(SYS_gettid)))
+                  : std::chrono::nanoseconds{};
 }
 
 // The vDSO of this process, which is the same for all 64-bit processes. Its section headers are at
@@ -33,13 +34,15 @@ Result<binaries::ElfImage> vdso_image() {
     Elf64_Ehdr header;
     std::copy_n(start, sizeof(header), reinterpret_cast<char*>(&header));
     const std::size_t bytes = header.e_shoff + std::size_t{header.e_shnum} * header.e_shentsize;
-    if (bytes > vdso_limit_bytes) return make_error(ErrorKind::TooLarge, "the vDSO is larger than 64 KiB");
+    if (bytes > vdso_limit_bytes)
+        return make_error(ErrorKind::TooLarge, "the vDSO is larger than 64 KiB");
     return binaries::ElfImage::from_bytes(std::string(start, bytes), vdso_path);
 }
 
 // A file mapped as code that is not an ELF file is from a just-in-time compiler.
 ModuleState state_for(ErrorKind kind) {
-    if (kind == ErrorKind::NotFound || kind == ErrorKind::Invalid) return ModuleState::FramePointers;
+    if (kind == ErrorKind::NotFound || kind == ErrorKind::Invalid)
+        return ModuleState::FramePointers;
     return kind == ErrorKind::TooLarge ? ModuleState::NoRoom : ModuleState::Failed;
 }
 
@@ -50,7 +53,8 @@ Result<binaries::UnwindTable> table_of(TableJob& job) {
     }
     if (binaries::FileReader* const reader = binaries::file_reader())
         return reader->unwind_table(job.file.get(), job.mapping.path, job.build_id);
-    TRY_ASSIGN(const binaries::ElfImage image, binaries::ElfImage::from_file(std::move(job.file), job.mapping.path));
+    TRY_ASSIGN(const binaries::ElfImage image,
+               binaries::ElfImage::from_file(std::move(job.file), job.mapping.path));
     if (!job.build_id.empty() && image.build_id() != job.build_id)
         return make_error(ErrorKind::Vanished, "a different file is there now");
     return binaries::make_unwind_table(image);
@@ -95,7 +99,8 @@ std::uint64_t CodeModule::table_start(std::uint64_t start, std::uint64_t file_of
     constexpr std::uint64_t page = 4096;
     const binaries::CodeSegment* best = &segments.front();
     for (const binaries::CodeSegment& segment : segments)
-        if (file_offset >= segment.file_offset / page * page && file_offset < segment.file_offset + segment.size_bytes)
+        if (file_offset >= segment.file_offset / page * page &&
+            file_offset < segment.file_offset + segment.size_bytes)
             best = &segment;
     return start - file_offset + best->file_offset - best->address + base_address;
 }
@@ -152,8 +157,9 @@ MadeTable make_table(TableJob job, const binaries::UnwindCache* cache) {
     }
     made.cpu_ns = static_cast<std::uint64_t>((thread_cpu_time() - cpu_before).count());
     // Count CPU time: other load on the machine is not the user's fault.
-    made.took = too_long ? std::chrono::steady_clock::now() - began
-                         : std::chrono::nanoseconds(made.cpu_ns) + (readers_cpu() - readers_cpu_before);
+    made.took = too_long
+                    ? std::chrono::steady_clock::now() - began
+                    : std::chrono::nanoseconds(made.cpu_ns) + (readers_cpu() - readers_cpu_before);
     return made;
 }
 

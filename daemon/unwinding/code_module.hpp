@@ -29,7 +29,8 @@ enum class ModuleState {
 
 // A table in the kernel's maps, by its number. Files with identical tables share one.
 struct StoredTable {
-    StoredTable(UnwindMemory& in_store, std::uint32_t with_number) : store(in_store), number(with_number) {}
+    StoredTable(UnwindMemory& in_store, std::uint32_t with_number)
+        : store(in_store), number(with_number) {}
     ~StoredTable() { store.drop_table(number); }
     StoredTable(const StoredTable&) = delete;
     StoredTable& operator=(const StoredTable&) = delete;
@@ -112,7 +113,8 @@ struct MadeTable {
 // cannot be read.
 [[nodiscard]] std::optional<MadeTable> open_for(TableJob& job, ProcessInspector& inspector);
 // Loads the table from the cache, in microseconds to milliseconds. nullopt if it is not cached.
-[[nodiscard]] std::optional<MadeTable> load_table(const TableJob& job, const binaries::UnwindCache& cache);
+[[nodiscard]] std::optional<MadeTable> load_table(const TableJob& job,
+                                                  const binaries::UnwindCache& cache);
 // Makes the table from the file, in about 15 ms per MB of unwind information, and stores it in the
 // cache if there is one.
 [[nodiscard]] MadeTable make_table(TableJob job, const binaries::UnwindCache* cache);

@@ -55,14 +55,16 @@ std::shared_ptr<CodeModule> CodeModules::new_module(const std::string& key, cons
     return by_key_[key] = module;
 }
 
-std::shared_ptr<CodeModule> CodeModules::module_of(const CodeFileIdentity& identity, const NamedMapping& mapping,
+std::shared_ptr<CodeModule> CodeModules::module_of(const CodeFileIdentity& identity,
+                                                   const NamedMapping& mapping,
                                                    const TableRequest& request) {
     // If only root can have written it, it is the same file through any mount.
     auto known = by_key_.find(key_of(identity));
     const bool own = known == by_key_.end() && !identity.only_root_writes;
     const std::string key = own ? key_of(identity, request.user) : key_of(identity);
     if (own) known = by_key_.find(key);
-    auto module = known != by_key_.end() ? known->second : new_module(key, mapping.path, request.user);
+    auto module =
+        known != by_key_.end() ? known->second : new_module(key, mapping.path, request.user);
     if (!module) return nullptr;
     if (known == by_key_.end()) {
         module->identity = identity;
@@ -76,7 +78,8 @@ std::shared_ptr<CodeModule> CodeModules::module_of(const CodeFileIdentity& ident
     return module;
 }
 
-void CodeModules::add_watched(const CodeFileIdentity& identity, const NamedMapping& mapping, std::uint32_t user) {
+void CodeModules::add_watched(const CodeFileIdentity& identity, const NamedMapping& mapping,
+                              std::uint32_t user) {
     const auto known = by_key_.find(key_of(identity));
     const bool mapped = known != by_key_.end() && known->second.use_count() > 1;
     const NamedMapping reachable = mapped ? known->second->reachable : mapping;
@@ -88,7 +91,8 @@ std::shared_ptr<CodeModule> CodeModules::module_reported(const std::string& repo
     return known == by_reported_.end() ? nullptr : known->second.lock();
 }
 
-void CodeModules::note_reported(const std::string& reported, const std::shared_ptr<CodeModule>& module) {
+void CodeModules::note_reported(const std::string& reported,
+                                const std::shared_ptr<CodeModule>& module) {
     if (reported.empty() || !module || !module->kept_on_disk) return;
     if (by_reported_.contains(reported) || by_reported_.size() < LAGTRAP_UNWIND_MAX_TABLES)
         by_reported_[reported] = module;
@@ -102,7 +106,8 @@ std::shared_ptr<CodeModule> CodeModules::module_of_kernel(const std::string& nam
     return module;
 }
 
-void CodeModules::request_table(const std::shared_ptr<CodeModule>& module, const TableRequest& request) {
+void CodeModules::request_table(const std::shared_ptr<CodeModule>& module,
+                                const TableRequest& request) {
     module->last_used = Clock::now();
     if (module->state != ModuleState::Waiting) return;
     // If several users request it, it is made when the first of them has its turn.
@@ -126,12 +131,15 @@ void CodeModules::queue(const std::shared_ptr<CodeModule>& module, const TableRe
     queue_.add(std::move(job));
 }
 
-void CodeModules::count_unreadable(const std::string& path, const Error& error, std::uint32_t user) {
-    if (error.kind == ErrorKind::Vanished || error.kind == ErrorKind::NotFound || error.kind == ErrorKind::Denied)
+void CodeModules::count_unreadable(const std::string& path, const Error& error,
+                                   std::uint32_t user) {
+    if (error.kind == ErrorKind::Vanished || error.kind == ErrorKind::NotFound ||
+        error.kind == ErrorKind::Denied)
         return;
     if (totals_.unreadable.contains(user) || totals_.unreadable.size() < UserShares::counted_users)
         ++totals_.unreadable[user];
-    if (std::any_of(unreadable_.begin(), unreadable_.end(), [&](const auto& file) { return file.path == path; }))
+    if (std::any_of(unreadable_.begin(), unreadable_.end(),
+                    [&](const auto& file) { return file.path == path; }))
         return;
     unreadable_.push_back({path, error.message});
     if (unreadable_.size() > unreadable_limit) unreadable_.pop_front();
@@ -141,7 +149,8 @@ std::optional<TableJob> CodeModules::next_job() {
     const auto now = Clock::now();
     while (auto job = queue_.next(now)) {
         // It was made in another user's turn.
-        if (job->module->state == ModuleState::Waiting || job->module->state == ModuleState::NoRoom) return job;
+        if (job->module->state == ModuleState::Waiting || job->module->state == ModuleState::NoRoom)
+            return job;
         queue_.done(job->request.user, {}, now);
     }
     return std::nullopt;
@@ -152,10 +161,12 @@ void CodeModules::take(MadeTable made) {
     const auto now = Clock::now();
     queue_.done(made.request.user, made.took, now);
     if (queue_.had_much(made.request.user, now) &&
-        (totals_.slow.contains(made.request.user) || totals_.slow.size() < UserShares::counted_users))
+        (totals_.slow.contains(made.request.user) ||
+         totals_.slow.size() < UserShares::counted_users))
         ++totals_.slow[made.request.user];
     if (made.again) {
-        made.again->pause = std::clamp<Clock::duration>(made.again->pause * 2, min_pause, max_pause);
+        made.again->pause =
+            std::clamp<Clock::duration>(made.again->pause * 2, min_pause, max_pause);
         made.again->next_try = now + made.again->pause;
         postponed_.push_back(std::move(*made.again));
         return;
@@ -163,7 +174,8 @@ void CodeModules::take(MadeTable made) {
     module.queued = false;
     module.watched_waits = false;
     module.waiting_users.clear();
-    if (module.state == ModuleState::Ready) return;  // it was made in two users' turns at the same time
+    // it was made in two users' turns at the same time
+    if (module.state == ModuleState::Ready) return;
     (made.from_cache ? totals_.from_cache : totals_.made) += 1;
     (made.from_cache ? totals_.from_cache_cpu_ns : totals_.make_cpu_ns) += made.cpu_ns;
     if (module.build_id.empty()) module.build_id = made.build_id;
@@ -175,9 +187,10 @@ void CodeModules::take(MadeTable made) {
         unreadable_.push_back({module.path, made.problem});
         if (unreadable_.size() > unreadable_limit) unreadable_.pop_front();
     }
-    store_.set_state(module.table, made.state == ModuleState::FramePointers ? LAGTRAP_UNWIND_TABLE_FRAME_POINTERS
-                                   : made.state == ModuleState::NoRoom      ? LAGTRAP_UNWIND_TABLE_NO_ROOM
-                                                                            : LAGTRAP_UNWIND_TABLE_MISSING);
+    store_.set_state(module.table,
+                     made.state == ModuleState::FramePointers ? LAGTRAP_UNWIND_TABLE_FRAME_POINTERS
+                     : made.state == ModuleState::NoRoom      ? LAGTRAP_UNWIND_TABLE_NO_ROOM
+                                                              : LAGTRAP_UNWIND_TABLE_MISSING);
 }
 
 // Identical tables of two copies of a file share memory. Only the content of the table shows this.
@@ -219,7 +232,8 @@ bool CodeModules::give_up_one(Clock::time_point unused_since) {
     auto oldest = by_key_.end();
     for (auto place = by_key_.begin(); place != by_key_.end(); ++place) {
         const CodeModule& module = *place->second;
-        if (place->second.use_count() > 1 || module.queued || module.last_used > unused_since) continue;
+        if (place->second.use_count() > 1 || module.queued || module.last_used > unused_since)
+            continue;
         if (kept.contains(&module)) continue;
         if (oldest == by_key_.end() || module.last_used < oldest->second->last_used) oldest = place;
     }
@@ -242,33 +256,38 @@ std::map<std::uint32_t, std::uint64_t> CodeModules::bytes_by_user() const {
 bool CodeModules::make_room(const CodeModule& for_module) {
     auto bytes = bytes_by_user();
     std::uint64_t needed_bytes = for_module.table_bytes, min_had_bytes = ~0ULL;
-    for (const std::uint32_t user : for_module.users) min_had_bytes = std::min(min_had_bytes, bytes[user]);
+    for (const std::uint32_t user : for_module.users)
+        min_had_bytes = std::min(min_had_bytes, bytes[user]);
     const auto kept = this->kept();
     const bool comes_first = kept.contains(&for_module);
     if (for_module.users.empty() && !comes_first) return false;
     std::vector<CodeModule*> candidates;
     for (const auto& [key, module] : by_key_) {
-        const bool taken =
-            module->state == ModuleState::Ready && module->stored.use_count() == 1 && !module->users.empty();
+        const bool taken = module->state == ModuleState::Ready && module->stored.use_count() == 1 &&
+                           !module->users.empty();
         if (taken && !kept.contains(module.get()) && (comes_first || !module->users.contains(0)))
             candidates.push_back(module.get());
     }
-    std::sort(candidates.begin(), candidates.end(), [](auto* a, auto* b) { return a->table_bytes > b->table_bytes; });
+    std::sort(candidates.begin(), candidates.end(),
+              [](auto* a, auto* b) { return a->table_bytes > b->table_bytes; });
     for (CodeModule* const module : candidates) {
         if (needed_bytes == 0) break;
         const bool have_more =
-            comes_first || std::all_of(module->users.begin(), module->users.end(), [&](std::uint32_t user) {
+            comes_first ||
+            std::all_of(module->users.begin(), module->users.end(), [&](std::uint32_t user) {
                 return bytes[user] > min_had_bytes + for_module.table_bytes;
             });
         const auto number = have_more ? store_.new_table() : std::nullopt;
         if (!number) continue;
         for (const std::uint32_t user : module->users) {
             bytes[user] -= module->table_bytes;
-            if (totals_.given_up.contains(user) || totals_.given_up.size() < UserShares::counted_users)
+            if (totals_.given_up.contains(user) ||
+                totals_.given_up.size() < UserShares::counted_users)
                 ++totals_.given_up[user];
         }
         needed_bytes -= std::min(needed_bytes, module->table_bytes);
-        retired_.push_back(std::exchange(module->stored, std::make_shared<StoredTable>(store_, *number)));
+        retired_.push_back(
+            std::exchange(module->stored, std::make_shared<StoredTable>(store_, *number)));
         module->table = *number;
         set_no_room(*module, Clock::now() + unused_limit);
         ++generation_;
@@ -288,7 +307,8 @@ void CodeModules::sweep(Clock::time_point now) {
         if (module.use_count() > 1) module->last_used = now;
     while (give_up_one(now - unused_limit)) {
     }
-    if (const auto* const reader = binaries::file_reader(); reader == nullptr || reader->may_start()) {
+    if (const auto* const reader = binaries::file_reader();
+        reader == nullptr || reader->may_start()) {
         std::deque<TableJob> waiting;
         for (TableJob& job : postponed_)
             if (job.next_try <= now)
@@ -300,7 +320,9 @@ void CodeModules::sweep(Clock::time_point now) {
     // There may be room now for tables that had none. They are in the cache, or are made again.
     for (const auto& [key, module] : by_key_) {
         const bool room = store_.used_bytes() + module->table_bytes < store_.budget_bytes();
-        if (module->state != ModuleState::NoRoom || module->queued || !room || now < module->next_try) continue;
+        if (module->state != ModuleState::NoRoom || module->queued || !room ||
+            now < module->next_try)
+            continue;
         module->next_try = now + unused_limit;
         queue(module, {module->charged_user, false});
     }

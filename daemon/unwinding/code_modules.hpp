@@ -31,7 +31,8 @@ struct ModuleTotals {
     LeftOut files_left_out;  // by user: beyond its share of table numbers
     LeftOut slow;            // by user: tables made after the user had used much time (TableQueue)
     LeftOut given_up;        // by user: tables that made room for users with fewer
-    LeftOut unreadable;      // by user: files on file systems that may not answer, and others that cannot be opened
+    // by user: files on file systems that may not answer, and others that cannot be opened
+    LeftOut unreadable;
 };
 
 struct UnreadableFile {
@@ -48,12 +49,14 @@ class CodeModules {
 
     // The module of a mapped file. For a new one, a table is requested. nullptr: its user has too
     // many files, or there are too many in total.
-    [[nodiscard]] std::shared_ptr<CodeModule> module_of(const CodeFileIdentity& identity, const NamedMapping& mapping,
+    [[nodiscard]] std::shared_ptr<CodeModule> module_of(const CodeFileIdentity& identity,
+                                                        const NamedMapping& mapping,
                                                         const TableRequest& request);
     // The module of a file that a watched program will map; no process needs to map it yet. The
     // calls between begin_watched() and end_watched() replace all earlier ones.
     void begin_watched() { kept_.begin_renewal(); }
-    void add_watched(const CodeFileIdentity& identity, const NamedMapping& mapping, std::uint32_t user);
+    void add_watched(const CodeFileIdentity& identity, const NamedMapping& mapping,
+                     std::uint32_t user);
     void add_watched(const std::shared_ptr<CodeModule>& module) { kept_.want(module); }
     void end_watched() { kept_.end_renewal(); }
     // Requests its table before others', because somebody waits for it.
@@ -72,7 +75,9 @@ class CodeModules {
 
     [[nodiscard]] std::optional<TableJob> next_job();
     [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
-    [[nodiscard]] bool had_much(std::uint32_t user) const { return queue_.had_much(user, Clock::now()); }
+    [[nodiscard]] bool had_much(std::uint32_t user) const {
+        return queue_.had_much(user, Clock::now());
+    }
     // Stores a finished table. If there is no room, drops tables of files that nobody maps, then
     // those of users who have more. For a table that is to be kept, drops any others.
     void take(MadeTable made);
@@ -88,7 +93,9 @@ class CodeModules {
     [[nodiscard]] std::uint64_t generation() const { return generation_; }
     [[nodiscard]] ModuleTotals totals() const;
     // Tables that are not dropped for others.
-    [[nodiscard]] std::set<const CodeModule*> kept() const { return kept_.within(store_.budget_bytes()); }
+    [[nodiscard]] std::set<const CodeModule*> kept() const {
+        return kept_.within(store_.budget_bytes());
+    }
     [[nodiscard]] const std::deque<UnreadableFile>& unreadable() const { return unreadable_; }
     template <typename Visit>
     void for_each(Visit visit) const {
@@ -96,7 +103,8 @@ class CodeModules {
     }
 
   private:
-    [[nodiscard]] std::shared_ptr<CodeModule> new_module(const std::string& key, const std::string& path,
+    [[nodiscard]] std::shared_ptr<CodeModule> new_module(const std::string& key,
+                                                         const std::string& path,
                                                          std::uint32_t user);
     void request_table(const std::shared_ptr<CodeModule>& module, const TableRequest& request);
     void queue(const std::shared_ptr<CodeModule>& module, const TableRequest& request);

@@ -26,7 +26,8 @@ std::string_view without_deleted_mark(std::string_view path) {
 
 bool same_file(const lagtrap_mapping& a, const lagtrap_mapping& b) {
     if (a.inode != 0 && b.inode != 0) return a.inode == b.inode && a.device == b.device;
-    return a.build_id_bytes == b.build_id_bytes && std::memcmp(a.build_id, b.build_id, a.build_id_bytes) == 0;
+    return a.build_id_bytes == b.build_id_bytes &&
+           std::memcmp(a.build_id, b.build_id, a.build_id_bytes) == 0;
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ std::optional<StartedBeside> started_beside(std::string_view texts) {
         texts.remove_prefix(end + 1);
     }
     const std::string_view folder = program.substr(0, program.rfind('/') + 1);
-    if (folder.empty() || !texts.starts_with(folder) || texts.find('/', folder.size()) != std::string_view::npos)
+    if (folder.empty() || !texts.starts_with(folder) ||
+        texts.find('/', folder.size()) != std::string_view::npos)
         return std::nullopt;
     return StartedBeside{std::string(program), std::string(texts)};
 }
@@ -95,14 +97,16 @@ bool FileSightings::is_wanted(const lagtrap_mapping& mapping, std::string_view p
     if (std::any_of(patterns_.begin(), patterns_.end(),
                     [&](const auto& pattern) { return settings::matches_pattern(pattern, path); }))
         return true;
-    return !build_ids_.empty() && (mapping.build_id_bytes == 0 || build_ids_.contains(build_id_of(mapping)));
+    return !build_ids_.empty() &&
+           (mapping.build_id_bytes == 0 || build_ids_.contains(build_id_of(mapping)));
 }
 
 // Compares the name that exec gives a process, which the kernel truncates.
 bool FileSightings::is_wanted_name(std::string_view thread_name) const {
     if (thread_name.empty()) return false;
     const auto from = file_names_.lower_bound(thread_name);
-    return from != file_names_.end() && std::string_view(*from).substr(0, LAGTRAP_COMM_BYTES - 1) == thread_name;
+    return from != file_names_.end() &&
+           std::string_view(*from).substr(0, LAGTRAP_COMM_BYTES - 1) == thread_name;
 }
 
 void FileSightings::note_program(const lagtrap_process& process) {
@@ -125,8 +129,9 @@ void FileSightings::add(const lagtrap_mapping& mapping) {
     Process* const process = process_of(mapping.pid);
     if (!process) return;
     Files& files = process->files;
-    if (std::any_of(files.begin(), files.end(),
-                    [&](const auto& known) { return known->path == path && same_file(known->mapping, mapping); }))
+    if (std::any_of(files.begin(), files.end(), [&](const auto& known) {
+            return known->path == path && same_file(known->mapping, mapping);
+        }))
         return;
     File file{++last_id_, mapping, std::string(path), started_as, perhaps, process->party};
     if (files.size() >= limits_.files_of_process) return room_.count_left_out(process->party, 1);
@@ -182,7 +187,8 @@ void FileSightings::let_go(Process& process) {
 void FileSightings::forget_processes() {
     for (auto& [pid, process] : processes_) let_go(process);
     processes_.clear();
-    for (const auto& [pid, starting] : starting_) room_.give_back(starting.party, starting.cost_bytes());
+    for (const auto& [pid, starting] : starting_)
+        room_.give_back(starting.party, starting.cost_bytes());
     starting_.clear();
 }
 
@@ -199,7 +205,8 @@ void FileSightings::take(const lagtrap_record* record) {
     const std::lock_guard lock(mutex_);
     switch (record->type) {
         case LAGTRAP_RECORD_MAPPING: return add(*reinterpret_cast<const lagtrap_mapping*>(record));
-        case LAGTRAP_RECORD_FORK: return fork(*reinterpret_cast<const lagtrap_task_change*>(record));
+        case LAGTRAP_RECORD_FORK:
+            return fork(*reinterpret_cast<const lagtrap_task_change*>(record));
         case LAGTRAP_RECORD_EXIT: {
             const auto& change = *reinterpret_cast<const lagtrap_task_change*>(record);
             if (change.pid != change.tid) return;
@@ -216,7 +223,8 @@ void FileSightings::take(const lagtrap_record* record) {
             if (is_wanted_name(comm)) start(name.pid, {});
             return;
         }
-        case LAGTRAP_RECORD_PROCESS: return note_program(*reinterpret_cast<const lagtrap_process*>(record));
+        case LAGTRAP_RECORD_PROCESS:
+            return note_program(*reinterpret_cast<const lagtrap_process*>(record));
         default: return;
     }
 }

@@ -52,7 +52,8 @@ class FileSightings {
     };
     // Assumed cost of a process, and of a file without its path.
     static constexpr std::uint64_t process_bytes = 1'024, file_bytes = 256;
-    using FindParty = std::function<std::optional<Party>(std::uint32_t pid)>;  // nullopt if it is gone
+    // nullopt if it is gone
+    using FindParty = std::function<std::optional<Party>(std::uint32_t pid)>;
     FileSightings();
     FileSightings(Limits limits, FindParty find_party)
         : limits_(limits), find_party_(std::move(find_party)), room_(limits.total_bytes) {}
@@ -87,7 +88,9 @@ class FileSightings {
         std::string path, started_as;
         bool perhaps_started_as = false;
         Party party = root_party;  // whose room it takes; forks share it
-        [[nodiscard]] std::uint64_t cost_bytes() const { return file_bytes + path.size() + started_as.size(); }
+        [[nodiscard]] std::uint64_t cost_bytes() const {
+            return file_bytes + path.size() + started_as.size();
+        }
     };
     using Files = std::vector<std::shared_ptr<const File>>;
     struct Process {
@@ -97,7 +100,9 @@ class FileSightings {
     struct Starting {
         std::string program, started_as;  // as in /proc; empty if from an event
         Party party = root_party;
-        [[nodiscard]] std::uint64_t cost_bytes() const { return file_bytes + program.size() + started_as.size(); }
+        [[nodiscard]] std::uint64_t cost_bytes() const {
+            return file_bytes + program.size() + started_as.size();
+        }
     };
     [[nodiscard]] bool is_wanted(const lagtrap_mapping& mapping, std::string_view path) const;
     [[nodiscard]] bool is_wanted_name(std::string_view thread_name) const;

@@ -18,7 +18,9 @@ void KeptTables::want(const std::shared_ptr<CodeModule>& module) {
 
 void KeptTables::end_renewal() {
     files_of_user_.clear();
-    std::erase_if(wanted_, [this](const auto& wanted) { return wanted.expired() || !renewed_.contains(wanted); });
+    std::erase_if(wanted_, [this](const auto& wanted) {
+        return wanted.expired() || !renewed_.contains(wanted);
+    });
     known_ = std::move(renewed_);
     renewed_.clear();
     for (const auto& wanted : wanted_)
@@ -34,7 +36,8 @@ std::set<const CodeModule*> KeptTables::within(std::uint64_t room_bytes) const {
         if (!module) continue;
         std::uint64_t& of_user = bytes_of_user[module->charged_user];
         const std::uint64_t bytes = module->table_bytes;
-        const bool user_has_room = module->charged_user == 0 || of_user + bytes <= room_bytes / user_parts;
+        const bool user_has_room =
+            module->charged_user == 0 || of_user + bytes <= room_bytes / user_parts;
         if (!user_has_room || all_bytes + bytes > room_bytes / kept_parts) continue;
         all_bytes += bytes;
         of_user += bytes;

@@ -20,7 +20,8 @@ constexpr std::string_view runtime_code_path = "//anon";
 
 constexpr auto min_look_pause = 1s;
 constexpr auto max_look_pause = 64s;
-constexpr auto first_user_look = 100ms;  // a process that exits before then belongs to its parent's user
+// a process that exits before then belongs to its parent's user
+constexpr auto first_user_look = 100ms;
 constexpr auto user_lifetime = 10s;
 // Files assumed to be known ones are inspected after this time. Most short-lived processes are gone
 // by then.
@@ -34,18 +35,24 @@ constexpr std::uint64_t held_parts = 4;
 bool is_runtime_code(const lagtrap_mapping& mapping) {
     const std::string_view path = path_of(mapping);
     return mapping.inode == 0 && mapping.build_id_bytes == 0 &&
-           (!path.starts_with('[') || path.starts_with("[anon") || path == "[heap]" || path == "[stack]");
+           (!path.starts_with('[') || path.starts_with("[anon") || path == "[heap]" ||
+            path == "[stack]");
 }
 
-bool same(const std::vector<lagtrap_unwind_mapping>& a, const std::vector<lagtrap_unwind_mapping>& b) {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
+bool same(const std::vector<lagtrap_unwind_mapping>& a,
+          const std::vector<lagtrap_unwind_mapping>& b) {
+    return a.size() == b.size() &&
+           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
 }
 
 // A later attempt may succeed.
-bool is_passing(const Error& error) { return error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout; }
+bool is_passing(const Error& error) {
+    return error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout;
+}
 
 std::chrono::steady_clock::duration longer(std::chrono::steady_clock::duration pause) {
-    return std::clamp<std::chrono::steady_clock::duration>(pause * 2, min_look_pause, max_look_pause);
+    return std::clamp<std::chrono::steady_clock::duration>(pause * 2, min_look_pause,
+                                                           max_look_pause);
 }
 
 }  // namespace
@@ -60,17 +67,23 @@ ProcessSpaces::Space::~Space() {
     room.give_back(user, charged_bytes);
 }
 
-ProcessSpaces::ProcessSpaces(UnwindMemory& store, CodeModules& modules, FindUser find_user, SpaceLimits limits)
-    : store_(store), modules_(modules), find_user_(std::move(find_user)), limits_(limits), room_(limits.total_bytes) {}
+ProcessSpaces::ProcessSpaces(UnwindMemory& store, CodeModules& modules, FindUser find_user,
+                             SpaceLimits limits)
+    : store_(store),
+      modules_(modules),
+      find_user_(std::move(find_user)),
+      limits_(limits),
+      room_(limits.total_bytes) {}
 
 void ProcessSpaces::set_watched(std::set<std::string> paths) {
     watched_ = std::move(paths);
     for (auto& [pid, process] : processes_) {
         if (!process.space) continue;
         const auto& pieces = process.space->pieces.all();
-        process.space->watched = std::any_of(pieces.begin(), pieces.end(), [this](const auto& piece) {
-            return piece.second.file && watched_.contains(piece.second.file->path);
-        });
+        process.space->watched =
+            std::any_of(pieces.begin(), pieces.end(), [this](const auto& piece) {
+                return piece.second.file && watched_.contains(piece.second.file->path);
+            });
     }
 }
 
@@ -105,19 +118,24 @@ std::optional<std::size_t> ProcessSpaces::files_to_come(std::uint32_t pid) const
     const Space& space = *process.space;
     std::set<const void*> waiting;
     for (const auto& [start, piece] : space.pieces.all()) {
-        const bool comes = !piece.identified || (piece.module && piece.module->state == ModuleState::Waiting);
+        const bool comes =
+            !piece.identified || (piece.module && piece.module->state == ModuleState::Waiting);
         if (piece.file && comes) waiting.insert(piece.file.get());
     }
-    const bool reported =
-        !space.changed && space.generation == modules_.generation() && process.published == process.space;
+    const bool reported = !space.changed && space.generation == modules_.generation() &&
+                          process.published == process.space;
     return waiting.empty() && !reported ? 1 : waiting.size();
 }
 
 void ProcessSpaces::take(const lagtrap_record* record) {
     changed_ = true;
     switch (record->type) {
-        case LAGTRAP_RECORD_MAPPING: add_mapping(*reinterpret_cast<const lagtrap_mapping*>(record)); break;
-        case LAGTRAP_RECORD_FORK: fork(*reinterpret_cast<const lagtrap_task_change*>(record)); break;
+        case LAGTRAP_RECORD_MAPPING:
+            add_mapping(*reinterpret_cast<const lagtrap_mapping*>(record));
+            break;
+        case LAGTRAP_RECORD_FORK:
+            fork(*reinterpret_cast<const lagtrap_task_change*>(record));
+            break;
         case LAGTRAP_RECORD_EXIT: {
             const auto& change = *reinterpret_cast<const lagtrap_task_change*>(record);
             if (change.pid == change.tid) end(change.pid);
@@ -141,7 +159,8 @@ void ProcessSpaces::take(const lagtrap_record* record) {
 void ProcessSpaces::take(const InspectedProcess& process) {
     Party user = unknown_party;
     process.records.for_each([&](const lagtrap_record* record) {
-        if (record->type == LAGTRAP_RECORD_PROCESS) user = party_of(*reinterpret_cast<const lagtrap_process*>(record));
+        if (record->type == LAGTRAP_RECORD_PROCESS)
+            user = party_of(*reinterpret_cast<const lagtrap_process*>(record));
         take(record);
     });
     if (process.mappings_left_out > 0) room_.count_left_out(user, process.mappings_left_out);
@@ -150,7 +169,8 @@ void ProcessSpaces::take(const InspectedProcess& process) {
 void ProcessSpaces::begin_scan() {
     scanned_.clear();
     store_.drop_all_processes();
-    for (auto& [pid, process] : processes_) process = Process{new_space(pid), nullptr, 0, process.user, {}};
+    for (auto& [pid, process] : processes_)
+        process = Process{new_space(pid), nullptr, 0, process.user, {}};
 }
 
 void ProcessSpaces::end_scan() {
@@ -195,18 +215,24 @@ ProcessSpaces::Space& ProcessSpaces::own_space(std::uint32_t pid) {
 // Splitting pieces around a new one may have added a piece.
 void ProcessSpaces::charge(Space& space) {
     const std::uint64_t cost_bytes = space.pieces.cost_bytes();
-    if (cost_bytes > space.charged_bytes) room_.take_anyway(space.user, cost_bytes - space.charged_bytes);
-    if (cost_bytes < space.charged_bytes) room_.give_back(space.user, space.charged_bytes - cost_bytes);
+    if (cost_bytes > space.charged_bytes)
+        room_.take_anyway(space.user, cost_bytes - space.charged_bytes);
+    if (cost_bytes < space.charged_bytes)
+        room_.give_back(space.user, space.charged_bytes - cost_bytes);
     space.charged_bytes = cost_bytes;
 }
 
 std::shared_ptr<const ReportedFile> ProcessSpaces::reported_file(const lagtrap_mapping& mapping) {
-    if (reported_files_.size() >= std::max(reported_files_before_sweep, 2 * reported_files_swept_)) {
-        std::erase_if(reported_files_, [](const auto& reported) { return reported.second.expired(); });
+    if (reported_files_.size() >=
+        std::max(reported_files_before_sweep, 2 * reported_files_swept_)) {
+        std::erase_if(reported_files_,
+                      [](const auto& reported) { return reported.second.expired(); });
         reported_files_swept_ = reported_files_.size();
     }
-    ReportedFile reported{mapping.device, mapping.inode, build_id_of(mapping), std::string(path_of(mapping))};
-    auto& known = reported_files_[{reported.device, reported.inode, reported.build_id, reported.path}];
+    ReportedFile reported{mapping.device, mapping.inode, build_id_of(mapping),
+                          std::string(path_of(mapping))};
+    auto& known =
+        reported_files_[{reported.device, reported.inode, reported.build_id, reported.path}];
     auto file = known.lock();
     if (!file) known = file = std::make_shared<const ReportedFile>(std::move(reported));
     return file;
@@ -226,7 +252,8 @@ CodePiece ProcessSpaces::piece_of(const lagtrap_mapping& mapping) {
 
 void ProcessSpaces::put(Space& space, CodePiece piece) {
     if (space.pieces.all().size() >= limits_.pieces) room_.count_left_out(space.user, 1);
-    if (space.pieces.all().size() >= limits_.pieces || !room_.take(space.user, piece.cost_bytes())) {
+    if (space.pieces.all().size() >= limits_.pieces ||
+        !room_.take(space.user, piece.cost_bytes())) {
         space.outgrown = true;
         return;
     }
@@ -243,7 +270,9 @@ void ProcessSpaces::add_mapping(const lagtrap_mapping& mapping) {
     if (end <= mapping.start || end >> 63) return;
     CodePiece piece = piece_of(mapping);
     const auto known = processes_.find(mapping.pid);
-    if (known != processes_.end() && known->second.space && known->second.space->pieces.covers(piece)) return;
+    if (known != processes_.end() && known->second.space &&
+        known->second.space->pieces.covers(piece))
+        return;
     put(own_space(mapping.pid), std::move(piece));
 }
 
@@ -268,7 +297,8 @@ void ProcessSpaces::exec(std::uint32_t pid) {
 void ProcessSpaces::end(std::uint32_t pid) {
     const auto found = processes_.find(pid);
     if (found == processes_.end()) return;
-    store_.drop_process(pid);  // during a capture, the kernel side knows children before they are published here
+    // during a capture, the kernel side knows children before they are published here
+    store_.drop_process(pid);
     processes_.erase(found);
 }
 
@@ -290,8 +320,8 @@ void ProcessSpaces::look_at_user(std::uint32_t pid, Process& process) {
     room_.take_anyway(space.user, space.charged_bytes);
 }
 
-std::vector<NamedMapping> ProcessSpaces::unidentified_of(std::uint32_t pid, Space& space, std::size_t most,
-                                                         Clock::time_point now) {
+std::vector<NamedMapping> ProcessSpaces::unidentified_of(std::uint32_t pid, Space& space,
+                                                         std::size_t most, Clock::time_point now) {
     if (space.first_look == Clock::time_point()) space.first_look = now + first_file_look;
     const bool is_young = now < space.first_look && !hurried_.contains(pid);
     std::vector<NamedMapping> found;
@@ -316,14 +346,16 @@ ProcessSpaces::Unidentified ProcessSpaces::unidentified(std::size_t most, Clock:
     std::set<const Space*> seen;
     const auto look_at = [&](std::uint32_t pid, Process& process) {
         if (process.space && process.space->changed) refresh_user(pid, process, now);
-        if (!process.space || process.space->identified || now < process.space->next_identification) return;
+        if (!process.space || process.space->identified || now < process.space->next_identification)
+            return;
         if (!seen.insert(process.space.get()).second) return;
         auto found = unidentified_of(pid, *process.space, most, now);
         most -= found.size();
         if (!found.empty()) all.push_back(std::move(found));
     };
     for (const std::uint32_t pid : hurried_)
-        if (const auto found = processes_.find(pid); most > 0 && found != processes_.end()) look_at(pid, found->second);
+        if (const auto found = processes_.find(pid); most > 0 && found != processes_.end())
+            look_at(pid, found->second);
     for (auto& [pid, process] : processes_) {
         if (most == 0) break;
         look_at(pid, process);
@@ -332,7 +364,8 @@ ProcessSpaces::Unidentified ProcessSpaces::unidentified(std::size_t most, Clock:
 }
 
 void ProcessSpaces::identify(const std::vector<NamedMapping>& mappings,
-                             const std::vector<Result<CodeFileIdentity>>& identities, Clock::time_point now) {
+                             const std::vector<Result<CodeFileIdentity>>& identities,
+                             Clock::time_point now) {
     if (mappings.empty()) return;
     const std::uint32_t pid = mappings.front().mapping.pid;
     const auto found = processes_.find(pid);
@@ -342,15 +375,17 @@ void ProcessSpaces::identify(const std::vector<NamedMapping>& mappings,
     bool all_known = true;
     for (std::size_t i = 0; i < std::min(mappings.size(), identities.size()); ++i) {
         const auto place = space.pieces.all().find(mappings[i].mapping.start);
-        if (place == space.pieces.all().end() || place->second.identified || !place->second.file) continue;
+        if (place == space.pieces.all().end() || place->second.identified || !place->second.file)
+            continue;
         CodePiece& piece = place->second;
         if (!identities[i] && is_passing(identities[i].error())) {
             all_known = false;
             continue;
         }
         piece.identified = true;
-        piece.module =
-            identities[i] ? modules_.module_of(*identities[i], mappings[i], {space.user, space.watched}) : nullptr;
+        piece.module = identities[i] ? modules_.module_of(*identities[i], mappings[i],
+                                                          {space.user, space.watched})
+                                     : nullptr;
         if (identities[i])
             modules_.note_reported(piece.file->key(), piece.module);
         else
@@ -369,13 +404,14 @@ void ProcessSpaces::note_unread(std::uint32_t pid) {
 std::optional<std::uint32_t> ProcessSpaces::next_outgrown(Clock::time_point now) const {
     if (now < next_reading_) return std::nullopt;
     for (const auto& [pid, process] : processes_)
-        if (process.space && process.space->outgrown && now >= process.space->next_reading) return pid;
+        if (process.space && process.space->outgrown && now >= process.space->next_reading)
+            return pid;
     return std::nullopt;
 }
 
 // Keeps what is known about the files of pieces that still exist.
-bool ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process, Clock::duration cost,
-                              Clock::time_point now) {
+bool ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process,
+                              Clock::duration cost, Clock::time_point now) {
     next_reading_ = now + cost * reading_share;
     const auto found = processes_.find(pid);
     if (found == processes_.end() || !found->second.space) return false;
@@ -387,19 +423,22 @@ bool ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedPr
     if (process) {
         charge(space);
         space.changed = changed_ = true;
-        if (process->mappings_left_out > 0) room_.count_left_out(space.user, process->mappings_left_out);
+        if (process->mappings_left_out > 0)
+            room_.count_left_out(space.user, process->mappings_left_out);
         process->records.for_each([&](const lagtrap_record* record) {
             if (record->type != LAGTRAP_RECORD_MAPPING) return;
             CodePiece piece = piece_of(*reinterpret_cast<const lagtrap_mapping*>(record));
             const auto old = before.all().find(piece.start);
             const bool known = old != before.all().end() && old->second.end == piece.end &&
-                               old->second.kind == piece.kind && old->second.file_offset == piece.file_offset &&
+                               old->second.kind == piece.kind &&
+                               old->second.file_offset == piece.file_offset &&
                                (!piece.file || old->second.file->path == piece.file->path);
             put(space, known ? old->second : std::move(piece));
         });
     }
     // If it does not get much smaller, it is read less and less often.
-    const bool helped = process && space.pieces.all().size() <= limits_.pieces / 2 && !space.outgrown;
+    const bool helped =
+        process && space.pieces.all().size() <= limits_.pieces / 2 && !space.outgrown;
     space.outgrown = !process;
     space.reading_pause = helped ? Clock::duration(min_look_pause) : longer(space.reading_pause);
     space.next_reading = now + space.reading_pause;
@@ -469,7 +508,8 @@ void ProcessSpaces::note_users() {
     for (const auto& [pid, process] : processes_) {
         if (!process.space) continue;
         for (const auto& [start, piece] : process.space->pieces.all())
-            if (piece.module) piece.module->users.insert(process.user.value_or(process.space->user));
+            if (piece.module)
+                piece.module->users.insert(process.user.value_or(process.space->user));
     }
 }
 
@@ -489,15 +529,18 @@ void ProcessSpaces::hold_memory(bool held) {
     room_.set_total(held ? limits_.total_bytes / held_parts : limits_.total_bytes);
 }
 
-void ProcessSpaces::describe(std::uint32_t pid, const Space& space, std::uint64_t at_ns, UserShares& room,
-                             RecordBuffer& records) const {
+void ProcessSpaces::describe(std::uint32_t pid, const Space& space, std::uint64_t at_ns,
+                             UserShares& room, RecordBuffer& records) const {
     for (const auto& [start, piece] : space.pieces.all()) {
         lagtrap_mapping mapping = piece.mapping_in(pid);
         mapping.header.at_ns = at_ns;
-        if (piece.module && !piece.module->build_id.empty()) set_build_id(mapping, piece.module->build_id);
-        const std::string_view path = piece.file ? std::string_view(piece.file->path) : runtime_code_path;
+        if (piece.module && !piece.module->build_id.empty())
+            set_build_id(mapping, piece.module->build_id);
+        const std::string_view path =
+            piece.file ? std::string_view(piece.file->path) : runtime_code_path;
         mapping.path_bytes = static_cast<std::uint16_t>(path.size());
-        if (room.take(space.user, sizeof(mapping) + path.size())) records.append(&mapping, sizeof(mapping), path);
+        if (room.take(space.user, sizeof(mapping) + path.size()))
+            records.append(&mapping, sizeof(mapping), path);
     }
 }
 
@@ -505,7 +548,8 @@ std::uint64_t ProcessSpaces::describe(std::uint64_t at_ns, RecordBuffer& records
     UserShares room(limits_.described_bytes);
     for (const bool watched : {true, false})
         for (const auto& [pid, process] : processes_)
-            if (process.space && process.space->watched == watched) describe(pid, *process.space, at_ns, room, records);
+            if (process.space && process.space->watched == watched)
+                describe(pid, *process.space, at_ns, room, records);
     std::uint64_t left_out = 0;
     for (const auto& [user, count] : room.left_out()) left_out += count;
     return left_out;
@@ -517,7 +561,8 @@ std::uint64_t ProcessSpaces::files_waiting_of(const Space& space) {
     const auto waits = [](const auto& entry) {
         return entry.second.file && !entry.second.identified && !entry.second.module;
     };
-    return static_cast<std::uint64_t>(std::count_if(space.pieces.all().begin(), space.pieces.all().end(), waits));
+    return static_cast<std::uint64_t>(
+        std::count_if(space.pieces.all().begin(), space.pieces.all().end(), waits));
 }
 
 SpaceTotals ProcessSpaces::totals() const {

@@ -32,8 +32,9 @@ struct SpaceTotals {
     std::uint64_t spaces_without_room = 0;
     std::uint64_t processes_left_out = 0;  // beyond LAGTRAP_UNWIND_MAX_PROCESSES
     std::uint64_t files_waiting = 0;       // mappings of files that have not been identified yet
-    std::uint64_t read_anew = 0;           // how often a process was read again because its code exceeded the limit
-    LeftOut pieces_left_out;               // mappings beyond the limit of a space or of all
+    // how often a process was read again because its code exceeded the limit
+    std::uint64_t read_anew = 0;
+    LeftOut pieces_left_out;  // mappings beyond the limit of a space or of all
 };
 
 struct SpaceLimits {
@@ -48,7 +49,8 @@ class ProcessSpaces {
     using Clock = std::chrono::steady_clock;
     // The owner of a process; nullopt if it is gone.
     using FindUser = std::function<std::optional<Party>(std::uint32_t pid)>;
-    ProcessSpaces(UnwindMemory& store, CodeModules& modules, FindUser find_user, SpaceLimits limits = {});
+    ProcessSpaces(UnwindMemory& store, CodeModules& modules, FindUser find_user,
+                  SpaceLimits limits = {});
 
     // Sets the files whose processes' tables are made before others.
     void set_watched(std::set<std::string> paths);
@@ -77,8 +79,8 @@ class ProcessSpaces {
     // Pass the answers, in the same order, to identify(); the next publish() has their tables.
     using Unidentified = std::vector<std::vector<NamedMapping>>;
     [[nodiscard]] Unidentified unidentified(std::size_t most, Clock::time_point now);
-    void identify(const std::vector<NamedMapping>& mappings, const std::vector<Result<CodeFileIdentity>>& identities,
-                  Clock::time_point now);
+    void identify(const std::vector<NamedMapping>& mappings,
+                  const std::vector<Result<CodeFileIdentity>>& identities, Clock::time_point now);
 
     // A scan could not read this process, although it exists: it must be read again.
     void note_unread(std::uint32_t pid);
@@ -87,8 +89,8 @@ class ProcessSpaces {
     [[nodiscard]] std::optional<std::uint32_t> next_outgrown(Clock::time_point now) const;
     // `process` is the result, which took `cost`; nullopt: it cannot be read now. False if the
     // process is gone.
-    bool read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process, Clock::duration cost,
-                   Clock::time_point now);
+    bool read_anew(std::uint32_t pid, const std::optional<InspectedProcess>& process,
+                   Clock::duration cost, Clock::time_point now);
 
     void publish();
     // Sets the users of each module.
@@ -154,7 +156,8 @@ class ProcessSpaces {
     void refresh_user(std::uint32_t pid, Process& process, Clock::time_point now);
     void look_at_user(std::uint32_t pid, Process& process);
     [[nodiscard]] Space& own_space(std::uint32_t pid);
-    [[nodiscard]] std::vector<NamedMapping> unidentified_of(std::uint32_t pid, Space& space, std::size_t most,
+    [[nodiscard]] std::vector<NamedMapping> unidentified_of(std::uint32_t pid, Space& space,
+                                                            std::size_t most,
                                                             Clock::time_point now);
     void prioritize_tables_of(const Space& space);
     void describe(std::uint32_t pid, const Space& space, std::uint64_t at_ns, UserShares& room,

@@ -7,8 +7,8 @@
 namespace lagtrap::daemon {
 
 TableQueue::Clock::duration TableQueue::had_by(const Turn& turn, Clock::time_point now) {
-    const double half_lives =
-        std::chrono::duration<double>(now - turn.counted_at) / std::chrono::duration<double>(half_life);
+    const double half_lives = std::chrono::duration<double>(now - turn.counted_at) /
+                              std::chrono::duration<double>(half_life);
     return std::chrono::duration_cast<Clock::duration>(turn.had * std::exp2(-half_lives));
 }
 

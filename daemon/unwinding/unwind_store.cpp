@@ -11,15 +11,17 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::size_t region_bytes = std::size_t{LAGTRAP_UNWIND_REGION_PAGES} * LAGTRAP_UNWIND_PAGE_BYTES;
+constexpr std::size_t region_bytes =
+    std::size_t{LAGTRAP_UNWIND_REGION_PAGES} * LAGTRAP_UNWIND_PAGE_BYTES;
 constexpr std::uint32_t blocks_per_page = LAGTRAP_UNWIND_PAGE_BYTES / LAGTRAP_UNWIND_BLOCK_BYTES;
 constexpr std::uint32_t blocks_per_region = LAGTRAP_UNWIND_REGION_PAGES * blocks_per_page;
 constexpr std::size_t tables_bytes = sizeof(lagtrap_unwind_table) * LAGTRAP_UNWIND_MAX_TABLES;
 
 Result<UniqueFd> make_region() {
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
-    const int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_region", sizeof(__u32), sizeof(lagtrap_unwind_page),
-                                  LAGTRAP_UNWIND_REGION_PAGES, &options);
+    const int fd =
+        bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_region", sizeof(__u32),
+                       sizeof(lagtrap_unwind_page), LAGTRAP_UNWIND_REGION_PAGES, &options);
     if (fd < 0) return libbpf_error("allocate unwind tables", fd);
     return UniqueFd(fd);
 }
@@ -27,8 +29,8 @@ Result<UniqueFd> make_region() {
 // Number of blocks for the mappings. Blocks must not cross a page boundary unless they fill whole
 // pages.
 std::uint32_t blocks_of_space(std::uint32_t mappings) {
-    const std::uint32_t blocks =
-        std::max(1U, (mappings + LAGTRAP_UNWIND_MAPPINGS_PER_BLOCK - 1) / LAGTRAP_UNWIND_MAPPINGS_PER_BLOCK);
+    const std::uint32_t blocks = std::max(
+        1U, (mappings + LAGTRAP_UNWIND_MAPPINGS_PER_BLOCK - 1) / LAGTRAP_UNWIND_MAPPINGS_PER_BLOCK);
     if (blocks <= 2) return blocks;
     return (blocks + blocks_per_page - 1) / blocks_per_page * blocks_per_page;
 }
@@ -52,18 +54,20 @@ Result<std::unique_ptr<UnwindStore>> UnwindStore::create(std::uint64_t budget_by
 Status UnwindStore::make_maps() {
     TRY_ASSIGN(const UniqueFd pattern, make_region());
     LIBBPF_OPTS(bpf_map_create_opts, outer, .inner_map_fd = static_cast<__u32>(pattern.get()));
-    const int regions = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "unwind_regions", sizeof(__u32), sizeof(__u32),
-                                       LAGTRAP_UNWIND_MAX_REGIONS, &outer);
+    const int regions = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "unwind_regions", sizeof(__u32),
+                                       sizeof(__u32), LAGTRAP_UNWIND_MAX_REGIONS, &outer);
     if (regions < 0) return libbpf_error("create the list of unwind regions", regions);
     regions_.reset(regions);
     LIBBPF_OPTS(bpf_map_create_opts, mapped, .map_flags = BPF_F_MMAPABLE);
-    const int tables = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_tables", sizeof(__u32), sizeof(lagtrap_unwind_table),
-                                      LAGTRAP_UNWIND_MAX_TABLES, &mapped);
+    const int tables =
+        bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_tables", sizeof(__u32),
+                       sizeof(lagtrap_unwind_table), LAGTRAP_UNWIND_MAX_TABLES, &mapped);
     if (tables < 0) return libbpf_error("create the list of unwind tables", tables);
     tables_.reset(tables);
     LIBBPF_OPTS(bpf_map_create_opts, hash, .map_flags = BPF_F_NO_PREALLOC);
-    const int processes = bpf_map_create(BPF_MAP_TYPE_HASH, "unwind_procs", sizeof(__u32), sizeof(lagtrap_unwind_space),
-                                         LAGTRAP_UNWIND_MAX_PROCESSES, &hash);
+    const int processes =
+        bpf_map_create(BPF_MAP_TYPE_HASH, "unwind_procs", sizeof(__u32),
+                       sizeof(lagtrap_unwind_space), LAGTRAP_UNWIND_MAX_PROCESSES, &hash);
     if (processes < 0) return libbpf_error("create the list of processes to unwind", processes);
     processes_.reset(processes);
     void* memory = ::mmap(nullptr, tables_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, tables, 0);
@@ -75,10 +79,13 @@ Status UnwindStore::make_maps() {
 
 bool UnwindStore::add_region() {
     const auto number = static_cast<__u32>(region_memory_.size());
-    if (held_ || (number + 1) * region_bytes > budget_bytes_ || number >= LAGTRAP_UNWIND_MAX_REGIONS) return false;
+    if (held_ || (number + 1) * region_bytes > budget_bytes_ ||
+        number >= LAGTRAP_UNWIND_MAX_REGIONS)
+        return false;
     const auto region = make_region();
     if (!region) return false;
-    void* memory = ::mmap(nullptr, region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region->get(), 0);
+    void* memory =
+        ::mmap(nullptr, region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region->get(), 0);
     if (memory == MAP_FAILED) return false;
     const __u32 fd = static_cast<__u32>(region->get());
     if (bpf_map_update_elem(regions_.get(), &number, &fd, BPF_ANY) != 0) {
@@ -90,7 +97,8 @@ bool UnwindStore::add_region() {
     return true;
 }
 
-std::optional<std::uint32_t> UnwindStore::take_blocks(std::uint32_t blocks, std::uint32_t alignment) {
+std::optional<std::uint32_t> UnwindStore::take_blocks(std::uint32_t blocks,
+                                                      std::uint32_t alignment) {
     const auto now = BlockAllocator::Clock::now();
     for (;;) {
         if (const auto first = blocks_.allocate(blocks, alignment, now)) return first;
@@ -147,8 +155,10 @@ void UnwindStore::drop_table(std::uint32_t table) {
     free_tables_.push_back(table);
 }
 
-std::optional<lagtrap_unwind_space> UnwindStore::add_space(std::span<const lagtrap_unwind_mapping> mappings) {
-    const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(mappings.size(), LAGTRAP_UNWIND_MAX_MAPPINGS));
+std::optional<lagtrap_unwind_space> UnwindStore::add_space(
+    std::span<const lagtrap_unwind_mapping> mappings) {
+    const auto count = static_cast<std::uint32_t>(
+        std::min<std::size_t>(mappings.size(), LAGTRAP_UNWIND_MAX_MAPPINGS));
     const std::uint32_t blocks = blocks_of_space(count);
     const auto first = take_blocks(blocks, std::min(blocks, blocks_per_page));
     if (!first) return std::nullopt;
@@ -157,7 +167,8 @@ std::optional<lagtrap_unwind_space> UnwindStore::add_space(std::span<const lagtr
 }
 
 void UnwindStore::drop_space(lagtrap_unwind_space space) {
-    blocks_.release(space.first_block, blocks_of_space(space.mapping_count), BlockAllocator::Clock::now());
+    blocks_.release(space.first_block, blocks_of_space(space.mapping_count),
+                    BlockAllocator::Clock::now());
 }
 
 bool UnwindStore::set_process(std::uint32_t pid, lagtrap_unwind_space space) {
@@ -166,10 +177,14 @@ bool UnwindStore::set_process(std::uint32_t pid, lagtrap_unwind_space space) {
 
 void UnwindStore::drop_all_processes() {
     __u32 pid = 0;
-    for (int i = 0; i < LAGTRAP_UNWIND_MAX_PROCESSES && bpf_map_get_next_key(processes_.get(), nullptr, &pid) == 0; ++i)
+    for (int i = 0; i < LAGTRAP_UNWIND_MAX_PROCESSES &&
+                    bpf_map_get_next_key(processes_.get(), nullptr, &pid) == 0;
+         ++i)
         (void)bpf_map_delete_elem(processes_.get(), &pid);
 }
 
-void UnwindStore::drop_process(std::uint32_t pid) { (void)bpf_map_delete_elem(processes_.get(), &pid); }
+void UnwindStore::drop_process(std::uint32_t pid) {
+    (void)bpf_map_delete_elem(processes_.get(), &pid);
+}
 
 }  // namespace lagtrap::daemon

@@ -44,7 +44,9 @@ class UnwindStore : public UnwindMemory {
         return std::uint64_t{blocks_.used()} * LAGTRAP_UNWIND_BLOCK_BYTES;
     }
     // While held, no more than what is allocated already.
-    [[nodiscard]] std::uint64_t budget_bytes() const override { return held_ ? taken_bytes() : budget_bytes_; }
+    [[nodiscard]] std::uint64_t budget_bytes() const override {
+        return held_ ? taken_bytes() : budget_bytes_;
+    }
     [[nodiscard]] std::uint64_t taken_bytes() const {  // from the kernel
         return std::uint64_t{blocks_.size()} * LAGTRAP_UNWIND_BLOCK_BYTES;
     }
@@ -55,7 +57,8 @@ class UnwindStore : public UnwindMemory {
     explicit UnwindStore(std::uint64_t budget_bytes);
     [[nodiscard]] Status make_maps();
     [[nodiscard]] bool add_region();
-    [[nodiscard]] std::optional<std::uint32_t> take_blocks(std::uint32_t blocks, std::uint32_t alignment);
+    [[nodiscard]] std::optional<std::uint32_t> take_blocks(std::uint32_t blocks,
+                                                           std::uint32_t alignment);
     // Copies `bytes` to the block; they may continue in the next regions.
     void write(std::uint32_t first_block, const void* from, std::size_t bytes);
 

@@ -23,8 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::chrono::milliseconds idle_interval = 1s;
-// While watched files must be found as soon as they are mapped: the start of a program ends the wait
-// for the next look. Between looks the interval doubles while nothing happens.
+// While watched files must be found as soon as they are mapped: the start of a program ends the
+// wait for the next look. Between looks the interval doubles while nothing happens.
 constexpr std::chrono::milliseconds min_sighting_interval = 20ms;
 constexpr std::chrono::milliseconds max_sighting_interval = 400ms;
 constexpr std::chrono::milliseconds exec_time = 2ms;  // until a program that starts is mapped
@@ -48,7 +48,9 @@ constexpr std::chrono::nanoseconds max_priority = 1s;
 constexpr std::size_t identified_at_once = 1024;
 constexpr auto between_looks = 5ms;
 
-void set_priority(int thread, int nice) { (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice); }
+void set_priority(int thread, int nice) {
+    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice);
+}
 
 // For the thread, and for the process that reads files for it.
 void set_making_priority(int thread, int nice) {
@@ -68,8 +70,9 @@ int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
 
 }  // namespace
 
-Unwinder::Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events, std::optional<binaries::UnwindCache> cache,
-                   ProcessInspector& inspector, FileSightings& sightings)
+Unwinder::Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events,
+                   std::optional<binaries::UnwindCache> cache, ProcessInspector& inspector,
+                   FileSightings& sightings)
     : store_(std::move(store)),
       cache_(std::move(cache)),
       events_(std::move(events)),
@@ -78,7 +81,8 @@ Unwinder::Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events, std::o
       modules_(*store_, makers_.size()),
       spaces_(*store_, modules_, find_user) {}
 
-Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options, ProcessInspector& inspector,
+Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options,
+                                                   ProcessInspector& inspector,
                                                    FileSightings& sightings) {
     TRY_ASSIGN(auto store, UnwindStore::create(options.memory_bytes));
     TRY_ASSIGN(TaskEvents events, TaskEvents::open());
@@ -95,13 +99,14 @@ Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options, Proce
         new Unwinder(std::move(store), std::move(events), std::move(cache), inspector, sightings));
     self->cache_problem_ = std::move(cache_problem);
     self->to_follower_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!self->to_follower_.valid()) return system_error("create the event that wakes the follower");
+    if (!self->to_follower_.valid())
+        return system_error("create the event that wakes the follower");
     self->looker_ = std::thread([unwinder = self.get()] { unwinder->look_at_files(); });
     self->finder_ = std::thread([unwinder = self.get()] { unwinder->find_watched(); });
     self->follower_ = std::thread([unwinder = self.get()] { unwinder->follow(); });
     for (std::size_t i = 0; i < self->makers_.size(); ++i)
-        self->maker_threads_[i] =
-            std::thread([unwinder = self.get(), i] { unwinder->make_tables(unwinder->makers_[i]); });
+        self->maker_threads_[i] = std::thread(
+            [unwinder = self.get(), i] { unwinder->make_tables(unwinder->makers_[i]); });
     return self;
 }
 
@@ -135,12 +140,15 @@ void Unwinder::follow() {
             // The capture's log lacks the lost events, so the result of the scan replaces them.
             if (capture_ns == 0 && is_capturing()) capture_ns = monotonic_ns();
         }
-        capture_pause = events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
-        sighting_pause = events.empty() ? std::min(sighting_pause * 2, max_sighting_interval) : min_sighting_interval;
+        capture_pause =
+            events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
+        sighting_pause = events.empty() ? std::min(sighting_pause * 2, max_sighting_interval)
+                                        : min_sighting_interval;
         take_events_in(events, capture_ns);
         sightings_.done();
         const bool making = publish();
-        if (const auto now = std::chrono::steady_clock::now(); now - last_status >= status_interval) {
+        if (const auto now = std::chrono::steady_clock::now();
+            now - last_status >= status_interval) {
             note_status();
             last_status = now;
         }
@@ -161,10 +169,12 @@ bool Unwinder::scan_if_needed(bool some_lost) {
 
 void Unwinder::wait_for_work(std::chrono::milliseconds pause) const {
     const auto look_after = std::chrono::steady_clock::now() + min_sighting_interval;
-    std::array<pollfd, 2> wakeups{pollfd{to_follower_.get(), POLLIN, 0}, pollfd{events_.wakeup_fd(), POLLIN, 0}};
+    std::array<pollfd, 2> wakeups{pollfd{to_follower_.get(), POLLIN, 0},
+                                  pollfd{events_.wakeup_fd(), POLLIN, 0}};
     (void)::poll(wakeups.data(), capturing_ ? 1 : 2, static_cast<int>(pause.count()));
     if (wakeups[0].revents == 0 && wakeups[1].revents != 0) {
-        const auto rest = std::chrono::ceil<std::chrono::milliseconds>(look_after - std::chrono::steady_clock::now());
+        const auto rest = std::chrono::ceil<std::chrono::milliseconds>(
+            look_after - std::chrono::steady_clock::now());
         (void)::poll(wakeups.data(), 1, static_cast<int>(std::max(rest, exec_time).count()));
     }
     eventfd_t count = 0;
@@ -207,8 +217,11 @@ bool Unwinder::read_outgrown() {
     const auto process = inspector_.read(*pid, ProcessInspector::Code::Read, {});
     const auto now = std::chrono::steady_clock::now();
     const std::scoped_lock lock(state_mutex_);
-    const bool there = spaces_.read_anew(*pid, process ? std::optional(*process) : std::nullopt, now - began, now);
-    if (there && process) process->records.for_each([this](const lagtrap_record* record) { sightings_.take(record); });
+    const bool there =
+        spaces_.read_anew(*pid, process ? std::optional(*process) : std::nullopt, now - began, now);
+    if (there && process)
+        process->records.for_each(
+            [this](const lagtrap_record* record) { sightings_.take(record); });
     return true;
 }
 
@@ -239,8 +252,8 @@ bool Unwinder::publish() {
         modules_.sweep(now);
         last_sweep_ = now;
     }
-    const bool at_work =
-        std::any_of(makers_.begin(), makers_.end(), [](const Maker& maker) { return maker.since.has_value(); });
+    const bool at_work = std::any_of(makers_.begin(), makers_.end(),
+                                     [](const Maker& maker) { return maker.since.has_value(); });
     return at_work || modules_.waiting() > 0;
 }
 
@@ -282,7 +295,8 @@ void Unwinder::start_over() {
             continue;
         }
         spaces_.take(*process);
-        process->records.for_each([this](const lagtrap_record* record) { sightings_.take(record); });
+        process->records.for_each(
+            [this](const lagtrap_record* record) { sightings_.take(record); });
     }
     const std::scoped_lock lock(state_mutex_);
     spaces_.end_scan();
@@ -318,7 +332,8 @@ RecordBuffer Unwinder::take_ordered(bool& some_lost) {
             unordered_.append(record, record->size_bytes, {});
         }
     });
-    std::stable_sort(records.begin(), records.end(), [](const auto* a, const auto* b) { return a->at_ns < b->at_ns; });
+    std::stable_sort(records.begin(), records.end(),
+                     [](const auto* a, const auto* b) { return a->at_ns < b->at_ns; });
     for (const lagtrap_record* record : records) ordered.append(record, record->size_bytes, {});
     return ordered;
 }
@@ -328,8 +343,9 @@ void Unwinder::raise_priority_of_late_tables() {
     const auto now = std::chrono::steady_clock::now();
     for (const Maker& maker : makers_) {
         if (!maker.cpu_before_job || now - *maker.since < making_timeout) continue;
-        const bool slow = modules_.had_much(maker.user) ||
-                          cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job >= max_priority;
+        const bool slow =
+            modules_.had_much(maker.user) ||
+            cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job >= max_priority;
         set_making_priority(maker.thread, slow ? low_priority : 0);
     }
 }
@@ -364,8 +380,9 @@ void Unwinder::make_tables(Maker& maker) {
         if (!maker.since) maker.since = began;
         maker.cpu_before_job = cpu_time_of(maker.thread, maker.cpu_clock);
         maker.user = job->request.user;
-        const bool patient = (began - *maker.since < making_timeout && !job->request.watched && !capturing_) ||
-                             modules_.had_much(maker.user);
+        const bool patient =
+            (began - *maker.since < making_timeout && !job->request.watched && !capturing_) ||
+            modules_.had_much(maker.user);
         lock.unlock();
         MadeTable made = make(maker, std::move(*job), patient);
         lock.lock();
@@ -405,7 +422,8 @@ RecordBuffer Unwinder::take_events() {
 
 bool Unwinder::end_capture() {
     std::unique_lock lock(events_mutex_);
-    const bool described = has_described_.wait_for(lock, description_timeout, [this] { return described_; });
+    const bool described =
+        has_described_.wait_for(lock, description_timeout, [this] { return described_; });
     drain_rings();
     capturing_ = false;
     capture_began_ns_ = 0;

@@ -48,14 +48,16 @@ struct UnwinderStatus {
     std::uint64_t taken_bytes = 0;  // memory allocated from the kernel
     std::uint64_t budget_bytes = 0;
     std::uint64_t events_lost = 0;
-    std::uint64_t scans = 0;          // completed scans of all processes: at the start, and after events were lost
+    // completed scans of all processes: at the start, and after events were lost
+    std::uint64_t scans = 0;
     std::uint64_t not_described = 0;  // mappings missing in captures because of the limit
     struct Largest {
         std::string path;
         std::uint64_t bytes = 0;
     };
-    std::vector<Largest> largest;            // at most 10
-    std::vector<UnreadableFile> unreadable;  // files without a table because they could not be read; at most 10
+    std::vector<Largest> largest;  // at most 10
+    // files without a table because they could not be read; at most 10
+    std::vector<UnreadableFile> unreadable;
 };
 
 // Thread-safe.
@@ -70,7 +72,8 @@ class Unwinder {
     // it; `cache_problem` has the reason. Errors: the kernel refuses the maps or the events.
     // `inspector` must be thread-safe. It and `sightings`, which receives all mappings, must
     // outlive this object.
-    [[nodiscard]] static Result<std::unique_ptr<Unwinder>> create(const Options& options, ProcessInspector& inspector,
+    [[nodiscard]] static Result<std::unique_ptr<Unwinder>> create(const Options& options,
+                                                                  ProcessInspector& inspector,
                                                                   FileSightings& sightings);
     ~Unwinder();
 
@@ -101,7 +104,8 @@ class Unwinder {
     // Returns 0 if the tables are ready or not available, else the number of its files without
     // tables, or nullopt if nothing is known about it yet. May block; do not call it on threads
     // that serve others.
-    [[nodiscard]] std::optional<std::size_t> prepare(std::uint32_t pid, std::chrono::milliseconds timeout,
+    [[nodiscard]] std::optional<std::size_t> prepare(std::uint32_t pid,
+                                                     std::chrono::milliseconds timeout,
                                                      const std::function<bool()>& enough);
     // Sets the programs whose tables, and those of files that their processes map, are made before
     // others. Tables of files that are known to be needed are made at once, even before there is
@@ -113,19 +117,23 @@ class Unwinder {
     void want_files(const std::set<std::string>& names);
     // Time since the thread that follows events last completed a round, which it should do every
     // second.
-    [[nodiscard]] std::chrono::steady_clock::duration silent_for() const { return heartbeat_.silence(); }
+    [[nodiscard]] std::chrono::steady_clock::duration silent_for() const {
+        return heartbeat_.silence();
+    }
     // Events lost since the start, by the kernel or because of limits.
     [[nodiscard]] std::uint64_t events_lost() const;
 
     [[nodiscard]] UnwinderStatus status() const;
 
   private:
-    Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events, std::optional<binaries::UnwindCache> cache,
-             ProcessInspector& inspector, FileSightings& sightings);
+    Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events,
+             std::optional<binaries::UnwindCache> cache, ProcessInspector& inspector,
+             FileSightings& sightings);
     struct Maker {
         int thread = 0;
-        clockid_t cpu_clock{};                                       // of the thread
-        std::optional<std::chrono::steady_clock::time_point> since;  // working without a pause since then
+        clockid_t cpu_clock{};  // of the thread
+        // working without a pause since then
+        std::optional<std::chrono::steady_clock::time_point> since;
         // CPU time of the thread, and of the process that reads files for it, when the job began;
         // nullopt if there is no job.
         std::optional<std::chrono::nanoseconds> cpu_before_job;

@@ -58,9 +58,12 @@ class Search {
         const fs::path followed = fs::read_symlink(path_of_descriptor(opened->file.get()), failed);
         const auto file = binaries::ProgramFile::open(std::move(opened->file), path.string(), {});
         if (!file) return false;
-        for (const fs::path& origin : {followed.parent_path(), path.parent_path()}) add_needed(*file, origin);
-        if (!seen_.insert(opened->identity.inode ^ opened->identity.device << 20).second) return true;
-        stopped_ = seen_.size() > max_watched_files || !take_({by_path(path), opened->identity, facts.st_uid});
+        for (const fs::path& origin : {followed.parent_path(), path.parent_path()})
+            add_needed(*file, origin);
+        if (!seen_.insert(opened->identity.inode ^ opened->identity.device << 20).second)
+            return true;
+        stopped_ = seen_.size() > max_watched_files ||
+                   !take_({by_path(path), opened->identity, facts.st_uid});
         return true;
     }
 
@@ -77,7 +80,8 @@ class Search {
         if (needed.name.find('/') != std::string::npos) {
             candidates.push_back(by_path(needed.name));
         } else {
-            for (const fs::path& folder : needed.folders) candidates.push_back(by_path(folder / needed.name));
+            for (const fs::path& folder : needed.folders)
+                candidates.push_back(by_path(folder / needed.name));
         }
         const auto identities = inspector_.identify(candidates);
         for (std::size_t i = 0; i < std::min(candidates.size(), identities.size()); ++i)

@@ -16,14 +16,16 @@ constexpr Rate all_often_rate{1, 60};
 Audit::Audit(AuditStore store, Log log)
     : store_(store), log_(std::move(log)), often_(often_rate), all_often_(all_often_rate) {}
 
-void Audit::note(const std::string& who, const char* action, const std::string& object, const std::string& detail) {
+void Audit::note(const std::string& who, const char* action, const std::string& object,
+                 const std::string& detail) {
     AuditEntry entry;
     entry.at_realtime_ns = ClockSnapshot::take().realtime_ns;
     entry.who = printable(who);
     entry.action = action;
     entry.object = printable(object);
     entry.detail = printable(detail);
-    std::string line = "audit: " + (entry.who.empty() ? std::string("nobody known") : entry.who) + ": " + entry.action;
+    std::string line = "audit: " + (entry.who.empty() ? std::string("nobody known") : entry.who) +
+                       ": " + entry.action;
     if (!entry.object.empty()) line += " " + entry.object;
     if (!entry.detail.empty()) line += " (" + entry.detail + ")";
     log_(line);

@@ -24,7 +24,8 @@ class Audit {
 
     // `action` is an imperative: "add account". If the store does not take the entry, the action is
     // not undone; the failure is logged and counted.
-    void note(const std::string& who, const char* action, const std::string& object, const std::string& detail);
+    void note(const std::string& who, const char* action, const std::string& object,
+              const std::string& detail);
     // Like note(), for an unknown sender. To keep a flood of attempts out of the log, at most one
     // entry a minute per sender and action, and one a second in total. Entries over the limit are
     // only counted.
@@ -32,7 +33,8 @@ class Audit {
         note_often({}, action, sender, detail);
     }
     // The same limits, for what a known principal can trigger again and again.
-    void note_often(const std::string& who, const char* action, const std::string& sender, const std::string& detail);
+    void note_often(const std::string& who, const char* action, const std::string& sender,
+                    const std::string& detail);
 
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
     [[nodiscard]] std::uint64_t left_out() const { return left_out_; }

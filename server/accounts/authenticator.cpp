@@ -25,13 +25,17 @@ void give_rights(Role role, Principal& principal) {
 
 }  // namespace
 
-Result<std::optional<Principal>> Authenticator::of_token(std::string_view text, std::uint64_t now_ns) {
+Result<std::optional<Principal>> Authenticator::of_token(std::string_view text,
+                                                         std::uint64_t now_ns) {
     const auto parsed = MachineToken::parse(text);
     if (!parsed) return std::optional<Principal>();
     TRY_ASSIGN(const auto token, tokens_.find_token(parsed->id));
-    if (!token || !equal_secrets(token->secret_sha256, sha256_of(parsed->secret))) return std::optional<Principal>();
-    if (token->expires_realtime_ns && *token->expires_realtime_ns <= now_ns) return std::optional<Principal>();
-    if (now_ns > token->used_realtime_ns.value_or(0) + touch_interval_ns) TRY(tokens_.touch_token(token->id, now_ns));
+    if (!token || !equal_secrets(token->secret_sha256, sha256_of(parsed->secret)))
+        return std::optional<Principal>();
+    if (token->expires_realtime_ns && *token->expires_realtime_ns <= now_ns)
+        return std::optional<Principal>();
+    if (now_ns > token->used_realtime_ns.value_or(0) + touch_interval_ns)
+        TRY(tokens_.touch_token(token->id, now_ns));
     Principal principal;
     principal.kind = Principal::Kind::Token;
     principal.name = token->name;
@@ -42,7 +46,8 @@ Result<std::optional<Principal>> Authenticator::of_token(std::string_view text, 
     return std::optional(std::move(principal));
 }
 
-Result<std::optional<Principal>> Authenticator::of_session(std::string_view secret, std::uint64_t now_ns) {
+Result<std::optional<Principal>> Authenticator::of_session(std::string_view secret,
+                                                           std::uint64_t now_ns) {
     if (secret.empty()) return std::optional<Principal>();
     const std::string digest = sha256_of(secret);
     TRY_ASSIGN(const auto session, accounts_.find_session(digest));
@@ -54,7 +59,8 @@ Result<std::optional<Principal>> Authenticator::of_session(std::string_view secr
     }
     TRY_ASSIGN(const auto account, accounts_.find_account(session->account));
     if (!account || account->disabled) return std::optional<Principal>();
-    if (now_ns > session->used_realtime_ns + touch_interval_ns) TRY(accounts_.touch_session(digest, now_ns));
+    if (now_ns > session->used_realtime_ns + touch_interval_ns)
+        TRY(accounts_.touch_session(digest, now_ns));
     Principal principal;
     principal.kind = Principal::Kind::Session;
     principal.name = account->name;
@@ -82,12 +88,15 @@ Status Authenticator::limit_to_teams(Principal& principal) {
     return success();
 }
 
-Result<std::optional<SignedIn>> Authenticator::sign_in(const std::string& name, std::string_view password,
-                                                       const std::string& address, std::uint64_t now_ns) {
+Result<std::optional<SignedIn>> Authenticator::sign_in(const std::string& name,
+                                                       std::string_view password,
+                                                       const std::string& address,
+                                                       std::uint64_t now_ns) {
     if (name.empty() || password.size() > password_longest_bytes) return std::optional<SignedIn>();
     TRY_ASSIGN(auto account, accounts_.find_account(name));
     const bool usable = account && !account->disabled;
-    const PasswordMatch match = match_password(usable ? account->password_hash : std::string(), password);
+    const PasswordMatch match =
+        match_password(usable ? account->password_hash : std::string(), password);
     if (match == PasswordMatch::No) return std::optional<SignedIn>();
     if (match == PasswordMatch::YesRehash) {
         if (auto hash = hash_password(password)) {
@@ -130,20 +139,22 @@ Status Authenticator::follow_groups(const std::string& name, const std::vector<s
     return success();
 }
 
-Result<std::optional<SignedInByProvider>> Authenticator::sign_in_known(const std::string& name,
-                                                                       const std::string& subject, Role role,
-                                                                       const std::vector<std::string>& groups,
-                                                                       const std::string& address,
-                                                                       std::uint64_t now_ns) {
+Result<std::optional<SignedInByProvider>> Authenticator::sign_in_known(
+    const std::string& name, const std::string& subject, Role role,
+    const std::vector<std::string>& groups, const std::string& address, std::uint64_t now_ns) {
     SignedInByProvider signed_in;
     // An account without a password can sign in through the provider only.
-    TRY_ASSIGN(const AddOutcome added, accounts_.add_account({name, role, {}, now_ns, false, subject}));
-    if (added == AddOutcome::New) signed_in.changes.push_back({"add account", name, role_name(role)});
+    TRY_ASSIGN(const AddOutcome added,
+               accounts_.add_account({name, role, {}, now_ns, false, subject}));
+    if (added == AddOutcome::New)
+        signed_in.changes.push_back({"add account", name, role_name(role)});
     TRY_ASSIGN(auto account, accounts_.find_account(name));
-    if (!account || account->disabled || account->subject != subject) return std::optional<SignedInByProvider>();
+    if (!account || account->disabled || account->subject != subject)
+        return std::optional<SignedInByProvider>();
     if (account->role != role) {
         signed_in.changes.push_back(
-            {"change role", name, std::string(role_name(role)) + ", was " + role_name(account->role)});
+            {"change role", name,
+             std::string(role_name(role)) + ", was " + role_name(account->role)});
         account->role = role;
         TRY(accounts_.change_account(*account, {}));
     }
@@ -152,7 +163,8 @@ Result<std::optional<SignedInByProvider>> Authenticator::sign_in_known(const std
     return std::optional(std::move(signed_in));
 }
 
-Result<bool> Authenticator::change_password(const Principal& principal, std::string_view old, std::string_view fresh) {
+Result<bool> Authenticator::change_password(const Principal& principal, std::string_view old,
+                                            std::string_view fresh) {
     TRY_ASSIGN(auto account, accounts_.find_account(principal.name));
     if (!account || match_password(account->password_hash, old) == PasswordMatch::No) return false;
     TRY_ASSIGN(account->password_hash, hash_password(fresh));

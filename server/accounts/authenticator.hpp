@@ -43,24 +43,26 @@ class Authenticator {
         : accounts_(store.accounts()), tokens_(store.tokens()), teams_(store.teams()) {}
 
     // nullopt if the token is unknown or expired.
-    [[nodiscard]] Result<std::optional<Principal>> of_token(std::string_view text, std::uint64_t now_ns);
+    [[nodiscard]] Result<std::optional<Principal>> of_token(std::string_view text,
+                                                            std::uint64_t now_ns);
     // nullopt if there is no such session, it was idle for session_idle_limit, or it is older than
     // session_life. If any team exists, an account without the admin role sees only what its teams
     // see, and nothing if it is in no team.
-    [[nodiscard]] Result<std::optional<Principal>> of_session(std::string_view secret, std::uint64_t now_ns);
+    [[nodiscard]] Result<std::optional<Principal>> of_session(std::string_view secret,
+                                                              std::uint64_t now_ns);
 
     // Takes 46 MiB and 50 ms, whether or not the account exists. nullopt if the account or the
     // password is wrong.
-    [[nodiscard]] Result<std::optional<SignedIn>> sign_in(const std::string& account, std::string_view password,
-                                                          const std::string& address, std::uint64_t now_ns);
+    [[nodiscard]] Result<std::optional<SignedIn>> sign_in(const std::string& account,
+                                                          std::string_view password,
+                                                          const std::string& address,
+                                                          std::uint64_t now_ns);
     // Signs in a person whom an identity provider vouches for as `subject`. The first sign-in
     // creates the account; each sign-in sets its role and its teams (by `groups`). nullopt if the
     // name belongs to somebody else's account, or if the account is disabled.
-    [[nodiscard]] Result<std::optional<SignedInByProvider>> sign_in_known(const std::string& name,
-                                                                          const std::string& subject, Role role,
-                                                                          const std::vector<std::string>& groups,
-                                                                          const std::string& address,
-                                                                          std::uint64_t now_ns);
+    [[nodiscard]] Result<std::optional<SignedInByProvider>> sign_in_known(
+        const std::string& name, const std::string& subject, Role role,
+        const std::vector<std::string>& groups, const std::string& address, std::uint64_t now_ns);
     // Changes the password of the session's account and ends its other sessions. False if `old` is
     // wrong; that takes as long as if it were right. Check `fresh` with check_password() first.
     [[nodiscard]] Result<bool> change_password(const Principal& principal, std::string_view old,
@@ -71,7 +73,8 @@ class Authenticator {
     [[nodiscard]] Result<bool> knows_nobody();
 
   private:
-    [[nodiscard]] Status follow_groups(const std::string& name, const std::vector<std::string>& groups,
+    [[nodiscard]] Status follow_groups(const std::string& name,
+                                       const std::vector<std::string>& groups,
                                        std::vector<AccountChange>& changes);
     [[nodiscard]] Status limit_to_teams(Principal& principal);
     [[nodiscard]] Result<SignedIn> open_session(const std::string& name, const std::string& address,

@@ -11,7 +11,8 @@ DailyQuota::Share::~Share() {
     if (store_) static_cast<void>(store_->give_back_quota(sender_, day_, bytes_));
 }
 
-Result<std::optional<DailyQuota::Share>> DailyQuota::take(const std::string& sender, std::uint64_t bytes,
+Result<std::optional<DailyQuota::Share>> DailyQuota::take(const std::string& sender,
+                                                          std::uint64_t bytes,
                                                           std::uint64_t realtime_ns) {
     if (limit_bytes_ == 0) return std::optional<Share>(Share());
     const std::uint64_t day = realtime_ns / utc_day_ns;
@@ -26,7 +27,8 @@ Result<QuotaUse> DailyQuota::use(std::uint64_t realtime_ns) {
 }
 
 std::chrono::seconds DailyQuota::until_next_day(std::uint64_t realtime_ns) {
-    return std::chrono::ceil<std::chrono::seconds>(std::chrono::nanoseconds(utc_day_ns - realtime_ns % utc_day_ns));
+    return std::chrono::ceil<std::chrono::seconds>(
+        std::chrono::nanoseconds(utc_day_ns - realtime_ns % utc_day_ns));
 }
 
 }  // namespace lagtrap::server

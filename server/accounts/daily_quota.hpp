@@ -50,7 +50,8 @@ class DailyQuota {
 
     // A `limit_bytes` of 0 means no limit and no counting. The store must outlive this and all
     // shares.
-    DailyQuota(QuotaStore store, std::uint64_t limit_bytes) : store_(store), limit_bytes_(limit_bytes) {}
+    DailyQuota(QuotaStore store, std::uint64_t limit_bytes)
+        : store_(store), limit_bytes_(limit_bytes) {}
 
     // nullopt, without a charge, if the upload would exceed the sender's limit. Blocks on the
     // store.

@@ -22,7 +22,8 @@ constexpr std::size_t groups_limit = 1000;
 constexpr std::size_t text_limit_bytes = 256;
 constexpr std::size_t smallest_modulus_letters = 342;  // 2048 bits in base64url
 constexpr std::uint64_t clock_difference_s = 60;
-constexpr std::array algorithms{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"};
+constexpr std::array algorithms{"RS256", "RS384", "RS512", "PS256", "PS384",
+                                "PS512", "ES256", "ES384", "ES512"};
 
 struct Release {
     void operator()(cjose_jws_t* jws) const { cjose_jws_release(jws); }
@@ -31,7 +32,9 @@ struct Release {
 using Jws = std::unique_ptr<cjose_jws_t, Release>;
 using Jwk = std::unique_ptr<cjose_jwk_t, Release>;
 
-Error denied(std::string what) { return make_error(ErrorKind::Denied, "the ID token " + std::move(what)); }
+Error denied(std::string what) {
+    return make_error(ErrorKind::Denied, "the ID token " + std::move(what));
+}
 
 std::string header_of(cjose_jws_t* jws, const char* name) {
     cjose_err error{};
@@ -60,7 +63,8 @@ bool is_signed_by(cjose_jws_t* jws, const SigningKey& key) {
 Status check_signature(cjose_jws_t* jws, const std::vector<SigningKey>& keys) {
     const std::string algorithm = header_of(jws, CJOSE_HDR_ALG), id = header_of(jws, CJOSE_HDR_KID);
     if (std::find(algorithms.begin(), algorithms.end(), algorithm) == algorithms.end())
-        return denied("is signed by \"" + printable(algorithm).substr(0, 32) + "\"; expected RS, PS or ES");
+        return denied("is signed by \"" + printable(algorithm).substr(0, 32) +
+                      "\"; expected RS, PS or ES");
     bool known = false;
     for (const SigningKey& key : keys) {
         if ((!id.empty() && key.id != id) || !fits(key, algorithm)) continue;
@@ -68,7 +72,8 @@ Status check_signature(cjose_jws_t* jws, const std::vector<SigningKey>& keys) {
         if (is_signed_by(jws, key)) return success();
     }
     if (!known)
-        return make_error(ErrorKind::NotFound, "the ID token is signed by a key that the provider does not show");
+        return make_error(ErrorKind::NotFound,
+                          "the ID token is signed by a key that the provider does not show");
     return denied("has a wrong signature");
 }
 
@@ -98,14 +103,17 @@ Status check_audience(const json::object& claims, const std::string& client_id) 
 
 Status check_claims(const json::object& claims, const IdTokenQuestion& question) {
     if (text_of(claims, "iss") != question.issuer)
-        return denied("is by " + printable(text_of(claims, "iss")).substr(0, text_limit_bytes) + ", not by " +
-                      question.issuer);
+        return denied("is by " + printable(text_of(claims, "iss")).substr(0, text_limit_bytes) +
+                      ", not by " + question.issuer);
     TRY(check_audience(claims, question.client_id));
     const auto expires_s = seconds_of(claims, "exp"), issued_s = seconds_of(claims, "iat");
     if (!expires_s || !issued_s) return denied("lacks its times (exp, iat)");
-    if (*expires_s + clock_difference_s <= question.now_s) return denied("has expired; do the clocks differ?");
-    if (*issued_s > question.now_s + clock_difference_s) return denied("is of the future; do the clocks differ?");
-    if (const auto begins_s = seconds_of(claims, "nbf"); begins_s && *begins_s > question.now_s + clock_difference_s)
+    if (*expires_s + clock_difference_s <= question.now_s)
+        return denied("has expired; do the clocks differ?");
+    if (*issued_s > question.now_s + clock_difference_s)
+        return denied("is of the future; do the clocks differ?");
+    if (const auto begins_s = seconds_of(claims, "nbf");
+        begins_s && *begins_s > question.now_s + clock_difference_s)
         return denied("is not valid yet; do the clocks differ?");
     if (question.nonce.empty() || text_of(claims, "nonce") != question.nonce)
         return denied("is of another sign-in (nonce)");
@@ -117,7 +125,8 @@ Status check_claims(const json::object& claims, const IdTokenQuestion& question)
 Result<std::vector<SigningKey>> read_key_set(std::string_view text) {
     boost::system::error_code failed;
     const json::value value = json::parse(text, failed);
-    const json::value* listed = !failed && value.is_object() ? value.get_object().if_contains("keys") : nullptr;
+    const json::value* listed =
+        !failed && value.is_object() ? value.get_object().if_contains("keys") : nullptr;
     if (listed == nullptr || !listed->is_array())
         return make_error(ErrorKind::Invalid, "the provider's keys are no JSON Web Key Set");
     std::vector<SigningKey> keys;
@@ -140,7 +149,8 @@ Result<IdTokenFacts> check_id_token(std::string_view token, const std::vector<Si
     std::size_t size = 0;
     if (!cjose_jws_get_plaintext(jws.get(), &bytes, &size, &error)) return denied("cannot be read");
     boost::system::error_code failed;
-    const json::value value = json::parse(std::string_view(reinterpret_cast<const char*>(bytes), size), failed);
+    const json::value value =
+        json::parse(std::string_view(reinterpret_cast<const char*>(bytes), size), failed);
     if (failed || !value.is_object()) return denied("holds no JSON object");
     const json::object& claims = value.get_object();
     TRY(check_claims(claims, question));
@@ -153,7 +163,8 @@ Result<IdTokenFacts> check_id_token(std::string_view token, const std::vector<Si
     if (groups != nullptr && groups->is_string()) facts.groups.emplace_back(groups->get_string());
     if (groups != nullptr && groups->is_array())
         for (const json::value& group : groups->get_array())
-            if (group.is_string() && facts.groups.size() < groups_limit) facts.groups.emplace_back(group.get_string());
+            if (group.is_string() && facts.groups.size() < groups_limit)
+                facts.groups.emplace_back(group.get_string());
     return facts;
 }
 

@@ -39,7 +39,8 @@ struct IdTokenFacts {
 // Verifies signature and claims. NotFound if the token's key id is not among `keys`: the provider
 // may have new keys. Denied for any other defect. Accepts RS, PS and ES with SHA-256 to SHA-512,
 // and a clock difference of a minute.
-[[nodiscard]] Result<IdTokenFacts> check_id_token(std::string_view token, const std::vector<SigningKey>& keys,
+[[nodiscard]] Result<IdTokenFacts> check_id_token(std::string_view token,
+                                                  const std::vector<SigningKey>& keys,
                                                   const IdTokenQuestion& question);
 
 }  // namespace lagtrap::server

@@ -8,14 +8,16 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::size_t name_limit = 64;
-constexpr std::string_view account_letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@";
+constexpr std::string_view account_letters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@";
 constexpr std::string_view token_letters = account_letters.substr(0, account_letters.size() - 1);
 
 Status check_name(std::string_view name, std::string_view letters, const char* expected) {
-    if (!name.empty() && name.size() <= name_limit && name.find_first_not_of(letters) == std::string_view::npos)
+    if (!name.empty() && name.size() <= name_limit &&
+        name.find_first_not_of(letters) == std::string_view::npos)
         return success();
-    return make_error(ErrorKind::Invalid,
-                      "name is \"" + printable(name.substr(0, name_limit)) + "\"; expected 1 to 64 of " + expected);
+    return make_error(ErrorKind::Invalid, "name is \"" + printable(name.substr(0, name_limit)) +
+                                              "\"; expected 1 to 64 of " + expected);
 }
 
 }  // namespace
@@ -31,8 +33,8 @@ Status check_token_name(std::string_view name) {
 Result<Role> parse_role(std::string_view text) {
     for (const Role role : {Role::Reader, Role::Uploader, Role::Admin})
         if (text == role_name(role)) return role;
-    return make_error(ErrorKind::Invalid,
-                      "role is \"" + printable(text.substr(0, name_limit)) + "\"; expected reader, uploader or admin");
+    return make_error(ErrorKind::Invalid, "role is \"" + printable(text.substr(0, name_limit)) +
+                                              "\"; expected reader, uploader or admin");
 }
 
 const char* role_name(Role role) {
@@ -48,8 +50,8 @@ Result<std::uint32_t> parse_token_scope(std::string_view text) {
     if (text == "read") return static_cast<std::uint32_t>(ScopeRead);
     if (text == "upload") return static_cast<std::uint32_t>(ScopeUpload);
     if (text == "admin") return static_cast<std::uint32_t>(ScopeAdmin);
-    return make_error(ErrorKind::Invalid,
-                      "scope is \"" + printable(text.substr(0, name_limit)) + "\"; expected read, upload or admin");
+    return make_error(ErrorKind::Invalid, "scope is \"" + printable(text.substr(0, name_limit)) +
+                                              "\"; expected read, upload or admin");
 }
 
 const char* token_scope_name(std::uint32_t scopes) {

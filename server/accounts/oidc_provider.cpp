@@ -36,7 +36,8 @@ std::size_t take(char* data, std::size_t size, std::size_t count, void* user) {
 }
 
 std::string escaped(std::string_view text) {
-    constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
+    constexpr std::string_view plain =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
     constexpr const char* digits = "0123456789ABCDEF";
     std::string result;
     for (const char letter : text) {
@@ -61,27 +62,30 @@ struct Question {
 Result<Answer> ask(const Question& question) {
     // Not thread-safe, and needed before the first handle.
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-    const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(ready == CURLE_OK ? curl_easy_init() : nullptr,
-                                                                     curl_easy_cleanup);
+    const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(
+        ready == CURLE_OK ? curl_easy_init() : nullptr, curl_easy_cleanup);
     if (!handle) return make_error(ErrorKind::System, "libcurl does not start");
     CURL* curl = handle.get();
     Answer answer;
     curl_easy_setopt(curl, CURLOPT_URL, question.url.c_str());
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, is_safe_address(question.url) ? "https,http" : "https");
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR,
+                     is_safe_address(question.url) ? "https,http" : "https");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, timeout_s);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "lagtrap-server");
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer.body);
     if (!question.ca_file.empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, question.ca_file.c_str());
-    if (!question.form.empty()) curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, question.form.c_str());
+    if (!question.form.empty())
+        curl_easy_setopt(curl, CURLOPT_COPYPOSTFIELDS, question.form.c_str());
     if (!question.user.empty()) {
         curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
         curl_easy_setopt(curl, CURLOPT_USERNAME, question.user.c_str());
         curl_easy_setopt(curl, CURLOPT_PASSWORD, question.password.c_str());
     }
     const CURLcode code = curl_easy_perform(curl);
-    if (code != CURLE_OK) return make_error(ErrorKind::System, question.url + ": " + curl_easy_strerror(code));
+    if (code != CURLE_OK)
+        return make_error(ErrorKind::System, question.url + ": " + curl_easy_strerror(code));
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
     return answer;
 }
@@ -91,11 +95,14 @@ Result<json::object> read_answer(const Answer& answer, const std::string& url) {
     json::value value = json::parse(answer.body, failed);
     if (answer.status == 200 && !failed && value.is_object()) return std::move(value.get_object());
     std::string said = printable(answer.body.substr(0, shown_bytes));
-    return make_error(answer.status >= 400 && answer.status < 500 ? ErrorKind::Denied : ErrorKind::System,
-                      url + " answered " + std::to_string(answer.status) + (said.empty() ? "" : ": " + said));
+    return make_error(
+        answer.status >= 400 && answer.status < 500 ? ErrorKind::Denied : ErrorKind::System,
+        url + " answered " + std::to_string(answer.status) + (said.empty() ? "" : ": " + said));
 }
 
-std::string verifier_of(const std::string& secret) { return sha256_base64url("verifier " + secret); }
+std::string verifier_of(const std::string& secret) {
+    return sha256_base64url("verifier " + secret);
+}
 std::string nonce_of(const std::string& secret) { return sha256_base64url("nonce " + secret); }
 
 bool offers(const json::object& facts, std::string_view name, std::string_view wanted) {
@@ -108,7 +115,9 @@ bool offers(const json::object& facts, std::string_view name, std::string_view w
 
 }  // namespace
 
-std::string OidcProvider::state_of(const std::string& secret) { return sha256_base64url("state " + secret); }
+std::string OidcProvider::state_of(const std::string& secret) {
+    return sha256_base64url("state " + secret);
+}
 
 Result<OidcProvider::Addresses> OidcProvider::addresses() {
     {
@@ -121,32 +130,38 @@ Result<OidcProvider::Addresses> OidcProvider::addresses() {
     TRY_ASSIGN(const Answer answer, ask({.url = url, .ca_file = settings_.ca_file}));
     TRY_ASSIGN(const json::object facts, read_answer(answer, url));
     if (text_of(facts, "issuer") != settings_.issuer)
-        return make_error(ErrorKind::Invalid, "the provider calls itself " +
-                                                  printable(text_of(facts, "issuer")).substr(0, shown_bytes) +
-                                                  "; write it so behind \"issuer\", instead of " + settings_.issuer);
+        return make_error(ErrorKind::Invalid,
+                          "the provider calls itself " +
+                              printable(text_of(facts, "issuer")).substr(0, shown_bytes) +
+                              "; write it so behind \"issuer\", instead of " + settings_.issuer);
     Addresses found{text_of(facts, "authorization_endpoint"), text_of(facts, "token_endpoint"),
                     text_of(facts, "jwks_uri")};
     for (const std::string* address : {&found.authorization, &found.token, &found.keys})
         if (!is_safe_address(*address) || printable(*address) != *address)
             return make_error(ErrorKind::Invalid, url + ": expected addresses of https, found \"" +
-                                                      printable(*address).substr(0, shown_bytes) + "\"");
-    found.secret_in_body = offers(facts, "token_endpoint_auth_methods_supported", "client_secret_post") &&
-                           !offers(facts, "token_endpoint_auth_methods_supported", "client_secret_basic");
+                                                      printable(*address).substr(0, shown_bytes) +
+                                                      "\"");
+    found.secret_in_body =
+        offers(facts, "token_endpoint_auth_methods_supported", "client_secret_post") &&
+        !offers(facts, "token_endpoint_auth_methods_supported", "client_secret_basic");
     const std::lock_guard lock(mutex_);
     addresses_ = found;
     addresses_ns_ = monotonic_ns();
     return found;
 }
 
-Result<std::vector<SigningKey>> OidcProvider::keys(const std::string& address, Freshness freshness) {
+Result<std::vector<SigningKey>> OidcProvider::keys(const std::string& address,
+                                                   Freshness freshness) {
     {
         const std::lock_guard lock(mutex_);
         const std::uint64_t age_ns = monotonic_ns() - keys_ns_;
-        if (keys_ns_ != 0 && age_ns < (freshness == Freshness::New ? keys_interval_ns : kept_ns)) return keys_;
+        if (keys_ns_ != 0 && age_ns < (freshness == Freshness::New ? keys_interval_ns : kept_ns))
+            return keys_;
     }
     TRY_ASSIGN(const Answer answer, ask({.url = address, .ca_file = settings_.ca_file}));
     if (answer.status != 200)
-        return make_error(ErrorKind::System, address + " answered " + std::to_string(answer.status));
+        return make_error(ErrorKind::System,
+                          address + " answered " + std::to_string(answer.status));
     TRY_ASSIGN(auto found, read_key_set(answer.body));
     const std::lock_guard lock(mutex_);
     keys_ = found;
@@ -154,18 +169,23 @@ Result<std::vector<SigningKey>> OidcProvider::keys(const std::string& address, F
     return found;
 }
 
-Result<std::string> OidcProvider::sign_in_address(const std::string& secret, const std::string& redirect_uri) {
+Result<std::string> OidcProvider::sign_in_address(const std::string& secret,
+                                                  const std::string& redirect_uri) {
     TRY_ASSIGN(const Addresses found, addresses());
     return found.authorization + (found.authorization.find('?') == std::string::npos ? "?" : "&") +
-           "response_type=code&client_id=" + escaped(settings_.client_id) + "&redirect_uri=" + escaped(redirect_uri) +
-           "&scope=" + escaped(settings_.scopes) + "&state=" + state_of(secret) + "&nonce=" + nonce_of(secret) +
-           "&code_challenge=" + sha256_base64url(verifier_of(secret)) + "&code_challenge_method=S256";
+           "response_type=code&client_id=" + escaped(settings_.client_id) +
+           "&redirect_uri=" + escaped(redirect_uri) + "&scope=" + escaped(settings_.scopes) +
+           "&state=" + state_of(secret) + "&nonce=" + nonce_of(secret) +
+           "&code_challenge=" + sha256_base64url(verifier_of(secret)) +
+           "&code_challenge_method=S256";
 }
 
 Result<std::string> OidcProvider::fetch_token(const Addresses& found, const std::string& code,
-                                              const std::string& secret, const std::string& redirect_uri) {
+                                              const std::string& secret,
+                                              const std::string& redirect_uri) {
     Question question{.url = found.token, .ca_file = settings_.ca_file};
-    question.form = "grant_type=authorization_code&code=" + escaped(code) + "&redirect_uri=" + escaped(redirect_uri) +
+    question.form = "grant_type=authorization_code&code=" + escaped(code) +
+                    "&redirect_uri=" + escaped(redirect_uri) +
                     "&code_verifier=" + verifier_of(secret);
     if (settings_.client_secret.empty() || found.secret_in_body) {
         question.form += "&client_id=" + escaped(settings_.client_id);
@@ -182,11 +202,13 @@ Result<std::string> OidcProvider::fetch_token(const Addresses& found, const std:
 }
 
 Result<OidcPerson> OidcProvider::person_of(const std::string& code, const std::string& secret,
-                                           const std::string& redirect_uri, std::uint64_t now_realtime_ns) {
+                                           const std::string& redirect_uri,
+                                           std::uint64_t now_realtime_ns) {
     TRY_ASSIGN(const Addresses found, addresses());
     TRY_ASSIGN(const std::string token, fetch_token(found, code, secret, redirect_uri));
-    const IdTokenQuestion question{settings_.issuer,     settings_.client_id,    nonce_of(secret),
-                                   settings_.name_claim, settings_.groups_claim, now_realtime_ns / 1'000'000'000ULL};
+    const IdTokenQuestion question{settings_.issuer,       settings_.client_id,
+                                   nonce_of(secret),       settings_.name_claim,
+                                   settings_.groups_claim, now_realtime_ns / 1'000'000'000ULL};
     TRY_ASSIGN(auto known, keys(found.keys, Freshness::Kept));
     auto facts = check_id_token(token, known, question);
     if (!facts && facts.error().kind == ErrorKind::NotFound) {
@@ -195,10 +217,10 @@ Result<OidcPerson> OidcProvider::person_of(const std::string& code, const std::s
     }
     if (!facts) return facts.error();
     if (facts->name.empty())
-        return make_error(ErrorKind::Denied,
-                          "the ID token has no \"" + settings_.name_claim + "\"; see name_claim and scopes");
-    return OidcPerson{settings_.issuer + " " + facts->subject, facts->name, settings_.role_of(facts->groups),
-                      facts->groups};
+        return make_error(ErrorKind::Denied, "the ID token has no \"" + settings_.name_claim +
+                                                 "\"; see name_claim and scopes");
+    return OidcPerson{settings_.issuer + " " + facts->subject, facts->name,
+                      settings_.role_of(facts->groups), facts->groups};
 }
 
 }  // namespace lagtrap::server

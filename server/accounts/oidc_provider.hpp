@@ -32,13 +32,15 @@ class OidcProvider {
 
     // The address to redirect the browser to. `secret` (random_secret()) stays with that browser;
     // state, nonce and verifier are derived from it.
-    [[nodiscard]] Result<std::string> sign_in_address(const std::string& secret, const std::string& redirect_uri);
+    [[nodiscard]] Result<std::string> sign_in_address(const std::string& secret,
+                                                      const std::string& redirect_uri);
     // The value of "state" to expect in the redirect back, for that secret.
     [[nodiscard]] static std::string state_of(const std::string& secret);
     // Exchanges the code. Denied if the provider refuses it or its token is invalid; other errors
     // if the provider does not answer properly.
     [[nodiscard]] Result<OidcPerson> person_of(const std::string& code, const std::string& secret,
-                                               const std::string& redirect_uri, std::uint64_t now_realtime_ns);
+                                               const std::string& redirect_uri,
+                                               std::uint64_t now_realtime_ns);
 
   private:
     struct Addresses {
@@ -47,9 +49,12 @@ class OidcProvider {
     };
     [[nodiscard]] Result<Addresses> addresses();
     enum class Freshness { Kept, New };
-    [[nodiscard]] Result<std::vector<SigningKey>> keys(const std::string& address, Freshness freshness);
-    [[nodiscard]] Result<std::string> fetch_token(const Addresses& addresses, const std::string& code,
-                                                  const std::string& secret, const std::string& redirect_uri);
+    [[nodiscard]] Result<std::vector<SigningKey>> keys(const std::string& address,
+                                                       Freshness freshness);
+    [[nodiscard]] Result<std::string> fetch_token(const Addresses& addresses,
+                                                  const std::string& code,
+                                                  const std::string& secret,
+                                                  const std::string& redirect_uri);
 
     const OidcSettings settings_;
     std::mutex mutex_;

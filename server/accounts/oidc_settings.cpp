@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view blanks = " \t\r";
 constexpr std::size_t settings_limit_bytes = 64 * 1024;
 constexpr const char* names =
-    "issuer, client_id, client_secret, title, scopes, name_claim, groups_claim, ca_file, admin, uploader or reader";
+    "issuer, client_id, client_secret, title, scopes, name_claim, groups_claim, ca_file, admin, "
+    "uploader or reader";
 
 std::string host_of(std::string_view url) {
     url.remove_prefix(url.find("://") + 3);
@@ -28,7 +29,8 @@ Status take_line(std::string_view line, OidcSettings& settings) {
     const std::string name(line.substr(0, gap));
     const std::string value(trimmed(line.substr(gap), blanks));
     if (value.empty() || printable(value) != value)
-        return make_error(ErrorKind::Invalid, "expected \"NAME VALUE\", where NAME is " + std::string(names));
+        return make_error(ErrorKind::Invalid,
+                          "expected \"NAME VALUE\", where NAME is " + std::string(names));
     if (const auto role = parse_role(name)) {
         settings.roles.push_back({value, *role});
         return success();
@@ -40,8 +42,8 @@ Status take_line(std::string_view line, OidcSettings& settings) {
         {"ca_file", &settings.ca_file}, {"groups_claim", &settings.groups_claim}};
     const auto place = places.find(name);
     if (place == places.end())
-        return make_error(ErrorKind::Invalid,
-                          "\"" + printable(name).substr(0, 64) + "\" is not known; expected " + names);
+        return make_error(ErrorKind::Invalid, "\"" + printable(name).substr(0, 64) +
+                                                  "\" is not known; expected " + names);
     *place->second = value;
     return success();
 }
@@ -49,12 +51,15 @@ Status take_line(std::string_view line, OidcSettings& settings) {
 Status check(OidcSettings& settings) {
     if (settings.issuer.empty() || settings.client_id.empty())
         return make_error(ErrorKind::Invalid, "\"issuer\" and \"client_id\" are needed");
-    if (!is_safe_address(settings.issuer) || settings.issuer.find_first_of("?# ") != std::string::npos)
-        return make_error(ErrorKind::Invalid, "\"issuer\" is " + settings.issuer +
-                                                  "; expected an address of https, such as https://login.example");
+    if (!is_safe_address(settings.issuer) ||
+        settings.issuer.find_first_of("?# ") != std::string::npos)
+        return make_error(ErrorKind::Invalid,
+                          "\"issuer\" is " + settings.issuer +
+                              "; expected an address of https, such as https://login.example");
     if (settings.roles.empty())
         return make_error(ErrorKind::Invalid,
-                          "nobody may sign in; add a line such as \"reader GROUP\", or \"reader *\" for everybody");
+                          "nobody may sign in; add a line such as \"reader GROUP\", or \"reader "
+                          "*\" for everybody");
     if ((" " + settings.scopes + " ").find(" openid ") == std::string::npos)
         return make_error(ErrorKind::Invalid, "\"scopes\" has to name openid");
     if (settings.title.empty()) settings.title = host_of(settings.issuer);
@@ -66,7 +71,8 @@ Status check(OidcSettings& settings) {
 std::optional<Role> OidcSettings::role_of(const std::vector<std::string>& groups) const {
     std::optional<Role> widest;
     for (const GroupRole& entry : roles)
-        if (entry.group == "*" || std::find(groups.begin(), groups.end(), entry.group) != groups.end())
+        if (entry.group == "*" ||
+            std::find(groups.begin(), groups.end(), entry.group) != groups.end())
             widest = std::max(widest.value_or(Role::Reader), entry.role);
     return widest;
 }
@@ -85,7 +91,8 @@ Result<OidcSettings> read_oidc_settings(const std::filesystem::path& path) {
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(path.string());
     if ((facts.st_mode & 0007) != 0)
-        return make_error(ErrorKind::Denied, path.string() + ": every user may read this secret; chmod o= it");
+        return make_error(ErrorKind::Denied,
+                          path.string() + ": every user may read this secret; chmod o= it");
     const auto content = read_all(fd.get(), settings_limit_bytes);
     if (!content) return content.error().within(path.string());
     OidcSettings settings;

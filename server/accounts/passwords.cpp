@@ -35,14 +35,17 @@ const std::string& hash_of_nobody() {
 }  // namespace
 
 Status check_password(std::string_view password) {
-    const auto letters = std::count_if(password.begin(), password.end(),
-                                       [](char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; });
+    const auto letters = std::count_if(password.begin(), password.end(), [](char byte) {
+        return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+    });
     if (static_cast<std::size_t>(letters) < password_shortest)
-        return make_error(ErrorKind::Invalid, "the password has " + std::to_string(letters) + " letters; at least " +
-                                                  std::to_string(password_shortest) + " are needed");
+        return make_error(ErrorKind::Invalid,
+                          "the password has " + std::to_string(letters) + " letters; at least " +
+                              std::to_string(password_shortest) + " are needed");
     if (password.size() > password_longest_bytes)
-        return make_error(ErrorKind::TooLarge,
-                          "the password is longer than " + std::to_string(password_longest_bytes) + " bytes");
+        return make_error(
+            ErrorKind::TooLarge,
+            "the password is longer than " + std::to_string(password_longest_bytes) + " bytes");
     return success();
 }
 
@@ -60,10 +63,12 @@ PasswordMatch match_password(std::string_view hash, std::string_view password) {
     Hash stored;
     const bool known = !hash.empty() && copy_hash(hash, stored);
     if (!known && !copy_hash(hash_of_nobody(), stored)) return PasswordMatch::No;
-    const bool same = crypto_pwhash_str_verify(stored.data(), password.data(), password.size()) == 0;
+    const bool same =
+        crypto_pwhash_str_verify(stored.data(), password.data(), password.size()) == 0;
     if (!known || !same) return PasswordMatch::No;
-    return crypto_pwhash_str_needs_rehash(stored.data(), passes, memory_bytes) == 0 ? PasswordMatch::Yes
-                                                                                    : PasswordMatch::YesRehash;
+    return crypto_pwhash_str_needs_rehash(stored.data(), passes, memory_bytes) == 0
+               ? PasswordMatch::Yes
+               : PasswordMatch::YesRehash;
 }
 
 }  // namespace lagtrap::server

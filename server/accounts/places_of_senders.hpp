@@ -14,7 +14,8 @@ namespace lagtrap::server {
 class PlacesOfSenders {
   public:
     // `limit` per sender, `total_limit` for all senders together.
-    explicit PlacesOfSenders(std::uint32_t limit, std::uint32_t total_limit = std::numeric_limits<std::uint32_t>::max())
+    explicit PlacesOfSenders(std::uint32_t limit,
+                             std::uint32_t total_limit = std::numeric_limits<std::uint32_t>::max())
         : limit_(limit), total_limit_(total_limit) {}
 
     // A slot, released with its last reference. Null if the sender, or all senders together, are at

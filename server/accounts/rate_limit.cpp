@@ -5,7 +5,8 @@
 
 namespace lagtrap::server {
 
-std::chrono::milliseconds RateLimit::take(const std::string& key, double amount, Clock::time_point now) {
+std::chrono::milliseconds RateLimit::take(const std::string& key, double amount,
+                                          Clock::time_point now) {
     if (rate_.per_second <= 0) return {};
     const std::lock_guard lock(mutex_);
     auto found = buckets_.find(key);
@@ -19,7 +20,8 @@ std::chrono::milliseconds RateLimit::take(const std::string& key, double amount,
     }
     Bucket& bucket = found->second;
     order_.splice(order_.begin(), order_, bucket.used);
-    const double elapsed = std::max(0.0, std::chrono::duration<double>(now - bucket.filled).count());
+    const double elapsed =
+        std::max(0.0, std::chrono::duration<double>(now - bucket.filled).count());
     bucket.level = std::min(rate_.burst, bucket.level + elapsed * rate_.per_second);
     bucket.filled = now;
     const double needed = std::min(amount, rate_.burst);
@@ -34,7 +36,8 @@ std::chrono::milliseconds RateLimit::take(const std::string& key, double amount,
 void RateLimit::give_back(const std::string& key, double amount) {
     const std::lock_guard lock(mutex_);
     const auto found = buckets_.find(key);
-    if (found != buckets_.end()) found->second.level = std::min(rate_.burst, found->second.level + amount);
+    if (found != buckets_.end())
+        found->second.level = std::min(rate_.burst, found->second.level + amount);
 }
 
 }  // namespace lagtrap::server

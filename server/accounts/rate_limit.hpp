@@ -25,7 +25,8 @@ class RateLimit {
 
     // Takes `amount` and returns zero, or takes nothing and returns how long to wait. An amount
     // larger than the burst passes if the bucket is full, and leaves a debt.
-    [[nodiscard]] std::chrono::milliseconds take(const std::string& key, double amount, Clock::time_point now);
+    [[nodiscard]] std::chrono::milliseconds take(const std::string& key, double amount,
+                                                 Clock::time_point now);
     // Returns an amount that should not have counted.
     void give_back(const std::string& key, double amount);
 

@@ -29,13 +29,15 @@ std::string random_secret() {
     std::array<unsigned char, secret_bytes> bytes;
     fill(bytes.data(), bytes.size());
     std::array<char, secret_letters + 1> text;
-    sodium_bin2base64(text.data(), text.size(), bytes.data(), bytes.size(), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    sodium_bin2base64(text.data(), text.size(), bytes.data(), bytes.size(),
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
     return {text.data(), secret_letters};
 }
 
 std::string sha256_base64url(std::string_view text) {
     std::array<unsigned char, crypto_hash_sha256_BYTES> digest;
-    crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(text.data()), text.size());
+    crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(text.data()),
+                       text.size());
     std::array<char, secret_letters + 1> letters;
     sodium_bin2base64(letters.data(), letters.size(), digest.data(), digest.size(),
                       sodium_base64_VARIANT_URLSAFE_NO_PADDING);
@@ -59,10 +61,13 @@ MachineToken MachineToken::make() { return {random_id(), random_secret()}; }
 std::optional<MachineToken> MachineToken::parse(std::string_view text) {
     if (!text.starts_with(token_start)) return std::nullopt;
     text.remove_prefix(token_start.size());
-    if (text.size() != 2 * id_bytes + 1 + secret_letters || text[2 * id_bytes] != '_') return std::nullopt;
-    MachineToken token{std::string(text.substr(0, 2 * id_bytes)), std::string(text.substr(2 * id_bytes + 1))};
+    if (text.size() != 2 * id_bytes + 1 + secret_letters || text[2 * id_bytes] != '_')
+        return std::nullopt;
+    MachineToken token{std::string(text.substr(0, 2 * id_bytes)),
+                       std::string(text.substr(2 * id_bytes + 1))};
     if (!consists_of(token.id, "0123456789abcdef") ||
-        !consists_of(token.secret, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"))
+        !consists_of(token.secret,
+                     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"))
         return std::nullopt;
     return token;
 }

@@ -24,14 +24,16 @@ std::optional<Parsed> parse_address(std::string_view text) {
     Parsed parsed;
     const std::string terminated(text.substr(0, INET6_ADDRSTRLEN));
     if (::inet_pton(AF_INET6, terminated.c_str(), parsed.bytes.data()) == 1) {
-        static constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+        static constexpr std::array<std::uint8_t, 12> mapped{0, 0, 0, 0, 0,    0,
+                                                             0, 0, 0, 0, 0xff, 0xff};
         parsed.ipv4 = std::equal(mapped.begin(), mapped.end(), parsed.bytes.begin());
         return parsed;
     }
     parsed.bytes = {};
     parsed.bytes[10] = parsed.bytes[11] = 0xff;
     parsed.ipv4 = true;
-    if (::inet_pton(AF_INET, terminated.c_str(), parsed.bytes.data() + 12) != 1) return std::nullopt;
+    if (::inet_pton(AF_INET, terminated.c_str(), parsed.bytes.data() + 12) != 1)
+        return std::nullopt;
     return parsed;
 }
 
@@ -44,12 +46,14 @@ bool same_network(const Bytes& one, const Bytes& other, unsigned bits) {
 
 // The last element of all lists that satisfies `wanted`.
 template <typename Wanted>
-std::string_view last_element_if(const std::vector<std::string_view>& values, const Wanted& wanted) {
+std::string_view last_element_if(const std::vector<std::string_view>& values,
+                                 const Wanted& wanted) {
     for (auto value = values.rbegin(); value != values.rend(); ++value) {
         std::string_view left = *value;
         for (std::size_t comma = 0; comma != std::string_view::npos; left = left.substr(0, comma)) {
             comma = left.rfind(',');
-            const auto element = trimmed(comma == std::string_view::npos ? left : left.substr(comma + 1));
+            const auto element =
+                trimmed(comma == std::string_view::npos ? left : left.substr(comma + 1));
             if (!element.empty() && wanted(element)) return element;
         }
     }
@@ -63,7 +67,9 @@ std::string_view last_element(const std::vector<std::string_view>& values) {
 }
 
 bool is_forwarding_field(std::string_view name) {
-    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+    const auto same = [](char a, char b) {
+        return std::tolower(static_cast<unsigned char>(a)) == b;
+    };
     const auto is = [&](std::string_view lower) { return std::ranges::equal(name, lower, same); };
     static constexpr std::string_view prefix = "x-forwarded-";
     return is("via") || is("forwarded") || is("x-real-ip") ||
@@ -74,7 +80,8 @@ std::string network_of_sender(const std::string& address) {
     const auto parsed = parse_address(address);
     if (!parsed) return address;
     std::array<char, INET6_ADDRSTRLEN> text{};
-    if (parsed->ipv4) return ::inet_ntop(AF_INET, parsed->bytes.data() + 12, text.data(), text.size());
+    if (parsed->ipv4)
+        return ::inet_ntop(AF_INET, parsed->bytes.data() + 12, text.data(), text.size());
     Bytes network = parsed->bytes;
     std::fill(network.begin() + sender_bits / 8, network.end(), std::uint8_t{0});
     return std::string(::inet_ntop(AF_INET6, network.data(), text.data(), text.size())) + "/64";
@@ -88,15 +95,17 @@ Result<TrustedProxies> TrustedProxies::parse(const std::vector<std::string>& net
         unsigned bits = 128;
         bool valid = address.has_value();
         if (valid && slash != std::string::npos) {
-            const auto read = std::from_chars(text.data() + slash + 1, text.data() + text.size(), bits);
-            valid =
-                read.ec == std::errc{} && read.ptr == text.data() + text.size() && bits <= (address->ipv4 ? 32 : 128);
+            const auto read =
+                std::from_chars(text.data() + slash + 1, text.data() + text.size(), bits);
+            valid = read.ec == std::errc{} && read.ptr == text.data() + text.size() &&
+                    bits <= (address->ipv4 ? 32 : 128);
             if (address->ipv4) bits += bits_before_ipv4;
         }
         if (!valid)
-            return make_error(ErrorKind::Invalid, "\"" + printable(text) +
-                                                      "\" is not a proxy's address; expected one such as 10.0.0.5, "
-                                                      "10.0.0.0/8 or 2001:db8::/32");
+            return make_error(ErrorKind::Invalid,
+                              "\"" + printable(text) +
+                                  "\" is not a proxy's address; expected one such as 10.0.0.5, "
+                                  "10.0.0.0/8 or 2001:db8::/32");
         proxies.networks_.push_back({address->bytes, bits});
     }
     return proxies;
@@ -110,8 +119,10 @@ bool TrustedProxies::contains(const std::string& address) const {
     });
 }
 
-std::optional<std::string> TrustedProxies::sender_of(const std::vector<std::string_view>& values) const {
-    auto sender = last_element_if(values, [this](std::string_view element) { return !contains(std::string(element)); });
+std::optional<std::string> TrustedProxies::sender_of(
+    const std::vector<std::string_view>& values) const {
+    auto sender = last_element_if(
+        values, [this](std::string_view element) { return !contains(std::string(element)); });
     // Every element is a trusted proxy, so the client runs on a proxy's machine. Use the last
     // element: only the nearest proxy can have added it.
     if (sender.empty()) sender = last_element(values);

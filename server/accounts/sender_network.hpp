@@ -39,7 +39,8 @@ class TrustedProxies {
     // appends the address that called it, and a client can forge everything before that. So the
     // client is the last address that is not a trusted proxy; if all are trusted, the last one (a
     // client on a proxy's own machine). nullopt if there are none.
-    [[nodiscard]] std::optional<std::string> sender_of(const std::vector<std::string_view>& values) const;
+    [[nodiscard]] std::optional<std::string> sender_of(
+        const std::vector<std::string_view>& values) const;
 
   private:
     struct Network {

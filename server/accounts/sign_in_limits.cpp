@@ -4,7 +4,9 @@ namespace lagtrap::server {
 namespace {
 
 // A sender contains no spaces, so two pairs never share a key.
-std::string pair_of(const std::string& account, const std::string& sender) { return account + " " + sender; }
+std::string pair_of(const std::string& account, const std::string& sender) {
+    return account + " " + sender;
+}
 
 }  // namespace
 
@@ -28,7 +30,8 @@ bool KnownSenders::contains(const std::string& pair) {
 }
 
 SignInLimits::Attempt SignInLimits::take(const std::string& account, const std::string& sender,
-                                         const std::function<bool()>& signed_in_before, Clock::time_point now) {
+                                         const std::function<bool()>& signed_in_before,
+                                         Clock::time_point now) {
     const std::string pair = pair_of(account, sender);
     if (const auto wait = pairs_.take(pair, 1, now); wait.count() > 0) return {wait};
     if (const auto wait = senders_.take(sender, 1, now); wait.count() > 0) {
@@ -44,7 +47,8 @@ SignInLimits::Attempt SignInLimits::take(const std::string& account, const std::
     return {wait};
 }
 
-void SignInLimits::succeeded(const std::string& account, const std::string& sender, const Attempt& attempt) {
+void SignInLimits::succeeded(const std::string& account, const std::string& sender,
+                             const Attempt& attempt) {
     const std::string pair = pair_of(account, sender);
     pairs_.give_back(pair, 1);
     senders_.give_back(sender, 1);

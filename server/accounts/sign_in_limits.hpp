@@ -45,7 +45,8 @@ class SignInLimits {
     // `signed_in_before` asks the store whether this sender has signed in to the account; called
     // only if the account's bucket refuses.
     [[nodiscard]] Attempt take(const std::string& account, const std::string& sender,
-                               const std::function<bool()>& signed_in_before, Clock::time_point now);
+                               const std::function<bool()>& signed_in_before,
+                               Clock::time_point now);
     // The password was right: refunds the attempt and remembers the sender.
     void succeeded(const std::string& account, const std::string& sender, const Attempt& attempt);
 

@@ -10,13 +10,14 @@ namespace {
 
 Status check_lines(const std::vector<std::string>& lines, const char* what) {
     if (lines.size() > team_lines_limit)
-        return make_error(ErrorKind::Invalid,
-                          fmt::format("a team has {} {}; at most {} are taken", lines.size(), what, team_lines_limit));
+        return make_error(ErrorKind::Invalid, fmt::format("a team has {} {}; at most {} are taken",
+                                                          lines.size(), what, team_lines_limit));
     for (const std::string& line : lines)
         if (line.empty() || line.size() > team_line_limit_bytes || printable(line) != line)
             return make_error(
                 ErrorKind::Invalid,
-                fmt::format("\"{}\" among the {} of a team; expected 1 to {} bytes without control characters",
+                fmt::format("\"{}\" among the {} of a team; expected 1 to {} bytes without control "
+                            "characters",
                             printable(line.substr(0, 64)), what, team_line_limit_bytes));
     return success();
 }

@@ -20,8 +20,10 @@ constexpr std::uint64_t file_limit_bytes = 1 << 20;
 constexpr std::size_t token_limit_bytes = 4096;
 
 bool is_token_name(std::string_view name) {
-    constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    return !name.empty() && name.size() <= 64 && name.find_first_not_of(allowed) == std::string_view::npos;
+    constexpr std::string_view allowed =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    return !name.empty() && name.size() <= 64 &&
+           name.find_first_not_of(allowed) == std::string_view::npos;
 }
 
 // Splits a line at blanks.
@@ -41,7 +43,8 @@ Error wrong_line(std::size_t number, const std::string& what) {
 }
 
 bool equal_without_case(std::string_view a, std::string_view b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return (x | 0x20) == (y | 0x20); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](char x, char y) { return (x | 0x20) == (y | 0x20); });
 }
 
 }  // namespace
@@ -49,9 +52,9 @@ bool equal_without_case(std::string_view a, std::string_view b) {
 std::string decode_base64(std::string_view text) {
     if (text.empty() || text.size() > token_limit_bytes || text.size() % 4 != 0) return {};
     std::string decoded(text.size() / 4 * 3, '\0');
-    const int size =
-        EVP_DecodeBlock(reinterpret_cast<unsigned char*>(decoded.data()),
-                        reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+    const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(decoded.data()),
+                                     reinterpret_cast<const unsigned char*>(text.data()),
+                                     static_cast<int>(text.size()));
     if (size < 0) return {};
     const auto padding = static_cast<std::size_t>(std::count(text.end() - 2, text.end(), '='));
     decoded.resize(static_cast<std::size_t>(size) - padding);
@@ -61,16 +64,19 @@ std::string decode_base64(std::string_view text) {
 Result<Right> parse_right(std::string_view text) {
     for (const Right right : {Right::Upload, Right::Read, Right::Administer})
         if (text == right_name(right)) return right;
-    return make_error(ErrorKind::Invalid, "scope is \"" + printable(text) + "\"; expected upload, read or admin");
+    return make_error(ErrorKind::Invalid,
+                      "scope is \"" + printable(text) + "\"; expected upload, read or admin");
 }
 
 Result<FreshToken> make_token(const std::string& name, Right right) {
     if (!is_token_name(name)) {
-        return make_error(ErrorKind::Invalid, "name is \"" + printable(name) +
-                                                  "\"; expected 1 to 64 of letters, digits, dot, dash, underscore");
+        return make_error(ErrorKind::Invalid,
+                          "name is \"" + printable(name) +
+                              "\"; expected 1 to 64 of letters, digits, dot, dash, underscore");
     }
     std::array<unsigned char, 32> random;
-    if (RAND_bytes(random.data(), random.size()) != 1) return make_error(ErrorKind::System, "no random numbers");
+    if (RAND_bytes(random.data(), random.size()) != 1)
+        return make_error(ErrorKind::System, "no random numbers");
     std::string token = std::string("lt_") + right_name(right) + "_";
     constexpr std::string_view digits = "0123456789abcdef";
     for (const unsigned char byte : random) {
@@ -88,17 +94,21 @@ Result<TokenTable> TokenTable::parse(std::string_view text) {
         text.remove_prefix(std::min(length + 1, text.size()));
         if (words.empty() || words[0].starts_with('#')) continue;
         if (words.size() != 3) return wrong_line(number, "expected \"NAME SCOPE TOKEN_SHA256\"");
-        if (!is_token_name(words[0])) return wrong_line(number, "\"" + printable(words[0]) + "\" is no token name");
+        if (!is_token_name(words[0]))
+            return wrong_line(number, "\"" + printable(words[0]) + "\" is no token name");
         const auto right = parse_right(words[1]);
         if (!right) return wrong_line(number, right.error().message);
-        if (!is_sha256_hex(words[2])) return wrong_line(number, "the digest must have 64 hexadecimal digits");
+        if (!is_sha256_hex(words[2]))
+            return wrong_line(number, "the digest must have 64 hexadecimal digits");
         for (const Entry& entry : table.entries_)
-            if (entry.name == words[0]) return wrong_line(number, "\"" + entry.name + "\" is there twice");
+            if (entry.name == words[0])
+                return wrong_line(number, "\"" + entry.name + "\" is there twice");
         table.entries_.push_back({std::string(words[0]), *right, std::string(words[2])});
     }
     if (table.entries_.empty()) {
-        return make_error(ErrorKind::Invalid,
-                          "holds no token; make one with: lagtrap-server token NAME --scope upload");
+        return make_error(
+            ErrorKind::Invalid,
+            "holds no token; make one with: lagtrap-server token NAME --scope upload");
     }
     return table;
 }

@@ -99,7 +99,8 @@ Status AlertSender::look_at(const StoredRule& stored, std::uint64_t now_ns) {
     if (noted.found.empty()) {
         TRY_ASSIGN(noted.found, look(store_, rule, stored.since_realtime_ns, now_ns));
     }
-    const auto made = store_.rules().note_findings(noted, [&](const auto& news, std::uint64_t left_out) {
+    const auto made = store_.rules().note_findings(noted, [&](const auto& news,
+                                                              std::uint64_t left_out) {
         return message_of(stored, rule, news, left_out, now_ns, options_.public_url).json_text();
     });
     if (!made) return made.error();
@@ -108,7 +109,8 @@ Status AlertSender::look_at(const StoredRule& stored, std::uint64_t now_ns) {
 }
 
 // The digest of a week stays as it was first computed.
-Result<std::vector<Finding>> AlertSender::found_before(std::uint64_t id, const Rule& rule, std::uint64_t now_ns) const {
+Result<std::vector<Finding>> AlertSender::found_before(std::uint64_t id, const Rule& rule,
+                                                       std::uint64_t now_ns) const {
     std::vector<Finding> found;
     if (rule.condition != Condition::WeeklyDigest) return found;
     TRY_ASSIGN(const auto findings, store_.rules().findings(id));
@@ -137,10 +139,11 @@ Result<bool> AlertSender::send_once(std::uint64_t now_realtime_ns) {
         message->state = next_ns ? MessageState::Waiting : MessageState::GivenUp;
         message->next_realtime_ns = next_ns.value_or(0);
         message->reason = sent.error().message;
-        log_(fmt::format("message {} of rule {} was not delivered: {}; attempt {}, {}", message->id, message->rule,
-                         message->reason, message->attempts,
-                         next_ns ? "retry in " + format_duration(std::chrono::nanoseconds(*next_ns - now_ns))
-                                 : std::string("given up")));
+        log_(fmt::format(
+            "message {} of rule {} was not delivered: {}; attempt {}, {}", message->id,
+            message->rule, message->reason, message->attempts,
+            next_ns ? "retry in " + format_duration(std::chrono::nanoseconds(*next_ns - now_ns))
+                    : std::string("given up")));
     }
     TRY(store_.messages().settle_message(*message, now_ns));
     return true;
@@ -155,16 +158,24 @@ Status AlertSender::send(const StoredMessage& message, std::uint64_t now_ns) {
 }
 
 std::string alert_metrics(const AlertFigures& figures, const MessageCounts& counts) {
-    const auto metric = [](const char* type, const char* name, const char* help, std::uint64_t value) {
-        return fmt::format("# HELP lagtrap_server_{0} {1}\n# TYPE lagtrap_server_{0} {2}\nlagtrap_server_{0} {3}\n",
-                           name, help, type, value);
+    const auto metric = [](const char* type, const char* name, const char* help,
+                           std::uint64_t value) {
+        return fmt::format(
+            "# HELP lagtrap_server_{0} {1}\n# TYPE lagtrap_server_{0} {2}\nlagtrap_server_{0} "
+            "{3}\n",
+            name, help, type, value);
     };
     return metric("counter", "messages_delivered_total", "Messages delivered.", figures.delivered) +
-           metric("counter", "message_failures_total", "Failed attempts to deliver a message.", figures.failures) +
-           metric("counter", "messages_given_up_total", "Messages given up without delivery.", figures.given_up) +
-           metric("counter", "rule_failures_total", "Failed evaluations of rules.", figures.look_failures) +
-           metric("gauge", "messages_waiting", "Messages waiting for delivery, on all servers.", counts.waiting) +
-           metric("gauge", "rules_unwell", "Rules whose last message or evaluation failed.", counts.unwell_rules);
+           metric("counter", "message_failures_total", "Failed attempts to deliver a message.",
+                  figures.failures) +
+           metric("counter", "messages_given_up_total", "Messages given up without delivery.",
+                  figures.given_up) +
+           metric("counter", "rule_failures_total", "Failed evaluations of rules.",
+                  figures.look_failures) +
+           metric("gauge", "messages_waiting", "Messages waiting for delivery, on all servers.",
+                  counts.waiting) +
+           metric("gauge", "rules_unwell", "Rules whose last message or evaluation failed.",
+                  counts.unwell_rules);
 }
 
 }  // namespace lagtrap::server

@@ -19,8 +19,10 @@
 namespace lagtrap::server {
 
 struct AlertOptions {
-    std::string public_url;  // of the pages, without a trailing slash; empty: messages have no links
-    std::chrono::nanoseconds interval{std::chrono::seconds(60)};  // between two evaluations of a rule
+    // of the pages, without a trailing slash; empty: messages have no links
+    std::string public_url;
+    // between two evaluations of a rule
+    std::chrono::nanoseconds interval{std::chrono::seconds(60)};
     Receivers receivers = Receivers::NotLocal;
 };
 

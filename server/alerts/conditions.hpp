@@ -59,24 +59,27 @@ struct Stretch {
 // "12 delays on 3 hosts"
 [[nodiscard]] std::string extent_text(std::uint64_t delays, std::uint64_t hosts);
 // The trends of one event, or of all if `event` is empty, judged together.
-[[nodiscard]] Result<std::vector<reports::EventTrend>> read_trends(Store& store, Filter filter, std::uint64_t now_ns);
+[[nodiscard]] Result<std::vector<reports::EventTrend>> read_trends(Store& store, Filter filter,
+                                                                   std::uint64_t now_ns);
 
 // The finding of a P99 or DelayShare rule for an event, if any. `week_before` covers the same hours
 // a week earlier.
-[[nodiscard]] std::optional<Finding> judge(const Rule& rule, const std::string& event, const Stretch& now,
-                                           const Stretch& week_before);
+[[nodiscard]] std::optional<Finding> judge(const Rule& rule, const std::string& event,
+                                           const Stretch& now, const Stretch& week_before);
 // Causes that are new, or came back, since the rule exists.
-[[nodiscard]] std::vector<Finding> judge_causes(const Rule& rule, const std::vector<CauseRecord>& causes,
+[[nodiscard]] std::vector<Finding> judge_causes(const Rule& rule,
+                                                const std::vector<CauseRecord>& causes,
                                                 std::uint64_t since_ns, std::uint64_t now_ns);
 // Events with a lasting change for the worse that is at most as old as `news_lasts_ns`.
 [[nodiscard]] std::vector<Finding> judge_worsening(const std::vector<reports::EventTrend>& trends,
                                                    std::uint64_t now_ns);
-[[nodiscard]] std::vector<Finding> judge_silence(const Rule& rule, const std::vector<HostSign>& signs,
+[[nodiscard]] std::vector<Finding> judge_silence(const Rule& rule,
+                                                 const std::vector<HostSign>& signs,
                                                  std::uint64_t now_ns);
 [[nodiscard]] std::vector<Finding> judge_losses(const Rule& rule, const Losses& losses);
 
 // Evaluates the rule on the store. `since_ns` is when the rule was created or enabled.
-[[nodiscard]] Result<std::vector<Finding>> look(Store& store, const Rule& rule, std::uint64_t since_ns,
-                                                std::uint64_t now_ns);
+[[nodiscard]] Result<std::vector<Finding>> look(Store& store, const Rule& rule,
+                                                std::uint64_t since_ns, std::uint64_t now_ns);
 
 }  // namespace lagtrap::server

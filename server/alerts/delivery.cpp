@@ -18,17 +18,19 @@ std::string without_slash(std::string address) {
     return address;
 }
 
-Outgoing webhook_of(const StoredMessage& stored, const Message& message, const Rule& rule, const std::string& secret,
-                    std::uint64_t now_ns) {
+Outgoing webhook_of(const StoredMessage& stored, const Message& message, const Rule& rule,
+                    const std::string& secret, std::uint64_t now_ns) {
     Outgoing outgoing{.url = rule.address, .body = webhook_body(stored.id, message)};
     const std::uint64_t now_s = now_ns / second_ns;
-    outgoing.headers = {"Content-Type: application/json", "webhook-id: " + stored.id,
-                        "webhook-timestamp: " + std::to_string(now_s),
-                        "webhook-signature: " + webhook_signature(secret, stored.id, now_s, outgoing.body)};
+    outgoing.headers = {
+        "Content-Type: application/json", "webhook-id: " + stored.id,
+        "webhook-timestamp: " + std::to_string(now_s),
+        "webhook-signature: " + webhook_signature(secret, stored.id, now_s, outgoing.body)};
     return outgoing;
 }
 
-Outgoing alert_of(const Message& message, const Rule& rule, const std::string& secret, std::uint64_t now_ns) {
+Outgoing alert_of(const Message& message, const Rule& rule, const std::string& secret,
+                  std::uint64_t now_ns) {
     Outgoing outgoing{.url = without_slash(rule.address) + "/api/v2/alerts",
                       .body = alertmanager_body(message, now_ns + alert_lasts_ns)};
     outgoing.headers = {"Content-Type: application/json"};
@@ -43,14 +45,16 @@ Outgoing alert_of(const Message& message, const Rule& rule, const std::string& s
 
 }  // namespace
 
-Result<Outgoing> outgoing_of(const StoredMessage& stored, const Rule& rule, const std::string& secret,
-                             std::uint64_t now_ns) {
+Result<Outgoing> outgoing_of(const StoredMessage& stored, const Rule& rule,
+                             const std::string& secret, std::uint64_t now_ns) {
     TRY_ASSIGN(const Message message, Message::parse(stored.body));
     switch (rule.way) {
         case Way::Webhook: return webhook_of(stored, message, rule, secret, now_ns);
         case Way::Alertmanager: return alert_of(message, rule, secret, now_ns);
         case Way::Slack:
-            return Outgoing{.url = secret, .headers = {"Content-Type: application/json"}, .body = slack_body(message)};
+            return Outgoing{.url = secret,
+                            .headers = {"Content-Type: application/json"},
+                            .body = slack_body(message)};
         case Way::Email: break;
     }
     return Outgoing{.url = rule.address,

@@ -27,7 +27,8 @@ json::value text_or_null(const std::string& text) {
 
 std::string text_of(const json::object& object, std::string_view name) {
     const json::value* value = object.if_contains(name);
-    return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+    return value != nullptr && value->is_string() ? std::string(value->get_string())
+                                                  : std::string();
 }
 
 std::uint64_t time_of(const json::object& object, std::string_view name) {
@@ -50,7 +51,8 @@ json::object finding_json(const ReportedFinding& finding) {
 
 json::object message_json(const Message& message) {
     json::array findings;
-    for (const ReportedFinding& finding : message.findings) findings.push_back(finding_json(finding));
+    for (const ReportedFinding& finding : message.findings)
+        findings.push_back(finding_json(finding));
     return {{"rule", {{"id", std::to_string(message.rule_id)}, {"name", message.rule}}},
             {"condition", name_of(message.condition)},
             {"test", message.test},
@@ -98,14 +100,18 @@ std::string alert_name(const Message& message) {
 
 // Encoded words of RFC 2047, in pieces of at most 39 bytes that do not split a character.
 std::string header_text(const std::string& text) {
-    const bool plain = std::all_of(text.begin(), text.end(), [](char letter) { return letter >= ' ' && letter < 127; });
+    const bool plain = std::all_of(text.begin(), text.end(),
+                                   [](char letter) { return letter >= ' ' && letter < 127; });
     if (plain && text.find("=?") == std::string::npos && text.size() < 900) return text;
     constexpr std::size_t piece_bytes = 39;
     std::string encoded;
     for (std::size_t at = 0; at < text.size();) {
         std::size_t end = std::min(at + piece_bytes, text.size());
-        while (end < text.size() && end > at + 1 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-        encoded += (encoded.empty() ? "=?UTF-8?B?" : "\r\n =?UTF-8?B?") + base64(text.substr(at, end - at)) + "?=";
+        while (end < text.size() && end > at + 1 &&
+               (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+            --end;
+        encoded += (encoded.empty() ? "=?UTF-8?B?" : "\r\n =?UTF-8?B?") +
+                   base64(text.substr(at, end - at)) + "?=";
         at = end;
     }
     return encoded;
@@ -118,8 +124,8 @@ std::string mail_date(std::uint64_t realtime_ns) {
     const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000ULL);
     std::tm utc{};
     ::gmtime_r(&seconds, &utc);
-    return fmt::format("{}, {} {} {} {:02}:{:02}:{:02} +0000", days[utc.tm_wday], utc.tm_mday, months[utc.tm_mon],
-                       utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
+    return fmt::format("{}, {} {} {} {:02}:{:02}:{:02} +0000", days[utc.tm_wday], utc.tm_mday,
+                       months[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 std::string mail_body(const Message& message) {
@@ -139,7 +145,8 @@ std::string Message::headline() const {
     const std::uint64_t count = findings.size() + left_out;
     if (count == 0) return fmt::format("The rule {} found nothing.", rule);
     if (count == 1 || condition == Condition::WeeklyDigest) return line_of(findings.front());
-    return fmt::format("{} findings of the rule {}; the first: {}", count, rule, line_of(findings.front()));
+    return fmt::format("{} findings of the rule {}; the first: {}", count, rule,
+                       line_of(findings.front()));
 }
 
 std::string Message::json_text() const { return json::serialize(message_json(*this)); }
@@ -156,8 +163,8 @@ Result<Message> Message::parse(const std::string& text) {
     message.rule = text_of(rule->get_object(), "name");
     message.rule_id = time_of(rule->get_object(), "id");
     for (const Condition condition :
-         {Condition::NewCause, Condition::CauseCameBack, Condition::P99, Condition::DelayShare, Condition::HostSilent,
-          Condition::RunsLost, Condition::GotWorse, Condition::WeeklyDigest})
+         {Condition::NewCause, Condition::CauseCameBack, Condition::P99, Condition::DelayShare,
+          Condition::HostSilent, Condition::RunsLost, Condition::GotWorse, Condition::WeeklyDigest})
         if (name_of(condition) == text_of(*object, "condition")) message.condition = condition;
     const json::value* test = object->if_contains("test");
     message.test = test != nullptr && test->is_bool() && test->get_bool();
@@ -165,26 +172,33 @@ Result<Message> Message::parse(const std::string& text) {
     for (const json::value& entry : findings->get_array()) {
         if (!entry.is_object()) continue;
         const json::object& found = entry.get_object();
-        message.findings.push_back({text_of(found, "subject"), text_of(found, "title"), text_of(found, "event"),
-                                    text_of(found, "host"), text_of(found, "cause"), text_of(found, "link"),
+        message.findings.push_back({text_of(found, "subject"), text_of(found, "title"),
+                                    text_of(found, "event"), text_of(found, "host"),
+                                    text_of(found, "cause"), text_of(found, "link"),
                                     time_of(found, "found_ns"), time_of(found, "ended_ns")});
     }
     const json::value* left_out = object->if_contains("left_out");
-    if (left_out != nullptr && left_out->is_number()) message.left_out = left_out->to_number<std::uint64_t>(error);
+    if (left_out != nullptr && left_out->is_number())
+        message.left_out = left_out->to_number<std::uint64_t>(error);
     return message;
 }
 
 Message message_of(const StoredRule& stored, const Rule& rule, const std::vector<KeptFinding>& news,
-                   std::uint64_t left_out, std::uint64_t at_realtime_ns, const std::string& public_url) {
+                   std::uint64_t left_out, std::uint64_t at_realtime_ns,
+                   const std::string& public_url) {
     Message message{stored.name, stored.id, rule.condition, false, at_realtime_ns, {}, left_out};
     for (const KeptFinding& kept : news) {
         const Facts facts = Facts::parse(kept.finding.facts);
-        const auto link = [&](const std::string& path) { return public_url.empty() ? "" : public_url + path; };
-        message.findings.push_back({kept.finding.subject, facts.title, facts.event, facts.host, facts.cause,
-                                    link(facts.path), kept.found_realtime_ns, kept.ended_realtime_ns});
+        const auto link = [&](const std::string& path) {
+            return public_url.empty() ? "" : public_url + path;
+        };
+        message.findings.push_back({kept.finding.subject, facts.title, facts.event, facts.host,
+                                    facts.cause, link(facts.path), kept.found_realtime_ns,
+                                    kept.ended_realtime_ns});
         for (const FactLine& line : facts.lines)
-            message.findings.push_back({kept.finding.subject, line.title, line.event, "", line.cause, link(line.path),
-                                        kept.found_realtime_ns, kept.ended_realtime_ns});
+            message.findings.push_back({kept.finding.subject, line.title, line.event, "",
+                                        line.cause, link(line.path), kept.found_realtime_ns,
+                                        kept.ended_realtime_ns});
     }
     return message;
 }
@@ -222,9 +236,11 @@ std::string alertmanager_body(const Message& message, std::uint64_t until_realti
     for (const ReportedFinding& finding : message.findings) {
         json::object labels{{"alertname", alert_name(message)}, {"rule", message.rule}};
         for (const auto& [name, text] :
-             {std::pair("event", &finding.event), std::pair("host", &finding.host), std::pair("cause", &finding.cause)})
+             {std::pair("event", &finding.event), std::pair("host", &finding.host),
+              std::pair("cause", &finding.cause)})
             if (!text->empty()) labels[name] = *text;
-        const std::uint64_t ends_ns = finding.ended_realtime_ns > 0 ? finding.ended_realtime_ns : until_realtime_ns;
+        const std::uint64_t ends_ns =
+            finding.ended_realtime_ns > 0 ? finding.ended_realtime_ns : until_realtime_ns;
         json::object alert{{"labels", std::move(labels)},
                            {"annotations", {{"summary", finding.title}}},
                            {"startsAt", format_utc(finding.found_realtime_ns)},
@@ -246,7 +262,8 @@ std::string mail_text(const std::string& id, const Message& message, const Rule&
     mail += "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n";
     const std::string encoded = base64(mail_body(message));
     constexpr std::size_t line_letters = 76;
-    for (std::size_t at = 0; at < encoded.size(); at += line_letters) mail += encoded.substr(at, line_letters) + "\r\n";
+    for (std::size_t at = 0; at < encoded.size(); at += line_letters)
+        mail += encoded.substr(at, line_letters) + "\r\n";
     return mail;
 }
 

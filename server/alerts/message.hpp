@@ -36,16 +36,19 @@ struct Message {
 };
 
 // `public_url` is the address of the pages without a trailing slash; may be empty.
-[[nodiscard]] Message message_of(const StoredRule& stored, const Rule& rule, const std::vector<KeptFinding>& news,
-                                 std::uint64_t left_out, std::uint64_t at_realtime_ns, const std::string& public_url);
-[[nodiscard]] Message test_message_of(const StoredRule& stored, const Rule& rule, std::uint64_t at_realtime_ns,
-                                      const std::string& public_url);
+[[nodiscard]] Message message_of(const StoredRule& stored, const Rule& rule,
+                                 const std::vector<KeptFinding>& news, std::uint64_t left_out,
+                                 std::uint64_t at_realtime_ns, const std::string& public_url);
+[[nodiscard]] Message test_message_of(const StoredRule& stored, const Rule& rule,
+                                      std::uint64_t at_realtime_ns, const std::string& public_url);
 
 [[nodiscard]] std::string webhook_body(const std::string& id, const Message& message);
 [[nodiscard]] std::string slack_body(const Message& message);
 // Alerts for Alertmanager's API v2. They expire at `until_realtime_ns` unless sent again.
-[[nodiscard]] std::string alertmanager_body(const Message& message, std::uint64_t until_realtime_ns);
+[[nodiscard]] std::string alertmanager_body(const Message& message,
+                                            std::uint64_t until_realtime_ns);
 // A mail (RFC 5322) with CRLF line ends.
-[[nodiscard]] std::string mail_text(const std::string& id, const Message& message, const Rule& rule);
+[[nodiscard]] std::string mail_text(const std::string& id, const Message& message,
+                                    const Rule& rule);
 
 }  // namespace lagtrap::server

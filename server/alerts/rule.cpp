@@ -15,7 +15,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::array<std::string_view, 8> condition_names{
-    "new_cause", "cause_came_back", "p99", "delay_share", "host_silent", "runs_lost", "got_worse", "weekly_digest"};
+    "new_cause",   "cause_came_back", "p99",       "delay_share",
+    "host_silent", "runs_lost",       "got_worse", "weekly_digest"};
 constexpr std::array<std::string_view, 4> way_names{"webhook", "email", "slack", "alertmanager"};
 
 constexpr std::uint64_t minute_ns = 60ULL * 1'000'000'000ULL;
@@ -52,7 +53,8 @@ constexpr std::array members{
 };
 
 bool has_word(std::string_view words, std::string_view word) {
-    for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    for (std::size_t at = words.find(word); at != std::string_view::npos;
+         at = words.find(word, at + 1)) {
         const bool begins = at == 0 || words[at - 1] == ' ';
         const std::size_t end = at + word.size();
         if (begins && (end == words.size() || words[end] == ' ')) return true;
@@ -69,7 +71,8 @@ const json::value* member_of(const json::object& object, std::string_view name) 
     return value == nullptr || value->is_null() ? nullptr : value;
 }
 
-Status take_text(const json::object& object, std::string_view name, std::size_t limit_bytes, std::string& into) {
+Status take_text(const json::object& object, std::string_view name, std::size_t limit_bytes,
+                 std::string& into) {
     const json::value* value = member_of(object, name);
     if (value == nullptr) return success();
     if (!value->is_string() || value->get_string().size() > limit_bytes)
@@ -92,8 +95,8 @@ Status take_number(const json::object& object, std::string_view name, double lea
 }
 
 template <typename Integer>
-Status take_integer(const json::object& object, std::string_view name, std::uint64_t least, std::uint64_t most,
-                    Integer& into) {
+Status take_integer(const json::object& object, std::string_view name, std::uint64_t least,
+                    std::uint64_t most, Integer& into) {
     const json::value* value = member_of(object, name);
     if (value == nullptr) return success();
     json::error_code error;
@@ -108,14 +111,16 @@ template <std::size_t Count>
 Result<std::size_t> take_word(const json::object& object, std::string_view name,
                               const std::array<std::string_view, Count>& words) {
     const json::value* value = member_of(object, name);
-    const std::string_view word =
-        value != nullptr && value->is_string() ? std::string_view(value->get_string()) : std::string_view();
+    const std::string_view word = value != nullptr && value->is_string()
+                                      ? std::string_view(value->get_string())
+                                      : std::string_view();
     const auto found = std::find(words.begin(), words.end(), word);
     if (found == words.end()) return wrong(name, fmt::format("one of {}", fmt::join(words, ", ")));
     return static_cast<std::size_t>(found - words.begin());
 }
 
-Result<std::optional<std::uint32_t>> take_minute(const json::object& object, std::string_view name) {
+Result<std::optional<std::uint32_t>> take_minute(const json::object& object,
+                                                 std::string_view name) {
     std::string text;
     TRY(take_text(object, name, name_limit_bytes, text));
     if (text.empty()) return std::optional<std::uint32_t>();
@@ -123,7 +128,8 @@ Result<std::optional<std::uint32_t>> take_minute(const json::object& object, std
     const bool shaped = text.size() == 5 && text[2] == ':';
     if (shaped) {
         const char* at = text.data();
-        const auto hours = std::from_chars(at, at + 2, hour), minutes = std::from_chars(at + 3, at + 5, minute);
+        const auto hours = std::from_chars(at, at + 2, hour),
+                   minutes = std::from_chars(at + 3, at + 5, minute);
         if (hours.ptr != at + 2 || minutes.ptr != at + 5) hour = 24;
     }
     if (hour > 23 || minute > 59) return wrong(name, "a time of day, such as 22:00");
@@ -132,12 +138,14 @@ Result<std::optional<std::uint32_t>> take_minute(const json::object& object, std
 
 Status check_address(const std::string& address, Way way) {
     const bool mail = way == Way::Email;
-    const std::string expected = mail ? "the address of a mail server, smtps://HOST or smtp://HOST:PORT"
-                                      : "an address that begins with https:// or http://";
+    const std::string expected =
+        mail ? "the address of a mail server, smtps://HOST or smtp://HOST:PORT"
+             : "an address that begins with https:// or http://";
     std::string_view rest = address;
     bool scheme = false;
-    for (const std::string_view start : mail ? std::array<std::string_view, 2>{"smtps://", "smtp://"}
-                                             : std::array<std::string_view, 2>{"https://", "http://"}) {
+    for (const std::string_view start :
+         mail ? std::array<std::string_view, 2>{"smtps://", "smtp://"}
+              : std::array<std::string_view, 2>{"https://", "http://"}) {
         if (!rest.starts_with(start)) continue;
         rest.remove_prefix(start.size());
         scheme = true;
@@ -154,10 +162,11 @@ Status check_address(const std::string& address, Way way) {
 
 Status check_mailbox(std::string_view member, const std::string& mailbox) {
     const auto at = mailbox.find('@');
-    const bool fine =
-        at != 0 && at != std::string::npos && at + 1 < mailbox.size() &&
-        mailbox.find('@', at + 1) == std::string::npos && mailbox.find_first_of(" ,;<>()\"\\") == std::string::npos &&
-        std::all_of(mailbox.begin(), mailbox.end(), [](char letter) { return letter > ' ' && letter < 127; });
+    const bool fine = at != 0 && at != std::string::npos && at + 1 < mailbox.size() &&
+                      mailbox.find('@', at + 1) == std::string::npos &&
+                      mailbox.find_first_of(" ,;<>()\"\\") == std::string::npos &&
+                      std::all_of(mailbox.begin(), mailbox.end(),
+                                  [](char letter) { return letter > ' ' && letter < 127; });
     return fine ? success() : Status(wrong(member, "a mail address such as ann@example.org"));
 }
 
@@ -165,11 +174,14 @@ Status take_mailboxes(const json::object& object, Rule& rule) {
     TRY(take_text(object, "from", mailbox_limit_bytes, rule.from));
     TRY(check_mailbox("from", rule.from));
     const json::value* to = member_of(object, "to");
-    if (to == nullptr || !to->is_array() || to->get_array().empty() || to->get_array().size() > mailboxes_limit)
+    if (to == nullptr || !to->is_array() || to->get_array().empty() ||
+        to->get_array().size() > mailboxes_limit)
         return wrong("to", fmt::format("a list of 1 to {} mail addresses", mailboxes_limit));
     for (const json::value& entry : to->get_array()) {
-        const std::string mailbox = entry.is_string() ? std::string(entry.get_string()) : std::string();
-        if (mailbox.size() > mailbox_limit_bytes) return wrong("to", "mail addresses of at most 254 bytes");
+        const std::string mailbox =
+            entry.is_string() ? std::string(entry.get_string()) : std::string();
+        if (mailbox.size() > mailbox_limit_bytes)
+            return wrong("to", "mail addresses of at most 254 bytes");
         TRY(check_mailbox("to", mailbox));
         rule.to.push_back(mailbox);
     }
@@ -180,8 +192,9 @@ Status check_members(const json::object& object, std::string_view condition, std
     for (const Member& member : members) {
         if (member_of(object, member.name) == nullptr) continue;
         if (!has_word(member.goes_with, condition) && !has_word(member.goes_with, way))
-            return make_error(ErrorKind::Invalid, fmt::format("\"{}\" cannot be used with {} and {}, only with {}",
-                                                              member.name, condition, way, member.goes_with));
+            return make_error(ErrorKind::Invalid,
+                              fmt::format("\"{}\" cannot be used with {} and {}, only with {}",
+                                          member.name, condition, way, member.goes_with));
     }
     return success();
 }
@@ -206,9 +219,11 @@ Status take_condition(const json::object& object, Rule& rule) {
     if (rule.condition == Condition::P99 && bounded == rule.factor.has_value())
         return make_error(ErrorKind::Invalid, "p99 needs either \"over_ns\" or \"factor\"");
     if (rule.condition == Condition::DelayShare && bounded == rule.factor.has_value())
-        return make_error(ErrorKind::Invalid, "delay_share needs either \"over_share\" or \"factor\"");
+        return make_error(ErrorKind::Invalid,
+                          "delay_share needs either \"over_share\" or \"factor\"");
     if (rule.condition == Condition::HostSilent && rule.silent_ns == 0)
-        return make_error(ErrorKind::Invalid, "host_silent needs \"silent_ns\" of at least a minute");
+        return make_error(ErrorKind::Invalid,
+                          "host_silent needs \"silent_ns\" of at least a minute");
     return success();
 }
 
@@ -216,7 +231,8 @@ Status take_quiet(const json::object& object, Rule& rule) {
     TRY_ASSIGN(const auto from, take_minute(object, "quiet_from"));
     TRY_ASSIGN(const auto to, take_minute(object, "quiet_to"));
     if (from.has_value() != to.has_value())
-        return make_error(ErrorKind::Invalid, "\"quiet_from\" and \"quiet_to\" must be set together");
+        return make_error(ErrorKind::Invalid,
+                          "\"quiet_from\" and \"quiet_to\" must be set together");
     if (from && *from == *to)
         return make_error(ErrorKind::Invalid,
                           "\"quiet_from\" and \"quiet_to\" are the same; to silence a rule all "
@@ -224,7 +240,8 @@ Status take_quiet(const json::object& object, Rule& rule) {
     QuietHours hours;
     TRY(take_text(object, "quiet_zone", name_limit_bytes, hours.zone));
     if (!from && member_of(object, "quiet_zone") != nullptr)
-        return make_error(ErrorKind::Invalid, "\"quiet_zone\" needs \"quiet_from\" and \"quiet_to\"");
+        return make_error(ErrorKind::Invalid,
+                          "\"quiet_zone\" needs \"quiet_from\" and \"quiet_to\"");
     if (!from) return success();
     if (const auto fine = check_zone_name(hours.zone); !fine)
         return make_error(ErrorKind::Invalid, "\"quiet_zone\": " + fine.error().message);
@@ -238,9 +255,11 @@ Status take_quiet(const json::object& object, Rule& rule) {
 Status check_digest(const Rule& rule) {
     if (rule.condition != Condition::WeeklyDigest) return success();
     if (rule.way == Way::Alertmanager)
-        return make_error(ErrorKind::Invalid, "weekly_digest goes to webhook, email or slack, not to alertmanager");
+        return make_error(ErrorKind::Invalid,
+                          "weekly_digest goes to webhook, email or slack, not to alertmanager");
     if (rule.report_ends || rule.repeat_ns > 0)
-        return make_error(ErrorKind::Invalid, "weekly_digest has neither \"tell_ends\" nor \"repeat_ns\"");
+        return make_error(ErrorKind::Invalid,
+                          "weekly_digest has neither \"tell_ends\" nor \"repeat_ns\"");
     return success();
 }
 
@@ -249,7 +268,9 @@ json::value text_or_nothing(const std::string& text) {
     return json::string(text);
 }
 
-std::string minute_text(std::uint32_t minute) { return fmt::format("{:02}:{:02}", minute / 60, minute % 60); }
+std::string minute_text(std::uint32_t minute) {
+    return fmt::format("{:02}:{:02}", minute / 60, minute % 60);
+}
 
 // "https://host:port" of an address.
 std::string_view origin_of(std::string_view address) {
@@ -265,10 +286,13 @@ Result<bool> QuietHours::holds(std::uint64_t realtime_ns) const {
     const auto now_s = static_cast<std::int64_t>(realtime_ns / (minute_ns / minute_s));
     TRY_ASSIGN(const std::int64_t offset_s, zone_offset_s(zone, now_s));
     const auto minute = static_cast<std::uint32_t>((now_s + offset_s) / minute_s % day_min);
-    return from_min < to_min ? minute >= from_min && minute < to_min : minute >= from_min || minute < to_min;
+    return from_min < to_min ? minute >= from_min && minute < to_min
+                             : minute >= from_min || minute < to_min;
 }
 
-std::string_view name_of(Condition condition) { return condition_names.at(static_cast<std::size_t>(condition)); }
+std::string_view name_of(Condition condition) {
+    return condition_names.at(static_cast<std::size_t>(condition));
+}
 std::string_view name_of(Way way) { return way_names.at(static_cast<std::size_t>(way)); }
 
 Result<Rule> read_rule(const json::object& object) {
@@ -296,11 +320,14 @@ Result<Rule> read_rule(const json::object& object) {
 
 json::object rule_json(const Rule& rule) {
     const auto goes = [&](std::string_view name) {
-        const auto* member =
-            std::find_if(members.begin(), members.end(), [&](const Member& m) { return m.name == name; });
-        return has_word(member->goes_with, name_of(rule.condition)) || has_word(member->goes_with, name_of(rule.way));
+        const auto* member = std::find_if(members.begin(), members.end(),
+                                          [&](const Member& m) { return m.name == name; });
+        return has_word(member->goes_with, name_of(rule.condition)) ||
+               has_word(member->goes_with, name_of(rule.way));
     };
-    json::object object{{"condition", name_of(rule.condition)}, {"way", name_of(rule.way)}, {"address", rule.address}};
+    json::object object{{"condition", name_of(rule.condition)},
+                        {"way", name_of(rule.way)},
+                        {"address", rule.address}};
     object["event"] = text_or_nothing(rule.event);
     object["host"] = text_or_nothing(rule.host);
     object["over_ns"] = rule.over_ns ? json::value(*rule.over_ns) : json::value(nullptr);
@@ -314,8 +341,10 @@ json::object rule_json(const Rule& rule) {
     json::array to(rule.to.begin(), rule.to.end());
     object["to"] = goes("to") ? json::value(std::move(to)) : json::value(nullptr);
     object["user"] = text_or_nothing(rule.user);
-    object["quiet_from"] = rule.quiet ? json::value(minute_text(rule.quiet->from_min)) : json::value(nullptr);
-    object["quiet_to"] = rule.quiet ? json::value(minute_text(rule.quiet->to_min)) : json::value(nullptr);
+    object["quiet_from"] =
+        rule.quiet ? json::value(minute_text(rule.quiet->from_min)) : json::value(nullptr);
+    object["quiet_to"] =
+        rule.quiet ? json::value(minute_text(rule.quiet->to_min)) : json::value(nullptr);
     object["quiet_zone"] = text_or_nothing(rule.quiet ? rule.quiet->zone : "");
     object["tell_ends"] = goes("tell_ends") ? json::value(rule.report_ends) : json::value(nullptr);
     object["repeat_ns"] = rule.repeat_ns > 0 ? json::value(rule.repeat_ns) : json::value(nullptr);
@@ -325,20 +354,24 @@ json::object rule_json(const Rule& rule) {
 Result<Rule> parse_rule(const std::string& definition) {
     json::error_code error;
     const json::value value = json::parse(definition, error);
-    if (error || !value.is_object()) return make_error(ErrorKind::Invalid, "the stored rule is not a JSON object");
+    if (error || !value.is_object())
+        return make_error(ErrorKind::Invalid, "the stored rule is not a JSON object");
     return read_rule(value.get_object());
 }
 
 bool same_condition(const Rule& a, const Rule& b) {
-    return a.condition == b.condition && a.event == b.event && a.host == b.host && a.over_ns == b.over_ns &&
-           a.over_share == b.over_share && a.factor == b.factor && a.hours == b.hours && a.min_runs == b.min_runs &&
-           a.silent_ns == b.silent_ns && a.over_runs == b.over_runs;
+    return a.condition == b.condition && a.event == b.event && a.host == b.host &&
+           a.over_ns == b.over_ns && a.over_share == b.over_share && a.factor == b.factor &&
+           a.hours == b.hours && a.min_runs == b.min_runs && a.silent_ns == b.silent_ns &&
+           a.over_runs == b.over_runs;
 }
 
 bool same_receiver(const Rule& a, const Rule& b) {
     return a.way == b.way && a.user == b.user && origin_of(a.address) == origin_of(b.address);
 }
 
-std::string masked_address(const std::string& address) { return std::string(origin_of(address)) + "/..."; }
+std::string masked_address(const std::string& address) {
+    return std::string(origin_of(address)) + "/...";
+}
 
 }  // namespace lagtrap::server

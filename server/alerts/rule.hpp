@@ -12,7 +12,16 @@
 
 namespace lagtrap::server {
 
-enum class Condition { NewCause, CauseCameBack, P99, DelayShare, HostSilent, RunsLost, GotWorse, WeeklyDigest };
+enum class Condition {
+    NewCause,
+    CauseCameBack,
+    P99,
+    DelayShare,
+    HostSilent,
+    RunsLost,
+    GotWorse,
+    WeeklyDigest
+};
 enum class Way { Webhook, Email, Slack, Alertmanager };
 
 // Minutes of the day in a time zone; may span midnight.
@@ -34,14 +43,16 @@ struct Rule {
     std::optional<std::uint64_t> over_ns;
     std::optional<double> over_share;
     std::optional<double> factor;
-    std::uint32_t hours = 2;       // hours of UTC including the current one; for P99, DelayShare, RunsLost
+    // hours of UTC including the current one; for P99, DelayShare, RunsLost
+    std::uint32_t hours = 2;
     std::uint64_t min_runs = 100;  // with fewer runs the rule does not fire; for P99, DelayShare
     std::uint64_t silent_ns = 0;   // for HostSilent
     std::uint64_t over_runs = 0;   // for RunsLost
 
     Way way = Way::Webhook;
-    std::string address;  // http(s)://...; for Email smtp(s)://...; for Slack, whose address is secret, only the host
-    std::string from;     // for Email
+    // http(s)://...; for Email smtp(s)://...; for Slack, whose address is secret, only the host
+    std::string address;
+    std::string from;  // for Email
     std::vector<std::string> to;
     std::string user;  // for Email and Alertmanager
 

@@ -81,7 +81,8 @@ void set_up_mail(CURL* handle, Exchange& exchange, curl_slist* recipients) {
     curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(handle, CURLOPT_READFUNCTION, give_body);
     curl_easy_setopt(handle, CURLOPT_READDATA, &exchange);
-    curl_easy_setopt(handle, CURLOPT_USE_SSL, outgoing.password.empty() ? CURLUSESSL_TRY : CURLUSESSL_ALL);
+    curl_easy_setopt(handle, CURLOPT_USE_SSL,
+                     outgoing.password.empty() ? CURLUSESSL_TRY : CURLUSESSL_ALL);
 }
 
 void set_up_post(CURL* handle, Exchange& exchange, Receivers receivers, curl_slist* headers) {
@@ -94,13 +95,14 @@ void set_up_post(CURL* handle, Exchange& exchange, Receivers receivers, curl_sli
     curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(handle, CURLOPT_USERAGENT, "lagtrap-server");
     curl_easy_setopt(handle, CURLOPT_POSTFIELDS, outgoing.body.c_str());
-    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(outgoing.body.size()));
+    curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(outgoing.body.size()));
 }
 
 Error refused(const std::string& host, long status, const std::string& answer) {
     std::string said = printable(answer.substr(0, answer_shown_bytes));
-    return make_error(ErrorKind::System,
-                      host + " answered " + std::to_string(status) + (said.empty() ? "" : ": " + said));
+    return make_error(ErrorKind::System, host + " answered " + std::to_string(status) +
+                                             (said.empty() ? "" : ": " + said));
 }
 
 }  // namespace
@@ -108,8 +110,8 @@ Error refused(const std::string& host, long status, const std::string& answer) {
 Status send_out(const Outgoing& outgoing, Receivers receivers, const std::atomic<bool>& stopping) {
     // Not thread-safe, and needed before the first handle.
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
-    const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(ready == CURLE_OK ? curl_easy_init() : nullptr,
-                                                                     curl_easy_cleanup);
+    const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> handle(
+        ready == CURLE_OK ? curl_easy_init() : nullptr, curl_easy_cleanup);
     if (!handle) return make_error(ErrorKind::System, "cannot start libcurl");
     Exchange exchange{outgoing, stopping};
     CURL* curl = handle.get();
@@ -135,16 +137,19 @@ Status send_out(const Outgoing& outgoing, Receivers receivers, const std::atomic
     long status = 0;
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     const std::string host = host_of(outgoing.url);
-    if (code == CURLE_ABORTED_BY_CALLBACK) return make_error(ErrorKind::Vanished, "the server is shutting down");
+    if (code == CURLE_ABORTED_BY_CALLBACK)
+        return make_error(ErrorKind::Vanished, "the server is shutting down");
     if (code != CURLE_OK && !exchange.refused_address.empty())
-        return make_error(ErrorKind::Denied, host + " is " + exchange.refused_address +
-                                                 ", a loopback, link-local or cloud metadata address; rules may "
-                                                 "only use it if the server has --allow-local-receivers");
+        return make_error(ErrorKind::Denied,
+                          host + " is " + exchange.refused_address +
+                              ", a loopback, link-local or cloud metadata address; rules may only "
+                              "use it if the server has --allow-local-receivers");
     const bool read_enough = code == CURLE_WRITE_ERROR && !mail;
     if (code != CURLE_OK && !read_enough)
-        return make_error(ErrorKind::System,
-                          host + ": " + curl_easy_strerror(code) +
-                              (mail && status >= 400 ? ", with reply " + std::to_string(status) : ""));
+        return make_error(
+            ErrorKind::System,
+            host + ": " + curl_easy_strerror(code) +
+                (mail && status >= 400 ? ", with reply " + std::to_string(status) : ""));
     if (!mail && (status < 200 || status > 299)) return refused(host, status, exchange.answer);
     return success();
 }

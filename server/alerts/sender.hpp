@@ -27,6 +27,7 @@ enum class Receivers { NotLocal, Any };
 // the host, because paths may be secret. Sends a mail with a password only over TLS.
 // ErrorKind::Vanished soon after `stopping` is set; Denied, with nothing sent, if `receivers`
 // forbids every address of the host, however its name resolves. Any thread.
-[[nodiscard]] Status send_out(const Outgoing& outgoing, Receivers receivers, const std::atomic<bool>& stopping);
+[[nodiscard]] Status send_out(const Outgoing& outgoing, Receivers receivers,
+                              const std::atomic<bool>& stopping);
 
 }  // namespace lagtrap::server

@@ -33,17 +33,18 @@ Status check_webhook_secret(const std::string& secret) {
     const auto key = key_of(secret);
     if (key && key->size() >= min_bytes && key->size() <= max_bytes) return success();
     return make_error(ErrorKind::Invalid,
-                      "\"secret\": expected whsec_ and the Base64 of 24 to 64 bytes; without one the server makes one");
+                      "\"secret\": expected whsec_ and the Base64 of 24 to 64 bytes; without one "
+                      "the server makes one");
 }
 
-std::string webhook_signature(const std::string& secret, const std::string& id, std::uint64_t realtime_s,
-                              const std::string& body) {
+std::string webhook_signature(const std::string& secret, const std::string& id,
+                              std::uint64_t realtime_s, const std::string& body) {
     const std::string key = key_of(secret).value_or("");
     const std::string text = id + "." + std::to_string(realtime_s) + "." + body;
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
     unsigned int size = 0;
-    HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
-         text.size(), digest.data(), &size);
+    HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+         reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &size);
     return "v1," + base64({reinterpret_cast<const char*>(digest.data()), size});
 }
 

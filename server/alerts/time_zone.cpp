@@ -22,11 +22,13 @@ bool is_name(std::string_view zone) {
     if (zone.empty() || zone.size() > zone_limit_bytes) return false;
     char before = '/';
     for (const char letter : zone) {
-        const bool is_alphanumeric =
-            (letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+        const bool is_alphanumeric = (letter >= 'A' && letter <= 'Z') ||
+                                     (letter >= 'a' && letter <= 'z') ||
+                                     (letter >= '0' && letter <= '9');
         // No part may be empty or begin with a dot or a sign.
         if (before == '/' && !is_alphanumeric) return false;
-        if (!is_alphanumeric && std::string_view("_-+/").find(letter) == std::string_view::npos) return false;
+        if (!is_alphanumeric && std::string_view("_-+/").find(letter) == std::string_view::npos)
+            return false;
         before = letter;
     }
     return before != '/';
@@ -44,8 +46,10 @@ class Reader {
     void skip(std::size_t count) { at_ += count; }
     // Call has() first.
     std::int64_t number(std::size_t width) {
-        std::uint64_t value = (static_cast<unsigned char>(bytes_[at_]) & 0x80) != 0 ? ~std::uint64_t{0} : 0;
-        for (std::size_t i = 0; i < width; ++i) value = value << 8 | static_cast<unsigned char>(bytes_[at_++]);
+        std::uint64_t value =
+            (static_cast<unsigned char>(bytes_[at_]) & 0x80) != 0 ? ~std::uint64_t{0} : 0;
+        for (std::size_t i = 0; i < width; ++i)
+            value = value << 8 | static_cast<unsigned char>(bytes_[at_++]);
         return static_cast<std::int64_t>(value);
     }
     [[nodiscard]] std::string_view rest() const { return bytes_.substr(at_); }
@@ -59,7 +63,8 @@ class Reader {
 struct Counts {
     std::size_t is_ut = 0, is_standard = 0, leaps = 0, transitions = 0, types = 0, letters = 0;
     [[nodiscard]] std::size_t bytes(std::size_t time_width) const {
-        return transitions * (time_width + 1) + types * 6 + letters + leaps * (time_width + 4) + is_standard + is_ut;
+        return transitions * (time_width + 1) + types * 6 + letters + leaps * (time_width + 4) +
+               is_standard + is_ut;
     }
 };
 
@@ -82,7 +87,8 @@ Result<std::int64_t> offset_of_file(std::string_view bytes, std::int64_t at_unix
     if (!old || !reader.has(old->bytes(4))) return broken("its first block");
     reader.skip(old->bytes(4));
     const auto counts = read_counts(reader);
-    if (!counts || !reader.has(counts->bytes(8)) || counts->types == 0) return broken("its second block");
+    if (!counts || !reader.has(counts->bytes(8)) || counts->types == 0)
+        return broken("its second block");
     // The last transition at or before the given time.
     Reader times(reader.rest());
     std::size_t before = 0;
@@ -92,7 +98,8 @@ Result<std::int64_t> offset_of_file(std::string_view bytes, std::int64_t at_unix
     const std::string_view footer = after.rest();
     if (before == counts->transitions && footer.size() > 2 && footer.starts_with('\n') &&
         footer.find('\n', 1) != std::string_view::npos)
-        return posix_zone_offset_s(std::string(footer.substr(1, footer.find('\n', 1) - 1)), at_unix_s);
+        return posix_zone_offset_s(std::string(footer.substr(1, footer.find('\n', 1) - 1)),
+                                   at_unix_s);
     Reader kinds(reader.rest());
     kinds.skip(counts->transitions * 8);
     std::size_t kind = 0;
@@ -120,7 +127,8 @@ class Text {
         const bool quoted = take('<');
         std::size_t length = 0;
         while (length < rest_.size() &&
-               (quoted ? rest_[length] != '>' : std::isalpha(static_cast<unsigned char>(rest_[length])) != 0))
+               (quoted ? rest_[length] != '>'
+                       : std::isalpha(static_cast<unsigned char>(rest_[length])) != 0))
             ++length;
         rest_.remove_prefix(length);
         return length >= 3 && (!quoted || take('>'));
@@ -128,7 +136,8 @@ class Text {
     std::optional<std::int64_t> number() {
         std::size_t length = 0;
         std::int64_t value = 0;
-        for (; length < rest_.size() && length < 4 && rest_[length] >= '0' && rest_[length] <= '9'; ++length)
+        for (; length < rest_.size() && length < 4 && rest_[length] >= '0' && rest_[length] <= '9';
+             ++length)
             value = value * 10 + (rest_[length] - '0');
         rest_.remove_prefix(length);
         return length > 0 ? std::optional(value) : std::nullopt;
@@ -169,7 +178,8 @@ struct ChangeRule {
         } else {
             // "Jn" counts from 1 and never counts February 29.
             const bool skips = kind == Kind::JulianDay && year.is_leap() && day >= 60;
-            date = sys_days{year / January / 1} + days{day - (kind == Kind::JulianDay ? 1 : 0) + (skips ? 1 : 0)};
+            date = sys_days{year / January / 1} +
+                   days{day - (kind == Kind::JulianDay ? 1 : 0) + (skips ? 1 : 0)};
         }
         return date.time_since_epoch().count() * day_s + time_s;
     }
@@ -184,11 +194,13 @@ std::optional<ChangeRule> read_change(Text& text) {
         week = text.number();
         if (!week || !text.take('.')) return std::nullopt;
         day = text.number();
-        if (*month < 1 || *month > 12 || *week < 1 || *week > 5 || !day || *day > 6) return std::nullopt;
+        if (*month < 1 || *month > 12 || *week < 1 || *week > 5 || !day || *day > 6)
+            return std::nullopt;
     } else {
         rule.kind = text.take('J') ? ChangeRule::Kind::JulianDay : ChangeRule::Kind::DayOfYear;
         day = text.number();
-        if (!day || *day > 365 || (rule.kind == ChangeRule::Kind::JulianDay && *day == 0)) return std::nullopt;
+        if (!day || *day > 365 || (rule.kind == ChangeRule::Kind::JulianDay && *day == 0))
+            return std::nullopt;
     }
     rule.month = static_cast<unsigned>(*month);
     rule.week = static_cast<unsigned>(*week);
@@ -204,7 +216,9 @@ std::optional<ChangeRule> read_change(Text& text) {
 }  // namespace
 
 Result<std::int64_t> posix_zone_offset_s(const std::string& posix, std::int64_t at_unix_s) {
-    const auto wrong = [&] { return broken("\"" + printable(posix.substr(0, 100)) + "\" is not a POSIX time zone"); };
+    const auto wrong = [&] {
+        return broken("\"" + printable(posix.substr(0, 100)) + "\" is not a POSIX time zone");
+    };
     Text text(posix);
     // POSIX counts west of Greenwich as positive.
     if (!text.name()) return wrong();
@@ -222,30 +236,34 @@ Result<std::int64_t> posix_zone_offset_s(const std::string& posix, std::int64_t 
     if (!begin || !text.take(',')) return wrong();
     const auto end = read_change(text);
     if (!end || !text.done()) return wrong();
-    const auto day =
-        std::chrono::floor<std::chrono::days>(std::chrono::sys_seconds{std::chrono::seconds{at_unix_s - *standard}});
+    const auto day = std::chrono::floor<std::chrono::days>(
+        std::chrono::sys_seconds{std::chrono::seconds{at_unix_s - *standard}});
     const std::chrono::year year = std::chrono::year_month_day{day}.year();
     const std::int64_t summer_begin_s = begin->in_year(year) + *standard;
     const std::int64_t summer_end_s = end->in_year(year) + summer;
-    const bool is_summer = summer_begin_s < summer_end_s ? at_unix_s >= summer_begin_s && at_unix_s < summer_end_s
-                                                         : at_unix_s >= summer_begin_s || at_unix_s < summer_end_s;
+    const bool is_summer = summer_begin_s < summer_end_s
+                               ? at_unix_s >= summer_begin_s && at_unix_s < summer_end_s
+                               : at_unix_s >= summer_begin_s || at_unix_s < summer_end_s;
     return is_summer ? -summer : -*standard;
 }
 
 Status check_zone_name(const std::string& zone) {
     if (is_name(zone)) return success();
-    return make_error(ErrorKind::Invalid, "\"" + printable(zone.substr(0, zone_limit_bytes)) +
-                                              "\" is not the name of a time zone, such as Europe/Berlin or UTC");
+    return make_error(ErrorKind::Invalid,
+                      "\"" + printable(zone.substr(0, zone_limit_bytes)) +
+                          "\" is not the name of a time zone, such as Europe/Berlin or UTC");
 }
 
-Result<std::int64_t> zone_offset_s(const std::string& zone, std::int64_t at_unix_s, const std::string& folder) {
+Result<std::int64_t> zone_offset_s(const std::string& zone, std::int64_t at_unix_s,
+                                   const std::string& folder) {
     // Works without a database too.
     if (zone == "UTC") return 0;
     TRY(check_zone_name(zone));
     const auto bytes = read_file(folder + "/" + zone, file_limit_bytes);
     // The folder of the zones also has lists and version files.
     if (!bytes || !bytes->starts_with(magic))
-        return make_error(ErrorKind::NotFound, "the server's machine has no time zone \"" + zone + "\"");
+        return make_error(ErrorKind::NotFound,
+                          "the server's machine has no time zone \"" + zone + "\"");
     return offset_of_file(*bytes, at_unix_s);
 }
 

@@ -20,6 +20,7 @@ namespace lagtrap::server {
 
 // As zone_offset_s(), for a POSIX TZ text as at the end of a zone's file:
 // "CET-1CEST,M3.5.0,M10.5.0/3".
-[[nodiscard]] Result<std::int64_t> posix_zone_offset_s(const std::string& posix, std::int64_t at_unix_s);
+[[nodiscard]] Result<std::int64_t> posix_zone_offset_s(const std::string& posix,
+                                                       std::int64_t at_unix_s);
 
 }  // namespace lagtrap::server

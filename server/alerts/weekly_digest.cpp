@@ -40,12 +40,16 @@ FactLine line_about(std::string title, std::string path) {
     return line;
 }
 
-bool is_within(const Week& week, std::uint64_t time_ns) { return time_ns >= week.from_ns && time_ns < week.to_ns; }
+bool is_within(const Week& week, std::uint64_t time_ns) {
+    return time_ns >= week.from_ns && time_ns < week.to_ns;
+}
 
-std::vector<FactLine> worse_lines(const Week& week, const std::vector<reports::EventTrend>& trends) {
+std::vector<FactLine> worse_lines(const Week& week,
+                                  const std::vector<reports::EventTrend>& trends) {
     std::vector<FactLine> lines;
     for (const reports::EventTrend& trend : trends)
-        if (trend.verdict == reports::Verdict::Worse && trend.lasting && is_within(week, trend.lasting->step.from_ns))
+        if (trend.verdict == reports::Verdict::Worse && trend.lasting &&
+            is_within(week, trend.lasting->step.from_ns))
             lines.push_back(line_about(worsening_title(trend), event_path(trend.event)));
     return lines;
 }
@@ -55,12 +59,14 @@ std::vector<FactLine> cause_lines(const std::vector<CauseRecord>& causes, const 
     std::vector<const CauseRecord*> wanted;
     for (const CauseRecord& cause : causes)
         if (cause.root == cause.id && is_wanted(cause)) wanted.push_back(&cause);
-    std::ranges::stable_sort(wanted, std::ranges::greater(), [](const CauseRecord* cause) { return cause->delays; });
+    std::ranges::stable_sort(wanted, std::ranges::greater(),
+                             [](const CauseRecord* cause) { return cause->delays; });
     std::vector<FactLine> lines;
     for (const CauseRecord* cause : wanted)
-        lines.push_back(line_about(fmt::format("{} of {}: {}; {}.", words, cause->event, cause->title,
-                                               extent_text(cause->delays, cause->hosts)),
-                                   cause_path(cause->id)));
+        lines.push_back(
+            line_about(fmt::format("{} of {}: {}; {}.", words, cause->event, cause->title,
+                                   extent_text(cause->delays, cause->hosts)),
+                       cause_path(cause->id)));
     return lines;
 }
 
@@ -68,8 +74,9 @@ std::vector<FactLine> cost_lines(const std::vector<CauseCost>& costs) {
     std::vector<FactLine> lines;
     for (const CauseCost& cost : costs)
         lines.push_back(
-            line_about(fmt::format("Most costly: {} ({}): {} in {} recorded delay{}.", cost.title, cost.event,
-                                   format_duration_ns(cost.excess_ns), cost.delays, cost.delays == 1 ? "" : "s"),
+            line_about(fmt::format("Most costly: {} ({}): {} in {} recorded delay{}.", cost.title,
+                                   cost.event, format_duration_ns(cost.excess_ns), cost.delays,
+                                   cost.delays == 1 ? "" : "s"),
                        cause_path(cost.cause)));
     return lines;
 }
@@ -91,19 +98,22 @@ Week last_week(std::uint64_t now_ns) {
 
 Finding digest_of(const Week& week, const WeekReport& report) {
     const auto worse = worse_lines(week, report.trends);
-    const auto fresh = cause_lines(report.causes, "New cause of delays", [&](const CauseRecord& cause) {
-        return is_within(week, cause.noticed_realtime_ns);
-    });
-    const auto resolved = cause_lines(report.causes, "Resolved cause of delays", [&](const CauseRecord& cause) {
-        return cause.status == CauseStatus::Resolved && is_within(week, cause.resolved_realtime_ns);
-    });
+    const auto fresh = cause_lines(
+        report.causes, "New cause of delays",
+        [&](const CauseRecord& cause) { return is_within(week, cause.noticed_realtime_ns); });
+    const auto resolved =
+        cause_lines(report.causes, "Resolved cause of delays", [&](const CauseRecord& cause) {
+            return cause.status == CauseStatus::Resolved &&
+                   is_within(week, cause.resolved_realtime_ns);
+        });
     Facts facts;
-    facts.title =
-        fmt::format("Week of {}: {} got worse, {}, {}.", format_utc(week.from_ns).substr(0, 10),
-                    counted(worse.size(), "event", "events"), counted(fresh.size(), "new cause", "new causes"),
-                    counted(resolved.size(), "resolved cause", "resolved causes"));
+    facts.title = fmt::format(
+        "Week of {}: {} got worse, {}, {}.", format_utc(week.from_ns).substr(0, 10),
+        counted(worse.size(), "event", "events"), counted(fresh.size(), "new cause", "new causes"),
+        counted(resolved.size(), "resolved cause", "resolved causes"));
     facts.path = "/?span=7d";
-    for (const auto& lines : {worse, fresh, resolved, cost_lines(report.costs)}) add_first(lines, facts.lines);
+    for (const auto& lines : {worse, fresh, resolved, cost_lines(report.costs)})
+        add_first(lines, facts.lines);
     return {week.subject(), facts.text()};
 }
 
@@ -119,7 +129,8 @@ Result<std::vector<Finding>> look_at_week(Store& store, const Rule& rule, std::u
     WeekReport report;
     TRY_ASSIGN(report.trends, read_trends(store, std::move(filter), week.to_ns));
     TRY_ASSIGN(report.causes, store.everything().causes().list(event, digest_causes_limit));
-    TRY_ASSIGN(report.costs, store.everything().causes().costs(event, week.from_ns, week.to_ns, lines_of_kind));
+    TRY_ASSIGN(report.costs,
+               store.everything().causes().costs(event, week.from_ns, week.to_ns, lines_of_kind));
     return std::vector<Finding>{digest_of(week, report)};
 }
 

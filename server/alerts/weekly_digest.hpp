@@ -1,4 +1,5 @@
-// The weekly digest: what got worse in a week, which causes are new or resolved, and which cost most.
+// The weekly digest: what got worse in a week, which causes are new or resolved, and which cost
+// most.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,8 @@ struct WeekReport {
 [[nodiscard]] Finding digest_of(const Week& week, const WeekReport& report);
 
 // The digest of the last week; none if the rule is newer than the end of that week.
-[[nodiscard]] Result<std::vector<Finding>> look_at_week(Store& store, const Rule& rule, std::uint64_t since_ns,
+[[nodiscard]] Result<std::vector<Finding>> look_at_week(Store& store, const Rule& rule,
+                                                        std::uint64_t since_ns,
                                                         std::uint64_t now_ns);
 
 }  // namespace lagtrap::server

@@ -21,21 +21,26 @@ constexpr std::uint32_t audit_default = 100;
 constexpr const char* refused_change = "refuse password change";
 constexpr const char* audit_columns = "id,at,at_ns,who,action,object,detail\r\n";
 
-Refusal https_alone() { return {403, "passwords are taken over HTTPS alone", "use the server's https address"}; }
+Refusal https_alone() {
+    return {403, "passwords are taken over HTTPS alone", "use the server's https address"};
+}
 
 std::string from(const Request& request) { return "from " + request.sender; }
 
 // Whether the account has a session that was started from this sender.
-bool has_session_from(const AccountStore& store, const std::string& account, const std::string& sender) {
+bool has_session_from(const AccountStore& store, const std::string& account,
+                      const std::string& sender) {
     const auto sessions = store.sessions(account);
     return sessions && std::ranges::any_of(*sessions, [&](const Session& session) {
                return network_of_sender(session.address) == sender;
            });
 }
 
-SignInLimits::Attempt take_attempt(const SignInParts& parts, const std::string& account, const std::string& sender) {
+SignInLimits::Attempt take_attempt(const SignInParts& parts, const std::string& account,
+                                   const std::string& sender) {
     return parts.limits.take(
-        account, sender, [&] { return has_session_from(parts.store, account, sender); }, SignInLimits::Clock::now());
+        account, sender, [&] { return has_session_from(parts.store, account, sender); },
+        SignInLimits::Clock::now());
 }
 
 // Does not record a name that no account has: people sometimes type their password there.
@@ -50,7 +55,8 @@ std::optional<std::uint64_t> last_sign_in(const AccountStore& store, const std::
     const auto sessions = store.sessions(account);
     std::optional<std::uint64_t> last;
     if (sessions)
-        for (const Session& session : *sessions) last = std::max(last.value_or(0), session.created_realtime_ns);
+        for (const Session& session : *sessions)
+            last = std::max(last.value_or(0), session.created_realtime_ns);
     return last;
 }
 
@@ -72,7 +78,8 @@ void add_audit_line(std::string& line, const AuditEntry& entry) {
     cells.add(entry.number);
     cells.add(format_utc(entry.at_realtime_ns));
     cells.add(entry.at_realtime_ns);
-    for (const std::string* text : {&entry.who, &entry.action, &entry.object, &entry.detail}) cells.add(*text);
+    for (const std::string* text : {&entry.who, &entry.action, &entry.object, &entry.detail})
+        cells.add(*text);
     line += "\r\n";
 }
 
@@ -100,7 +107,8 @@ Reply get_session(const Principal& principal) {
         {"has_password", principal.has_password},
         {"teams", std::move(teams)},
         {"sees_everything", principal.sight == nullptr},
-        {"expires_ns", digits_or_null(principal.expires_ns > 0 ? std::optional(principal.expires_ns) : std::nullopt)}});
+        {"expires_ns", digits_or_null(principal.expires_ns > 0 ? std::optional(principal.expires_ns)
+                                                               : std::nullopt)}});
 }
 
 Reply sign_in(const SignInParts& parts, const std::string& sender, const Request& request) {
@@ -120,7 +128,8 @@ Reply sign_in(const SignInParts& parts, const std::string& sender, const Request
                          std::chrono::ceil<std::chrono::seconds>(attempt.wait)});
     }
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
-    const auto signed_in = parts.authenticator.sign_in(name, std::get<std::string>(password), request.sender, now_ns);
+    const auto signed_in =
+        parts.authenticator.sign_in(name, std::get<std::string>(password), request.sender, now_ns);
     if (!signed_in) return failure(signed_in.error());
     if (!*signed_in) {
         note_refusal(parts, name, request);
@@ -131,21 +140,25 @@ Reply sign_in(const SignInParts& parts, const std::string& sender, const Request
     parts.limits.succeeded(name, sender, attempt);
     parts.audit.note(name, "sign in", {}, from(request));
     Reply reply = empty_reply();
-    const auto seconds = static_cast<std::int64_t>(((*signed_in)->expires_realtime_ns - now_ns) / 1'000'000'000ULL);
-    reply.headers.emplace_back("Set-Cookie", parts.cookie.text(request.secure, (*signed_in)->secret, seconds));
+    const auto seconds =
+        static_cast<std::int64_t>(((*signed_in)->expires_realtime_ns - now_ns) / 1'000'000'000ULL);
+    reply.headers.emplace_back("Set-Cookie",
+                               parts.cookie.text(request.secure, (*signed_in)->secret, seconds));
     return reply;
 }
 
 Reply sign_out(const SignInParts& parts, const Principal& principal, const Request& request) {
-    if (const auto status = parts.authenticator.sign_out(principal); !status) return failure(status.error());
-    if (principal.kind == Principal::Kind::Session) parts.audit.note(principal.name, "sign out", {}, from(request));
+    if (const auto status = parts.authenticator.sign_out(principal); !status)
+        return failure(status.error());
+    if (principal.kind == Principal::Kind::Session)
+        parts.audit.note(principal.name, "sign out", {}, from(request));
     Reply reply = empty_reply();
     reply.headers.emplace_back("Set-Cookie", parts.cookie.text(request.secure, "", 0));
     return reply;
 }
 
-Reply change_own_password(const SignInParts& parts, const std::string& sender, const Principal& principal,
-                          const Request& request) {
+Reply change_own_password(const SignInParts& parts, const std::string& sender,
+                          const Principal& principal, const Request& request) {
     if (!request.secure && !request.from_loopback) return reply_of(https_alone());
     const auto body = read_object(request, {"password", "new_password"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
@@ -154,7 +167,8 @@ Reply change_own_password(const SignInParts& parts, const std::string& sender, c
     if (const auto* wrong = std::get_if<Refusal>(&old)) return reply_of(*wrong);
     const auto fresh = read_text(object, "new_password", password_longest_bytes);
     if (const auto* wrong = std::get_if<Refusal>(&fresh)) return reply_of(*wrong);
-    if (const auto status = check_password(std::get<std::string>(fresh)); !status) return bad_request(status.error());
+    if (const auto status = check_password(std::get<std::string>(fresh)); !status)
+        return bad_request(status.error());
     if (std::get<std::string>(fresh) == std::get<std::string>(old))
         return reply_of({400, "the new password is the one in use", "choose another one"});
     const auto account = parts.store.find_account(principal.name);
@@ -167,12 +181,14 @@ Reply change_own_password(const SignInParts& parts, const std::string& sender, c
         return reply_of({429, "too many attempts with a wrong password", "wait, and try again",
                          std::chrono::ceil<std::chrono::seconds>(attempt.wait)});
     }
-    const auto changed =
-        parts.authenticator.change_password(principal, std::get<std::string>(old), std::get<std::string>(fresh));
+    const auto changed = parts.authenticator.change_password(principal, std::get<std::string>(old),
+                                                             std::get<std::string>(fresh));
     if (!changed) return failure(changed.error());
     if (!*changed) {
-        parts.audit.note(principal.name, refused_change, {}, "the current password was wrong, " + from(request));
-        return reply_of({403, "that is not the current password", "enter the password with which you signed in"});
+        parts.audit.note(principal.name, refused_change, {},
+                         "the current password was wrong, " + from(request));
+        return reply_of({403, "that is not the current password",
+                         "enter the password with which you signed in"});
     }
     parts.limits.succeeded(principal.name, sender, attempt);
     parts.audit.note(principal.name, "change password", principal.name,
@@ -188,7 +204,8 @@ Reply list_accounts(const AccountStore& store) {
     return json_reply(json::object{{"accounts", std::move(rows)}});
 }
 
-Reply add_account(const AccountStore& store, Audit& audit, const Principal& principal, const Request& request) {
+Reply add_account(const AccountStore& store, Audit& audit, const Principal& principal,
+                  const Request& request) {
     const auto body = read_object(request, {"account", "password", "role"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     const auto& object = std::get<json::object>(body);
@@ -211,22 +228,24 @@ Reply add_account(const AccountStore& store, Audit& audit, const Principal& prin
     const Account account{texts[0], *role, *hash, ClockSnapshot::take().realtime_ns, false};
     const auto added = store.add_account(account);
     if (!added) return failure(added.error());
-    if (*added == AddOutcome::Already) return reply_of({409, "there is an account of that name already"});
+    if (*added == AddOutcome::Already)
+        return reply_of({409, "there is an account of that name already"});
     audit.note(who_of(principal), "add account", account.name,
                std::string(role_name(account.role)) + ", " + from(request));
     return json_reply(account_json(store, account), 201);
 }
 
-Reply delete_account(const AccountStore& store, Audit& audit, const Principal& principal, const Route& route,
-                     const Request& request) {
+Reply delete_account(const AccountStore& store, Audit& audit, const Principal& principal,
+                     const Route& route, const Request& request) {
     const std::string& name = route.arguments[0];
     const auto accounts = store.list();
     if (!accounts) return failure(accounts.error());
-    const auto found =
-        std::find_if(accounts->begin(), accounts->end(), [&](const Account& a) { return a.name == name; });
+    const auto found = std::find_if(accounts->begin(), accounts->end(),
+                                    [&](const Account& a) { return a.name == name; });
     if (found == accounts->end()) return reply_of({404, "there is no such account"});
-    const auto admins = std::count_if(accounts->begin(), accounts->end(),
-                                      [](const Account& a) { return a.role == Role::Admin && !a.disabled; });
+    const auto admins = std::count_if(accounts->begin(), accounts->end(), [](const Account& a) {
+        return a.role == Role::Admin && !a.disabled;
+    });
     if (found->role == Role::Admin && !found->disabled && admins == 1)
         return reply_of({409, "it is the last admin", "make another one first"});
     if (const auto removed = store.remove_account(name); !removed) return failure(removed.error());
@@ -237,7 +256,8 @@ Reply delete_account(const AccountStore& store, Audit& audit, const Principal& p
 Reply list_tokens(const TokenStore& store) {
     auto tokens = store.list();
     if (!tokens) return failure(tokens.error());
-    std::stable_sort(tokens->begin(), tokens->end(), [](const Token& a, const Token& b) { return a.name < b.name; });
+    std::stable_sort(tokens->begin(), tokens->end(),
+                     [](const Token& a, const Token& b) { return a.name < b.name; });
     json::array rows;
     for (const Token& token : *tokens)
         rows.push_back({{"id", token.id},
@@ -251,11 +271,12 @@ Reply list_tokens(const TokenStore& store) {
     return json_reply(json::object{{"tokens", std::move(rows)}});
 }
 
-Reply add_token(const TokenStore& store, Audit& audit, const Principal& principal, const Request& request) {
+Reply add_token(const TokenStore& store, Audit& audit, const Principal& principal,
+                const Request& request) {
     // With the first token, everybody must authenticate. Without an account, nobody could.
     if (principal.kind == Principal::Kind::Local)
-        return reply_of(
-            {409, "nobody could sign in any more once there is a token", "make an account of role admin first"});
+        return reply_of({409, "nobody could sign in any more once there is a token",
+                         "make an account of role admin first"});
     const auto body = read_object(request, {"name", "scope", "(host)", "(expires_ns)"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     const auto& object = std::get<json::object>(body);
@@ -265,7 +286,8 @@ Reply add_token(const TokenStore& store, Audit& audit, const Principal& principa
     if (const auto* wrong = std::get_if<Refusal>(&scope)) return reply_of(*wrong);
     Token token;
     token.name = std::get<std::string>(name);
-    if (const auto status = check_token_name(token.name); !status) return bad_request(status.error());
+    if (const auto status = check_token_name(token.name); !status)
+        return bad_request(status.error());
     const auto scopes = parse_token_scope(std::get<std::string>(scope));
     if (!scopes) return bad_request(scopes.error());
     token.scopes = *scopes;
@@ -276,17 +298,20 @@ Reply add_token(const TokenStore& store, Audit& audit, const Principal& principa
         if (const auto* wrong = std::get_if<Refusal>(&text)) return reply_of(*wrong);
         token.host = printable(std::get<std::string>(text));
     }
-    if (const json::value* expires = object.if_contains("expires_ns"); expires != nullptr && !expires->is_null()) {
+    if (const json::value* expires = object.if_contains("expires_ns");
+        expires != nullptr && !expires->is_null()) {
         const auto text = read_text(object, "expires_ns", 20);
         if (const auto* wrong = std::get_if<Refusal>(&text)) return reply_of(*wrong);
         token.expires_realtime_ns = read_digits(std::get<std::string>(text));
         if (!token.expires_realtime_ns || *token.expires_realtime_ns <= token.created_realtime_ns)
-            return reply_of({400, "\"expires_ns\": expected a time to come, nanoseconds since 1970 as digits"});
+            return reply_of(
+                {400, "\"expires_ns\": expected a time to come, nanoseconds since 1970 as digits"});
     }
     const auto tokens = store.list();
     if (!tokens) return failure(tokens.error());
     for (const Token& other : *tokens)
-        if (other.name == token.name) return reply_of({409, "there is a token of that name already"});
+        if (other.name == token.name)
+            return reply_of({409, "there is a token of that name already"});
     const MachineToken fresh = MachineToken::make();
     token.id = fresh.id;
     token.secret_sha256 = sha256_of(fresh.secret);
@@ -296,8 +321,8 @@ Reply add_token(const TokenStore& store, Audit& audit, const Principal& principa
     return json_reply(json::object{{"id", fresh.id}, {"token", fresh.text()}}, 201);
 }
 
-Reply delete_token(const TokenStore& store, Audit& audit, const Principal& principal, const Route& route,
-                   const Request& request) {
+Reply delete_token(const TokenStore& store, Audit& audit, const Principal& principal,
+                   const Route& route, const Request& request) {
     const std::string& id = route.arguments[0];
     const auto token = store.find_token(id);
     if (!token) return failure(token.error());
@@ -314,11 +339,13 @@ Reply list_audit(const AuditStore& store, const Route& route) {
     const auto part = read_audit_part(route);
     if (const auto* wrong = std::get_if<Refusal>(&part)) return reply_of(*wrong);
     const auto& [limit, after] = std::get<PageQuestion>(page);
-    const auto entries = store.list(limit, after ? std::optional(after->id) : std::nullopt, std::get<AuditPart>(part));
+    const auto entries = store.list(limit, after ? std::optional(after->id) : std::nullopt,
+                                    std::get<AuditPart>(part));
     if (!entries) return failure(entries.error());
     json::array rows;
     for (const AuditEntry& entry : *entries) rows.push_back(audit_json(entry));
-    return json_reply(json::object{{"entries", std::move(rows)}, {"next", next_of(next_entry(*entries, limit))}});
+    return json_reply(
+        json::object{{"entries", std::move(rows)}, {"next", next_of(next_entry(*entries, limit))}});
 }
 
 Reply export_audit(const AuditStore& store, const Route& route) {
@@ -327,9 +354,11 @@ Reply export_audit(const AuditStore& store, const Route& route) {
     const auto part = read_audit_part(route);
     if (const auto* wrong = std::get_if<Refusal>(&part)) return reply_of(*wrong);
     const bool csv = std::get<ListFormat>(format) == ListFormat::Csv;
-    auto next = [store, only = std::get<AuditPart>(part), csv](std::optional<PageKey> after,
-                                                               std::string& text) -> Result<std::optional<PageKey>> {
-        TRY_ASSIGN(const auto entries, store.list(page_limit, after ? std::optional(after->id) : std::nullopt, only));
+    auto next = [store, only = std::get<AuditPart>(part), csv](
+                    std::optional<PageKey> after,
+                    std::string& text) -> Result<std::optional<PageKey>> {
+        TRY_ASSIGN(const auto entries,
+                   store.list(page_limit, after ? std::optional(after->id) : std::nullopt, only));
         for (const AuditEntry& entry : entries) {
             if (csv) {
                 add_audit_line(text, entry);

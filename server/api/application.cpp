@@ -58,7 +58,8 @@ Plan plan_to_base(const BasePath& base) {
 
 // The key of a client in rate limits.
 std::string sender_key(const Principal& principal, const Request& request) {
-    return principal.name.empty() ? "address " + network_of_sender(request.sender) : "name " + principal.name;
+    return principal.name.empty() ? "address " + network_of_sender(request.sender)
+                                  : "name " + principal.name;
 }
 
 }  // namespace
@@ -79,7 +80,8 @@ Application::Application(const Parts& parts, const SenderLimits& limits, BasePat
       failed_tokens_(failed_token_rate),
       sign_in_places_(sign_ins_of_sender),
       download_places_(downloads_of_sender, downloads_at_once),
-      health_([this] { return static_cast<bool>(parts_.store.jobs().job_counts()); }, health_timeout) {
+      health_([this] { return static_cast<bool>(parts_.store.jobs().job_counts()); },
+              health_timeout) {
     if (tokens) tokens_ = std::make_shared<const TokenTable>(std::move(*tokens));
 }
 
@@ -103,7 +105,8 @@ Result<bool> Application::is_open() {
     return open_;
 }
 
-std::variant<Principal, Refusal> Application::identify_token(const Request& request, std::uint64_t now_ns) {
+std::variant<Principal, Refusal> Application::identify_token(const Request& request,
+                                                             std::uint64_t now_ns) {
     const std::string text = token_of_header(request.authorization);
     std::shared_ptr<const TokenTable> table;
     {
@@ -115,22 +118,26 @@ std::variant<Principal, Refusal> Application::identify_token(const Request& requ
     auto found = authenticator_.of_token(text, now_ns);
     if (!found) return Ingest::refusal_of(found.error());
     if (*found) return std::move(**found);
-    audit_.note_unknown(
-        network_of_sender(request.sender), "refuse token",
-        std::string(text.empty() ? "none" : "not known, or its time is over") + ", from " + request.sender);
-    if (const auto wait = failed_tokens_.take(network_of_sender(request.sender), 1, RateLimit::Clock::now());
+    audit_.note_unknown(network_of_sender(request.sender), "refuse token",
+                        std::string(text.empty() ? "none" : "not known, or its time is over") +
+                            ", from " + request.sender);
+    if (const auto wait =
+            failed_tokens_.take(network_of_sender(request.sender), 1, RateLimit::Clock::now());
         wait.count() > 0)
         return too_many("too many requests with tokens that are not known", wait);
-    return Refusal{401, text.empty() ? "a token is needed" : "the token is not known, or its time is over"};
+    return Refusal{
+        401, text.empty() ? "a token is needed" : "the token is not known, or its time is over"};
 }
 
-std::variant<Principal, Refusal> Application::identify(const Request& request, std::uint64_t now_ns) {
+std::variant<Principal, Refusal> Application::identify(const Request& request,
+                                                       std::uint64_t now_ns) {
     const auto open = is_open();
     if (!open) return Ingest::refusal_of(open.error());
     if (*open) {
         // DNS rebinding: a foreign page could reach this server through a name that it controls.
         if (!request.from_loopback || !names_this_machine(request.host))
-            return Refusal{421, "this server has no accounts and tokens and answers to localhost alone",
+            return Refusal{421,
+                           "this server has no accounts and tokens and answers to localhost alone",
                            "make an account with: lagtrap-server user add NAME --role admin"};
         // A proxy on this machine forwards requests of anybody who reaches it.
         if (request.forwarded)
@@ -149,22 +156,31 @@ std::variant<Principal, Refusal> Application::identify(const Request& request, s
     return *found ? std::move(**found) : Principal{};
 }
 
-std::optional<Refusal> Application::check_rights(const Route& route, const Principal& principal) const {
+std::optional<Refusal> Application::check_rights(const Route& route,
+                                                 const Principal& principal) const {
     const auto& need = route.row->need;
     if (!need) return std::nullopt;
     if (principal.kind == Principal::Kind::Anybody)
-        return Refusal{401, "a token or a session is needed", "sign in, or send \"Authorization: Bearer TOKEN\""};
+        return Refusal{401, "a token or a session is needed",
+                       "sign in, or send \"Authorization: Bearer TOKEN\""};
     if (principal.may(need->right) || principal.may(need->or_else)) return std::nullopt;
     if (principal.kind == Principal::Kind::Token)
-        return Refusal{403, fmt::format("the token may not do this; it needs scope {}", right_name(need->right))};
-    const char* role = need->right == Right::Read ? "reader" : need->right == Right::Upload ? "uploader" : "admin";
+        return Refusal{403, fmt::format("the token may not do this; it needs scope {}",
+                                        right_name(need->right))};
+    const char* role = need->right == Right::Read     ? "reader"
+                       : need->right == Right::Upload ? "uploader"
+                                                      : "admin";
     return Refusal{403, fmt::format("the account may not do this; it needs role {}", role)};
 }
 
-std::optional<Refusal> Application::check_origin(const Request& request, const Principal& principal) const {
-    if (!changes_something(request) || principal.kind == Principal::Kind::Token) return std::nullopt;
-    const NoOrigin without = principal.kind == Principal::Kind::Session ? NoOrigin::Refuse : NoOrigin::Allow;
-    if (is_same_origin({request.fetch_site, request.origin, request.host}, without)) return std::nullopt;
+std::optional<Refusal> Application::check_origin(const Request& request,
+                                                 const Principal& principal) const {
+    if (!changes_something(request) || principal.kind == Principal::Kind::Token)
+        return std::nullopt;
+    const NoOrigin without =
+        principal.kind == Principal::Kind::Session ? NoOrigin::Refuse : NoOrigin::Allow;
+    if (is_same_origin({request.fetch_site, request.origin, request.host}, without))
+        return std::nullopt;
     return Refusal{403, "the request does not come from this server's own pages",
                    "programs use a token, not the cookie of a session"};
 }
@@ -173,7 +189,8 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
     const auto target = base_.inner(request.target);
     if (!target && base_.is_short_of(request.target)) return plan_to_base(base_);
     if (!target)
-        return Refusal{404, "no such address", "the addresses of this server begin with " + base_.text() + "/"};
+        return Refusal{404, "no such address",
+                       "the addresses of this server begin with " + base_.text() + "/"};
     auto found = find_route(request.method, *target);
     if (const auto* refusal = std::get_if<Refusal>(&found)) return *refusal;
     auto& route = std::get<Route>(found);
@@ -188,7 +205,8 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
         } else {
             principal = std::get<Principal>(std::move(identified));
         }
-        if (const auto wait = requests_.take(sender_key(principal, request), 1, RateLimit::Clock::now());
+        if (const auto wait =
+                requests_.take(sender_key(principal, request), 1, RateLimit::Clock::now());
             wait.count() > 0)
             return too_many("too many requests", wait);
     }
@@ -202,7 +220,8 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
     }
     if (route.row->body_limit_bytes > 0 && !request.content_type.starts_with("application/json"))
         return Refusal{400, "the body must be JSON (Content-Type: application/json)"};
-    if (handling == Handling::SignInLine) return plan_with_place(request, std::move(route), std::move(principal));
+    if (handling == Handling::SignInLine)
+        return plan_with_place(request, std::move(route), std::move(principal));
     return plan_answer(std::move(route), std::move(principal));
 }
 
@@ -213,17 +232,18 @@ Work Application::admission_work(const Request& request) const {
 }
 
 // Limits each sender before the queue of the password-hashing threads, so that one cannot fill it.
-std::variant<Plan, Refusal> Application::plan_with_place(const Request& request, Route route, Principal principal) {
+std::variant<Plan, Refusal> Application::plan_with_place(const Request& request, Route route,
+                                                         Principal principal) {
     const std::string sender = network_of_sender(request.sender);
     auto place = sign_in_places_.take(sender);
     if (!place) {
-        audit_.note_unknown(sender, "refuse sign-in", "too many attempts at once, from " + request.sender);
+        audit_.note_unknown(sender, "refuse sign-in",
+                            "too many attempts at once, from " + request.sender);
         return too_many("too many attempts to sign in at once", std::chrono::seconds(2));
     }
     Plan plan = plan_answer(std::move(route), std::move(principal));
-    plan.answer = [answer = std::move(plan.answer), place = std::move(place)](const Request& asked) {
-        return answer(asked);
-    };
+    plan.answer = [answer = std::move(plan.answer),
+                   place = std::move(place)](const Request& asked) { return answer(asked); };
     return plan;
 }
 
@@ -242,7 +262,8 @@ OidcParts Application::oidc_parts() {
 
 // The first account ends open access from this machine. It takes effect at once, so that its
 // creator is asked to sign in.
-Reply Application::add_first_or_further_account(const Principal& principal, const Request& request) {
+Reply Application::add_first_or_further_account(const Principal& principal,
+                                                const Request& request) {
     Reply reply = add_account(parts_.store.accounts(), audit_, principal, request);
     const std::lock_guard lock(open_mutex_);
     open_asked_ns_ = 0;
@@ -253,22 +274,26 @@ Plan Application::plan_answer(Route route, Principal principal) {
     Plan plan;
     plan.work = route.row->work;
     plan.body_limit_bytes = route.row->body_limit_bytes;
-    plan.answer = [this, route = std::move(route), principal = std::move(principal)](const Request& request) {
+    plan.answer = [this, route = std::move(route),
+                   principal = std::move(principal)](const Request& request) {
         Reply reply = answer(route, principal, request);
-        if (request.method != Method::Head) compress_reply(reply, choose_encoding(request.accept_encoding));
+        if (request.method != Method::Head)
+            compress_reply(reply, choose_encoding(request.accept_encoding));
         return reply;
     };
     return plan;
 }
 
 std::variant<DailyQuota::Share, Refusal> Application::take_daily_quota(const std::string& sender,
-                                                                       const Principal& principal, std::uint64_t bytes,
+                                                                       const Principal& principal,
+                                                                       std::uint64_t bytes,
                                                                        std::uint64_t now_ns) {
     const std::string limit = format_byte_size(limits_.daily_upload_bytes);
     // No day has room for this upload, so do not ask the sender to try again.
     if (limits_.daily_upload_bytes > 0 && bytes > limits_.daily_upload_bytes)
-        return Refusal{413, fmt::format("the upload has {}; a sender may bring {} a day (--daily-quota)",
-                                        format_byte_size(bytes), limit)};
+        return Refusal{413,
+                       fmt::format("the upload has {}; a sender may bring {} a day (--daily-quota)",
+                                   format_byte_size(bytes), limit)};
     auto taken = daily_.take(sender, bytes, now_ns);
     if (!taken) return Ingest::refusal_of(taken.error());
     if (*taken) return std::move(**taken);
@@ -276,12 +301,16 @@ std::variant<DailyQuota::Share, Refusal> Application::take_daily_quota(const std
     audit_.note_often(who_of(principal), "refuse upload", sender, "its quota of today is used up");
     const auto wait = DailyQuota::until_next_day(now_ns);
     const auto minutes = std::chrono::ceil<std::chrono::minutes>(wait).count();
-    return Refusal{429, fmt::format("the quota of this sender for today is used up ({}, --daily-quota)", limit),
-                   fmt::format("it opens again at 00:00 UTC, in {} h {} min", minutes / 60, minutes % 60), wait};
+    return Refusal{
+        429,
+        fmt::format("the quota of this sender for today is used up ({}, --daily-quota)", limit),
+        fmt::format("it opens again at 00:00 UTC, in {} h {} min", minutes / 60, minutes % 60),
+        wait};
 }
 
 std::variant<Plan, Refusal> Application::plan_upload(const Request& request, const Route& route,
-                                                     const Principal& principal, std::uint64_t now_ns) {
+                                                     const Principal& principal,
+                                                     std::uint64_t now_ns) {
     const bool batch = route.row->handling == Handling::BatchUpload;
     if (request.chunked || !request.content_length)
         return Refusal{411, "an upload needs a Content-Length, and is not chunked"};
@@ -290,8 +319,10 @@ std::variant<Plan, Refusal> Application::plan_upload(const Request& request, con
         return Refusal{415, "an upload has the type application/zstd"};
     if (!request.content_encoding.empty()) return Refusal{415, "an upload has no Content-Encoding"};
     const std::uint64_t bytes = *request.content_length;
-    if (auto refusal = batch ? parts_.ingest.check_batch(bytes) : parts_.ingest.check_bundle(bytes)) return *refusal;
-    if (auto wrong = check_content_digest(request.content_digest, route.arguments[0])) return *wrong;
+    if (auto refusal = batch ? parts_.ingest.check_batch(bytes) : parts_.ingest.check_bundle(bytes))
+        return *refusal;
+    if (auto wrong = check_content_digest(request.content_digest, route.arguments[0]))
+        return *wrong;
     const std::string key = sender_key(principal, request);
     const auto wait = upload_bytes_.take(key, static_cast<double>(bytes), RateLimit::Clock::now());
     if (wait.count() > 0) return too_many("too many bytes in a short time", wait);
@@ -305,7 +336,8 @@ std::variant<Plan, Refusal> Application::plan_upload(const Request& request, con
                           std::get<DailyQuota::Share>(std::move(quota)),
                           Sender{principal.name, principal.host},
                           route.arguments[0]};
-    auto upload = batch ? begin_batch_upload(std::move(context), bytes) : begin_bundle_upload(std::move(context));
+    auto upload = batch ? begin_batch_upload(std::move(context), bytes)
+                        : begin_bundle_upload(std::move(context));
     if (!upload) return Ingest::refusal_of(upload.error());
     Plan plan;
     plan.upload = std::move(upload).value();
@@ -331,7 +363,8 @@ Reply Application::metrics(const Evidence& evidence, const Sight* sight) {
     Reply reply;
     reply.content_type = "text/plain; version=0.0.4";
     reply.body = format_metrics(counters_, *totals, *size, *jobs, parts_.jobs.figures()) +
-                 quota_metrics(daily_.limit_bytes(), *quota) + alert_metrics(parts_.alert_sender.figures(), *messages) +
+                 quota_metrics(daily_.limit_bytes(), *quota) +
+                 alert_metrics(parts_.alert_sender.figures(), *messages) +
                  parts_.ingest.event_counters().text(sight) + cause_metrics(*causes);
     return reply;
 }
@@ -343,14 +376,16 @@ Reply Application::health() {
 
 Reply Application::answer(const Route& route, const Principal& principal, const Request& request) {
     if (principal.sight && route.row->handling == Handling::WholeMachine)
-        return reply_of({403, "this holds more than the events of your teams, and those are what you see",
-                         "the page of a delay shows and exports what belongs to it, objects too; for the rest ask an "
-                         "administrator"});
+        return reply_of(
+            {403, "this holds more than the events of your teams, and those are what you see",
+             "the page of a delay shows and exports what belongs to it, objects too; for the rest "
+             "ask an administrator"});
     const std::string sender = network_of_sender(request.sender);
     const std::string limited_as = sender_key(principal, request);
-    return route.row->answer({*this, parts_.store, parts_.store.evidence(Visibility(principal.sight)),
-                              parts_.ingest.blobs(), audit_, watch_summaries_, parts_.alert_sender, route, principal,
-                              request, sender, limited_as, download_places_});
+    return route.row->answer({*this, parts_.store,
+                              parts_.store.evidence(Visibility(principal.sight)),
+                              parts_.ingest.blobs(), audit_, watch_summaries_, parts_.alert_sender,
+                              route, principal, request, sender, limited_as, download_places_});
 }
 
 void Application::remove_old_bundles() {
@@ -359,7 +394,8 @@ void Application::remove_old_bundles() {
         parts_.log("retention: " + removed.error().message);
     } else if (removed->bundles > 0) {
         counters_.bundles_expired += removed->bundles;
-        audit_.note("retention", "remove bundles", std::to_string(removed->bundles), format_byte_size(removed->bytes));
+        audit_.note("retention", "remove bundles", std::to_string(removed->bundles),
+                    format_byte_size(removed->bytes));
     }
 }
 

@@ -49,14 +49,16 @@ struct Parts {
     AlertSender& alert_sender;
     std::function<void(const std::string&)> log;  // any thread
     OidcProvider* provider = nullptr;             // for single sign-on; null if there is none
-    std::string trace_viewer;                     // address of the Perfetto UI that pages open; empty: none
+    // address of the Perfetto UI that pages open; empty: none
+    std::string trace_viewer;
 };
 
 // Authenticates each request, applies limits and dispatches it to its route. Any thread.
 class Application final : public Service {
   public:
     // `tokens` is the table of the token file, if there is one.
-    Application(const Parts& parts, const SenderLimits& limits, BasePath base, std::optional<TokenTable> tokens);
+    Application(const Parts& parts, const SenderLimits& limits, BasePath base,
+                std::optional<TokenTable> tokens);
 
     [[nodiscard]] std::variant<Plan, Refusal> admit(const Request& request) override;
     [[nodiscard]] Work admission_work(const Request& request) const override;
@@ -76,24 +78,33 @@ class Application final : public Service {
     [[nodiscard]] const PageFiles& pages() const { return pages_; }
     [[nodiscard]] SignInParts sign_in_parts();
     [[nodiscard]] OidcParts oidc_parts();
-    [[nodiscard]] Reply add_first_or_further_account(const Principal& principal, const Request& request);
+    [[nodiscard]] Reply add_first_or_further_account(const Principal& principal,
+                                                     const Request& request);
     [[nodiscard]] Reply health();
     // Limited to what `sight` shows; nullptr: everything.
     [[nodiscard]] Reply metrics(const Evidence& evidence, const Sight* sight);
 
   private:
-    [[nodiscard]] std::variant<Principal, Refusal> identify(const Request& request, std::uint64_t now_ns);
-    [[nodiscard]] std::variant<Principal, Refusal> identify_token(const Request& request, std::uint64_t now_ns);
-    [[nodiscard]] std::optional<Refusal> check_rights(const Route& route, const Principal& principal) const;
-    [[nodiscard]] std::optional<Refusal> check_origin(const Request& request, const Principal& principal) const;
-    [[nodiscard]] std::variant<DailyQuota::Share, Refusal> take_daily_quota(const std::string& sender,
-                                                                            const Principal& principal,
-                                                                            std::uint64_t bytes, std::uint64_t now_ns);
-    [[nodiscard]] std::variant<Plan, Refusal> plan_upload(const Request& request, const Route& route,
-                                                          const Principal& principal, std::uint64_t now_ns);
-    [[nodiscard]] std::variant<Plan, Refusal> plan_with_place(const Request& request, Route route, Principal principal);
+    [[nodiscard]] std::variant<Principal, Refusal> identify(const Request& request,
+                                                            std::uint64_t now_ns);
+    [[nodiscard]] std::variant<Principal, Refusal> identify_token(const Request& request,
+                                                                  std::uint64_t now_ns);
+    [[nodiscard]] std::optional<Refusal> check_rights(const Route& route,
+                                                      const Principal& principal) const;
+    [[nodiscard]] std::optional<Refusal> check_origin(const Request& request,
+                                                      const Principal& principal) const;
+    [[nodiscard]] std::variant<DailyQuota::Share, Refusal> take_daily_quota(
+        const std::string& sender, const Principal& principal, std::uint64_t bytes,
+        std::uint64_t now_ns);
+    [[nodiscard]] std::variant<Plan, Refusal> plan_upload(const Request& request,
+                                                          const Route& route,
+                                                          const Principal& principal,
+                                                          std::uint64_t now_ns);
+    [[nodiscard]] std::variant<Plan, Refusal> plan_with_place(const Request& request, Route route,
+                                                              Principal principal);
     [[nodiscard]] Plan plan_answer(Route route, Principal principal);
-    [[nodiscard]] Reply answer(const Route& route, const Principal& principal, const Request& request);
+    [[nodiscard]] Reply answer(const Route& route, const Principal& principal,
+                               const Request& request);
 
     Parts parts_;
     const SenderLimits limits_;

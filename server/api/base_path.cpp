@@ -6,7 +6,8 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::size_t base_path_limit_bytes = 200;
-constexpr std::string_view part_letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
+constexpr std::string_view part_letters =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
 
 bool is_part(std::string_view part) {
     return !part.empty() && part != "." && part != ".." &&
@@ -29,9 +30,10 @@ Result<BasePath> BasePath::parse(std::string_view text) {
         rest.remove_prefix(end);
     }
     if (good) return base;
-    return make_error(ErrorKind::Invalid, "\"" + printable(text).substr(0, base_path_limit_bytes) +
-                                              "\" is no path; expected one such as /lagtrap, of letters, digits, dash, "
-                                              "underscore, dot and tilde between slashes");
+    return make_error(ErrorKind::Invalid,
+                      "\"" + printable(text).substr(0, base_path_limit_bytes) +
+                          "\" is no path; expected one such as /lagtrap, of letters, digits, dash, "
+                          "underscore, dot and tilde between slashes");
 }
 
 std::optional<std::string_view> BasePath::inner(std::string_view target) const {

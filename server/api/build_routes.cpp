@@ -8,8 +8,10 @@ namespace lagtrap::server {
 namespace {
 
 json::object label_json(const BuildLabel& label) {
-    return {
-        {"build", label.build}, {"name", label.name}, {"by", label.by}, {"at_ns", json_digits(label.at_realtime_ns)}};
+    return {{"build", label.build},
+            {"name", label.name},
+            {"by", label.by},
+            {"at_ns", json_digits(label.at_realtime_ns)}};
 }
 
 }  // namespace
@@ -22,19 +24,21 @@ Reply list_build_labels(const BuildStore& store) {
     return json_reply(json::object{{"labels", std::move(list)}});
 }
 
-Reply label_build(const BuildStore& store, Audit& audit, const Route& route, const Principal& principal,
-                  const Request& request) {
+Reply label_build(const BuildStore& store, Audit& audit, const Route& route,
+                  const Principal& principal, const Request& request) {
     const auto body = read_object(request, {"name"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     const auto name = read_text(std::get<json::object>(body), "name", build_name_limit_bytes);
     if (const auto* wrong = std::get_if<Refusal>(&name)) return reply_of(*wrong);
     BuildLabel label{route.arguments[0], std::get<std::string>(name), who_of(principal),
                      ClockSnapshot::take().realtime_ns};
-    if (label.build.size() > build_id_limit_bytes) return reply_of({400, "the build id is longer than 256 bytes"});
+    if (label.build.size() > build_id_limit_bytes)
+        return reply_of({400, "the build id is longer than 256 bytes"});
     if (printable(label.name) != label.name)
         return reply_of({400, "\"name\": expected a text without control characters"});
     const auto stored = store.label_build(label);
-    if (!stored && stored.error().kind == ErrorKind::Denied) return reply_of({403, stored.error().message});
+    if (!stored && stored.error().kind == ErrorKind::Denied)
+        return reply_of({403, stored.error().message});
     if (!stored) return failure(stored.error());
     audit.note(label.by, "label build", label.build, label.name);
     return json_reply(label_json(label));

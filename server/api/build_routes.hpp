@@ -12,7 +12,7 @@ namespace lagtrap::server {
 inline constexpr std::size_t build_id_limit_bytes = 256;
 
 [[nodiscard]] Reply list_build_labels(const BuildStore& store);
-[[nodiscard]] Reply label_build(const BuildStore& store, Audit& audit, const Route& route, const Principal& principal,
-                                const Request& request);
+[[nodiscard]] Reply label_build(const BuildStore& store, Audit& audit, const Route& route,
+                                const Principal& principal, const Request& request);
 
 }  // namespace lagtrap::server

@@ -23,7 +23,9 @@ constexpr std::chrono::seconds parse_pause{2};
 constexpr std::chrono::seconds download_pause{10};
 constexpr std::int64_t machine_reach_ns = 30LL * 86400 * 1'000'000'000;
 
-Reply no_such_bundle() { return reply_of({404, "there is no such bundle", "it may have been removed for its age"}); }
+Reply no_such_bundle() {
+    return reply_of({404, "there is no such bundle", "it may have been removed for its age"});
+}
 
 Reply bad_bundle(const std::string& reason) {
     return reply_of({422, "the bundle is kept but cannot be read: " + reason});
@@ -42,21 +44,21 @@ void attach(Reply& reply, const std::string& name) {
 }
 
 json::object bundle_json(const BundleRow& row) {
-    return {
-        {"digest", row.digest},
-        {"bytes", json_number(row.bytes)},
-        {"received_ns", json_digits(row.received_realtime_ns)},
-        {"started_ns", digits_or_null(row.facts.started_realtime_ns > 0 ? std::optional(row.facts.started_realtime_ns)
-                                                                        : std::nullopt)},
-        {"host", row.facts.host},
-        {"event", row.facts.event},
-        {"process", row.facts.process},
-        {"delays", row.facts.delays},
-        {"longest_delay_ns", json_number(row.facts.longest_delay_ns)},
-        {"bad_reason", text_or_null(row.bad_reason)},
-        {"parsed", row.parsed},
-        {"session", row.facts.session_id},
-        {"sender", row.sender}};
+    return {{"digest", row.digest},
+            {"bytes", json_number(row.bytes)},
+            {"received_ns", json_digits(row.received_realtime_ns)},
+            {"started_ns", digits_or_null(row.facts.started_realtime_ns > 0
+                                              ? std::optional(row.facts.started_realtime_ns)
+                                              : std::nullopt)},
+            {"host", row.facts.host},
+            {"event", row.facts.event},
+            {"process", row.facts.process},
+            {"delays", row.facts.delays},
+            {"longest_delay_ns", json_number(row.facts.longest_delay_ns)},
+            {"bad_reason", text_or_null(row.bad_reason)},
+            {"parsed", row.parsed},
+            {"session", row.facts.session_id},
+            {"sender", row.sender}};
 }
 
 // The row of a readable bundle, or the error reply.
@@ -66,20 +68,22 @@ std::variant<BundleRow, Reply> readable_bundle(const BundleStore& store, const R
     if (!*row) return no_such_bundle();
     if (!(*row)->bad_reason.empty()) return bad_bundle((*row)->bad_reason);
     if (!(*row)->parsed)
-        return reply_of(
-            {422, "the bundle has just come and is being looked into", "try again in some seconds", parse_pause});
+        return reply_of({422, "the bundle has just come and is being looked into",
+                         "try again in some seconds", parse_pause});
     return std::move(**row);
 }
 
 // The error reply if the bundle has no such delay.
-std::optional<Reply> unless_there(const DelayStore& store, const BundleRow& row, std::uint64_t number) {
+std::optional<Reply> unless_there(const DelayStore& store, const BundleRow& row,
+                                  std::uint64_t number) {
     const auto delay = store.find_delay(row.digest, static_cast<std::uint32_t>(number));
     if (!delay) return failure(delay.error());
     if (!*delay) return reply_of({404, "there is no such delay"});
     return std::nullopt;
 }
 
-Result<std::unique_ptr<ParseWorker>> start_worker(Blobs& blobs, const std::string& digest, const ParseTask& task) {
+Result<std::unique_ptr<ParseWorker>> start_worker(Blobs& blobs, const std::string& digest,
+                                                  const ParseTask& task) {
     TRY_ASSIGN(const LocalBlob local, blobs.local(digest));
     TRY_ASSIGN(const UniqueFd file, open_file(local.path(), O_RDONLY));
     return ParseWorker::start(file.get(), task);
@@ -98,7 +102,8 @@ Result<std::string> ask_worker(Blobs& blobs, const std::string& digest, const Pa
 }
 
 void note_download(const DownloadParts& parts, const char* action, const Route& route) {
-    parts.audit.note(who_of(parts.principal), action, route.arguments[0], "from " + parts.request.sender);
+    parts.audit.note(who_of(parts.principal), action, route.arguments[0],
+                     "from " + parts.request.sender);
 }
 
 class BlobSource final : public BodySource {
@@ -118,7 +123,8 @@ class BlobSource final : public BodySource {
 // A worker's output, whose first piece has been read already.
 class WorkerSource final : public BodySource {
   public:
-    WorkerSource(std::unique_ptr<ParseWorker> worker, std::string first, std::shared_ptr<void> place)
+    WorkerSource(std::unique_ptr<ParseWorker> worker, std::string first,
+                 std::shared_ptr<void> place)
         : place_(std::move(place)), worker_(std::move(worker)), first_(std::move(first)) {}
     Result<std::size_t> read(char* into, std::size_t size) override {
         if (taken_ == first_.size()) return worker_->read(into, size);
@@ -137,12 +143,12 @@ class WorkerSource final : public BodySource {
 
 // Streams the worker's output once its first piece is there. By then an error shows, while it can
 // still become the reply's status.
-Reply streamed(Blobs& blobs, const std::string& digest, const ParseTask& task, std::string_view nothing,
-               const DownloadParts& parts) {
+Reply streamed(Blobs& blobs, const std::string& digest, const ParseTask& task,
+               std::string_view nothing, const DownloadParts& parts) {
     auto place = parts.places.take(parts.sender);
     if (!place)
-        return reply_of(
-            {429, "too many traces and exports are being downloaded", "try again when one has come", download_pause});
+        return reply_of({429, "too many traces and exports are being downloaded",
+                         "try again when one has come", download_pause});
     auto worker = start_worker(blobs, digest, task);
     if (!worker) return worker_failure(worker.error());
     std::string first(65536, '\0');
@@ -153,7 +159,8 @@ Reply streamed(Blobs& blobs, const std::string& digest, const ParseTask& task, s
     Reply reply;
     reply.content_type = "application/octet-stream";
     if (!first.empty())
-        reply.source = std::make_shared<WorkerSource>(std::move(worker).value(), std::move(first), std::move(place));
+        reply.source = std::make_shared<WorkerSource>(std::move(worker).value(), std::move(first),
+                                                      std::move(place));
     return reply;
 }
 
@@ -184,7 +191,8 @@ Reply has_bundle(const BundleStore& store, const Route& route) {
     return reply;
 }
 
-Reply get_bundle(const Evidence& evidence, Blobs& blobs, const Route& route, const DownloadParts& parts) {
+Reply get_bundle(const Evidence& evidence, Blobs& blobs, const Route& route,
+                 const DownloadParts& parts) {
     Reply reply = has_bundle(evidence.bundles(), route);
     if (reply.status != 200) return reply;
     auto reader = blobs.open(route.arguments[0]);
@@ -196,7 +204,8 @@ Reply get_bundle(const Evidence& evidence, Blobs& blobs, const Route& route, con
     return reply;
 }
 
-Reply list_delays(const Evidence& evidence, Blobs& blobs, const Route& route, Neighbours neighbours) {
+Reply list_delays(const Evidence& evidence, Blobs& blobs, const Route& route,
+                  Neighbours neighbours) {
     const auto found = readable_bundle(evidence.bundles(), route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     const auto& row = std::get<BundleRow>(found);
@@ -218,12 +227,14 @@ Reply list_delays(const Evidence& evidence, Blobs& blobs, const Route& route, Ne
     for (const StoredDelay& delay : page.delays) list.push_back(delay_json(delay, quality));
     if (list.size() > 1)
         for (json::value& delay : list)
-            for (const char* long_part : {"cause", "surroundings"}) delay.as_object()[long_part] = nullptr;
+            for (const char* long_part : {"cause", "surroundings"})
+                delay.as_object()[long_part] = nullptr;
     if (neighbours == Neighbours::Hidden)
         for (json::value& delay : list) leave_out_neighbours(delay.as_object());
     if (quality.is_null()) {
         // A manual recording has no delay that would hold its quality.
-        const auto text = ask_worker(blobs, row.digest, ParseTask{ParseTask::Kind::Quality}, system_file_limit_bytes);
+        const auto text = ask_worker(blobs, row.digest, ParseTask{ParseTask::Kind::Quality},
+                                     system_file_limit_bytes);
         json::error_code error;
         if (text) quality = json::parse(*text, error);
         if (!quality.is_object()) quality = json::object{};
@@ -235,10 +246,12 @@ Reply list_delays(const Evidence& evidence, Blobs& blobs, const Route& route, Ne
                                    {"quality", std::move(quality)}});
 }
 
-Reply get_system_file(const Evidence& evidence, Blobs& blobs, const Route& route, const DownloadParts& parts) {
+Reply get_system_file(const Evidence& evidence, Blobs& blobs, const Route& route,
+                      const DownloadParts& parts) {
     const auto found = readable_bundle(evidence.bundles(), route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
-    auto xml = ask_worker(blobs, route.arguments[0], ParseTask{ParseTask::Kind::SystemFile}, system_file_limit_bytes);
+    auto xml = ask_worker(blobs, route.arguments[0], ParseTask{ParseTask::Kind::SystemFile},
+                          system_file_limit_bytes);
     if (!xml) return worker_failure(xml.error());
     Reply reply;
     reply.content_type = "application/xml";
@@ -248,24 +261,29 @@ Reply get_system_file(const Evidence& evidence, Blobs& blobs, const Route& route
     return reply;
 }
 
-Reply get_trace(const Evidence& evidence, Blobs& blobs, const Route& route, const DownloadParts& parts) {
+Reply get_trace(const Evidence& evidence, Blobs& blobs, const Route& route,
+                const DownloadParts& parts) {
     const auto found = readable_bundle(evidence.bundles(), route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
-    Reply reply = streamed(blobs, route.arguments[0], ParseTask{ParseTask::Kind::Trace}, "its trace is empty", parts);
+    Reply reply = streamed(blobs, route.arguments[0], ParseTask{ParseTask::Kind::Trace},
+                           "its trace is empty", parts);
     if (reply.status != 200) return reply;
     attach(reply, attachment_name(std::get<BundleRow>(found), ".pftrace"));
     note_download(parts, "download trace", route);
     return reply;
 }
 
-Reply export_delay(const Evidence& evidence, Blobs& blobs, const Route& route, const DownloadParts& parts) {
+Reply export_delay(const Evidence& evidence, Blobs& blobs, const Route& route,
+                   const DownloadParts& parts) {
     const formats::Format* format = formats::find_format(route.parameter("format").value_or(""));
     if (format == nullptr || format->encode == nullptr)
         return reply_of({400, "\"format\": expected one of those that /api/v1/formats lists"});
-    const auto time = formats::time_of_word(route.parameter("state").value_or(formats::word_of(format->time)));
+    const auto time =
+        formats::time_of_word(route.parameter("state").value_or(formats::word_of(format->time)));
     if (!time) return reply_of({400, "\"state\": expected all, on-cpu or off-cpu"});
     const auto number = read_digits(route.arguments[1]);
-    if (!number || *number == 0 || *number > 100'000) return reply_of({404, "there is no such delay"});
+    if (!number || *number == 0 || *number > 100'000)
+        return reply_of({404, "there is no such delay"});
     const auto found = readable_bundle(evidence.bundles(), route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
     const auto& row = std::get<BundleRow>(found);
@@ -277,7 +295,8 @@ Reply export_delay(const Evidence& evidence, Blobs& blobs, const Route& route, c
     Reply reply = streamed(blobs, route.arguments[0], task, {}, parts);
     if (reply.status != 200) return reply;
     reply.content_type = format->media_type;
-    attach(reply, attachment_name(row, "-delay" + std::to_string(*number) + "." + std::string(format->suffix)));
+    attach(reply, attachment_name(
+                      row, "-delay" + std::to_string(*number) + "." + std::string(format->suffix)));
     return reply;
 }
 
@@ -298,10 +317,12 @@ namespace {
 // The worker's description of one delay, as JSON.
 Reply describe_delay(const Evidence& evidence, Blobs& blobs, const Route& route, ParseTask task) {
     const auto number = read_digits(route.arguments[1]);
-    if (!number || *number == 0 || *number > 100'000) return reply_of({404, "there is no such delay"});
+    if (!number || *number == 0 || *number > 100'000)
+        return reply_of({404, "there is no such delay"});
     const auto found = readable_bundle(evidence.bundles(), route);
     if (const auto* reply = std::get_if<Reply>(&found)) return *reply;
-    if (auto reply = unless_there(evidence.delays(), std::get<BundleRow>(found), *number)) return *reply;
+    if (auto reply = unless_there(evidence.delays(), std::get<BundleRow>(found), *number))
+        return *reply;
     task.delay = static_cast<std::uint32_t>(*number);
     auto text = ask_worker(blobs, route.arguments[0], task, timeline_limit_bytes);
     if (!text) return worker_failure(text.error());
@@ -320,7 +341,8 @@ bool read_window(const Route& route, analysis::MachineWindow& window) {
         const auto parsed = std::from_chars(text->data(), end, number);
         return parsed.ec == std::errc() && parsed.ptr == end;
     };
-    return read("from_ns", window.from_ns) && read("to_ns", window.to_ns) && read("columns", window.columns);
+    return read("from_ns", window.from_ns) && read("to_ns", window.to_ns) &&
+           read("columns", window.columns);
 }
 
 }  // namespace
@@ -335,8 +357,9 @@ Reply get_machine(const Evidence& evidence, Blobs& blobs, const Route& route) {
     task.window = {-machine_reach_ns, machine_reach_ns, 1000};
     if (!read_window(route, task.window) || std::abs(task.window.from_ns) > machine_reach_ns ||
         std::abs(task.window.to_ns) > machine_reach_ns || task.window.from_ns >= task.window.to_ns)
-        return reply_of(
-            {400, "\"from_ns\", \"to_ns\": expected nanoseconds after the delay's begin, the second larger"});
+        return reply_of({400,
+                         "\"from_ns\", \"to_ns\": expected nanoseconds after the delay's begin, "
+                         "the second larger"});
     if (task.window.columns < 10 || task.window.columns > 4000)
         return reply_of({400, "\"columns\": expected 10 to 4000"});
     return describe_delay(evidence, blobs, route, task);

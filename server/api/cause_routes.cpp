@@ -58,13 +58,14 @@ Result<BuildTotals> build_totals(const SummaryStore& store, const Filter& filter
     return totals;
 }
 
-// The share of all runs of a build that the cause delays: its share of the recorded delays, which are
-// a sample, by the share of delays.
+// The share of all runs of a build that the cause delays: its share of the recorded delays, which
+// are a sample, by the share of delays.
 json::value rate_of(const reports::CauseBuild& build, const BuildTotals& totals) {
     const auto found = totals.find(build.build);
     if (found == totals.end() || found->second.runs == 0 || build.delayed == 0) return nullptr;
     return share_of(static_cast<double>(build.affected) / static_cast<double>(build.delayed) *
-                    static_cast<double>(found->second.delays) / static_cast<double>(found->second.runs));
+                    static_cast<double>(found->second.delays) /
+                    static_cast<double>(found->second.runs));
 }
 
 json::object cause_json(const reports::Cause& cause, const std::vector<CauseRecord>& records,
@@ -81,7 +82,8 @@ json::object cause_json(const reports::Cause& cause, const std::vector<CauseReco
                           {"rate", rate_of(build, totals)},
                           {"excess_ns", json_number(build.excess_ns)}});
     json::value example = nullptr;
-    if (cause.example) example = {{"bundle", cause.example->bundle}, {"delay", cause.example->delay}};
+    if (cause.example)
+        example = {{"bundle", cause.example->bundle}, {"delay", cause.example->delay}};
     return {{"signature", cause.signature},
             {"title", cause.title},
             {"state", std::string(to_text(cause.state))},
@@ -122,12 +124,14 @@ struct DaysOfEvent {
     std::vector<std::pair<std::uint64_t, std::string>> builds_began;  // day and build, oldest first
 };
 
-Result<DaysOfEvent> days_of_event(const Evidence& evidence, const CauseLife& life, std::uint64_t now_ns) {
+Result<DaysOfEvent> days_of_event(const Evidence& evidence, const CauseLife& life,
+                                  std::uint64_t now_ns) {
     constexpr std::uint64_t min_days_ns = 14 * reports::day_length_ns;
     constexpr std::uint64_t max_days_ns = 400 * reports::day_length_ns;
-    const std::uint64_t newest_ns = life.days.empty() ? now_ns : std::max(now_ns, life.days.back().from_ns);
-    const std::uint64_t wanted_ns =
-        std::min(life.days.empty() ? now_ns : life.days.front().from_ns, now_ns - std::min(now_ns, min_days_ns));
+    const std::uint64_t newest_ns =
+        life.days.empty() ? now_ns : std::max(now_ns, life.days.back().from_ns);
+    const std::uint64_t wanted_ns = std::min(life.days.empty() ? now_ns : life.days.front().from_ns,
+                                             now_ns - std::min(now_ns, min_days_ns));
     const std::uint64_t from_ns = std::max(wanted_ns, newest_ns - std::min(newest_ns, max_days_ns));
     Filter filter;
     filter.event = life.cause.event;
@@ -149,7 +153,8 @@ Result<DaysOfEvent> days_of_event(const Evidence& evidence, const CauseLife& lif
 // As rate_of().
 json::value rate_of_day(const CauseDay& day, const DaysOfEvent& days) {
     const auto found = days.totals.find(day.from_ns);
-    if (found == days.totals.end() || found->second.runs == 0 || found->second.searched == 0) return nullptr;
+    if (found == days.totals.end() || found->second.runs == 0 || found->second.searched == 0)
+        return nullptr;
     const DayTotal& total = found->second;
     return share_of(static_cast<double>(day.delays) / static_cast<double>(total.searched) *
                     static_cast<double>(total.delays) / static_cast<double>(total.runs));
@@ -201,7 +206,8 @@ Result<CauseProfiles> cause_profiles(const DelayStore& store, const CauseLife& l
     }
     CauseProfiles profiles;
     const auto take = [&](StoredDelay&& stored) {
-        auto& list = own.contains({stored.bundle, stored.delay.number}) ? profiles.own : profiles.others;
+        auto& list =
+            own.contains({stored.bundle, stored.delay.number}) ? profiles.own : profiles.others;
         if (list.size() < cause_flame_profiles)
             if (auto profile = analysis::read_run_profile(stored.delay.profile))
                 list.push_back(std::move(profile).value());
@@ -211,7 +217,8 @@ Result<CauseProfiles> cause_profiles(const DelayStore& store, const CauseLife& l
     filter.event = life.cause.event;
     filter.from_ns = oldest_ns;
     TRY(store.profiles(filter, true, cause_profiles_read, take));
-    if (profiles.others.size() >= cause_flame_profiles || life.sightings.size() < life.delays) return profiles;
+    if (profiles.others.size() >= cause_flame_profiles || life.sightings.size() < life.delays)
+        return profiles;
     filter.from_ns = {};
     filter.to_ns = oldest_ns;
     TRY(store.profiles(filter, true, cause_flame_profiles, take));
@@ -221,8 +228,8 @@ Result<CauseProfiles> cause_profiles(const DelayStore& store, const CauseLife& l
 Reply no_such_cause() { return reply_of({404, "there is no such cause"}); }
 
 // Reads optional strings.
-std::optional<Refusal> take_optional(const json::object& body, std::string_view name, std::size_t limit_bytes,
-                                     std::optional<std::string>& into) {
+std::optional<Refusal> take_optional(const json::object& body, std::string_view name,
+                                     std::size_t limit_bytes, std::optional<std::string>& into) {
     if (!body.contains(name)) return std::nullopt;
     auto text = read_text(body, name, limit_bytes);
     if (const auto* wrong = std::get_if<Refusal>(&text)) return *wrong;
@@ -233,12 +240,14 @@ std::optional<Refusal> take_optional(const json::object& body, std::string_view 
 std::optional<Refusal> take_status(const json::object& body, CauseChange& change) {
     std::optional<std::string> status, build;
     if (auto wrong = take_optional(body, "status", build_id_limit_bytes, status)) return wrong;
-    if (auto wrong = take_optional(body, "resolved_build", build_id_limit_bytes, build)) return wrong;
+    if (auto wrong = take_optional(body, "resolved_build", build_id_limit_bytes, build))
+        return wrong;
     if (build && (!status || *status != "resolved"))
         return Refusal{400, "\"resolved_build\" goes with \"status\": \"resolved\""};
     if (!status) return std::nullopt;
     if (*status != "known" && *status != "resolved")
-        return Refusal{400, "\"status\": expected known or resolved", "new and regressed are found, not set"};
+        return Refusal{400, "\"status\": expected known or resolved",
+                       "new and regressed are found, not set"};
     change.status = *status == "known" ? CauseStatus::Known : CauseStatus::Resolved;
     change.resolved_build = build.value_or("");
     return std::nullopt;
@@ -259,7 +268,8 @@ std::variant<CauseChange, Refusal> read_change(const json::object& body) {
     if (auto wrong = take_optional(body, "part_of", id_limit_bytes, part_of)) return *wrong;
     if (part_of) {
         change.root = part_of->empty() ? std::optional<std::uint64_t>(0) : read_digits(*part_of);
-        if (!change.root) return Refusal{400, "\"part_of\": expected the id of a cause, or nothing"};
+        if (!change.root)
+            return Refusal{400, "\"part_of\": expected the id of a cause, or nothing"};
     }
     return change;
 }
@@ -268,7 +278,8 @@ std::variant<CauseChange, Refusal> read_change(const json::object& body) {
 
 json::object cause_record_json(const CauseRecord& cause) {
     return {{"id", json_digits(cause.id)},
-            {"part_of", cause.root == cause.id ? json::value(nullptr) : json::value(json_digits(cause.root))},
+            {"part_of",
+             cause.root == cause.id ? json::value(nullptr) : json::value(json_digits(cause.root))},
             {"event", cause.event},
             {"signature", cause.signature},
             {"title", cause.title},
@@ -279,11 +290,13 @@ json::object cause_record_json(const CauseRecord& cause) {
             {"first_ns", json_digits(cause.first_realtime_ns)},
             {"last_ns", json_digits(cause.last_realtime_ns)},
             {"noticed_ns", json_digits(cause.noticed_realtime_ns)},
-            {"resolved_ns", cause.resolved_realtime_ns == 0 ? json::value(nullptr)
-                                                            : json::value(json_digits(cause.resolved_realtime_ns))},
+            {"resolved_ns", cause.resolved_realtime_ns == 0
+                                ? json::value(nullptr)
+                                : json::value(json_digits(cause.resolved_realtime_ns))},
             {"resolved_build", text_or_null(cause.resolved_build)},
-            {"regressed_ns", cause.regressed_realtime_ns == 0 ? json::value(nullptr)
-                                                              : json::value(json_digits(cause.regressed_realtime_ns))},
+            {"regressed_ns", cause.regressed_realtime_ns == 0
+                                 ? json::value(nullptr)
+                                 : json::value(json_digits(cause.regressed_realtime_ns))},
             {"owner", cause.owner},
             {"note", cause.note},
             {"link", cause.link},
@@ -296,7 +309,9 @@ Reply get_causes(const Evidence& evidence, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     reports::CauseFinder finder;
-    if (const auto status = add_profiles(evidence.delays(), std::get<Filter>(filter), profiles_limit, finder); !status)
+    if (const auto status =
+            add_profiles(evidence.delays(), std::get<Filter>(filter), profiles_limit, finder);
+        !status)
         return failure(status.error());
     const auto records = evidence.causes().list(route.arguments[0], known_causes_limit);
     if (!records) return failure(records.error());
@@ -304,7 +319,8 @@ Reply get_causes(const Evidence& evidence, const Route& route) {
     if (!totals) return failure(totals.error());
     const reports::CauseReport report = finder.find();
     json::array causes;
-    for (const reports::Cause& cause : report.causes) causes.push_back(cause_json(cause, *records, *totals));
+    for (const reports::Cause& cause : report.causes)
+        causes.push_back(cause_json(cause, *records, *totals));
     json::value silent = nullptr;
     if (report.silent_because) silent = json::string(*report.silent_because);
     return json_reply(json::object{{"delayed_runs", json_number(report.delayed_runs)},
@@ -321,8 +337,10 @@ std::string cause_metrics(const std::vector<CauseTotal>& totals) {
         "# HELP lagtrap_event_causes Causes of delays that are known, by event and status.\n"
         "# TYPE lagtrap_event_causes gauge\n";
     for (const CauseTotal& total : totals)
-        fmt::format_to(std::back_inserter(text), "lagtrap_event_causes{{event=\"{}\",status=\"{}\"}} {}\n",
-                       label_value(total.event), status_names.at(static_cast<std::size_t>(total.status)), total.causes);
+        fmt::format_to(std::back_inserter(text),
+                       "lagtrap_event_causes{{event=\"{}\",status=\"{}\"}} {}\n",
+                       label_value(total.event),
+                       status_names.at(static_cast<std::size_t>(total.status)), total.causes);
     return text;
 }
 
@@ -330,7 +348,8 @@ Reply list_causes(const CauseStore& store, const Route& route) {
     const auto page = read_page(route, causes_default);
     if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
     std::optional<std::string> event;
-    if (const auto named = route.parameter("event"); named && !named->empty()) event = std::string(*named);
+    if (const auto named = route.parameter("event"); named && !named->empty())
+        event = std::string(*named);
     const auto found = store.list(event, std::get<PageQuestion>(page).limit);
     if (!found) return failure(found.error());
     json::array list;
@@ -359,16 +378,16 @@ Reply get_cause_flame(const Evidence& evidence, const Route& route) {
     if (!*found) return no_such_cause();
     const auto profiles = cause_profiles(evidence.delays(), **found);
     if (!profiles) return failure(profiles.error());
-    json::object flame =
-        flame_json(analysis::flame_of_means(profiles->own, profiles->others, std::get<analysis::FlameTime>(time)));
+    json::object flame = flame_json(analysis::flame_of_means(profiles->own, profiles->others,
+                                                             std::get<analysis::FlameTime>(time)));
     flame["runs"] = json_number(profiles->own.size());
     return json_reply(flame);
 }
 
-Reply change_cause(const Evidence& evidence, Audit& audit, const Route& route, const Principal& principal,
-                   const Request& request) {
-    const auto body =
-        read_object(request, {"(status)", "(resolved_build)", "(owner)", "(note)", "(link)", "(part_of)"});
+Reply change_cause(const Evidence& evidence, Audit& audit, const Route& route,
+                   const Principal& principal, const Request& request) {
+    const auto body = read_object(
+        request, {"(status)", "(resolved_build)", "(owner)", "(note)", "(link)", "(part_of)"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
     auto read = read_change(std::get<json::object>(body));
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
@@ -378,10 +397,12 @@ Reply change_cause(const Evidence& evidence, Audit& audit, const Route& route, c
     const auto id = read_digits(route.arguments[0]);
     if (!id) return no_such_cause();
     const auto changed = evidence.causes().change_cause(*id, change);
-    if (!changed && changed.error().kind == ErrorKind::Invalid) return reply_of({400, changed.error().message});
+    if (!changed && changed.error().kind == ErrorKind::Invalid)
+        return reply_of({400, changed.error().message});
     if (!changed) return failure(changed.error());
     if (!*changed) return no_such_cause();
-    audit.note(change.by, "change cause", route.arguments[0], printable(request.body).substr(0, 200));
+    audit.note(change.by, "change cause", route.arguments[0],
+               printable(request.body).substr(0, 200));
     return get_cause(evidence, route);
 }
 

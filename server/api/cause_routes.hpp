@@ -19,8 +19,8 @@ inline constexpr std::uint32_t known_causes_limit = 10'000;
 [[nodiscard]] Reply get_cause(const Evidence& evidence, const Route& route);
 // Its delays against the event's others.
 [[nodiscard]] Reply get_cause_flame(const Evidence& evidence, const Route& route);
-[[nodiscard]] Reply change_cause(const Evidence& evidence, Audit& audit, const Route& route, const Principal& principal,
-                                 const Request& request);
+[[nodiscard]] Reply change_cause(const Evidence& evidence, Audit& audit, const Route& route,
+                                 const Principal& principal, const Request& request);
 
 // In Prometheus' text format.
 [[nodiscard]] std::string cause_metrics(const std::vector<CauseTotal>& totals);

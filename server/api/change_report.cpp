@@ -14,8 +14,8 @@ struct ChangeSide {
     SplitPoint whole;
 };
 
-Result<ChangeSide> read_side(const SplitStore& store, Filter filter, std::uint64_t from_ns, std::uint64_t to_ns,
-                             bool runs_recorded, std::uint32_t run_limit) {
+Result<ChangeSide> read_side(const SplitStore& store, Filter filter, std::uint64_t from_ns,
+                             std::uint64_t to_ns, bool runs_recorded, std::uint32_t run_limit) {
     ChangeSide side;
     side.filter = std::move(filter);
     side.filter.from_ns = from_ns;
@@ -32,7 +32,8 @@ double hours_of(const ChangeSide& side) {
            static_cast<double>(reports::hour_length_ns);
 }
 
-// What counts as slow: longer than a quantile of the durations before, or delays without a quantile.
+// What counts as slow: longer than a quantile of the durations before, or delays without a
+// quantile.
 class SlowRule {
   public:
     SlowRule(std::optional<double> quantile, const Sketch& before)
@@ -51,8 +52,8 @@ std::optional<double> quantile_of(reports::Figure figure) {
     return figure == reports::Figure::P50 ? 0.5 : 0.99;
 }
 
-SplitReport split_by(const std::string RunGroup::*name, const ChangeSide& before, const ChangeSide& after,
-                     const SlowRule& rule, bool runs_recorded) {
+SplitReport split_by(const std::string RunGroup::*name, const ChangeSide& before,
+                     const ChangeSide& after, const SlowRule& rule, bool runs_recorded) {
     SplitReport report;
     std::map<std::string, reports::ChangedPart> parts;
     for (const ChangeSide* side : {&before, &after})
@@ -60,7 +61,8 @@ SplitReport split_by(const std::string RunGroup::*name, const ChangeSide& before
             reports::ChangedPart& part = parts[group.*name];
             PartRuns& durations = report.durations[group.*name];
             part.name = group.*name;
-            // Without recorded runs, delays are counted by hour, and the hours are the same for all.
+            // Without recorded runs, delays are counted by hour, and the hours are the same for
+            // all.
             const double runs = runs_recorded ? static_cast<double>(group.runs.runs) : 0;
             (side == &before ? part.before : part.after).add({runs, rule.slow(group.runs)});
             (side == &before ? durations.before : durations.after).merge(group.runs.durations);
@@ -77,18 +79,22 @@ SplitReport split_by(const std::string RunGroup::*name, const ChangeSide& before
     return report;
 }
 
-reports::DelayCounts counts_of(const ChangeSide& side, const SearchedDelays& searched, bool runs_recorded) {
+reports::DelayCounts counts_of(const ChangeSide& side, const SearchedDelays& searched,
+                               bool runs_recorded) {
     return {runs_recorded ? static_cast<double>(side.whole.runs) : hours_of(side),
             static_cast<double>(side.whole.delays), static_cast<double>(searched.delays)};
 }
 
-Result<std::vector<reports::CauseShift>> shifts_of(const DelayStore& store, const ChangeSide& before,
+Result<std::vector<reports::CauseShift>> shifts_of(const DelayStore& store,
+                                                   const ChangeSide& before,
                                                    const ChangeSide& after, bool runs_recorded) {
     TRY_ASSIGN(const SearchedDelays searched_before, store.searched_delays(before.filter));
     TRY_ASSIGN(const SearchedDelays searched_after, store.searched_delays(after.filter));
     std::map<std::uint64_t, reports::CauseCounts> causes;
-    for (const auto& [cause, delays] : searched_before.of_cause) causes[cause].before = static_cast<double>(delays);
-    for (const auto& [cause, delays] : searched_after.of_cause) causes[cause].after = static_cast<double>(delays);
+    for (const auto& [cause, delays] : searched_before.of_cause)
+        causes[cause].before = static_cast<double>(delays);
+    for (const auto& [cause, delays] : searched_after.of_cause)
+        causes[cause].after = static_cast<double>(delays);
     std::vector<reports::CauseCounts> list;
     for (auto& [id, counts] : causes) {
         counts.cause = id;
@@ -100,16 +106,18 @@ Result<std::vector<reports::CauseShift>> shifts_of(const DelayStore& store, cons
 
 }  // namespace
 
-Result<ChangeReport> report_change(const Evidence& evidence, Filter filter, const reports::LastingChange& change,
-                                   bool runs_recorded, std::uint64_t to_ns, std::uint32_t run_limit) {
+Result<ChangeReport> report_change(const Evidence& evidence, Filter filter,
+                                   const reports::LastingChange& change, bool runs_recorded,
+                                   std::uint64_t to_ns, std::uint32_t run_limit) {
     const std::uint64_t at_ns = change.step.from_ns;
     ChangeReport report;
     TRY_ASSIGN(const ChangeSide before,
-               read_side(evidence.splits(), filter, at_ns > compared_ns ? at_ns - compared_ns : 0, at_ns, runs_recorded,
-                         run_limit));
+               read_side(evidence.splits(), filter, at_ns > compared_ns ? at_ns - compared_ns : 0,
+                         at_ns, runs_recorded, run_limit));
     TRY_ASSIGN(const ChangeSide after,
-               read_side(evidence.splits(), filter, at_ns, std::max(std::min(to_ns, at_ns + compared_ns), at_ns + 1),
-                         runs_recorded, run_limit));
+               read_side(evidence.splits(), filter, at_ns,
+                         std::max(std::min(to_ns, at_ns + compared_ns), at_ns + 1), runs_recorded,
+                         run_limit));
     report.before_ns = *before.filter.from_ns;
     report.to_ns = *after.filter.to_ns;
     const SlowRule rule(quantile_of(change.step.figure), before.whole.durations);
@@ -120,14 +128,15 @@ Result<ChangeReport> report_change(const Evidence& evidence, Filter filter, cons
     return report;
 }
 
-Result<SplitReport> compare_hosts(const SplitStore& store, const Filter& a, const Filter& b, double quantile,
-                                  std::uint32_t run_limit) {
+Result<SplitReport> compare_hosts(const SplitStore& store, const Filter& a, const Filter& b,
+                                  double quantile, std::uint32_t run_limit) {
     ChangeSide before, after;
     for (const auto& [side, filter] : {std::pair(&before, &a), std::pair(&after, &b)}) {
         TRY_ASSIGN(side->groups, store.run_groups(*filter, false, run_limit));
         for (const RunGroup& group : side->groups.groups) side->whole.add(group.runs);
     }
-    return split_by(&RunGroup::host, before, after, SlowRule(quantile, before.whole.durations), true);
+    return split_by(&RunGroup::host, before, after, SlowRule(quantile, before.whole.durations),
+                    true);
 }
 
 }  // namespace lagtrap::server

@@ -51,7 +51,9 @@ std::variant<Sets, Refusal> read_sets(const Route& route) {
 }
 
 json::object figure_json(const reports::FigureDifference& figure, bool whole) {
-    const auto number = [&](double value) { return whole ? json::value(json_signed(value)) : json::value(value); };
+    const auto number = [&](double value) {
+        return whole ? json::value(json_signed(value)) : json::value(value);
+    };
     return {{"a", number(figure.a)},
             {"b", number(figure.b)},
             {"difference", number(figure.b - figure.a)},
@@ -64,25 +66,28 @@ struct Percentile {
     const char* name;
     double share;
 };
-constexpr std::array<Percentile, 3> compared_percentiles{{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}};
+constexpr std::array<Percentile, 3> compared_percentiles{
+    {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}}};
 
-json::object percentile_json(const Percentile& percentile, const reports::FigureDifference& difference) {
+json::object percentile_json(const Percentile& percentile,
+                             const reports::FigureDifference& difference) {
     json::object entry = figure_json(difference, true);
     entry["name"] = percentile.name;
     return entry;
 }
 
-// The percentile that differs most, by its factor, among those that differ significantly; without one,
-// the median.
+// The percentile that differs most, by its factor, among those that differ significantly; without
+// one, the median.
 const Percentile& add_percentiles(const Summary& a, const Summary& b, json::object& answer) {
     const Percentile* changed = &compared_percentiles.front();
     double most = 0;
     json::array list;
     for (const Percentile& percentile : compared_percentiles) {
-        const auto difference = reports::quantile_difference(a.durations, a.counts.records, b.durations,
-                                                             b.counts.records, percentile.share);
+        const auto difference = reports::quantile_difference(
+            a.durations, a.counts.records, b.durations, b.counts.records, percentile.share);
         list.push_back(percentile_json(percentile, difference));
-        const double factor = std::abs(std::log(std::max(difference.b, 1.0) / std::max(difference.a, 1.0)));
+        const double factor =
+            std::abs(std::log(std::max(difference.b, 1.0) / std::max(difference.a, 1.0)));
         if (!difference.evidence() || factor <= most) continue;
         most = factor;
         changed = &percentile;
@@ -106,7 +111,8 @@ json::array histogram_json(const Sketch& a, const Sketch& b) {
     both.merge(b);
     const auto bins = both.bins();
     if (bins.empty()) return histogram;
-    const std::uint32_t first = Sketch::bin_of(bins.front().high_ns), last = Sketch::bin_of(bins.back().high_ns);
+    const std::uint32_t first = Sketch::bin_of(bins.front().high_ns),
+                        last = Sketch::bin_of(bins.back().high_ns);
     const std::uint32_t width = (last - first) / classes_wanted + 1;
     struct Class {
         std::uint64_t a = 0, b = 0;
@@ -114,7 +120,8 @@ json::array histogram_json(const Sketch& a, const Sketch& b) {
     std::vector<Class> classes((last - first) / width + 1);
     const auto count = [&](const Sketch& sketch, std::uint64_t Class::*runs) {
         for (const Sketch::Bin& bin : sketch.bins()) {
-            const std::uint32_t number = std::clamp<std::uint32_t>(Sketch::bin_of(bin.high_ns), first, last);
+            const std::uint32_t number =
+                std::clamp<std::uint32_t>(Sketch::bin_of(bin.high_ns), first, last);
             classes[(number - first) / width].*runs += bin.count;
         }
     };
@@ -123,7 +130,8 @@ json::array histogram_json(const Sketch& a, const Sketch& b) {
     std::uint64_t low_ns = bins.front().low_ns;
     for (std::uint32_t i = 0; i < classes.size(); ++i) {
         const std::uint32_t edge = std::min(first + (i + 1) * width - 1, last);
-        const std::uint64_t high_ns = std::max(low_ns, Sketch::value_of(static_cast<std::uint16_t>(edge)));
+        const std::uint64_t high_ns =
+            std::max(low_ns, Sketch::value_of(static_cast<std::uint16_t>(edge)));
         histogram.push_back({{"low_ns", json_number(low_ns)},
                              {"high_ns", json_number(high_ns)},
                              {"a", json_number(classes[i].a)},
@@ -144,7 +152,8 @@ std::map<std::string, StageTimes> stage_times(const std::vector<StoredRun>& runs
     const auto list = compared(runs);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         std::map<std::string, std::uint64_t> of_run;
-        for (const reports::ComparedStage& stage : list[i].stages) of_run[stage.name] += stage.duration_ns;
+        for (const reports::ComparedStage& stage : list[i].stages)
+            of_run[stage.name] += stage.duration_ns;
         for (const auto& [name, duration_ns] : of_run) {
             StageTimes& times = stages[name];
             times.durations.add(duration_ns, runs[i].weight);
@@ -157,8 +166,9 @@ std::map<std::string, StageTimes> stage_times(const std::vector<StoredRun>& runs
 json::array stage_percentiles(const StageTimes& a, const StageTimes& b) {
     json::array list;
     for (const Percentile& percentile : compared_percentiles)
-        list.push_back(percentile_json(percentile, reports::quantile_difference(a.durations, a.records, b.durations,
-                                                                                b.records, percentile.share)));
+        list.push_back(percentile_json(
+            percentile, reports::quantile_difference(a.durations, a.records, b.durations, b.records,
+                                                     percentile.share)));
     return list;
 }
 
@@ -175,13 +185,16 @@ Status add_stages(const RunStore& store, const Sets& sets, json::object& answer)
         stages.push_back(std::move(entry));
     }
     const auto watched = [](const std::vector<StoredRun>& runs) {
-        return json_number(static_cast<std::uint64_t>(std::ranges::count(runs, false, &StoredRun::without_stages)));
+        return json_number(static_cast<std::uint64_t>(
+            std::ranges::count(runs, false, &StoredRun::without_stages)));
     };
-    answer["stages"] = {{"a_runs", watched(a.runs)}, {"b_runs", watched(b.runs)}, {"stages", std::move(stages)}};
+    answer["stages"] = {
+        {"a_runs", watched(a.runs)}, {"b_runs", watched(b.runs)}, {"stages", std::move(stages)}};
     return success();
 }
 
-Result<std::vector<reports::TimedDuration>> timed_runs(const RunStore& store, const Filter& filter) {
+Result<std::vector<reports::TimedDuration>> timed_runs(const RunStore& store,
+                                                       const Filter& filter) {
     TRY_ASSIGN(const TimedRuns timed, store.run_times(filter, runs_with_times));
     std::vector<reports::TimedDuration> runs;
     for (const TimedRun& run : timed.runs) runs.push_back({run.duration_ns, run.weight, run.times});
@@ -198,8 +211,9 @@ Status add_times(const Evidence& evidence, const Sets& sets, json::object& answe
         entry["reason"] = part.reason;
         parts.push_back(std::move(entry));
     }
-    answer["times"] = {
-        {"a_runs", json_number(a.size())}, {"b_runs", json_number(b.size())}, {"parts", std::move(parts)}};
+    answer["times"] = {{"a_runs", json_number(a.size())},
+                       {"b_runs", json_number(b.size())},
+                       {"parts", std::move(parts)}};
     return success();
 }
 
@@ -238,23 +252,27 @@ Status add_causes(const Evidence& evidence, const Sets& sets, json::object& answ
     json::array list;
     for (const auto& [signature, pair] : causes) {
         const reports::Cause& cause = pair.b != nullptr ? *pair.b : *pair.a;
-        const auto record = std::find_if(known.begin(), known.end(),
-                                         [&](const CauseRecord& one) { return one.signature == cause.signature; });
+        const auto record = std::find_if(known.begin(), known.end(), [&](const CauseRecord& one) {
+            return one.signature == cause.signature;
+        });
         list.push_back({{"title", cause.title},
                         {"state", std::string(to_text(cause.state))},
                         {"reason", cause.reason},
                         {"change", pair.a == nullptr   ? "came"
                                    : pair.b == nullptr ? "went"
                                                        : "stays"},
-                        {"record", record == known.end() ? json::value(nullptr) : json::value(json_digits(record->id))},
+                        {"record", record == known.end() ? json::value(nullptr)
+                                                         : json::value(json_digits(record->id))},
                         {"a", cause_side_json(pair.a)},
                         {"b", cause_side_json(pair.b)}});
     }
-    answer["causes"] = {{"a", cause_set_json(a)}, {"b", cause_set_json(b)}, {"causes", std::move(list)}};
+    answer["causes"] = {
+        {"a", cause_set_json(a)}, {"b", cause_set_json(b)}, {"causes", std::move(list)}};
     return success();
 }
 
-Result<std::vector<analysis::RunProfile>> delayed_profiles(const DelayStore& store, const Filter& filter) {
+Result<std::vector<analysis::RunProfile>> delayed_profiles(const DelayStore& store,
+                                                           const Filter& filter) {
     std::vector<analysis::RunProfile> profiles;
     TRY(store.profiles(filter, true, profiles_of_flame, [&](StoredDelay&& stored) {
         if (auto profile = analysis::read_run_profile(stored.delay.profile))
@@ -274,16 +292,18 @@ Reply compare_sets(const Evidence& evidence, const Route& route) {
     if (!a || !b) return failure(a ? b.error() : a.error());
     json::object answer{{"a", set_json(*a)}, {"b", set_json(*b)}, {"confidence", 0.95}};
     const Percentile& changed = add_percentiles(*a, *b, answer);
-    answer["delay_share"] =
-        figure_json(reports::share_difference({a->counts.runs, a->counts.delays, a->counts.records},
-                                              {b->counts.runs, b->counts.delays, b->counts.records}),
-                    false);
+    answer["delay_share"] = figure_json(
+        reports::share_difference({a->counts.runs, a->counts.delays, a->counts.records},
+                                  {b->counts.runs, b->counts.delays, b->counts.records}),
+        false);
     answer["histogram"] = histogram_json(a->durations, b->durations);
-    const auto hosts = compare_hosts(evidence.splits(), sets.a, sets.b, changed.share, runs_by_host);
+    const auto hosts =
+        compare_hosts(evidence.splits(), sets.a, sets.b, changed.share, runs_by_host);
     if (!hosts) return failure(hosts.error());
     answer["hosts"] = split_report_json(*hosts);
-    for (const Status& status : {add_stages(evidence.runs(), sets, answer), add_times(evidence, sets, answer),
-                                 add_causes(evidence, sets, answer)})
+    for (const Status& status :
+         {add_stages(evidence.runs(), sets, answer), add_times(evidence, sets, answer),
+          add_causes(evidence, sets, answer)})
         if (!status) return failure(status.error());
     return json_reply(answer);
 }
@@ -296,7 +316,8 @@ Reply get_set_flame(const Evidence& evidence, const Route& route) {
     const auto a = delayed_profiles(evidence.delays(), std::get<Sets>(read).a),
                b = delayed_profiles(evidence.delays(), std::get<Sets>(read).b);
     if (!a || !b) return failure(a ? b.error() : a.error());
-    json::object flame = flame_json(analysis::flame_of_means(*b, *a, std::get<analysis::FlameTime>(time)));
+    json::object flame =
+        flame_json(analysis::flame_of_means(*b, *a, std::get<analysis::FlameTime>(time)));
     flame["runs"] = json_number(b->size());
     return json_reply(flame);
 }

@@ -29,7 +29,10 @@ class Packer {
 
 class GzipPacker final : public Packer {
   public:
-    GzipPacker() { ready_ = deflateInit2(&stream_, zlib_level, Z_DEFLATED, zlib_gzip, 8, Z_DEFAULT_STRATEGY) == Z_OK; }
+    GzipPacker() {
+        ready_ = deflateInit2(&stream_, zlib_level, Z_DEFLATED, zlib_gzip, 8, Z_DEFAULT_STRATEGY) ==
+                 Z_OK;
+    }
     ~GzipPacker() override {
         if (ready_) deflateEnd(&stream_);
     }
@@ -67,8 +70,8 @@ class ZstdPacker final : public Packer {
             const std::size_t before = packed.size();
             packed.resize(before + room);
             ZSTD_outBuffer output{packed.data() + before, room, 0};
-            const std::size_t left =
-                ZSTD_compressStream2(context_.get(), &output, &input, last ? ZSTD_e_end : ZSTD_e_continue);
+            const std::size_t left = ZSTD_compressStream2(context_.get(), &output, &input,
+                                                          last ? ZSTD_e_end : ZSTD_e_continue);
             packed.resize(before + output.pos);
             if (ZSTD_isError(left) != 0) return false;
             if (last ? left == 0 : input.pos == input.size) return true;
@@ -124,8 +127,8 @@ bool accepts_encoding(std::string_view header, std::string_view coding) {
         header.remove_prefix(std::min(item.size() + 1, header.size()));
         const std::string_view name = trimmed(item.substr(0, item.find(';')));
         item.remove_prefix(std::min(item.size(), item.find(';')));
-        const bool refused =
-            item.find("q=0") != std::string_view::npos && item.find_first_of("123456789") == std::string_view::npos;
+        const bool refused = item.find("q=0") != std::string_view::npos &&
+                             item.find_first_of("123456789") == std::string_view::npos;
         if (name == coding) return !refused;
     }
     return false;

@@ -11,14 +11,16 @@ constexpr std::uint32_t delays_default = 100;
 json::array counts_json(const std::vector<DelayCount>& counts, const char* what) {
     json::array rows;
     for (const DelayCount& count : counts)
-        rows.push_back(
-            {{what, count.name}, {"delays", json_number(count.delays)}, {"longest_ns", json_number(count.longest_ns)}});
+        rows.push_back({{what, count.name},
+                        {"delays", json_number(count.delays)},
+                        {"longest_ns", json_number(count.longest_ns)}});
     return rows;
 }
 
 }  // namespace
 
-std::variant<DelayQuestion, Refusal> read_delay_question(const Route& route, std::uint32_t default_limit) {
+std::variant<DelayQuestion, Refusal> read_delay_question(const Route& route,
+                                                         std::uint32_t default_limit) {
     DelayQuestion question;
     auto part = read_page(route, default_limit);
     if (const auto* wrong = std::get_if<Refusal>(&part)) return *wrong;
@@ -41,7 +43,8 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
     const BundleDelay& delay = stored.delay;
     json::error_code error;
     json::value parsed = json::parse(delay.details, error);
-    json::object object = !error && parsed.is_object() ? std::move(parsed.get_object()) : json::object{};
+    json::object object =
+        !error && parsed.is_object() ? std::move(parsed.get_object()) : json::object{};
     if (const json::value* found = object.if_contains("quality")) {
         quality = *found;
         object.erase("quality");
@@ -90,18 +93,21 @@ void leave_out_other_events(json::value& quality) {
     const json::array* const all = kept->if_array();
     bool left_out = false;
     for (const json::value& note : all == nullptr ? json::array() : *all) {
-        const bool names_events = !note.is_string() || std::string_view(note.get_string()).starts_with(shed_note_begin);
+        const bool names_events =
+            !note.is_string() || std::string_view(note.get_string()).starts_with(shed_note_begin);
         left_out = left_out || names_events;
         if (!names_events) notes.push_back(note);
     }
-    if (left_out) notes.emplace_back("to save CPU time lagtrapd did not watch all that it was set to");
+    if (left_out)
+        notes.emplace_back("to save CPU time lagtrapd did not watch all that it was set to");
     *kept = std::move(notes);
 }
 
 json::object placed_delay_json(const StoredDelay& stored) {
     json::value quality = nullptr;
     json::object row = delay_json(stored, quality);
-    for (const char* name : {"cause", "surroundings"}) row[name] = nullptr;  // long; only given for a single delay
+    // long; only given for a single delay
+    for (const char* name : {"cause", "surroundings"}) row[name] = nullptr;
     row["bundle"] = stored.bundle;
     row["host"] = stored.host;
     return row;
@@ -113,7 +119,8 @@ Reply list_all_delays(const DelayStore& store, const Route& route) {
     const auto question = read_delay_question(route, delays_default);
     if (const auto* wrong = std::get_if<Refusal>(&question)) return reply_of(*wrong);
     const auto& [number, order, part] = std::get<DelayQuestion>(question);
-    const auto page = store.list_delays(std::get<Filter>(filter), {}, order, part.limit, part.after);
+    const auto page =
+        store.list_delays(std::get<Filter>(filter), {}, order, part.limit, part.after);
     if (!page) return failure(page.error());
     json::array rows;
     for (const StoredDelay& stored : page->delays) rows.push_back(placed_delay_json(stored));
@@ -125,8 +132,8 @@ Reply get_delay_summary(const DelayStore& store, const Route& route) {
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto found = store.summarise_delays(std::get<Filter>(filter));
     if (!found) return failure(found.error());
-    json::object answer =
-        summary_json(found->summary, found->delays_read > 0 ? std::optional(found->threshold_ns) : std::nullopt);
+    json::object answer = summary_json(
+        found->summary, found->delays_read > 0 ? std::optional(found->threshold_ns) : std::nullopt);
     answer["delays"] = json_number(found->delays);
     answer["delays_read"] = json_number(found->delays_read);
     answer["hosts"] = counts_json(found->hosts, "host");

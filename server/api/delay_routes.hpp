@@ -18,7 +18,8 @@ struct DelayQuestion {
     RunOrder order = RunOrder::Newest;
     PageQuestion part;
 };
-[[nodiscard]] std::variant<DelayQuestion, Refusal> read_delay_question(const Route& route, std::uint32_t default_limit);
+[[nodiscard]] std::variant<DelayQuestion, Refusal> read_delay_question(const Route& route,
+                                                                       std::uint32_t default_limit);
 
 // The findings of ingest about the delay. Sets `quality` to the recording's quality, if the delay
 // has it.

@@ -65,6 +65,8 @@ struct Reply {
 
 // {"error": {"message": ..., "hint": ...}} with its status, and Retry-After if known.
 [[nodiscard]] Reply reply_of(const Refusal& refusal);
-[[nodiscard]] inline Reply bad_request(const Error& error) { return reply_of({400, error.message}); }
+[[nodiscard]] inline Reply bad_request(const Error& error) {
+    return reply_of({400, error.message});
+}
 
 }  // namespace lagtrap::server

@@ -10,10 +10,13 @@ namespace lagtrap::server {
 namespace {
 
 constexpr const char* run_columns =
-    "id,event,begin,begin_ns,duration_ns,threshold_ns,delay,host,user,build,process,executable,pid,tid,thread,start,"
-    "weight,bundle,bundle_delay,hidden,outlier,on_cpu_ns,runnable_ns,throttled_ns,blocked_ns,handed_over_ns,unit\r\n";
+    "id,event,begin,begin_ns,duration_ns,threshold_ns,delay,host,user,build,process,executable,pid,"
+    "tid,thread,start,"
+    "weight,bundle,bundle_delay,hidden,outlier,on_cpu_ns,runnable_ns,throttled_ns,blocked_ns,"
+    "handed_over_ns,unit\r\n";
 constexpr const char* delay_columns =
-    "bundle,number,event,begin,begin_ns,duration_ns,threshold_ns,host,user,build,process,pid,tid,thread,run,"
+    "bundle,number,event,begin,begin_ns,duration_ns,threshold_ns,host,user,build,process,pid,tid,"
+    "thread,run,"
     "on_cpu_ns,runnable_ns,blocked_ns,handed_over_ns,unknown_ns,unit\r\n";
 
 void add_run(std::string& line, const StoredRun& run) {
@@ -25,7 +28,9 @@ void add_run(std::string& line, const StoredRun& run) {
     cells.add(run.duration_ns);
     cells.add(run.threshold_ns);
     cells.add(run.delay ? 1 : 0);
-    for (const std::string* text : {&run.host, &run.user, &run.build, &run.process, &run.executable}) cells.add(*text);
+    for (const std::string* text :
+         {&run.host, &run.user, &run.build, &run.process, &run.executable})
+        cells.add(*text);
     cells.add(run.pid);
     cells.add(run.begin_tid);
     cells.add(run.thread);
@@ -35,7 +40,9 @@ void add_run(std::string& line, const StoredRun& run) {
     cells.add(run.bundle ? std::optional<std::uint64_t>(run.bundle_delay) : std::nullopt);
     cells.add(run.dirty ? run.dirty->rule : std::string());
     cells.add(run.outlier ? 1 : 0);
-    const auto part = [&](auto of) { return run.times ? std::optional<std::uint64_t>(of(*run.times)) : std::nullopt; };
+    const auto part = [&](auto of) {
+        return run.times ? std::optional<std::uint64_t>(of(*run.times)) : std::nullopt;
+    };
     cells.add(part([](const trace::RunTimes& times) { return times.parts.on_cpu_ns; }));
     cells.add(part([](const trace::RunTimes& times) { return times.parts.runnable_ns; }));
     cells.add(part([](const trace::RunTimes& times) { return times.parts.throttled_ns; }));
@@ -55,15 +62,18 @@ void add_delay(std::string& line, const StoredDelay& stored) {
     cells.add(delay.begin_realtime_ns);
     cells.add(delay.duration_ns);
     cells.add(delay.threshold_ns);
-    for (const std::string* text : {&stored.host, &delay.user, &delay.build, &delay.process}) cells.add(*text);
+    for (const std::string* text : {&stored.host, &delay.user, &delay.build, &delay.process})
+        cells.add(*text);
     cells.add(delay.pid);
     cells.add(delay.tid);
     cells.add(delay.thread);
     cells.add(stored.run);
     const json::object details = placed_delay_json(stored);
-    for (const char* part : {"on_cpu_ns", "runnable_ns", "blocked_ns", "handed_over_ns", "unknown_ns"}) {
+    for (const char* part :
+         {"on_cpu_ns", "runnable_ns", "blocked_ns", "handed_over_ns", "unknown_ns"}) {
         const json::value& value = details.at(part);
-        cells.add(value.is_number() ? std::optional(value.to_number<std::uint64_t>()) : std::nullopt);
+        cells.add(value.is_number() ? std::optional(value.to_number<std::uint64_t>())
+                                    : std::nullopt);
     }
     cells.add(delay.unit);
     line += "\r\n";
@@ -72,15 +82,17 @@ void add_delay(std::string& line, const StoredDelay& stored) {
 // `page_of` returns the filter's next page, `rows_of` its rows. Each row becomes a line of the
 // requested format.
 template <typename PageOf, typename RowsOf, typename AddCells, typename JsonOf>
-Reply export_list(const Route& route, const std::string& event, const char* name, const char* columns,
-                  const PageOf& page_of, const RowsOf& rows_of, const AddCells& add_cells, const JsonOf& json_of) {
+Reply export_list(const Route& route, const std::string& event, const char* name,
+                  const char* columns, const PageOf& page_of, const RowsOf& rows_of,
+                  const AddCells& add_cells, const JsonOf& json_of) {
     const auto filter = read_filter(route, event);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto format = read_list_format(route);
     if (const auto* wrong = std::get_if<Refusal>(&format)) return reply_of(*wrong);
     const bool csv = std::get<ListFormat>(format) == ListFormat::Csv;
-    auto next = [=, wanted = std::get<Filter>(filter)](std::optional<PageKey> after,
-                                                       std::string& text) -> Result<std::optional<PageKey>> {
+    auto next = [=, wanted = std::get<Filter>(filter)](
+                    std::optional<PageKey> after,
+                    std::string& text) -> Result<std::optional<PageKey>> {
         TRY_ASSIGN(const auto page, page_of(wanted, after));
         for (const auto& row : rows_of(page)) {
             if (csv) {
@@ -102,7 +114,8 @@ Reply export_runs(const RunStore& store, const Route& route) {
     };
     const auto rows_of = [](const RunPage& page) -> const auto& { return page.runs; };
     const auto json_of = [](const StoredRun& run) { return run_json(run); };
-    return export_list(route, route.arguments[0], "runs", run_columns, page_of, rows_of, add_run, json_of);
+    return export_list(route, route.arguments[0], "runs", run_columns, page_of, rows_of, add_run,
+                       json_of);
 }
 
 Reply export_delays(const DelayStore& store, const Route& route) {

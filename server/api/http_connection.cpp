@@ -146,14 +146,17 @@ class HttpConnectionOver final : public HttpConnection {
         error_code error;
         lowest().expires_after(context_.options.header_timeout);
         idle_ = true;
-        co_await http::async_read_header(stream_, buffer_, *parser_, asio::redirect_error(asio::use_awaitable, error));
+        co_await http::async_read_header(stream_, buffer_, *parser_,
+                                         asio::redirect_error(asio::use_awaitable, error));
         idle_ = false;
         if (error) {
-            const bool malformed = error.category() == make_error_code(http::error::bad_method).category() &&
-                                   error != http::error::end_of_stream && error != http::error::partial_message;
+            const bool malformed =
+                error.category() == make_error_code(http::error::bad_method).category() &&
+                error != http::error::end_of_stream && error != http::error::partial_message;
             if (malformed) {
                 const unsigned status = error == http::error::header_limit ? 431 : 400;
-                const Refusal refusal{status, "not an HTTP request that this server takes: " + error.message()};
+                const Refusal refusal{
+                    status, "not an HTTP request that this server takes: " + error.message()};
                 co_await refuse(refusal);
             }
             co_return false;
@@ -183,10 +186,11 @@ class HttpConnectionOver final : public HttpConnection {
         request.secure = is_tls;
         request.sender = peer_.to_string();
         request.from_loopback = peer_.is_loopback();
-        request.forwarded =
-            context_.options.behind_proxy || std::any_of(message.begin(), message.end(), [](const auto& field) {
-                return is_forwarding_field({field.name_string().data(), field.name_string().size()});
-            });
+        request.forwarded = context_.options.behind_proxy ||
+                            std::any_of(message.begin(), message.end(), [](const auto& field) {
+                                return is_forwarding_field(
+                                    {field.name_string().data(), field.name_string().size()});
+                            });
         believe_proxy(request);
         return request;
     }
@@ -201,7 +205,8 @@ class HttpConnectionOver final : public HttpConnection {
         if (!sender) return;
         request.sender = *sender;
         request.from_loopback = false;
-        request.secure = request.secure || last_element(values_of(message, "X-Forwarded-Proto")) == "https";
+        request.secure =
+            request.secure || last_element(values_of(message, "X-Forwarded-Proto")) == "https";
     }
 
     asio::awaitable<bool> dispatch() {
@@ -212,7 +217,8 @@ class HttpConnectionOver final : public HttpConnection {
         auto admission = [&context, request] { return context.service.admit(*request); };
         auto admitted = co_await run_apart(gate, std::move(admission));
         if (!admitted) co_return co_await refuse(failed());
-        if (const auto* refusal = std::get_if<Refusal>(&*admitted)) co_return co_await refuse(*refusal);
+        if (const auto* refusal = std::get_if<Refusal>(&*admitted))
+            co_return co_await refuse(*refusal);
         Plan plan = std::move(std::get<Plan>(*admitted));
         if (plan.upload) co_return co_await receive(std::move(plan.upload));
 
@@ -241,17 +247,20 @@ class HttpConnectionOver final : public HttpConnection {
     }
 
     static const Refusal& overloaded() {
-        static const Refusal refusal{429, "the server has too much to do", "try again in some seconds",
-                                     std::chrono::seconds(2)};
+        static const Refusal refusal{429, "the server has too much to do",
+                                     "try again in some seconds", std::chrono::seconds(2)};
         return refusal;
     }
 
     // Reads the body into the request. Returns what is wrong with it, or nullopt.
-    asio::awaitable<std::optional<Refusal>> read_small_body(Request& request, std::uint64_t limit_bytes) {
-        if (request.chunked || !request.content_length) co_return Refusal{411, "a body needs a Content-Length"};
+    asio::awaitable<std::optional<Refusal>> read_small_body(Request& request,
+                                                            std::uint64_t limit_bytes) {
+        if (request.chunked || !request.content_length)
+            co_return Refusal{411, "a body needs a Content-Length"};
         if (*request.content_length > limit_bytes)
-            co_return Refusal{413, "the body has " + std::to_string(*request.content_length) + " bytes; at most " +
-                                       std::to_string(limit_bytes) + " are taken"};
+            co_return Refusal{413, "the body has " + std::to_string(*request.content_length) +
+                                       " bytes; at most " + std::to_string(limit_bytes) +
+                                       " are taken"};
         const bool waits = beast::iequals(parser_->get()[http::field::expect], "100-continue");
         if (waits) co_await write_continue();
         const auto already = std::min<std::uint64_t>(*request.content_length, buffer_.size());
@@ -262,7 +271,8 @@ class HttpConnectionOver final : public HttpConnection {
             error_code error;
             lowest().expires_after(context_.options.body_timeout);
             auto rest = asio::buffer(request.body.data() + already, request.body.size() - already);
-            co_await asio::async_read(stream_, rest, asio::redirect_error(asio::use_awaitable, error));
+            co_await asio::async_read(stream_, rest,
+                                      asio::redirect_error(asio::use_awaitable, error));
             if (error) {
                 must_close_ = true;
                 co_return Refusal{408, "the body did not come"};
@@ -286,9 +296,11 @@ class HttpConnectionOver final : public HttpConnection {
                 co_return false;
             }
             ++counters.uploads_refused;
-            const Refusal refusal = stored.error().kind == ErrorKind::Timeout ? Refusal{408, stored.error().message}
-                                                                              : upload->refusal_of(stored.error());
-            co_await drop(std::exchange(upload, nullptr));  // frees the disk space before the sender gets the reply
+            const Refusal refusal = stored.error().kind == ErrorKind::Timeout
+                                        ? Refusal{408, stored.error().message}
+                                        : upload->refusal_of(stored.error());
+            // frees the disk space before the sender gets the reply
+            co_await drop(std::exchange(upload, nullptr));
             const std::uint64_t left_bytes = length_bytes - received_bytes;
             co_return co_await refuse(refusal, left_bytes);
         }
@@ -312,12 +324,14 @@ class HttpConnectionOver final : public HttpConnection {
         static constexpr std::string_view text = "HTTP/1.1 100 Continue\r\n\r\n";
         error_code error;
         lowest().expires_after(write_timeout);
-        co_await asio::async_write(stream_, asio::buffer(text), asio::redirect_error(asio::use_awaitable, error));
+        co_await asio::async_write(stream_, asio::buffer(text),
+                                   asio::redirect_error(asio::use_awaitable, error));
     }
 
     // ErrorKind::Vanished if the sender disconnected, Timeout if it is too slow, others from the
     // disk.
-    asio::awaitable<Status> read_body(Upload& upload, std::uint64_t length_bytes, std::uint64_t& received_bytes) {
+    asio::awaitable<Status> read_body(Upload& upload, std::uint64_t length_bytes,
+                                      std::uint64_t& received_bytes) {
         const auto already = std::min<std::uint64_t>(length_bytes, buffer_.size());
         if (already > 0) {
             const Status written = upload.write(buffer_.data().data(), already);
@@ -334,7 +348,8 @@ class HttpConnectionOver final : public HttpConnection {
             error_code error;
             lowest().expires_after(context_.options.body_timeout);
             const std::size_t got = co_await stream_.async_read_some(
-                asio::buffer(chunk.data(), std::min<std::uint64_t>(length_bytes - received_bytes, chunk.size())),
+                asio::buffer(chunk.data(),
+                             std::min<std::uint64_t>(length_bytes - received_bytes, chunk.size())),
                 asio::redirect_error(asio::use_awaitable, error));
             if (error) co_return make_error(ErrorKind::Vanished, error.message());
             counters.upload_bytes += got;
@@ -348,21 +363,26 @@ class HttpConnectionOver final : public HttpConnection {
         co_return success();
     }
 
-    [[nodiscard]] bool too_slow(steady_clock::time_point began, std::uint64_t received_bytes) const {
-        const auto elapsed = std::chrono::duration_cast<std::chrono::seconds>(steady_clock::now() - began);
+    [[nodiscard]] bool too_slow(steady_clock::time_point began,
+                                std::uint64_t received_bytes) const {
+        const auto elapsed =
+            std::chrono::duration_cast<std::chrono::seconds>(steady_clock::now() - began);
         return elapsed > context_.options.body_timeout &&
-               received_bytes < context_.options.slowest_bytes_per_second * static_cast<std::uint64_t>(elapsed.count());
+               received_bytes < context_.options.slowest_bytes_per_second *
+                                    static_cast<std::uint64_t>(elapsed.count());
     }
 
     // Refuses before or within a body of which `left` bytes are still to come (nullopt: as the
     // header says).
-    asio::awaitable<bool> refuse(const Refusal& refusal, std::optional<std::uint64_t> left = std::nullopt) {
+    asio::awaitable<bool> refuse(const Refusal& refusal,
+                                 std::optional<std::uint64_t> left = std::nullopt) {
         const auto& message = parser_->get();
         const bool whole = parser_->is_header_done();
-        std::uint64_t body = left.value_or(whole && !body_read_ ? parser_->content_length().value_or(0) : 0);
+        std::uint64_t body =
+            left.value_or(whole && !body_read_ ? parser_->content_length().value_or(0) : 0);
         // A sender that waits for "100 Continue" may or may not send the body after a refusal.
-        const bool unsure =
-            whole && !left && !body_read_ && message.find(http::field::expect) != message.end() && body > 0;
+        const bool unsure = whole && !left && !body_read_ &&
+                            message.find(http::field::expect) != message.end() && body > 0;
         if (!whole || parser_->chunked() || unsure) {
             must_close_ = true;
             body = unsure ? 0 : body;
@@ -397,7 +417,8 @@ class HttpConnectionOver final : public HttpConnection {
     template <typename Body>
     void set_fields(http::response<Body>& response, const Reply& reply, bool keep_alive) {
         response.set(http::field::server, "lagtrap-server/" LAGTRAP_VERSION);
-        if (reply.status != 204 && reply.status != 304) response.set(http::field::content_type, reply.content_type);
+        if (reply.status != 204 && reply.status != 304)
+            response.set(http::field::content_type, reply.content_type);
         response.set("X-Content-Type-Options", "nosniff");
         response.set("Referrer-Policy", "no-referrer");
         response.set(http::field::cache_control, "no-store");
@@ -435,14 +456,17 @@ class HttpConnectionOver final : public HttpConnection {
             http::response<http::empty_body> response(static_cast<http::status>(reply.status), 11);
             set_fields(response, reply, keep_alive);
             if (reply.announced_bytes || !reply.source)
-                if (!empty) response.content_length(reply.announced_bytes.value_or(reply.body.size()));
-            co_await http::async_write(stream_, response, asio::redirect_error(asio::use_awaitable, error));
+                if (!empty)
+                    response.content_length(reply.announced_bytes.value_or(reply.body.size()));
+            co_await http::async_write(stream_, response,
+                                       asio::redirect_error(asio::use_awaitable, error));
         } else {
             http::response<http::string_body> response(static_cast<http::status>(reply.status), 11);
             set_fields(response, reply, keep_alive);
             response.body() = std::move(reply.body);
             response.prepare_payload();
-            co_await http::async_write(stream_, response, asio::redirect_error(asio::use_awaitable, error));
+            co_await http::async_write(stream_, response,
+                                       asio::redirect_error(asio::use_awaitable, error));
         }
         co_return !error && keep_alive;
     }
@@ -455,18 +479,22 @@ class HttpConnectionOver final : public HttpConnection {
         } else if (parser_->get().version() >= 11) {
             response.chunked(true);
         } else {
-            response.keep_alive(keep_alive = false);  // HTTP/1.0 marks the end of a body by closing the connection
+            // HTTP/1.0 marks the end of a body by closing the connection
+            response.keep_alive(keep_alive = false);
         }
         response.body().data = nullptr;
         response.body().more = true;
         http::response_serializer<http::buffer_body> serializer(response);
         error_code error;
         lowest().expires_after(write_timeout);
-        co_await http::async_write_header(stream_, serializer, asio::redirect_error(asio::use_awaitable, error));
+        co_await http::async_write_header(stream_, serializer,
+                                          asio::redirect_error(asio::use_awaitable, error));
         if (error) co_return false;
         auto chunk = std::make_shared<std::vector<char>>(download_chunk_bytes);
         while (!serializer.is_done()) {
-            auto work = [source = reply.source, chunk] { return source->read(chunk->data(), chunk->size()); };
+            auto work = [source = reply.source, chunk] {
+                return source->read(chunk->data(), chunk->size());
+            };
             const auto outcome = co_await run_apart(context_.storage, std::move(work));
             // The status was sent long ago, so closing early is the only way to signal the error.
             if (!outcome || !*outcome) co_return false;
@@ -476,7 +504,8 @@ class HttpConnectionOver final : public HttpConnection {
             response.body().more = got > 0;
             // Restarts with each piece: a slow reader may go on, a stalled one is disconnected.
             lowest().expires_after(write_timeout);
-            co_await http::async_write(stream_, serializer, asio::redirect_error(asio::use_awaitable, error));
+            co_await http::async_write(stream_, serializer,
+                                       asio::redirect_error(asio::use_awaitable, error));
             if (error == http::error::need_buffer) error = {};
             if (error) co_return false;
         }
@@ -507,12 +536,15 @@ class HttpConnectionOver final : public HttpConnection {
 
 }  // namespace
 
-std::shared_ptr<HttpConnection> make_connection(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
+std::shared_ptr<HttpConnection> make_connection(asio::ip::tcp::socket socket,
+                                                std::shared_ptr<asio::ssl::context> tls,
                                                 ConnectionContext& context) {
-    if (!tls) return std::make_shared<HttpConnectionOver<beast::tcp_stream>>(nullptr, context, std::move(socket));
+    if (!tls)
+        return std::make_shared<HttpConnectionOver<beast::tcp_stream>>(nullptr, context,
+                                                                       std::move(socket));
     auto& settings = *tls;
-    return std::make_shared<HttpConnectionOver<beast::ssl_stream<beast::tcp_stream>>>(std::move(tls), context,
-                                                                                      std::move(socket), settings);
+    return std::make_shared<HttpConnectionOver<beast::ssl_stream<beast::tcp_stream>>>(
+        std::move(tls), context, std::move(socket), settings);
 }
 
 }  // namespace lagtrap::server

@@ -16,7 +16,8 @@ namespace lagtrap::server {
 
 // Threads for blocking work, and how many requests may run on or wait for them.
 struct WorkerPool {
-    WorkerPool(std::size_t threads, std::uint32_t request_limit) : pool(threads), limit(request_limit) {}
+    WorkerPool(std::size_t threads, std::uint32_t request_limit)
+        : pool(threads), limit(request_limit) {}
 
     boost::asio::thread_pool pool;
     const std::uint32_t limit;
@@ -59,8 +60,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
 };
 
 // The socket's executor must be a strand. `tls` is null for plain HTTP.
-[[nodiscard]] std::shared_ptr<HttpConnection> make_connection(boost::asio::ip::tcp::socket socket,
-                                                              std::shared_ptr<boost::asio::ssl::context> tls,
-                                                              ConnectionContext& context);
+[[nodiscard]] std::shared_ptr<HttpConnection> make_connection(
+    boost::asio::ip::tcp::socket socket, std::shared_ptr<boost::asio::ssl::context> tls,
+    ConnectionContext& context);
 
 }  // namespace lagtrap::server

@@ -46,15 +46,17 @@ constexpr std::uint32_t health_limit = 64;
 
 Result<tcp::endpoint> parse_listen(const std::string& listen) {
     const auto wrong = [&] {
-        return make_error(ErrorKind::Invalid, "listen address is \"" + printable(listen) +
-                                                  "\"; expected ADDRESS:PORT such as 127.0.0.1:7788 or [::1]:7788");
+        return make_error(ErrorKind::Invalid,
+                          "listen address is \"" + printable(listen) +
+                              "\"; expected ADDRESS:PORT such as 127.0.0.1:7788 or [::1]:7788");
     };
     const std::size_t colon = listen.rfind(':');
     if (colon == std::string::npos || colon + 1 == listen.size()) return wrong();
     std::string host = listen.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     const std::string port = listen.substr(colon + 1);
-    if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos) return wrong();
+    if (port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos)
+        return wrong();
     const int number = std::stoi(port);
     error_code error;
     const auto address = asio::ip::make_address(host, error);
@@ -63,7 +65,8 @@ Result<tcp::endpoint> parse_listen(const std::string& listen) {
 }
 
 Result<std::shared_ptr<asio::ssl::context>> make_tls(const HttpOptions& options) {
-    if (options.tls_certificate.empty() && options.tls_key.empty()) return std::shared_ptr<asio::ssl::context>();
+    if (options.tls_certificate.empty() && options.tls_key.empty())
+        return std::shared_ptr<asio::ssl::context>();
     if (options.tls_certificate.empty() || options.tls_key.empty())
         return make_error(ErrorKind::Invalid, "TLS needs both, --tls-certificate and --tls-key");
     auto tls = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
@@ -71,11 +74,13 @@ Result<std::shared_ptr<asio::ssl::context>> make_tls(const HttpOptions& options)
                      asio::ssl::context::no_tlsv1_1);
     error_code error;
     tls->use_certificate_chain_file(options.tls_certificate, error);
-    if (error) return make_error(ErrorKind::Invalid, options.tls_certificate + ": " + error.message());
+    if (error)
+        return make_error(ErrorKind::Invalid, options.tls_certificate + ": " + error.message());
     tls->use_private_key_file(options.tls_key, asio::ssl::context::pem, error);
     if (error) return make_error(ErrorKind::Invalid, options.tls_key + ": " + error.message());
     if (SSL_CTX_check_private_key(tls->native_handle()) != 1)
-        return make_error(ErrorKind::Invalid, options.tls_key + ": is not the key of " + options.tls_certificate);
+        return make_error(ErrorKind::Invalid,
+                          options.tls_key + ": is not the key of " + options.tls_certificate);
     return tls;
 }
 
@@ -110,8 +115,9 @@ class AsioServer final : public HttpServer {
     std::string address() const override {
         const tcp::endpoint endpoint = acceptor_.local_endpoint();
         const std::string host = endpoint.address().to_string();
-        return std::string(tls_ ? "https://" : "http://") + (endpoint.address().is_v6() ? "[" + host + "]" : host) +
-               ":" + std::to_string(endpoint.port());
+        return std::string(tls_ ? "https://" : "http://") +
+               (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" +
+               std::to_string(endpoint.port());
     }
 
     bool run() override {
@@ -119,10 +125,12 @@ class AsioServer final : public HttpServer {
         wait_for_signal();
         tick();
         std::vector<std::thread> threads;
-        for (std::uint32_t i = 1; i < options_.threads; ++i) threads.emplace_back([this] { io_.run(); });
+        for (std::uint32_t i = 1; i < options_.threads; ++i)
+            threads.emplace_back([this] { io_.run(); });
         io_.run();
         for (std::thread& thread : threads) thread.join();
-        for (WorkerPool* workers : {&light_, &heavy_, &sign_in_, &storage_, &health_}) workers->pool.join();
+        for (WorkerPool* workers : {&light_, &heavy_, &sign_in_, &storage_, &health_})
+            workers->pool.join();
         return all_finished_;
     }
 
@@ -130,8 +138,8 @@ class AsioServer final : public HttpServer {
     asio::awaitable<void> accept() {
         while (!context_.stopping) {
             error_code error;
-            tcp::socket socket = co_await acceptor_.async_accept(asio::make_strand(io_),
-                                                                 asio::redirect_error(asio::use_awaitable, error));
+            tcp::socket socket = co_await acceptor_.async_accept(
+                asio::make_strand(io_), asio::redirect_error(asio::use_awaitable, error));
             if (context_.stopping) co_return;
             if (error) {
                 // Most likely out of file descriptors; wait until connections close.
@@ -153,8 +161,10 @@ class AsioServer final : public HttpServer {
         ++service_.counters().connections_refused;
         if (tls_) return;
         const std::string answer =
-            "HTTP/1.1 " + std::string(status) + "\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-        static_cast<void>(::send(socket.native_handle(), answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+            "HTTP/1.1 " + std::string(status) +
+            "\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        static_cast<void>(::send(socket.native_handle(), answer.data(), answer.size(),
+                                 MSG_DONTWAIT | MSG_NOSIGNAL));
     }
 
     void admit(tcp::socket socket) {
@@ -284,7 +294,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(const HttpOptions& option
                                                        HttpCallbacks callbacks) {
     TRY_ASSIGN(const tcp::endpoint endpoint, parse_listen(options.listen));
     TRY_ASSIGN(auto tls, make_tls(options));
-    auto server = std::make_unique<AsioServer>(options, service, std::move(callbacks), std::move(tls));
+    auto server =
+        std::make_unique<AsioServer>(options, service, std::move(callbacks), std::move(tls));
     TRY(server->open(endpoint));
     return std::unique_ptr<HttpServer>(std::move(server));
 }

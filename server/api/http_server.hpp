@@ -18,12 +18,15 @@ struct HttpOptions {
     std::string tls_certificate;            // PEM chain; empty: plain HTTP
     std::string tls_key;
     std::uint32_t connections = 1024;
-    std::uint32_t connections_of_address = 256;        // per /64 for IPv6; trusted proxies are exempt
-    bool behind_proxy = false;                         // trusts X-Forwarded-For and X-Forwarded-Proto
-    TrustedProxies trusted_proxies;                    // if not empty, trusts only these
-    std::chrono::milliseconds header_timeout{10'000};  // for a complete header, and between two requests
-    std::chrono::milliseconds body_timeout{30'000};    // without a byte of the body
-    std::uint64_t slowest_bytes_per_second = 1024;     // of a body, on average after body_timeout
+    // per /64 for IPv6; trusted proxies are exempt
+    std::uint32_t connections_of_address = 256;
+    // trusts X-Forwarded-For and X-Forwarded-Proto
+    bool behind_proxy = false;
+    TrustedProxies trusted_proxies;  // if not empty, trusts only these
+    // for a complete header, and between two requests
+    std::chrono::milliseconds header_timeout{10'000};
+    std::chrono::milliseconds body_timeout{30'000};  // without a byte of the body
+    std::uint64_t slowest_bytes_per_second = 1024;   // of a body, on average after body_timeout
     std::chrono::milliseconds shutdown_deadline{30'000};
     std::uint32_t threads = 2;
 };
@@ -33,11 +36,13 @@ struct HttpOptions {
 
 // Called on threads of the server.
 struct HttpCallbacks {
-    std::function<void()> on_hangup = [] {};                              // SIGHUP
-    std::function<void(const Error&)> on_tls_kept = [](const Error&) {};  // reloading the certificate failed
-    std::function<void()> on_tls_read = [] {};                            // it was reloaded
-    std::function<void()> on_stopping = [] {};                            // SIGTERM or SIGINT arrived
-    std::function<void()> on_tick = [] {};                                // every 5 s
+    std::function<void()> on_hangup = [] {};  // SIGHUP
+    // reloading the certificate failed
+    std::function<void(const Error&)> on_tls_kept = [](const Error&) {};
+    std::function<void()> on_tls_read = [] {};  // it was reloaded
+    // SIGTERM or SIGINT arrived
+    std::function<void()> on_stopping = [] {};
+    std::function<void()> on_tick = [] {};  // every 5 s
 };
 
 class HttpServer {
@@ -48,7 +53,8 @@ class HttpServer {
     virtual ~HttpServer() = default;
 
     // Listens on return; run() serves requests. `service` must outlive the server.
-    [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(const HttpOptions& options, Service& service,
+    [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(const HttpOptions& options,
+                                                                    Service& service,
                                                                     HttpCallbacks callbacks);
 
     // "http://127.0.0.1:7788", with the port that the system assigned.

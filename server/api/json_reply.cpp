@@ -19,7 +19,8 @@ Refusal wrong_parameter(std::string_view name, const std::string& expected) {
 }
 
 // Stores a parameter's text in the filter. Returns what is wrong, or nullopt.
-std::optional<Refusal> take_text(const Route& route, std::string_view name, std::optional<std::string>& into) {
+std::optional<Refusal> take_text(const Route& route, std::string_view name,
+                                 std::optional<std::string>& into) {
     const auto text = route.parameter(name);
     if (!text || text->empty()) return std::nullopt;
     if (text->size() > parameter_limit_bytes) return wrong_parameter(name, "at most 256 bytes");
@@ -27,7 +28,8 @@ std::optional<Refusal> take_text(const Route& route, std::string_view name, std:
     return std::nullopt;
 }
 
-std::optional<Refusal> take_texts(const Route& route, std::string_view name, std::vector<std::string>& into) {
+std::optional<Refusal> take_texts(const Route& route, std::string_view name,
+                                  std::vector<std::string>& into) {
     for (const std::string_view text : route.parameters(name)) {
         if (text.size() > parameter_limit_bytes) return wrong_parameter(name, "at most 256 bytes");
         if (!text.empty()) into.emplace_back(text);
@@ -35,7 +37,8 @@ std::optional<Refusal> take_texts(const Route& route, std::string_view name, std
     return std::nullopt;
 }
 
-std::optional<Refusal> take_time(const Route& route, std::string_view name, std::optional<std::uint64_t>& into) {
+std::optional<Refusal> take_time(const Route& route, std::string_view name,
+                                 std::optional<std::uint64_t>& into) {
     const auto text = route.parameter(name);
     if (!text || text->empty()) return std::nullopt;
     into = read_digits(*text);
@@ -51,7 +54,8 @@ Reply reply_of(const Refusal& refusal) {
     json::object error{{"message", printable(refusal.message)}};
     if (!refusal.hint.empty()) error["hint"] = printable(refusal.hint);
     reply.body = json::serialize(json::object{{"error", std::move(error)}}) + "\n";
-    if (refusal.status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"lagtrap\"");
+    if (refusal.status == 401)
+        reply.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"lagtrap\"");
     if (refusal.retry_after.count() > 0)
         reply.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after.count()));
     return reply;
@@ -74,7 +78,9 @@ Reply failure(const Error& error) { return reply_of(Ingest::refusal_of(error)); 
 
 std::int64_t json_signed(double value) {
     const double limit = static_cast<double>(json_number_limit);
-    return std::isfinite(value) ? static_cast<std::int64_t>(std::round(std::clamp(value, -limit, limit))) : 0;
+    return std::isfinite(value)
+               ? static_cast<std::int64_t>(std::round(std::clamp(value, -limit, limit)))
+               : 0;
 }
 
 json::string json_digits(std::uint64_t value) { return json::string(std::to_string(value)); }
@@ -89,7 +95,8 @@ json::value text_or_null(const std::string& text) {
     return json::string(text);
 }
 
-std::variant<json::object, Refusal> read_object(const Request& request, std::initializer_list<std::string_view> names) {
+std::variant<json::object, Refusal> read_object(const Request& request,
+                                                std::initializer_list<std::string_view> names) {
     json::error_code error;
     json::parse_options options;
     options.max_depth = json_depth;
@@ -99,9 +106,12 @@ std::variant<json::object, Refusal> read_object(const Request& request, std::ini
     for (const auto& [key, ignored] : object) {
         const std::string_view name(key.data(), key.size());
         const bool known = std::any_of(names.begin(), names.end(), [&](std::string_view wanted) {
-            return wanted == name || (wanted.starts_with('(') && wanted.substr(1, wanted.size() - 2) == name);
+            return wanted == name ||
+                   (wanted.starts_with('(') && wanted.substr(1, wanted.size() - 2) == name);
         });
-        if (!known) return Refusal{400, "the body has \"" + printable(name).substr(0, 64) + "\", which is not known"};
+        if (!known)
+            return Refusal{
+                400, "the body has \"" + printable(name).substr(0, 64) + "\", which is not known"};
     }
     for (const std::string_view wanted : names)
         if (!wanted.starts_with('(') && !object.contains(wanted))
@@ -114,8 +124,10 @@ std::variant<std::string, Refusal> read_text(const json::object& object, std::st
     const json::value* value = object.if_contains(name);
     if (value == nullptr || !value->is_string()) return wrong_parameter(name, "a text");
     const json::string& text = value->get_string();
-    if (text.size() > limit_bytes) return wrong_parameter(name, "at most " + std::to_string(limit_bytes) + " bytes");
-    if (text.find('\0') != json::string::npos) return wrong_parameter(name, "a text without the letter U+0000");
+    if (text.size() > limit_bytes)
+        return wrong_parameter(name, "at most " + std::to_string(limit_bytes) + " bytes");
+    if (text.find('\0') != json::string::npos)
+        return wrong_parameter(name, "a text without the letter U+0000");
     return std::string(text.data(), text.size());
 }
 
@@ -129,18 +141,20 @@ std::optional<std::uint64_t> read_digits(std::string_view text) {
 std::variant<Filter, Refusal> read_filter(const Route& route, const std::string& event) {
     Filter filter;
     if (!event.empty()) filter.event = event;
-    for (const auto& wrong : {event.empty() ? take_text(route, "event", filter.event) : std::nullopt,
-                              take_time(route, "from", filter.from_ns), take_time(route, "to", filter.to_ns),
-                              take_texts(route, "host", filter.host), take_texts(route, "user", filter.user),
-                              take_texts(route, "build", filter.build), take_texts(route, "process", filter.process),
-                              take_texts(route, "unit", filter.unit)})
+    for (const auto& wrong :
+         {event.empty() ? take_text(route, "event", filter.event) : std::nullopt,
+          take_time(route, "from", filter.from_ns), take_time(route, "to", filter.to_ns),
+          take_texts(route, "host", filter.host), take_texts(route, "user", filter.user),
+          take_texts(route, "build", filter.build), take_texts(route, "process", filter.process),
+          take_texts(route, "unit", filter.unit)})
         if (wrong) return *wrong;
     if (const auto start = route.parameter("start"); start && !start->empty()) {
         if (*start != "cold" && *start != "warm") return wrong_parameter("start", "cold or warm");
         filter.start = *start == "cold" ? trace::StartKind::Cold : trace::StartKind::Warm;
     }
     if (const auto dirty = route.parameter("dirty"); dirty && !dirty->empty()) {
-        if (*dirty != "0" && *dirty != "1" && *dirty != "only") return wrong_parameter("dirty", "0, 1 or only");
+        if (*dirty != "0" && *dirty != "1" && *dirty != "only")
+            return wrong_parameter("dirty", "0, 1 or only");
         filter.with_dirty = *dirty != "0";
         filter.only_dirty = *dirty == "only";
     }
@@ -156,13 +170,15 @@ std::variant<PageQuestion, Refusal> read_page(const Route& route, std::uint32_t 
     question.limit = default_limit;
     if (const auto limit = route.parameter("limit")) {
         const auto number = read_digits(*limit);
-        if (!number || *number == 0 || *number > limit_most) return wrong_parameter("limit", "1 to 1000");
+        if (!number || *number == 0 || *number > limit_most)
+            return wrong_parameter("limit", "1 to 1000");
         question.limit = static_cast<std::uint32_t>(*number);
     }
     if (const auto after = route.parameter("after")) {
         const std::size_t dash = after->find('-');
         const auto value = read_digits(after->substr(0, dash));
-        const auto id = dash == std::string_view::npos ? std::nullopt : read_digits(after->substr(dash + 1));
+        const auto id =
+            dash == std::string_view::npos ? std::nullopt : read_digits(after->substr(dash + 1));
         if (!value || !id) return wrong_parameter("after", "the \"next\" of the part before");
         question.after = PageKey{*value, *id};
     }

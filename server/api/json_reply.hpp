@@ -32,22 +32,25 @@ namespace json = boost::json;
 [[nodiscard]] json::value text_or_null(const std::string& text);  // null if empty
 
 // The body as an object with exactly these members. Names in parentheses, "(host)", are optional.
-[[nodiscard]] std::variant<json::object, Refusal> read_object(const Request& request,
-                                                              std::initializer_list<std::string_view> names);
+[[nodiscard]] std::variant<json::object, Refusal> read_object(
+    const Request& request, std::initializer_list<std::string_view> names);
 // A string member of at most `limit_bytes`: UTF-8 without U+0000, which PostgreSQL cannot store.
-[[nodiscard]] std::variant<std::string, Refusal> read_text(const json::object& object, std::string_view name,
+[[nodiscard]] std::variant<std::string, Refusal> read_text(const json::object& object,
+                                                           std::string_view name,
                                                            std::size_t limit_bytes);
 // nullopt unless the whole text is digits.
 [[nodiscard]] std::optional<std::uint64_t> read_digits(std::string_view text);
 
 // The filter of openapi.yaml. Pass the event of the path, if it has one, as `event`.
-[[nodiscard]] std::variant<Filter, Refusal> read_filter(const Route& route, const std::string& event);
+[[nodiscard]] std::variant<Filter, Refusal> read_filter(const Route& route,
+                                                        const std::string& event);
 
 struct PageQuestion {
     std::uint32_t limit = 0;
     std::optional<PageKey> after;
 };
-[[nodiscard]] std::variant<PageQuestion, Refusal> read_page(const Route& route, std::uint32_t default_limit);
+[[nodiscard]] std::variant<PageQuestion, Refusal> read_page(const Route& route,
+                                                            std::uint32_t default_limit);
 [[nodiscard]] json::value next_of(const std::optional<PageKey>& next);
 
 }  // namespace lagtrap::server

@@ -45,8 +45,8 @@ Reply list_file(ListFormat format, const char* name, const char* columns, NextPa
     const bool csv = format == ListFormat::Csv;
     Reply reply;
     reply.content_type = csv ? "text/csv; charset=utf-8" : "application/x-ndjson";
-    reply.headers.emplace_back("Content-Disposition",
-                               fmt::format("attachment; filename=\"{}.{}\"", name, csv ? "csv" : "ndjson"));
+    reply.headers.emplace_back("Content-Disposition", fmt::format("attachment; filename=\"{}.{}\"",
+                                                                  name, csv ? "csv" : "ndjson"));
     reply.source = std::make_shared<ListSource>(csv ? columns : "", std::move(next));
     return reply;
 }
@@ -58,13 +58,15 @@ void Cells::next() {
 
 void Cells::add(std::string_view text) {
     next();
-    const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
+    const bool formula =
+        !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
     if (!formula && text.find_first_of(",\"\r\n") == std::string_view::npos) {
         line_ += text;
         return;
     }
     line_ += formula ? "\"'" : "\"";
-    for (const char letter : text) line_ += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+    for (const char letter : text)
+        line_ += letter == '"' ? std::string("\"\"") : std::string(1, letter);
     line_ += '"';
 }
 

@@ -26,10 +26,12 @@ enum class ListFormat { Csv, Lines };
 
 // Appends the next part of the list to `text`. Returns the key of the part after it, or nullopt at
 // the end.
-using NextPart = std::function<Result<std::optional<PageKey>>(std::optional<PageKey> after, std::string& text)>;
+using NextPart =
+    std::function<Result<std::optional<PageKey>>(std::optional<PageKey> after, std::string& text)>;
 
 // Holds one part in memory at a time. `columns` is the first line of CSV, including its end.
-[[nodiscard]] Reply list_file(ListFormat format, const char* name, const char* columns, NextPart next);
+[[nodiscard]] Reply list_file(ListFormat format, const char* name, const char* columns,
+                              NextPart next);
 
 // The cells of a CSV line (RFC 4180). Names come from other machines, so a text that a spreadsheet
 // would read as a formula gets an apostrophe.

@@ -17,7 +17,8 @@ constexpr std::size_t summary_rows = 40;
 constexpr std::size_t notes_limit = 40;
 
 Reply no_such_watch() {
-    return reply_of({404, "there is no such watch of objects", "it may have been removed for its age"});
+    return reply_of(
+        {404, "there is no such watch of objects", "it may have been removed for its age"});
 }
 
 json::value number_or_null(std::optional<std::uint64_t> value) {
@@ -56,7 +57,8 @@ json::array notes_of(const calls::ObjectsStarted& started) {
         if (notes.size() < notes_limit) notes.emplace_back(note);
     for (const calls::ReasonCount& one : started.refused)
         if (notes.size() < notes_limit)
-            notes.emplace_back("functions that cannot be watched, " + std::to_string(one.count) + ": " + one.reason);
+            notes.emplace_back("functions that cannot be watched, " + std::to_string(one.count) +
+                               ": " + one.reason);
     if (started.beyond_limit != 0)
         notes.emplace_back("functions beyond the limit, which are not watched: " +
                            std::to_string(started.beyond_limit));
@@ -78,10 +80,12 @@ Reply get_object_parts(const ObjectStore& store, const Route& route) {
     std::uint64_t after = 0;
     if (const auto text = route.parameter("after")) {
         const auto number = read_digits(*text);
-        if (!number || *number > UINT32_MAX) return reply_of({400, "after: the number of a part is expected"});
+        if (!number || *number > UINT32_MAX)
+            return reply_of({400, "after: the number of a part is expected"});
         after = *number;
     }
-    const auto parts = store.objects_parts(route.arguments[0], static_cast<std::uint32_t>(after), answer_bytes);
+    const auto parts =
+        store.objects_parts(route.arguments[0], static_cast<std::uint32_t>(after), answer_bytes);
     if (!parts) return failure(parts.error());
     if (parts->empty()) {
         const auto watch = store.object_watch(route.arguments[0]);
@@ -102,10 +106,11 @@ Reply get_object_watch(const ObjectStore& store, WatchSummaries& summaries, cons
     const auto watch = store.object_watch(route.arguments[0]);
     if (!watch) return failure(watch.error());
     if (!*watch) return no_such_watch();
-    auto read =
-        summaries.read([&](std::uint32_t after,
-                           std::uint64_t limit_bytes) { return store.objects_parts((*watch)->id, after, limit_bytes); },
-                       **watch);
+    auto read = summaries.read(
+        [&](std::uint32_t after, std::uint64_t limit_bytes) {
+            return store.objects_parts((*watch)->id, after, limit_bytes);
+        },
+        **watch);
     if (!read) return failure(read.error());
     reports::WatchedObjects& objects = *read;
     objects.end_here();

@@ -11,6 +11,7 @@ namespace lagtrap::server {
 [[nodiscard]] Reply list_object_watches(const ObjectStore& store, const Route& route);
 [[nodiscard]] Reply get_object_parts(const ObjectStore& store, const Route& route);
 // The summary of all objects so far.
-[[nodiscard]] Reply get_object_watch(const ObjectStore& store, WatchSummaries& summaries, const Route& route);
+[[nodiscard]] Reply get_object_watch(const ObjectStore& store, WatchSummaries& summaries,
+                                     const Route& route);
 
 }  // namespace lagtrap::server

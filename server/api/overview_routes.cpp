@@ -155,7 +155,8 @@ json::object trend_json(const EventTrend& trend) {
             {"verdict", reports::verdict_name(trend.verdict)},
             {"factor", trend.factor ? json::value(*trend.factor) : json::value(nullptr)},
             {"changes", changes_json(trend.changes)},
-            {"lasting", trend.lasting ? json::value(change_json(*trend.lasting)) : json::value(nullptr)},
+            {"lasting",
+             trend.lasting ? json::value(change_json(*trend.lasting)) : json::value(nullptr)},
             {"units", units_json(trend.units)}};
 }
 
@@ -183,7 +184,8 @@ CausesById by_id(const std::vector<CauseRecord>& causes) {
 
 json::value cause_of(const reports::CauseShift& shift, const CausesById& causes) {
     const auto found = causes.find(shift.cause);
-    return found == causes.end() ? json::value(nullptr) : json::value(cause_record_json(*found->second));
+    return found == causes.end() ? json::value(nullptr)
+                                 : json::value(cause_record_json(*found->second));
 }
 
 json::array shifts_json(const std::vector<reports::CauseShift>& shifts, const CausesById& causes) {
@@ -217,14 +219,17 @@ json::object slow_runs_json(const reports::SlowRuns& runs) {
 }
 
 // A regression in short: where, and the cause that came with it.
-Result<json::value> extent_of_change(const Evidence& evidence, const Filter& asked, const EventTrend& trend,
-                                     std::uint64_t to_ns, const CausesById& causes) {
+Result<json::value> extent_of_change(const Evidence& evidence, const Filter& asked,
+                                     const EventTrend& trend, std::uint64_t to_ns,
+                                     const CausesById& causes) {
     Filter filter = asked;
     filter.event = trend.event;
-    TRY_ASSIGN(const ChangeReport report, report_change(evidence, std::move(filter), *trend.lasting,
-                                                        trend.runs_recorded, to_ns, change_runs_glanced_at));
+    TRY_ASSIGN(const ChangeReport report,
+               report_change(evidence, std::move(filter), *trend.lasting, trend.runs_recorded,
+                             to_ns, change_runs_glanced_at));
     json::value cause = nullptr;
-    if (!report.causes.empty() && report.causes.front().came) cause = cause_of(report.causes.front(), causes);
+    if (!report.causes.empty() && report.causes.front().came)
+        cause = cause_of(report.causes.front(), causes);
     return json::value{{"hosts", extent_json(report.hosts.split)},
                        {"units", extent_json(report.units.split)},
                        {"cause", std::move(cause)}};
@@ -245,7 +250,8 @@ bool stands_before(const EventTrend& a, const EventTrend& b, std::string_view or
     if (order == "p99") return a.p99.now > b.p99.now;
     if (order == "runs") return a.runs > b.runs;
     if (order == "delays") return a.delays > b.delays;
-    if (order == "hosts") return std::pair(a.delayed_hosts, a.hosts) > std::pair(b.delayed_hosts, b.hosts);
+    if (order == "hosts")
+        return std::pair(a.delayed_hosts, a.hosts) > std::pair(b.delayed_hosts, b.hosts);
     if (order == "newest") return a.last_ns > b.last_ns;
     return change_rank(a) > change_rank(b);
 }
@@ -266,8 +272,9 @@ json::array builds_json(const EventActivity& activity) {
             span.delays += build.delays;
         }
     std::vector<std::pair<std::string, BuildSpan>> rows(builds.begin(), builds.end());
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const auto& a, const auto& b) { return a.second.first_ns > b.second.first_ns; });
+    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+        return a.second.first_ns > b.second.first_ns;
+    });
     json::array list;
     for (const auto& [build, span] : rows)
         if (list.size() < builds_limit)
@@ -306,7 +313,8 @@ Reply get_overview(const Evidence& evidence, const Route& route) {
     const TrendSpan& span = std::get<Asked>(read).span;
     const auto order = route.parameter("order").value_or("change");
     if (std::find(orders.begin(), orders.end(), order) == orders.end())
-        return reply_of({400, "\"order\": expected change, p50, p99, runs, delays, hosts, newest or name"});
+        return reply_of(
+            {400, "\"order\": expected change, p50, p99, runs, delays, hosts, newest or name"});
     const auto page = read_page(route, events_default);
     if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
     std::vector<EventTrend> trends;
@@ -316,8 +324,9 @@ Reply get_overview(const Evidence& evidence, const Route& route) {
     });
     if (!looked) return failure(looked.error());
     reports::judge_trends(trends);
-    std::stable_sort(trends.begin(), trends.end(),
-                     [&](const EventTrend& a, const EventTrend& b) { return stands_before(a, b, order); });
+    std::stable_sort(trends.begin(), trends.end(), [&](const EventTrend& a, const EventTrend& b) {
+        return stands_before(a, b, order);
+    });
     Filter of_losses = question.filter;
     of_losses.from_ns = span.from_ns;
     const auto losses = evidence.events().losses(of_losses);
@@ -340,7 +349,8 @@ Reply get_overview(const Evidence& evidence, const Route& route) {
             event["extent"] = std::move(*extent);
         }
         const auto cause = newest.find(trend.event);
-        event["newest_cause"] = cause == newest.end() ? json::value(nullptr) : cause_record_json(*cause->second);
+        event["newest_cause"] =
+            cause == newest.end() ? json::value(nullptr) : cause_record_json(*cause->second);
         events.push_back(std::move(event));
     }
     answer["events"] = std::move(events);
@@ -383,7 +393,8 @@ Reply get_split(const SplitStore& store, const Route& route) {
         {"unit_ns", json_number(span.unit_ns)},
         {"runs_read", json_number(found->runs_read)},
         {"runs_read_most", split_runs_read},
-        {"read_from_ns", digits_or_null(found->runs_read > 0 ? std::optional(found->from_ns) : std::nullopt)},
+        {"read_from_ns",
+         digits_or_null(found->runs_read > 0 ? std::optional(found->from_ns) : std::nullopt)},
         {"parts", std::move(parts)},
         {"others", std::move(rest)},
         {"other_names", json_number(other_names)}});
@@ -402,8 +413,8 @@ Reply get_change(const Evidence& evidence, const Route& route) {
     if (!looked) return failure(looked.error());
     json::object answer{{"change", nullptr}};
     if (!trend || !trend->lasting) return json_reply(answer);
-    const auto report =
-        report_change(evidence, question.filter, *trend->lasting, trend->runs_recorded, span.now_ns, change_runs_read);
+    const auto report = report_change(evidence, question.filter, *trend->lasting,
+                                      trend->runs_recorded, span.now_ns, change_runs_read);
     if (!report) return failure(report.error());
     const auto causes = evidence.causes().list(question.filter.event, causes_read);
     if (!causes) return failure(causes.error());

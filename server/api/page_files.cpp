@@ -22,13 +22,15 @@ Form choose_form(const WebFile& file, std::string_view accept_encoding) {
 // The ETag of an encoded form: "abc" becomes "abc-gzip".
 std::string tag_of(const WebFile& file, const Form& form) {
     std::string tag(file.etag);
-    if (!form.encoding.empty() && tag.ends_with('"')) tag.insert(tag.size() - 1, "-" + std::string(form.encoding));
+    if (!form.encoding.empty() && tag.ends_with('"'))
+        tag.insert(tag.size() - 1, "-" + std::string(form.encoding));
     return tag;
 }
 
 // Replaces every occurrence.
 std::string replaced(std::string text, std::string_view what, const std::string& by) {
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    for (std::size_t at = text.find(what); at != std::string::npos;
+         at = text.find(what, at + by.size()))
         text.replace(at, what.size(), by);
     return text;
 }
@@ -43,7 +45,9 @@ std::string origin_of(const std::string& address) {
 PageFiles::PageFiles(const BasePath& base, const std::string& viewer)
     : policy_(web_content_security_policy), description_(api_description_text()) {
     // Pages check that the viewer answers before they send it a trace.
-    if (!viewer.empty()) policy_ = replaced(policy_, "connect-src 'self'", "connect-src 'self' " + origin_of(viewer));
+    if (!viewer.empty())
+        policy_ =
+            replaced(policy_, "connect-src 'self'", "connect-src 'self' " + origin_of(viewer));
     const auto index = find_web_file("/index.html");
     if (!index) return;
     index_ = replaced(std::string(index->bytes), "=\"/assets/", "=\"" + base.text() + "/assets/");
@@ -69,10 +73,11 @@ Reply PageFiles::find(const Route& route, const Request& request) const {
     const std::string tag = tag_of(*file, form);
     Reply reply;
     reply.content_type = std::string(file->content_type);
-    reply.headers = {{"Content-Security-Policy", policy_},
-                     {"Cache-Control", file->unchanging ? "public, max-age=31536000, immutable" : "no-cache"},
-                     {"ETag", tag},
-                     {"Vary", "Accept-Encoding"}};
+    reply.headers = {
+        {"Content-Security-Policy", policy_},
+        {"Cache-Control", file->unchanging ? "public, max-age=31536000, immutable" : "no-cache"},
+        {"ETag", tag},
+        {"Vary", "Accept-Encoding"}};
     if (request.if_none_match.find(tag) != std::string::npos) {
         reply.status = 304;
         return reply;

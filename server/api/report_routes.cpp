@@ -39,7 +39,8 @@ json::object set_json(std::uint64_t runs, std::uint64_t median_ns) {
     return {{"runs", json_number(runs)}, {"median_ns", json_number(median_ns)}};
 }
 
-Result<std::vector<analysis::RunProfile>> normal_profiles(const DelayStore& store, const std::string& event) {
+Result<std::vector<analysis::RunProfile>> normal_profiles(const DelayStore& store,
+                                                          const std::string& event) {
     std::vector<analysis::RunProfile> profiles;
     Filter filter;
     filter.event = event;
@@ -59,7 +60,8 @@ std::vector<reports::ComparedRun> compared(const std::vector<StoredRun>& runs) {
         reports::ComparedRun& entry = list.emplace_back();
         entry.duration_ns = run.duration_ns;
         if (!run.stages.empty()) entry.stages.push_back({"begin", run.stages.front().at_ns});
-        for (const StoredStage& stage : run.stages) entry.stages.push_back({stage.name, stage.duration_ns});
+        for (const StoredStage& stage : run.stages)
+            entry.stages.push_back({stage.name, stage.duration_ns});
     }
     return list;
 }
@@ -81,8 +83,8 @@ json::object flame_json(const analysis::Flame& flame) {
     json::array nodes;
     nodes.reserve(flame.nodes.size());
     for (const analysis::FlameNode& node : flame.nodes)
-        nodes.push_back(json::array{node.parent, node.name, json_number(node.value_ns), json_number(node.baseline_ns),
-                                    static_cast<int>(node.kind)});
+        nodes.push_back(json::array{node.parent, node.name, json_number(node.value_ns),
+                                    json_number(node.baseline_ns), static_cast<int>(node.kind)});
     json::array names;
     for (const analysis::FlameName& name : flame.names)
         names.push_back({{"function", name.function}, {"module", name.module}});
@@ -104,7 +106,8 @@ Reply compare_listed_runs(const RunStore& store, const Request& request) {
     const auto a_ids = read_ids(object, "a");
     const auto b_ids = read_ids(object, "b");
     if (a_ids.empty() || b_ids.empty())
-        return reply_of({400, "\"a\" and \"b\": expected 1 to 1000 ids of runs each, as digits in strings"});
+        return reply_of(
+            {400, "\"a\" and \"b\": expected 1 to 1000 ids of runs each, as digits in strings"});
     const auto a = store.find_runs(a_ids);
     const auto b = store.find_runs(b_ids);
     if (!a || !b) return failure(a ? b.error() : a.error());
@@ -130,7 +133,8 @@ Reply get_time_shift(const RunStore& store, const Route& route) {
     if (!timed) return failure(timed.error());
     std::vector<reports::TimedDuration> runs;
     runs.reserve(timed->runs.size());
-    for (const TimedRun& run : timed->runs) runs.push_back({run.duration_ns, run.weight, run.times});
+    for (const TimedRun& run : timed->runs)
+        runs.push_back({run.duration_ns, run.weight, run.times});
     const auto shift = reports::time_shift(std::move(runs));
     json::object answer{{"runs_read", json_number(timed->runs_read)},
                         {"runs_timed", json_number(timed->runs.size())},
@@ -169,12 +173,14 @@ Reply get_profile(const Evidence& evidence, const Route& route) {
         return reply_of({422, "the bundle is kept but cannot be read: " + (*row)->bad_reason});
     const auto number = read_digits(route.arguments[1]);
     if (!number || *number > UINT32_MAX) return reply_of({404, "there is no such delay"});
-    const auto stored = evidence.delays().find_delay(route.arguments[0], static_cast<std::uint32_t>(*number));
+    const auto stored =
+        evidence.delays().find_delay(route.arguments[0], static_cast<std::uint32_t>(*number));
     if (!stored) return failure(stored.error());
     if (!*stored) return reply_of({404, "there is no such delay"});
     const std::optional<StoredDelay>& found = *stored;
     if (found->delay.profile.empty())
-        return reply_of({422, "the bundle has no profile of this delay", "the system file says what is missing"});
+        return reply_of({422, "the bundle has no profile of this delay",
+                         "the system file says what is missing"});
     const auto profile = analysis::read_run_profile(found->delay.profile);
     if (!profile) return reply_of({422, "the profile cannot be read: " + profile.error().message});
     std::vector<analysis::RunProfile> baseline;
@@ -183,7 +189,8 @@ Reply get_profile(const Evidence& evidence, const Route& route) {
         if (!normal) return failure(normal.error());
         baseline = std::move(normal).value();
     }
-    return json_reply(flame_json(analysis::flame_of(*profile, baseline, std::get<analysis::FlameTime>(time))));
+    return json_reply(
+        flame_json(analysis::flame_of(*profile, baseline, std::get<analysis::FlameTime>(time))));
 }
 
 }  // namespace lagtrap::server

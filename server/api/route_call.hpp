@@ -55,11 +55,13 @@ decltype(auto) part_of(const RouteCall& call) {
     else if constexpr (std::is_same_v<Part, Blobs>)
         return (call.blobs);
     else if constexpr (std::is_same_v<Part, DownloadParts>)
-        return DownloadParts{call.download_places, call.limited_as, call.audit, call.principal, call.request};
+        return DownloadParts{call.download_places, call.limited_as, call.audit, call.principal,
+                             call.request};
     else if constexpr (std::is_same_v<Part, TeamParts>)
         return TeamParts{call.store.teams(), call.audit, call.principal};
     else if constexpr (std::is_same_v<Part, RuleParts>)
-        return RuleParts{call.store.rules(), call.store.messages(), call.audit, call.alert_sender, call.principal};
+        return RuleParts{call.store.rules(), call.store.messages(), call.audit, call.alert_sender,
+                         call.principal};
     else if constexpr (std::is_same_v<Part, Evidence>)
         return (call.evidence);
     else if constexpr (std::is_same_v<Part, BatchStore>)

@@ -9,8 +9,10 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::string_view filter_words = "from to host user build process unit start dirty outliers";
-constexpr std::string_view repeated_words = "host user build process unit";  // parameters that may be repeated
+constexpr std::string_view filter_words =
+    "from to host user build process unit start dirty outliers";
+// parameters that may be repeated
+constexpr std::string_view repeated_words = "host user build process unit";
 constexpr std::size_t repeated_limit = 100;
 
 // Removes and returns the text up to `separator`, or all of it.
@@ -26,8 +28,11 @@ int digit_of(char letter) {
     return letter >= 'A' && letter <= 'F' ? letter - 'A' + 10 : -1;
 }
 
-bool matches(std::string_view pattern, std::string_view path, std::vector<std::string_view>& arguments) {
-    if (std::count(pattern.begin(), pattern.end(), '/') != std::count(path.begin(), path.end(), '/')) return false;
+bool matches(std::string_view pattern, std::string_view path,
+             std::vector<std::string_view>& arguments) {
+    if (std::count(pattern.begin(), pattern.end(), '/') !=
+        std::count(path.begin(), path.end(), '/'))
+        return false;
     while (!pattern.empty()) {
         const std::string_view wanted = take_part(pattern, '/');
         const std::string_view found = take_part(path, '/');
@@ -54,16 +59,17 @@ std::optional<Refusal> read_query(std::string_view query, const RouteRow& row, R
         const auto name = decode_percent(take_part(pair, '='), Plus::Blank);
         auto value = decode_percent(pair, Plus::Blank);
         if (!name || !value) return Refusal{400, "the query is not percent-encoded UTF-8"};
-        const bool known =
-            has_word(row.parameters, *name) || (has_word(row.parameters, "F") && has_word(filter_words, *name));
+        const bool known = has_word(row.parameters, *name) ||
+                           (has_word(row.parameters, "F") && has_word(filter_words, *name));
         if (!known || *name == "F")
-            return Refusal{
-                400, "the query has \"" + printable(*name).substr(0, 64) + "\", which this address does not know"};
+            return Refusal{400, "the query has \"" + printable(*name).substr(0, 64) +
+                                    "\", which this address does not know"};
         const bool repeats = has_word(row.parameters, "F") && has_word(repeated_words, *name);
-        if (!repeats && route.parameter(*name)) return Refusal{400, "the query has \"" + *name + "\" twice"};
+        if (!repeats && route.parameter(*name))
+            return Refusal{400, "the query has \"" + *name + "\" twice"};
         if (repeats && route.parameters(*name).size() == repeated_limit)
-            return Refusal{400,
-                           "the query has \"" + *name + "\" more than " + std::to_string(repeated_limit) + " times"};
+            return Refusal{400, "the query has \"" + *name + "\" more than " +
+                                    std::to_string(repeated_limit) + " times"};
         route.query.emplace_back(*name, std::move(*value));
     }
     return std::nullopt;
@@ -78,7 +84,8 @@ Refusal nothing_there(std::string_view path) {
     for (const std::string_view start : {"/api/v1/bundles/", "/api/v1/batches/"})
         if (path.starts_with(start))
             return {404, "no such address",
-                    "the address of a bundle or batch ends with the 64 lower-case hexadecimal digits of its SHA-256"};
+                    "the address of a bundle or batch ends with the 64 lower-case hexadecimal "
+                    "digits of its SHA-256"};
     return {404, "no such address", "/api/v1/openapi.yaml lists the addresses"};
 }
 
@@ -104,7 +111,8 @@ std::optional<std::string> decode_percent(std::string_view text, Plus plus) {
         char letter = text[i];
         if (letter == '+' && plus == Plus::Blank) letter = ' ';
         if (letter == '%') {
-            if (i + 2 >= text.size() || digit_of(text[i + 1]) < 0 || digit_of(text[i + 2]) < 0) return std::nullopt;
+            if (i + 2 >= text.size() || digit_of(text[i + 1]) < 0 || digit_of(text[i + 2]) < 0)
+                return std::nullopt;
             letter = static_cast<char>(digit_of(text[i + 1]) * 16 + digit_of(text[i + 2]));
             i += 2;
         }
@@ -120,7 +128,8 @@ std::variant<Route, Refusal> find_route(Method method, std::string_view target) 
     Route route;
     route.path = path;
     if (!is_of_programs(path)) {
-        if (method != Method::Get && method != Method::Head) return Refusal{405, "only GET and HEAD"};
+        if (method != Method::Get && method != Method::Head)
+            return Refusal{405, "only GET and HEAD"};
         route.row = &page_row();
         return route;
     }
@@ -143,7 +152,8 @@ std::variant<Route, Refusal> find_route(Method method, std::string_view target) 
         }
     }
     if (!exists) return nothing_there(path);
-    return Refusal{405, "the address does not know this method", "/api/v1/openapi.yaml lists the methods"};
+    return Refusal{405, "the address does not know this method",
+                   "/api/v1/openapi.yaml lists the methods"};
 }
 
 std::variant<Route, Refusal> read_filter_query(std::string_view query) {

@@ -35,9 +35,10 @@ struct RouteCall;
 // Everything the server knows about an address. The table is in route_table.cpp.
 struct RouteRow {
     Method method = Method::Get;
-    std::string_view path;        // {digest} is validated, other {...} match any text
-    std::string_view parameters;  // names in the query, separated by blanks; "F": those of the filter, without event
-    std::optional<Need> need;     // nullopt: open to everybody
+    std::string_view path;  // {digest} is validated, other {...} match any text
+    // names in the query, separated by blanks; "F": those of the filter, without event
+    std::string_view parameters;
+    std::optional<Need> need;  // nullopt: open to everybody
     Work work = Work::Light;
     Reply (*answer)(const RouteCall& call) = nullptr;  // null for uploads
     std::uint64_t body_limit_bytes = 0;                // of JSON; 0: takes none
@@ -45,7 +46,8 @@ struct RouteRow {
 };
 
 struct Route {
-    const RouteRow* row = nullptr;                           // into the table; never null in a result of find_route()
+    // into the table; never null in a result of find_route()
+    const RouteRow* row = nullptr;
     std::string path;                                        // without the query
     std::vector<std::string> arguments;                      // the decoded texts that matched {...}
     std::vector<std::pair<std::string, std::string>> query;  // decoded; only names of the route

@@ -12,7 +12,8 @@ namespace lagtrap::server {
 namespace {
 
 constexpr std::size_t secret_limit_bytes = 500;
-constexpr std::array<std::string_view, 4> message_states{"waiting", "sending", "delivered", "given_up"};
+constexpr std::array<std::string_view, 4> message_states{"waiting", "sending", "delivered",
+                                                         "given_up"};
 
 Reply no_such_rule() { return reply_of({404, "there is no such rule"}); }
 json::value time_or_null(std::uint64_t time_ns) {
@@ -88,15 +89,19 @@ std::optional<Refusal> take_name(const json::object& body, StoredRule& stored) {
 }
 
 // Slack's address is itself the secret: the rule keeps only the host.
-std::optional<Refusal> take_slack_address(AskedRule& asked, const std::optional<AskedRule>& before, bool secret_given) {
-    if (secret_given) return Refusal{400, "\"secret\" does not go with slack, whose secret is the address"};
-    const bool kept = before && before->rule.way == Way::Slack && asked.rule.address == before->rule.address;
+std::optional<Refusal> take_slack_address(AskedRule& asked, const std::optional<AskedRule>& before,
+                                          bool secret_given) {
+    if (secret_given)
+        return Refusal{400, "\"secret\" does not go with slack, whose secret is the address"};
+    const bool kept =
+        before && before->rule.way == Way::Slack && asked.rule.address == before->rule.address;
     asked.stored.secret = kept ? before->stored.secret : asked.rule.address;
     asked.rule.address = masked_address(asked.rule.address);
     return std::nullopt;
 }
 
-std::optional<Refusal> take_secret(const json::object& body, AskedRule& asked, const std::optional<AskedRule>& before) {
+std::optional<Refusal> take_secret(const json::object& body, AskedRule& asked,
+                                   const std::optional<AskedRule>& before) {
     const json::value* given = body.if_contains("secret");
     const bool is_given = given != nullptr && !given->is_null();
     if (asked.rule.way == Way::Slack) return take_slack_address(asked, before, is_given);
@@ -115,7 +120,8 @@ std::optional<Refusal> take_secret(const json::object& body, AskedRule& asked, c
     }
     if (asked.rule.way != Way::Webhook) return std::nullopt;
     if (asked.stored.secret.empty()) asked.stored.secret = make_webhook_secret();
-    if (const auto fine = check_webhook_secret(asked.stored.secret); !fine) return Refusal{400, fine.error().message};
+    if (const auto fine = check_webhook_secret(asked.stored.secret); !fine)
+        return Refusal{400, fine.error().message};
     return std::nullopt;
 }
 
@@ -123,19 +129,19 @@ std::optional<Refusal> check_zone(const Rule& rule) {
     if (!rule.quiet) return std::nullopt;
     const auto known = rule.quiet->holds(ClockSnapshot::take().realtime_ns);
     if (known) return std::nullopt;
-    return Refusal{
-        400, "\"quiet_zone\": " + known.error().message,
-        "names are those of the time zone database, such as Europe/Berlin; they come with the package tzdata, "
-        "older ones with tzdata-legacy"};
+    return Refusal{400, "\"quiet_zone\": " + known.error().message,
+                   "names are those of the time zone database, such as Europe/Berlin; they come "
+                   "with the package tzdata, older ones with tzdata-legacy"};
 }
 
 std::variant<AskedRule, Refusal> read_asked(const RuleParts& parts, const Request& request,
                                             const std::optional<AskedRule>& before) {
-    auto body = read_object(request,
-                            {"name",         "condition",   "way",          "address",     "(enabled)",  "(event)",
-                             "(host)",       "(over_ns)",   "(over_share)", "(factor)",    "(hours)",    "(least_runs)",
-                             "(silent_ns)",  "(over_runs)", "(from)",       "(to)",        "(user)",     "(secret)",
-                             "(quiet_from)", "(quiet_to)",  "(quiet_zone)", "(tell_ends)", "(repeat_ns)"});
+    auto body = read_object(
+        request,
+        {"name",         "condition",   "way",          "address",     "(enabled)",  "(event)",
+         "(host)",       "(over_ns)",   "(over_share)", "(factor)",    "(hours)",    "(least_runs)",
+         "(silent_ns)",  "(over_runs)", "(from)",       "(to)",        "(user)",     "(secret)",
+         "(quiet_from)", "(quiet_to)",  "(quiet_zone)", "(tell_ends)", "(repeat_ns)"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return *wrong;
     const auto& object = std::get<json::object>(body);
     AskedRule asked;
@@ -158,8 +164,9 @@ Result<std::optional<StoredRule>> find(const RuleStore& store, const Route& rout
 }
 
 std::string detail_of(const AskedRule& asked) {
-    return std::string(name_of(asked.rule.condition)) + " to " + std::string(name_of(asked.rule.way)) + " " +
-           asked.rule.address + (asked.stored.enabled ? "" : ", off");
+    return std::string(name_of(asked.rule.condition)) + " to " +
+           std::string(name_of(asked.rule.way)) + " " + asked.rule.address +
+           (asked.stored.enabled ? "" : ", off");
 }
 
 }  // namespace
@@ -217,10 +224,12 @@ Reply change_rule(const RuleParts& parts, const Route& route, const Request& req
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
     AskedRule& asked = std::get<AskedRule>(read);
     asked.stored.id = (*stored)->id;
-    const auto changed = parts.rules.change_rule(asked.stored, !same_condition(asked.rule, before->rule));
+    const auto changed =
+        parts.rules.change_rule(asked.stored, !same_condition(asked.rule, before->rule));
     if (!changed) return failure(changed.error());
     if (*changed == RuleStore::RuleChange::NoSuchRule) return no_such_rule();
-    if (*changed == RuleStore::RuleChange::NameTaken) return reply_of({409, "there is a rule of that name already"});
+    if (*changed == RuleStore::RuleChange::NameTaken)
+        return reply_of({409, "there is a rule of that name already"});
     parts.audit.note(asked.stored.changed_by, "change rule", asked.stored.name, detail_of(asked));
     parts.alert_sender.wake();
     return get_rule(parts.rules, parts.messages, route);
@@ -233,7 +242,8 @@ Reply delete_rule(const RuleParts& parts, const Route& route, const Request& req
     const auto removed = parts.rules.remove_rule((*stored)->id);
     if (!removed) return failure(removed.error());
     if (!*removed) return no_such_rule();
-    parts.audit.note(who_of(parts.principal), "delete rule", (*stored)->name, "from " + request.sender);
+    parts.audit.note(who_of(parts.principal), "delete rule", (*stored)->name,
+                     "from " + request.sender);
     return empty_reply();
 }
 
@@ -247,8 +257,9 @@ Reply test_rule(const RuleParts& parts, const Route& route) {
     message.id = random_uuid();
     message.rule = (*stored)->id;
     message.made_realtime_ns = ClockSnapshot::take().realtime_ns;
-    message.body =
-        test_message_of(**stored, *rule, message.made_realtime_ns, parts.alert_sender.options().public_url).json_text();
+    message.body = test_message_of(**stored, *rule, message.made_realtime_ns,
+                                   parts.alert_sender.options().public_url)
+                       .json_text();
     const auto added = parts.messages.add_test_message(message);
     if (!added) return failure(added.error());
     if (!*added) return reply_of({409, "a test of this rule is under way already"});

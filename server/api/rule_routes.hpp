@@ -19,7 +19,8 @@ struct RuleParts {
 };
 
 [[nodiscard]] Reply list_rules(const RuleStore& store);
-[[nodiscard]] Reply get_rule(const RuleStore& store, const MessageStore& message_store, const Route& route);
+[[nodiscard]] Reply get_rule(const RuleStore& store, const MessageStore& message_store,
+                             const Route& route);
 [[nodiscard]] Reply add_rule(const RuleParts& parts, const Request& request);
 [[nodiscard]] Reply change_rule(const RuleParts& parts, const Route& route, const Request& request);
 [[nodiscard]] Reply delete_rule(const RuleParts& parts, const Route& route, const Request& request);

@@ -12,7 +12,8 @@ constexpr std::size_t stages_limit = 256;
 constexpr std::size_t frames_limit = 1024;
 
 json::object stage_json(const std::string& name, std::uint64_t at_ns, std::uint64_t duration_ns) {
-    return {{"name", name}, {"at_ns", json_number(at_ns)}, {"duration_ns", json_number(duration_ns)}};
+    return {
+        {"name", name}, {"at_ns", json_number(at_ns)}, {"duration_ns", json_number(duration_ns)}};
 }
 
 // Includes the time before the first marker, which pictures draw as a stage.
@@ -21,7 +22,8 @@ json::array stages_json(const StoredRun& run) {
     if (run.stages.empty()) return stages;
     stages.push_back(stage_json("begin", 0, run.stages.front().at_ns));
     for (const StoredStage& stage : run.stages)
-        if (stages.size() < stages_limit) stages.push_back(stage_json(stage.name, stage.at_ns, stage.duration_ns));
+        if (stages.size() < stages_limit)
+            stages.push_back(stage_json(stage.name, stage.at_ns, stage.duration_ns));
     return stages;
 }
 
@@ -32,23 +34,27 @@ json::value times_json(const StoredRun& run) {
     json::array blocked;
     for (std::uint32_t i = 0; i < parts.blocked_ns.size(); ++i)
         if (parts.blocked_ns[i] > 0)
-            blocked.push_back({{"reason", analysis::reason_of_class(i)}, {"ns", json_number(parts.blocked_ns[i])}});
+            blocked.push_back({{"reason", analysis::reason_of_class(i)},
+                               {"ns", json_number(parts.blocked_ns[i])}});
     const std::uint64_t known_ns = parts.total_ns() + run.times->handed_over_ns;
-    return json::object{{"on_cpu_ns", json_number(parts.on_cpu_ns)},
-                        {"runnable_ns", json_number(parts.runnable_ns)},
-                        {"throttled_ns", json_number(parts.throttled_ns)},
-                        {"blocked_ns", json_number(parts.blocked_total_ns())},
-                        {"handed_over_ns", json_number(run.times->handed_over_ns)},
-                        {"unknown_ns", json_number(run.duration_ns - std::min(known_ns, run.duration_ns))},
-                        {"blocked", std::move(blocked)}};
+    return json::object{
+        {"on_cpu_ns", json_number(parts.on_cpu_ns)},
+        {"runnable_ns", json_number(parts.runnable_ns)},
+        {"throttled_ns", json_number(parts.throttled_ns)},
+        {"blocked_ns", json_number(parts.blocked_total_ns())},
+        {"handed_over_ns", json_number(run.times->handed_over_ns)},
+        {"unknown_ns", json_number(run.duration_ns - std::min(known_ns, run.duration_ns))},
+        {"blocked", std::move(blocked)}};
 }
 
 json::value dirty_json(const std::optional<DirtyMark>& mark) {
     if (!mark) return nullptr;
     json::value by = nullptr;
     if (mark->rule == rule_by_hand) by = json::string(mark->by);
-    return json::object{
-        {"rule", mark->rule}, {"reason", mark->reason}, {"by", by}, {"at_ns", json_digits(mark->at_realtime_ns)}};
+    return json::object{{"rule", mark->rule},
+                        {"reason", mark->reason},
+                        {"by", by},
+                        {"at_ns", json_digits(mark->at_realtime_ns)}};
 }
 
 }  // namespace

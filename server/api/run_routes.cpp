@@ -23,7 +23,8 @@ constexpr std::size_t rules_limit = 20;
 json::array texts(const std::vector<std::string>& values, const std::string& part) {
     json::array list;
     for (const std::string& value : values)
-        if (list.size() < choices_limit && search_text(value).find(part) != std::string::npos) list.emplace_back(value);
+        if (list.size() < choices_limit && search_text(value).find(part) != std::string::npos)
+            list.emplace_back(value);
     return list;
 }
 
@@ -45,11 +46,14 @@ json::array hidden_because(const RunStore& store, Filter filter) {
     std::sort(order.rbegin(), order.rend());
     for (const auto& [count, rule] : order)
         if (rules.size() < rules_limit)
-            rules.push_back({{"rule", rule}, {"reason", counts[rule].second}, {"runs", json_number(count)}});
+            rules.push_back(
+                {{"rule", rule}, {"reason", counts[rule].second}, {"runs", json_number(count)}});
     return rules;
 }
 
-Reply no_such_run() { return reply_of({404, "there is no such run", "it may have been removed for its age"}); }
+Reply no_such_run() {
+    return reply_of({404, "there is no such run", "it may have been removed for its age"});
+}
 
 }  // namespace
 
@@ -60,7 +64,8 @@ Reply list_events(const EventStore& store, const Route& route) {
     if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
     const auto& [limit, after] = std::get<PageQuestion>(page);
     const auto events =
-        store.list(std::get<Filter>(filter), std::string(route.parameter("search").value_or("")), limit, after);
+        store.list(std::get<Filter>(filter), std::string(route.parameter("search").value_or("")),
+                   limit, after);
     if (!events) return failure(events.error());
     const auto losses = store.losses(std::get<Filter>(filter));
     if (!losses) return failure(losses.error());
@@ -72,8 +77,9 @@ Reply list_events(const EventStore& store, const Route& route) {
                         {"delays", json_number(row.delays)},
                         {"hosts", json_number(row.hosts)},
                         {"bundles", json_number(row.bundles)}});
-    return json_reply(
-        json::object{{"events", std::move(rows)}, {"next", next_of(events->next)}, {"lost", losses_json(*losses)}});
+    return json_reply(json::object{{"events", std::move(rows)},
+                                   {"next", next_of(events->next)},
+                                   {"lost", losses_json(*losses)}});
 }
 
 Reply get_choices(const ChoiceStore& store, const Route& route) {
@@ -81,14 +87,14 @@ Reply get_choices(const ChoiceStore& store, const Route& route) {
     if (!choices) return failure(choices.error());
     const bool any = choices->to_realtime_ns > 0;
     const std::string part = search_text(route.parameter("search").value_or(""));
-    return json_reply(
-        json::object{{"hosts", texts(choices->hosts, part)},
-                     {"users", texts(choices->users, part)},
-                     {"builds", texts(choices->builds, part)},
-                     {"processes", texts(choices->processes, part)},
-                     {"units", texts(choices->units, part)},
-                     {"from", digits_or_null(any ? std::optional(choices->from_realtime_ns) : std::nullopt)},
-                     {"to", digits_or_null(any ? std::optional(choices->to_realtime_ns) : std::nullopt)}});
+    return json_reply(json::object{
+        {"hosts", texts(choices->hosts, part)},
+        {"users", texts(choices->users, part)},
+        {"builds", texts(choices->builds, part)},
+        {"processes", texts(choices->processes, part)},
+        {"units", texts(choices->units, part)},
+        {"from", digits_or_null(any ? std::optional(choices->from_realtime_ns) : std::nullopt)},
+        {"to", digits_or_null(any ? std::optional(choices->to_realtime_ns) : std::nullopt)}});
 }
 
 Reply get_summary(const Evidence& evidence, const Route& route) {
@@ -96,7 +102,8 @@ Reply get_summary(const Evidence& evidence, const Route& route) {
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto summary = evidence.summaries().summary(std::get<Filter>(filter));
     if (!summary) return failure(summary.error());
-    const auto last = evidence.runs().list(std::get<Filter>(filter), RunOrder::Newest, 1, std::nullopt);
+    const auto last =
+        evidence.runs().list(std::get<Filter>(filter), RunOrder::Newest, 1, std::nullopt);
     std::optional<std::uint64_t> threshold_ns;
     if (last && !last->runs.empty()) threshold_ns = last->runs.front().threshold_ns;
     return json_reply(summary_json(*summary, threshold_ns));
@@ -110,30 +117,33 @@ Reply list_runs(const Evidence& evidence, const Route& route) {
     if (const auto* wrong = std::get_if<Refusal>(&page)) return reply_of(*wrong);
     const auto& [limit, after] = std::get<PageQuestion>(page);
     const auto order = route.parameter("order").value_or("newest");
-    if (order != "newest" && order != "slowest") return reply_of({400, "\"order\": expected newest or slowest"});
-    const auto runs =
-        evidence.runs().list(filter, order == "newest" ? RunOrder::Newest : RunOrder::Slowest, limit, after);
+    if (order != "newest" && order != "slowest")
+        return reply_of({400, "\"order\": expected newest or slowest"});
+    const auto runs = evidence.runs().list(
+        filter, order == "newest" ? RunOrder::Newest : RunOrder::Slowest, limit, after);
     if (!runs) return failure(runs.error());
     const auto counts = evidence.summaries().count_runs(filter);
     if (!counts) return failure(counts.error());
     json::array rows;
     for (const StoredRun& run : runs->runs) rows.push_back(run_json(run));
     const std::uint64_t hidden = filter.with_dirty ? 0 : counts->hidden;
-    return json_reply(
-        json::object{{"runs", std::move(rows)},
-                     {"hidden", json_number(hidden)},
-                     {"hidden_because", hidden > 0 ? hidden_because(evidence.runs(), filter) : json::array{}},
-                     {"outliers", json_number(counts->outliers)},
-                     {"total", json_number(counts->records + hidden)},
-                     {"next", next_of(runs->next)}});
+    return json_reply(json::object{
+        {"runs", std::move(rows)},
+        {"hidden", json_number(hidden)},
+        {"hidden_because", hidden > 0 ? hidden_because(evidence.runs(), filter) : json::array{}},
+        {"outliers", json_number(counts->outliers)},
+        {"total", json_number(counts->records + hidden)},
+        {"next", next_of(runs->next)}});
 }
 
 Reply get_stage_stacks(const RunStore& store, const Route& route) {
     const auto filter = read_filter(route, route.arguments[0]);
     if (const auto* wrong = std::get_if<Refusal>(&filter)) return reply_of(*wrong);
     const auto stage = route.parameter("stage");
-    if (!stage || stage->empty()) return reply_of({400, "\"stage\": the name of a stage is needed"});
-    const auto found = store.stage_stacks(std::get<Filter>(filter), std::string(*stage), stage_runs_read);
+    if (!stage || stage->empty())
+        return reply_of({400, "\"stage\": the name of a stage is needed"});
+    const auto found =
+        store.stage_stacks(std::get<Filter>(filter), std::string(*stage), stage_runs_read);
     if (!found) return failure(found.error());
     json::array stacks;
     for (const StageStack& stack : found->stacks)
@@ -164,7 +174,8 @@ Reply get_run(const RunStore& store, const Route& route) {
     return json_reply(run);
 }
 
-Reply set_dirty(const Evidence& evidence, const Route& route, const Principal& principal, const Request& request) {
+Reply set_dirty(const Evidence& evidence, const Route& route, const Principal& principal,
+                const Request& request) {
     constexpr std::size_t reason_limit_bytes = 500;
     const auto body = read_object(request, {"dirty", "reason"});
     if (const auto* wrong = std::get_if<Refusal>(&body)) return reply_of(*wrong);
@@ -184,7 +195,8 @@ Reply set_dirty(const Evidence& evidence, const Route& route, const Principal& p
                          std::get<std::string>(reason),
                          principal.name,
                          ClockSnapshot::take().realtime_ns};
-    if (const auto marked = evidence.marks().mark_dirty({mark}); !marked) return failure(marked.error());
+    if (const auto marked = evidence.marks().mark_dirty({mark}); !marked)
+        return failure(marked.error());
     const auto after = evidence.runs().find_runs({*id});
     if (!after) return failure(after.error());
     if (after->empty()) return no_such_run();

@@ -14,7 +14,7 @@ namespace lagtrap::server {
 [[nodiscard]] Reply list_runs(const Evidence& evidence, const Route& route);
 [[nodiscard]] Reply get_stage_stacks(const RunStore& store, const Route& route);
 [[nodiscard]] Reply get_run(const RunStore& store, const Route& route);
-[[nodiscard]] Reply set_dirty(const Evidence& evidence, const Route& route, const Principal& principal,
-                              const Request& request);
+[[nodiscard]] Reply set_dirty(const Evidence& evidence, const Route& route,
+                              const Principal& principal, const Request& request);
 
 }  // namespace lagtrap::server

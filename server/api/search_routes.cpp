@@ -15,7 +15,9 @@ constexpr std::uint32_t delays_of_trace = 20;
 
 using Words = std::vector<std::string>;
 
-json::array texts_json(const std::vector<std::string>& texts) { return json::array(texts.begin(), texts.end()); }
+json::array texts_json(const std::vector<std::string>& texts) {
+    return json::array(texts.begin(), texts.end());
+}
 
 Result<json::array> find_delays(const DelayStore& store, std::string_view query) {
     json::array list;
@@ -45,8 +47,10 @@ Result<FoundInCauses> find_in_causes(const CauseStore& store, const Words& words
     FoundInCauses found;
     TRY_ASSIGN(const auto causes, store.search(words, causes_read));
     for (const CauseRecord& cause : causes) {
-        if (has_words(cause.title + " " + cause.event + " " + cause.reason + " " + cause.owner, words)) {
-            if (cause.root == cause.id && found.causes.size() < hits_of_kind) found.causes.push_back(cause_json(cause));
+        if (has_words(cause.title + " " + cause.event + " " + cause.reason + " " + cause.owner,
+                      words)) {
+            if (cause.root == cause.id && found.causes.size() < hits_of_kind)
+                found.causes.push_back(cause_json(cause));
             continue;
         }
         const MatchedFrame frame = match_frames(cause.frames, words);
@@ -62,18 +66,21 @@ Result<FoundInCauses> find_in_causes(const CauseStore& store, const Words& words
 }
 
 // By the names that people gave them, then by id.
-Result<json::array> find_builds(const BuildStore& store, const std::vector<std::string>& ids, const Words& words) {
+Result<json::array> find_builds(const BuildStore& store, const std::vector<std::string>& ids,
+                                const Words& words) {
     json::array list;
     TRY_ASSIGN(const auto labels, store.build_labels());
     const auto add = [&](const std::string& build, const std::string& name) {
-        if (list.size() < hits_of_kind) list.push_back({{"build", build}, {"name", text_or_null(name)}});
+        if (list.size() < hits_of_kind)
+            list.push_back({{"build", build}, {"name", text_or_null(name)}});
     };
     for (const BuildLabel& label : labels)
         if (has_words(label.name, words) && std::ranges::find(ids, label.build) != ids.end())
             add(label.build, label.name);
     for (const std::string& id : best_matches(ids, words, hits_of_kind)) {
         const auto label = std::ranges::find(labels, id, &BuildLabel::build);
-        if (label == labels.end() || !has_words(label->name, words)) add(id, label == labels.end() ? "" : label->name);
+        if (label == labels.end() || !has_words(label->name, words))
+            add(id, label == labels.end() ? "" : label->name);
     }
     return list;
 }
@@ -88,11 +95,12 @@ Result<json::object> find_all(const Evidence& evidence, std::string_view query) 
     const auto best = [&](std::vector<std::string>& texts) {
         return texts_json(best_matches(std::move(texts), words, hits_of_kind));
     };
-    return json::object{{"delays", std::move(delays)},        {"events", best(events)},
-                        {"causes", std::move(causes.causes)}, {"functions", std::move(causes.functions)},
-                        {"builds", std::move(builds)},        {"hosts", best(choices.hosts)},
-                        {"units", best(choices.units)},       {"processes", best(choices.processes)},
-                        {"users", best(choices.users)}};
+    return json::object{
+        {"delays", std::move(delays)},        {"events", best(events)},
+        {"causes", std::move(causes.causes)}, {"functions", std::move(causes.functions)},
+        {"builds", std::move(builds)},        {"hosts", best(choices.hosts)},
+        {"units", best(choices.units)},       {"processes", best(choices.processes)},
+        {"users", best(choices.users)}};
 }
 
 }  // namespace

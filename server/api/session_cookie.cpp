@@ -2,9 +2,11 @@
 
 namespace lagtrap::server {
 
-std::string SessionCookie::text(bool secure, const std::string& secret, std::int64_t seconds) const {
+std::string SessionCookie::text(bool secure, const std::string& secret,
+                                std::int64_t seconds) const {
     return name(secure) + "=" + secret + "; Path=" + path_ +
-           "/; HttpOnly; SameSite=Lax; Max-Age=" + std::to_string(seconds) + (secure ? "; Secure" : "");
+           "/; HttpOnly; SameSite=Lax; Max-Age=" + std::to_string(seconds) +
+           (secure ? "; Secure" : "");
 }
 
 }  // namespace lagtrap::server

@@ -13,7 +13,8 @@
 namespace lagtrap::server {
 
 // `threshold_ns` is that of the last run.
-[[nodiscard]] boost::json::object summary_json(const Summary& summary, std::optional<std::uint64_t> threshold_ns);
+[[nodiscard]] boost::json::object summary_json(const Summary& summary,
+                                               std::optional<std::uint64_t> threshold_ns);
 
 [[nodiscard]] boost::json::object losses_json(const Losses& losses);
 

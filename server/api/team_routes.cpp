@@ -25,7 +25,8 @@ json::object team_json(const Team& team) {
             {"accounts", std::move(members)}};
 }
 
-std::optional<Refusal> take_lines(const json::object& object, std::string_view name, std::vector<std::string>& into) {
+std::optional<Refusal> take_lines(const json::object& object, std::string_view name,
+                                  std::vector<std::string>& into) {
     const json::value& value = object.at(name);
     const Refusal wrong{400, "\"" + std::string(name) + "\": expected a list of texts"};
     if (!value.is_array()) return wrong;
@@ -41,7 +42,8 @@ std::string from(const Request& request) { return ", from " + request.sender; }
 std::string listed(const Team& team) {
     std::string text;
     for (const auto& [what, lines] :
-         {std::pair("events", &team.events), std::pair("units", &team.units), std::pair("groups", &team.groups)}) {
+         {std::pair("events", &team.events), std::pair("units", &team.units),
+          std::pair("groups", &team.groups)}) {
         text += text.empty() ? what : std::string("; ") + what;
         for (const std::string& line : *lines) text += " " + line;
     }
@@ -67,11 +69,14 @@ Reply set_team(const TeamParts& parts, const Route& route, const Request& reques
     Team team;
     team.name = route.arguments[0];
     for (const auto& [name, lines] :
-         {std::pair("events", &team.events), std::pair("units", &team.units), std::pair("groups", &team.groups)})
+         {std::pair("events", &team.events), std::pair("units", &team.units),
+          std::pair("groups", &team.groups)})
         if (auto wrong = take_lines(object, name, *lines)) return reply_of(*wrong);
-    if (const auto checked = check_team(team); !checked) return reply_of({400, checked.error().message});
+    if (const auto checked = check_team(team); !checked)
+        return reply_of({400, checked.error().message});
     const auto set = parts.store.set_team(team);
-    if (!set && set.error().kind == ErrorKind::TooLarge) return reply_of({409, set.error().message});
+    if (!set && set.error().kind == ErrorKind::TooLarge)
+        return reply_of({409, set.error().message});
     if (!set) return failure(set.error());
     const bool fresh = *set == AddOutcome::New;
     parts.audit.note(who_of(parts.principal), fresh ? "add team" : "change team", team.name,
@@ -85,10 +90,12 @@ Reply set_team(const TeamParts& parts, const Route& route, const Request& reques
 Reply delete_team(const TeamParts& parts, const Route& route, const Request& request) {
     const auto removed = parts.store.remove_team(route.arguments[0]);
     if (!removed && removed.error().kind == ErrorKind::Busy)
-        return reply_of({409, removed.error().message, "put them into another team, or out of this one, first"});
+        return reply_of({409, removed.error().message,
+                         "put them into another team, or out of this one, first"});
     if (!removed) return failure(removed.error());
     if (!*removed) return no_such_team();
-    parts.audit.note(who_of(parts.principal), "delete team", route.arguments[0], "from " + request.sender);
+    parts.audit.note(who_of(parts.principal), "delete team", route.arguments[0],
+                     "from " + request.sender);
     return empty_reply();
 }
 
@@ -96,7 +103,8 @@ Reply join_team(const TeamParts& parts, const Route& route, const Request& reque
     const auto joined = parts.store.join_team(route.arguments[0], route.arguments[1]);
     if (!joined) return failure(joined.error());
     if (!*joined) return reply_of({404, "there is no such team, or no such account"});
-    parts.audit.note(who_of(parts.principal), "join team", route.arguments[0], route.arguments[1] + from(request));
+    parts.audit.note(who_of(parts.principal), "join team", route.arguments[0],
+                     route.arguments[1] + from(request));
     return empty_reply();
 }
 
@@ -104,7 +112,8 @@ Reply leave_team(const TeamParts& parts, const Route& route, const Request& requ
     const auto left = parts.store.leave_team(route.arguments[0], route.arguments[1]);
     if (!left) return failure(left.error());
     if (!*left) return no_such_team();
-    parts.audit.note(who_of(parts.principal), "leave team", route.arguments[0], route.arguments[1] + from(request));
+    parts.audit.note(who_of(parts.principal), "leave team", route.arguments[0],
+                     route.arguments[1] + from(request));
     return empty_reply();
 }
 

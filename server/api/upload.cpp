@@ -22,7 +22,8 @@ json::object stored_json(const Stored& stored) {
 }
 
 // Uploads that were not stored, or existed already, do not count against the quota.
-Reply finish_reply(UploadContext& context, const char* what, const std::variant<Stored, Refusal>& outcome) {
+Reply finish_reply(UploadContext& context, const char* what,
+                   const std::variant<Stored, Refusal>& outcome) {
     Counters& counters = context.application.counters();
     DailyQuota::Share quota = std::move(context.quota);
     const std::string name = std::string(what) + " " + context.digest.substr(0, 16);
@@ -36,9 +37,9 @@ Reply finish_reply(UploadContext& context, const char* what, const std::variant<
     const bool fresh = stored.outcome == AddOutcome::New;
     if (fresh) quota.keep();
     ++(fresh ? counters.uploads_new : counters.uploads_already);
-    context.parts.log(fmt::format("{} {} ({}){}", fresh ? "stored" : "had already", name,
-                                  format_byte_size(stored.bytes),
-                                  context.sender.name.empty() ? "" : " from " + context.sender.name));
+    context.parts.log(fmt::format(
+        "{} {} ({}){}", fresh ? "stored" : "had already", name, format_byte_size(stored.bytes),
+        context.sender.name.empty() ? "" : " from " + context.sender.name));
     Reply reply = json_reply(stored_json(stored), fresh ? 201 : 200);
     reply.headers.emplace_back("X-Lagtrap-Digest", context.digest);
     KILL_POINT("server.answering");
@@ -47,13 +48,14 @@ Reply finish_reply(UploadContext& context, const char* what, const std::variant<
 
 class BundleUpload final : public Upload {
   public:
-    BundleUpload(UploadContext context, IncomingBlob blob) : context_(std::move(context)), blob_(std::move(blob)) {}
+    BundleUpload(UploadContext context, IncomingBlob blob)
+        : context_(std::move(context)), blob_(std::move(blob)) {}
 
     Status write(const void* data, std::size_t size) override { return blob_.write(data, size); }
     Refusal refusal_of(const Error& error) override { return Ingest::refusal_of(error); }
     Reply finish() override {
-        const auto outcome = context_.parts.ingest.finish_bundle(std::move(blob_), context_.digest, context_.sender,
-                                                                 ClockSnapshot::take().realtime_ns);
+        const auto outcome = context_.parts.ingest.finish_bundle(
+            std::move(blob_), context_.digest, context_.sender, ClockSnapshot::take().realtime_ns);
         Reply reply = finish_reply(context_, "bundle", outcome);
         if (reply.status == 201) context_.application.remove_old_bundles();
         return reply;
@@ -76,8 +78,8 @@ class BatchUpload final : public Upload {
     }
     Refusal refusal_of(const Error& error) override { return Ingest::refusal_of(error); }
     Reply finish() override {
-        const auto outcome = context_.parts.ingest.finish_batch(bytes_, context_.digest, context_.sender,
-                                                                ClockSnapshot::take().realtime_ns);
+        const auto outcome = context_.parts.ingest.finish_batch(
+            bytes_, context_.digest, context_.sender, ClockSnapshot::take().realtime_ns);
         return finish_reply(context_, "batch", outcome);
     }
 
@@ -90,10 +92,12 @@ class BatchUpload final : public Upload {
 
 Result<std::shared_ptr<Upload>> begin_bundle_upload(UploadContext context) {
     TRY_ASSIGN(IncomingBlob blob, context.parts.ingest.begin());
-    return std::shared_ptr<Upload>(std::make_shared<BundleUpload>(std::move(context), std::move(blob)));
+    return std::shared_ptr<Upload>(
+        std::make_shared<BundleUpload>(std::move(context), std::move(blob)));
 }
 
-Result<std::shared_ptr<Upload>> begin_batch_upload(UploadContext context, std::uint64_t length_bytes) {
+Result<std::shared_ptr<Upload>> begin_batch_upload(UploadContext context,
+                                                   std::uint64_t length_bytes) {
     return std::shared_ptr<Upload>(std::make_shared<BatchUpload>(std::move(context), length_bytes));
 }
 

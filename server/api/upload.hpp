@@ -42,11 +42,13 @@ struct UploadContext {
 };
 
 [[nodiscard]] Result<std::shared_ptr<Upload>> begin_bundle_upload(UploadContext context);
-[[nodiscard]] Result<std::shared_ptr<Upload>> begin_batch_upload(UploadContext context, std::uint64_t length_bytes);
+[[nodiscard]] Result<std::shared_ptr<Upload>> begin_batch_upload(UploadContext context,
+                                                                 std::uint64_t length_bytes);
 
 // Checks a Content-Digest (RFC 9530) "sha-256=:BASE64:" against `digest`, the body's SHA-256.
 // nullopt if it matches, is empty or has only other algorithms.
-[[nodiscard]] std::optional<Refusal> check_content_digest(std::string_view header, const std::string& digest);
+[[nodiscard]] std::optional<Refusal> check_content_digest(std::string_view header,
+                                                          const std::string& digest);
 
 // HEAD of a batch.
 [[nodiscard]] Reply has_batch(const BatchStore& store, const Route& route);

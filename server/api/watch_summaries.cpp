@@ -11,7 +11,8 @@ constexpr std::uint64_t bytes_at_once = 4 << 20;
 
 std::shared_ptr<WatchSummaries::Kept> WatchSummaries::kept_of(const std::string& id) {
     const std::lock_guard lock(mutex_);
-    const auto known = std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept->id == id; });
+    const auto known =
+        std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept->id == id; });
     if (known != kept_.end()) {
         kept_.splice(kept_.begin(), kept_, known);
     } else {
@@ -34,7 +35,8 @@ Status WatchSummaries::read_on(const ReadParts& read_parts, Kept& kept) {
     }
 }
 
-Result<reports::WatchedObjects> WatchSummaries::read(const ReadParts& read_parts, const ObjectWatch& watch) {
+Result<reports::WatchedObjects> WatchSummaries::read(const ReadParts& read_parts,
+                                                     const ObjectWatch& watch) {
     const std::shared_ptr<Kept> kept = kept_of(watch.id);
     const std::lock_guard lock(kept->mutex);
     const std::uint64_t received = watch.received_parts.value_or(0);

@@ -17,7 +17,8 @@
 namespace lagtrap::server {
 
 // Reads parts of a watch, as ObjectStore::objects_parts() does.
-using ReadParts = std::function<Result<std::vector<StoredObjectsPart>>(std::uint32_t after, std::uint64_t limit_bytes)>;
+using ReadParts = std::function<Result<std::vector<StoredObjectsPart>>(std::uint32_t after,
+                                                                       std::uint64_t limit_bytes)>;
 
 // Keeps the summaries of the `kept_limit` most recently used watches. Any thread.
 class WatchSummaries {
@@ -27,11 +28,13 @@ class WatchSummaries {
     // store still has. Bounds the memory that a machine that never stops sending can use.
     static constexpr std::uint64_t lines_limit_bytes = 2 * object_watch_limit_bytes;
 
-    explicit WatchSummaries(std::uint64_t lines_limit = lines_limit_bytes) : lines_limit_bytes_(lines_limit) {}
+    explicit WatchSummaries(std::uint64_t lines_limit = lines_limit_bytes)
+        : lines_limit_bytes_(lines_limit) {}
 
     // Summarises all parts of `watch` in the store. If a part arrived out of order, reads all of
     // them again.
-    [[nodiscard]] Result<reports::WatchedObjects> read(const ReadParts& read_parts, const ObjectWatch& watch);
+    [[nodiscard]] Result<reports::WatchedObjects> read(const ReadParts& read_parts,
+                                                       const ObjectWatch& watch);
 
   private:
     struct Kept {

@@ -35,25 +35,28 @@ std::string strip_of(const std::vector<analysis::Interval>& intervals, const tra
         while (at_ns < interval.end_ns) {
             const std::uint64_t column = (at_ns - delay.begin_ns) / column_ns;
             if (column >= strip_columns) break;
-            const std::uint64_t until_ns = std::min(interval.end_ns, delay.begin_ns + (column + 1) * column_ns);
+            const std::uint64_t until_ns =
+                std::min(interval.end_ns, delay.begin_ns + (column + 1) * column_ns);
             times[column][letter_of(interval.state)] += until_ns - at_ns;
             at_ns = until_ns;
         }
     }
     std::string strip;
-    const std::size_t used = std::min<std::size_t>(strip_columns, (delay.duration_ns + column_ns - 1) / column_ns);
+    const std::size_t used =
+        std::min<std::size_t>(strip_columns, (delay.duration_ns + column_ns - 1) / column_ns);
     for (std::size_t column = 0; column < used; ++column) {
         const auto& states = times[column];
         const auto longest = std::max_element(states.begin(), states.end());
-        strip += *longest == 0 ? 'u' : strip_letters[static_cast<std::size_t>(longest - states.begin())];
+        strip +=
+            *longest == 0 ? 'u' : strip_letters[static_cast<std::size_t>(longest - states.begin())];
     }
     return strip;
 }
 
 // `doing` is what the thread mostly did in the `whole_ns` in which the previous one waited for it.
 // `likely`: nothing proves that the previous one waited for it.
-json::object link_json(const analysis::ThreadName& who, std::uint64_t whole_ns, const analysis::ThreadDoing& doing,
-                       bool likely, std::string strip) {
+json::object link_json(const analysis::ThreadName& who, std::uint64_t whole_ns,
+                       const analysis::ThreadDoing& doing, bool likely, std::string strip) {
     return {{"pid", who.pid},
             {"process", shortened(who.process)},
             {"tid", who.tid},
@@ -73,15 +76,18 @@ json::array delay_chain_json(const analysis::Recording& recording, const trace::
                              const analysis::DelayCauses& causes) {
     json::array chain;
     const auto end = causes.causes.begin() + static_cast<std::ptrdiff_t>(causes.reported());
-    const auto cause = std::find_if(causes.causes.begin(), end, [](const auto& one) { return !one.chain.empty(); });
+    const auto cause = std::find_if(causes.causes.begin(), end,
+                                    [](const auto& one) { return !one.chain.empty(); });
     if (cause == end) return chain;
     chain.push_back(link_json(causes.who, causes.wall_ns, cause->doing, false,
                               strip_of(intervals_of_delay(recording, delay), delay)));
     const analysis::Window whole{delay.begin_ns, analysis::end_of(delay)};
     for (const analysis::CauseLink& link : cause->chain) {
-        const analysis::ThreadDoing doing = link.doings.empty() ? analysis::ThreadDoing{} : link.doings.front();
-        chain.push_back(link_json(link.who, link.whole_ns, doing, link.likely,
-                                  strip_of(intervals_of_thread(recording, link.who.tid, whole), delay)));
+        const analysis::ThreadDoing doing =
+            link.doings.empty() ? analysis::ThreadDoing{} : link.doings.front();
+        chain.push_back(
+            link_json(link.who, link.whole_ns, doing, link.likely,
+                      strip_of(intervals_of_thread(recording, link.who.tid, whole), delay)));
     }
     return chain;
 }

@@ -9,7 +9,8 @@
 namespace lagtrap::server {
 
 // "WaitChain" of openapi.yaml, for the longest cause with other threads; empty if there is none.
-[[nodiscard]] boost::json::array delay_chain_json(const analysis::Recording& recording, const trace::Delay& delay,
+[[nodiscard]] boost::json::array delay_chain_json(const analysis::Recording& recording,
+                                                  const trace::Delay& delay,
                                                   const analysis::DelayCauses& causes);
 
 }  // namespace lagtrap::server

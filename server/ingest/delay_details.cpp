@@ -35,20 +35,22 @@ json::object quality_of(const trace::SystemFile& system, const std::string& dama
     };
     if (!damage.empty()) notes.emplace_back("the trace cannot be read: " + shortened(damage));
     if (system.partial) notes.emplace_back("the recording was cut short");
-    for (const std::string& given_up : quality.shed) notes.emplace_back(shed_note_begin + shortened(given_up));
+    for (const std::string& given_up : quality.shed)
+        notes.emplace_back(shed_note_begin + shortened(given_up));
     if (quality.truncated_by_size) notes.emplace_back("the recording reached its size limit");
     note(quality.switches_lost, "records of scheduling were lost");
     note(quality.wakings_lost, "wakings were lost");
     note(quality.stacks_lost, "stacks were lost");
     note(quality.runs_lost, "runs were lost");
     note(quality.task_changes_lost, "records of processes were lost");
-    return {{"samples", json_number(quality.samples_taken)},
-            {"samples_lost", json_number(quality.samples_lost)},
-            {"stacks_complete", share(system.stacks.user_stacks_complete, system.stacks.user_stacks)},
-            {"frames_named", share(system.stacks.frames_named, system.stacks.frames)},
-            {"partial", system.partial || !damage.empty()},
-            {"delays_left_out", json_number(system.delays_left_out)},
-            {"notes", std::move(notes)}};
+    return {
+        {"samples", json_number(quality.samples_taken)},
+        {"samples_lost", json_number(quality.samples_lost)},
+        {"stacks_complete", share(system.stacks.user_stacks_complete, system.stacks.user_stacks)},
+        {"frames_named", share(system.stacks.frames_named, system.stacks.frames)},
+        {"partial", system.partial || !damage.empty()},
+        {"delays_left_out", json_number(system.delays_left_out)},
+        {"notes", std::move(notes)}};
 }
 
 // A stage begins at its marker; the part before the first marker is "begin".
@@ -58,11 +60,13 @@ json::array stages_of(const trace::Delay& delay) {
     std::string name = "begin";
     const auto close = [&](std::uint64_t end_ns) {
         if (end_ns < at_ns || stages.size() >= stages_limit) return;
-        stages.push_back(
-            {{"name", shortened(name)}, {"at_ns", json_number(at_ns)}, {"duration_ns", json_number(end_ns - at_ns)}});
+        stages.push_back({{"name", shortened(name)},
+                          {"at_ns", json_number(at_ns)},
+                          {"duration_ns", json_number(end_ns - at_ns)}});
     };
     for (const trace::StageTime& stage : delay.stages) {
-        const std::uint64_t offset_ns = std::clamp(stage.offset_ns, at_ns, std::max(at_ns, delay.duration_ns));
+        const std::uint64_t offset_ns =
+            std::clamp(stage.offset_ns, at_ns, std::max(at_ns, delay.duration_ns));
         close(offset_ns);
         at_ns = offset_ns;
         name = stage.name;
@@ -77,7 +81,8 @@ json::object cause_of(const analysis::Recording& recording, const trace::Delay& 
     json::array sentences;
     for (const std::string& sentence : cause_sentences(causes))
         sentences.emplace_back(shortened(sentence, sentence_limit_bytes));
-    return {{"sentences", std::move(sentences)}, {"chain", delay_chain_json(recording, delay, causes)}};
+    return {{"sentences", std::move(sentences)},
+            {"chain", delay_chain_json(recording, delay, causes)}};
 }
 
 }  // namespace
@@ -100,22 +105,24 @@ std::string delay_details(const trace::SystemFile& system, const analysis::Recor
     json::array blocked;
     for (const analysis::BlockedTime& reason : split.blocked)
         if (blocked.size() < reasons_limit)
-            blocked.push_back({{"reason", shortened(reason.reason)}, {"ns", json_number(reason.total_ns)}});
-    const json::object details{{"trace_begin_ns", std::to_string(delay.begin_ns)},
-                               {"on_cpu_ns", json_number(split.on_cpu_ns)},
-                               {"runnable_ns", json_number(split.runnable_ns)},
-                               {"blocked_ns", json_number(split.blocked_ns)},
-                               {"handed_over_ns", json_number(split.between_threads_ns)},
-                               {"unknown_ns", json_number(split.not_recorded_ns - split.between_threads_ns)},
-                               {"blocked", std::move(blocked)},
-                               {"stages", stages_of(delay)},
-                               {"without_stages", delay.without_stages},
-                               {"cause", recording != nullptr ? json::value(cause_of(*recording, delay)) : nullptr},
-                               {"calls", recording != nullptr ? run_calls_json(*recording, delay) : nullptr},
-                               {"traced_functions", traced_functions_json(system, delay)},
-                               {"objects", trace::objects_json(system, delay.begin_pid, object_rows_limit)},
-                               {"surroundings", surroundings_json(system, recording, delay)},
-                               {"quality", quality_of(system, damage)}};
+            blocked.push_back(
+                {{"reason", shortened(reason.reason)}, {"ns", json_number(reason.total_ns)}});
+    const json::object details{
+        {"trace_begin_ns", std::to_string(delay.begin_ns)},
+        {"on_cpu_ns", json_number(split.on_cpu_ns)},
+        {"runnable_ns", json_number(split.runnable_ns)},
+        {"blocked_ns", json_number(split.blocked_ns)},
+        {"handed_over_ns", json_number(split.between_threads_ns)},
+        {"unknown_ns", json_number(split.not_recorded_ns - split.between_threads_ns)},
+        {"blocked", std::move(blocked)},
+        {"stages", stages_of(delay)},
+        {"without_stages", delay.without_stages},
+        {"cause", recording != nullptr ? json::value(cause_of(*recording, delay)) : nullptr},
+        {"calls", recording != nullptr ? run_calls_json(*recording, delay) : nullptr},
+        {"traced_functions", traced_functions_json(system, delay)},
+        {"objects", trace::objects_json(system, delay.begin_pid, object_rows_limit)},
+        {"surroundings", surroundings_json(system, recording, delay)},
+        {"quality", quality_of(system, damage)}};
     return json::serialize(details);
 }
 

@@ -16,10 +16,12 @@ inline constexpr std::size_t stages_limit = 256;
 // any event of the machine.
 inline constexpr const char* shed_note_begin = "shed: ";
 
-// {"trace_begin_ns","on_cpu_ns","runnable_ns","blocked_ns","unknown_ns","blocked":[...],"stages":[...],"surroundings":{...},"quality":{...}},
+// {"trace_begin_ns","on_cpu_ns","runnable_ns","blocked_ns","unknown_ns","blocked":[...],
+// "stages":[...],"surroundings":{...},"quality":{...}},
 // as described in openapi.yaml. Without a recording the whole delay counts as unknown, and `damage`
 // says why.
-[[nodiscard]] std::string delay_details(const trace::SystemFile& system, const analysis::Recording* recording,
+[[nodiscard]] std::string delay_details(const trace::SystemFile& system,
+                                        const analysis::Recording* recording,
                                         const trace::Delay& delay, const std::string& damage);
 
 // Only the quality, for bundles without delays.

@@ -19,14 +19,18 @@ constexpr std::size_t processes_limit = 12;
 constexpr std::size_t command_limit_bytes = 4096;
 std::string command_of(const analysis::Recording& recording, std::uint32_t pid) {
     const auto found = recording.processes.find(pid);
-    return found == recording.processes.end() ? std::string()
-                                              : shortened(found->second.command_line, command_limit_bytes);
+    return found == recording.processes.end()
+               ? std::string()
+               : shortened(found->second.command_line, command_limit_bytes);
 }
 
 json::object machine_json(const trace::SystemFile& system) {
-    return {{"kernel", shortened(system.kernel_release)},     {"os", shortened(system.os_name)},
-            {"architecture", shortened(system.architecture)}, {"cpus", system.cpu_count},
-            {"cpu_model", shortened(system.cpu_model)},       {"memory_bytes", json_number(system.memory_bytes)}};
+    return {{"kernel", shortened(system.kernel_release)},
+            {"os", shortened(system.os_name)},
+            {"architecture", shortened(system.architecture)},
+            {"cpus", system.cpu_count},
+            {"cpu_model", shortened(system.cpu_model)},
+            {"memory_bytes", json_number(system.memory_bytes)}};
 }
 
 struct CpuUse {
@@ -36,7 +40,8 @@ struct CpuUse {
 };
 
 // How the machine's CPUs were used from `begin_ns` to `end_ns`.
-CpuUse cpu_use_of(const analysis::Recording& recording, std::uint64_t begin_ns, std::uint64_t end_ns) {
+CpuUse cpu_use_of(const analysis::Recording& recording, std::uint64_t begin_ns,
+                  std::uint64_t end_ns) {
     CpuUse use;
     std::unordered_map<std::uint32_t, std::uint64_t> times;
     for (const auto& tenures : recording.cpus) {
@@ -46,7 +51,8 @@ CpuUse cpu_use_of(const analysis::Recording& recording, std::uint64_t begin_ns, 
                 std::min(i + 1 < tenures.size() ? tenures[i + 1].at_ns : recording.end_ns, end_ns);
             if (until_ns <= from_ns || !tenures[i].known) continue;
             use.known_ns += until_ns - from_ns;
-            const analysis::Thread* thread = tenures[i].tid == 0 ? nullptr : recording.find_thread(tenures[i].tid);
+            const analysis::Thread* thread =
+                tenures[i].tid == 0 ? nullptr : recording.find_thread(tenures[i].tid);
             if (tenures[i].tid == 0) use.idle_ns += until_ns - from_ns;
             if (thread != nullptr) times[thread->pid] += until_ns - from_ns;
         }
@@ -81,7 +87,8 @@ json::object cpu_use_json(const analysis::Recording& recording, const trace::Del
 // The threads that had the CPUs which the delay's threads waited for.
 json::array holders_json(const analysis::Recording& recording, const trace::Delay& delay) {
     json::array holders;
-    for (const analysis::CpuHolder& holder : cpu_waits_of(recording, intervals_of_delay(recording, delay)).holders)
+    for (const analysis::CpuHolder& holder :
+         cpu_waits_of(recording, intervals_of_delay(recording, delay)).holders)
         holders.push_back({{"pid", holder.pid},
                            {"process", shortened(holder.process)},
                            {"thread", shortened(holder.thread)},
@@ -97,17 +104,18 @@ json::array started_json(const analysis::Meanwhile& meanwhile) {
     json::array started;
     for (const analysis::Beginning& beginning : meanwhile.beginnings)
         if (beginning.delay_number == 0)
-            started.push_back({{"offset_ns", json_number(beginning.offset_ns)},
-                               {"pid", beginning.pid},
-                               {"process", shortened(beginning.process)},
-                               {"command_line", shortened(beginning.command_line, command_limit_bytes)}});
+            started.push_back(
+                {{"offset_ns", json_number(beginning.offset_ns)},
+                 {"pid", beginning.pid},
+                 {"process", shortened(beginning.process)},
+                 {"command_line", shortened(beginning.command_line, command_limit_bytes)}});
     return started;
 }
 
 }  // namespace
 
-json::object surroundings_json(const trace::SystemFile& system, const analysis::Recording* recording,
-                               const trace::Delay& delay) {
+json::object surroundings_json(const trace::SystemFile& system,
+                               const analysis::Recording* recording, const trace::Delay& delay) {
     json::object surroundings{{"machine", machine_json(system)},
                               {"program", shortened(delay.program)},
                               {"program_version", shortened(delay.program_version)},
@@ -118,7 +126,8 @@ json::object surroundings_json(const trace::SystemFile& system, const analysis::
                               {"started", json::array{}}};
     if (recording == nullptr) return surroundings;
     const auto process = recording->processes.find(delay.begin_pid);
-    if (process != recording->processes.end() && process->second.uid) surroundings["uid"] = *process->second.uid;
+    if (process != recording->processes.end() && process->second.uid)
+        surroundings["uid"] = *process->second.uid;
     surroundings["command_line"] = command_of(*recording, delay.begin_pid);
     surroundings["cpu_use"] = cpu_use_json(*recording, delay);
     surroundings["cpu_holders"] = holders_json(*recording, delay);

@@ -11,6 +11,7 @@ namespace lagtrap::server {
 
 // "Surroundings" of openapi.yaml. Without a recording, only what the system file contains.
 [[nodiscard]] boost::json::object surroundings_json(const trace::SystemFile& system,
-                                                    const analysis::Recording* recording, const trace::Delay& delay);
+                                                    const analysis::Recording* recording,
+                                                    const trace::Delay& delay);
 
 }  // namespace lagtrap::server

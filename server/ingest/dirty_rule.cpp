@@ -28,29 +28,32 @@ Result<std::map<std::uint64_t, std::string>> rules_of_hidden(const RunStore& sto
     return rules;
 }
 
-std::vector<reports::DirtyVerdict> judge(const std::string& event, const std::vector<const RunDuration*>& runs,
+std::vector<reports::DirtyVerdict> judge(const std::string& event,
+                                         const std::vector<const RunDuration*>& runs,
                                          double limit) {
     std::vector<reports::DirtyCandidate> candidates;
     candidates.reserve(runs.size());
-    for (const RunDuration* run : runs) candidates.push_back({event, run->build, run->start, run->duration_ns, 0});
+    for (const RunDuration* run : runs)
+        candidates.push_back({event, run->build, run->start, run->duration_ns, 0});
     reports::DirtyOptions options;
     options.limit = limit;
     return reports::find_dirty_runs(candidates, options);
 }
 
-void judge_group(const std::string& event, const std::vector<const RunDuration*>& runs, std::uint64_t now_ns,
-                 std::vector<DirtyMark>& marks) {
+void judge_group(const std::string& event, const std::vector<const RunDuration*>& runs,
+                 std::uint64_t now_ns, std::vector<DirtyMark>& marks) {
     const auto strict = judge(event, runs, reports::DirtyOptions{}.limit);
     const auto mild = judge(event, runs, put_back_limit);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const RunDuration& run = *runs[i];
         // Hidden by an older version of this rule, which hid runs instead of marking them.
         if (run.dirty ? mild[i].dirty() : strict[i].dirty() && !run.outlier)
-            marks.push_back(
-                {run.id, true, rule_duration, strict[i].dirty() ? strict[i].reason : mild[i].reason, marker, now_ns});
+            marks.push_back({run.id, true, rule_duration,
+                             strict[i].dirty() ? strict[i].reason : mild[i].reason, marker,
+                             now_ns});
         if (!mild[i].dirty() && (run.dirty || run.outlier))
-            marks.push_back(
-                {run.id, false, rule_duration, "it does not differ from the others any more", marker, now_ns});
+            marks.push_back({run.id, false, rule_duration,
+                             "it does not differ from the others any more", marker, now_ns});
     }
 }
 

@@ -12,7 +12,8 @@ namespace lagtrap::server {
 
 // Judges the newest 20,000 runs of the event. Removes marks of runs that no longer differ; never
 // changes what a person decided. Returns how many runs changed.
-[[nodiscard]] Result<std::uint64_t> mark_dirty_runs(const Evidence& evidence, const std::string& event,
+[[nodiscard]] Result<std::uint64_t> mark_dirty_runs(const Evidence& evidence,
+                                                    const std::string& event,
                                                     std::uint64_t now_realtime_ns);
 
 }  // namespace lagtrap::server

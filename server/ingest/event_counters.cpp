@@ -29,10 +29,12 @@ std::uint64_t EventCounters::bound_ns(std::size_t bucket) {
 EventCounters::Counts& EventCounters::counts_of(const std::string& event, const std::string& unit) {
     auto place = events_.find(event);
     if (place == events_.end())
-        place = events_.try_emplace(events_.size() < counted_events_limit ? event : std::string()).first;
+        place = events_.try_emplace(events_.size() < counted_events_limit ? event : std::string())
+                    .first;
     auto& units = place->second;
     if (const auto known = units.find(unit); known != units.end()) return known->second;
-    const bool counts_with_others = units.size() >= counted_units_limit || pairs_ >= counted_pairs_limit;
+    const bool counts_with_others =
+        units.size() >= counted_units_limit || pairs_ >= counted_pairs_limit;
     if (counts_with_others) return units[further_units];
     ++pairs_;
     return units[unit];
@@ -43,7 +45,8 @@ void EventCounters::for_each(const Sight* sight, const Visit& visit) const {
     for (const auto& [event, units] : events_)
         for (const auto& [unit, counts] : units) {
             if (sight != nullptr && !is_seen(*sight, event, unit)) continue;
-            visit(fmt::format("event=\"{}\",unit=\"{}\"", label_value(event), label_value(unit)), counts);
+            visit(fmt::format("event=\"{}\",unit=\"{}\"", label_value(event), label_value(unit)),
+                  counts);
         }
 }
 
@@ -65,22 +68,25 @@ void EventCounters::add(const trace::RunBatch& batch) {
 std::string EventCounters::text(const Sight* sight) const {
     const std::lock_guard lock(mutex_);
     std::string text =
-        "# HELP lagtrap_event_duration_seconds Durations of runs that came in, by event and unit or container.\n"
+        "# HELP lagtrap_event_duration_seconds Durations of runs that came in, by event and unit "
+        "or container.\n"
         "# TYPE lagtrap_event_duration_seconds histogram\n";
     for_each(sight, [&text](const std::string& labels, const Counts& counts) {
         auto out = std::back_inserter(text);
         std::uint64_t below = 0;
         for (std::size_t bucket = 0; bucket < bucket_count; ++bucket) {
             below += counts.buckets.at(bucket);
-            fmt::format_to(out, "lagtrap_event_duration_seconds_bucket{{{},le=\"{}\"}} {}\n", labels,
-                           static_cast<double>(bound_ns(bucket)) / 1e9, below);
+            fmt::format_to(out, "lagtrap_event_duration_seconds_bucket{{{},le=\"{}\"}} {}\n",
+                           labels, static_cast<double>(bound_ns(bucket)) / 1e9, below);
         }
-        fmt::format_to(out, "lagtrap_event_duration_seconds_bucket{{{},le=\"+Inf\"}} {}\n", labels, counts.runs);
+        fmt::format_to(out, "lagtrap_event_duration_seconds_bucket{{{},le=\"+Inf\"}} {}\n", labels,
+                       counts.runs);
         fmt::format_to(out, "lagtrap_event_duration_seconds_sum{{{}}} {}\n", labels, counts.sum_s);
         fmt::format_to(out, "lagtrap_event_duration_seconds_count{{{}}} {}\n", labels, counts.runs);
     });
     text +=
-        "# HELP lagtrap_event_delays_total Runs over their threshold that came in, by event and unit or container.\n"
+        "# HELP lagtrap_event_delays_total Runs over their threshold that came in, by event and "
+        "unit or container.\n"
         "# TYPE lagtrap_event_delays_total counter\n";
     for_each(sight, [&text](const std::string& labels, const Counts& counts) {
         text += fmt::format("lagtrap_event_delays_total{{{}}} {}\n", labels, counts.delays);

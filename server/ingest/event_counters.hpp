@@ -32,7 +32,8 @@ class EventCounters {
     [[nodiscard]] std::string text(const Sight* sight = nullptr) const;
 
   private:
-    static constexpr std::size_t bucket_count = 18;  // 100 us, 250 us, 500 us, 1 ms ... 50 s; runs above have their own
+    // 100 us, 250 us, 500 us, 1 ms ... 50 s; runs above have their own
+    static constexpr std::size_t bucket_count = 18;
     struct Counts {
         std::array<std::uint64_t, bucket_count + 1> buckets{};
         double sum_s = 0;
@@ -45,9 +46,11 @@ class EventCounters {
     template <typename Visit>
     void for_each(const Sight* sight, const Visit& visit) const;
 
-    mutable std::mutex mutex_;                                     // guards the members below
-    std::map<std::string, std::map<std::string, Counts>> events_;  // by event and by unit or container; empty: unknown
-    std::size_t pairs_ = 0;                                        // in all events, without those of "other"
+    mutable std::mutex mutex_;  // guards the members below
+    // by event and by unit or container; empty: unknown
+    std::map<std::string, std::map<std::string, Counts>> events_;
+    // in all events, without those of "other"
+    std::size_t pairs_ = 0;
 };
 
 // Escapes a label's value for the text format.

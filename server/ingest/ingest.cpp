@@ -15,14 +15,16 @@ namespace {
 constexpr std::uint32_t retention_step = 100;
 // Delay between a batch and the search for dirty runs, so that many batches cause one search.
 constexpr std::uint64_t dirty_delay_ns = 20ULL * 1'000'000'000ULL;
-// For this time a search just queued has not begun, although servers' clocks differ and storing takes
-// time.
+// For this time a search just queued has not begun, although servers' clocks differ and storing
+// takes time.
 constexpr std::uint64_t known_search_ns = dirty_delay_ns / 4 * 3;
 constexpr std::size_t known_searches_limit = 10'000;
 constexpr std::chrono::seconds store_pause{10};
 constexpr std::chrono::seconds full_pause{300};
 
-std::uint64_t nanoseconds(std::chrono::nanoseconds duration) { return static_cast<std::uint64_t>(duration.count()); }
+std::uint64_t nanoseconds(std::chrono::nanoseconds duration) {
+    return static_cast<std::uint64_t>(duration.count());
+}
 
 // The parse job of a new bundle, which may name only `host` (empty: any).
 NewJob work_on(const std::string& digest, const std::string& host, std::uint64_t now_ns) {
@@ -30,7 +32,8 @@ NewJob work_on(const std::string& digest, const std::string& host, std::uint64_t
 }
 
 Refusal another_digest(const std::string& found) {
-    return {422, "the digest of what came is " + found + ", not the one in the address", "send the file again"};
+    return {422, "the digest of what came is " + found + ", not the one in the address",
+            "send the file again"};
 }
 
 }  // namespace
@@ -39,14 +42,16 @@ std::optional<Refusal> Ingest::check_room(std::uint64_t length_bytes) const {
     const auto free_bytes = blobs_.free_bytes();
     if (!free_bytes) return refusal_of(free_bytes.error());
     if (*free_bytes >= length_bytes + limits_.disk_reserve_bytes) return std::nullopt;
-    return Refusal{507, "the server's disk is full", "its operator can remove bundles (--keep-size)", full_pause};
+    return Refusal{507, "the server's disk is full",
+                   "its operator can remove bundles (--keep-size)", full_pause};
 }
 
 std::optional<Refusal> Ingest::check_bundle(std::uint64_t length_bytes) const {
     if (length_bytes == 0) return Refusal{400, "the bundle is empty"};
     if (length_bytes > limits_.bundle_bytes) {
         return Refusal{413, "the bundle has " + format_byte_size(length_bytes) + "; at most " +
-                                format_byte_size(limits_.bundle_bytes) + " are taken (--max-bundle)"};
+                                format_byte_size(limits_.bundle_bytes) +
+                                " are taken (--max-bundle)"};
     }
     return check_room(length_bytes);
 }
@@ -62,15 +67,16 @@ std::optional<Refusal> Ingest::check_batch(std::uint64_t length_bytes) const {
 
 Refusal Ingest::refusal_of(const Error& error) {
     if (error.system_errno == ENOSPC || error.system_errno == EDQUOT)
-        return {507, "the server's disk is full", "its operator can remove bundles (--keep-size)", full_pause,
-                error.message};
+        return {507, "the server's disk is full", "its operator can remove bundles (--keep-size)",
+                full_pause, error.message};
     if (error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout)
-        return {503, "the server's store is not to be reached now", "the same request may succeed later", store_pause,
-                error.message};
+        return {503, "the server's store is not to be reached now",
+                "the same request may succeed later", store_pause, error.message};
     return {500, "the server could not store it", "its log says why", store_pause, error.message};
 }
 
-std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std::string& digest, const Sender& sender,
+std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std::string& digest,
+                                                    const Sender& sender,
                                                     std::uint64_t now_realtime_ns) {
     const auto sealed = blob.seal();
     if (!sealed) return refusal_of(sealed.error());
@@ -99,8 +105,9 @@ std::variant<Stored, Refusal> Ingest::finish_bundle(IncomingBlob blob, const std
     return Stored{digest, row.bytes, *added, {}};
 }
 
-std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const std::string& digest,
-                                                   const Sender& sender, std::uint64_t now_realtime_ns) {
+std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes,
+                                                   const std::string& digest, const Sender& sender,
+                                                   std::uint64_t now_realtime_ns) {
     const std::string found = sha256_of(bytes);
     if (found != digest) return another_digest(found);
     unpacking_.acquire();
@@ -108,12 +115,14 @@ std::variant<Stored, Refusal> Ingest::finish_batch(std::string_view bytes, const
     unpacking_.release();
     if (!batch) return Refusal{422, "this is no batch of runs: " + batch.error().message};
     if (!sender.host.empty() && batch->host != sender.host)
-        return Refusal{403, "the token may speak for host " + sender.host + " alone, not for " + batch->host};
+        return Refusal{
+            403, "the token may speak for host " + sender.host + " alone, not for " + batch->host};
     const Receipt receipt{digest, bytes.size(), now_realtime_ns, sender.name};
     KILL_POINT("server.batch_received");
     const auto added = store_.batches().add_batch(receipt, *batch);
     // It would be refused again each time; a 500 would make the sender retry forever.
-    if (!added && added.error().kind == ErrorKind::Invalid) return Refusal{422, added.error().message};
+    if (!added && added.error().kind == ErrorKind::Invalid)
+        return Refusal{422, added.error().message};
     if (!added) return refusal_of(added.error());
     KILL_POINT("server.batch_stored");
     if (*added == AddOutcome::New) {
@@ -133,7 +142,8 @@ void Ingest::search_dirty_runs(const trace::RunBatch& batch, std::uint64_t now_r
             const auto queued = searches_.find(event);
             if (queued != searches_.end() && now_realtime_ns < queued->second) continue;
         }
-        const auto put = store_.jobs().put_job({dirty_job, event, now_realtime_ns + dirty_delay_ns});
+        const auto put =
+            store_.jobs().put_job({dirty_job, event, now_realtime_ns + dirty_delay_ns});
         if (!put) return;
         // One that waited already may begin at once.
         if (*put == AddOutcome::Already) continue;
@@ -179,8 +189,9 @@ Result<RetentionCount> Ingest::remove_bundles(std::uint64_t now_realtime_ns) {
         std::uint64_t left_bytes = totals.bytes;
         const std::uint32_t before = removed.bundles;
         for (const BundleRow& row : oldest) {
-            const std::uint64_t age_ns =
-                now_realtime_ns > row.received_realtime_ns ? now_realtime_ns - row.received_realtime_ns : 0;
+            const std::uint64_t age_ns = now_realtime_ns > row.received_realtime_ns
+                                             ? now_realtime_ns - row.received_realtime_ns
+                                             : 0;
             const bool too_old = limits_.keep_for && age_ns > nanoseconds(*limits_.keep_for);
             const bool too_much = limits_.keep_bytes && left_bytes > *limits_.keep_bytes;
             if (!too_old && !too_much) return removed;
@@ -203,7 +214,8 @@ Result<std::uint64_t> Ingest::remove_runs(std::uint64_t now_realtime_ns) {
     std::uint64_t removed = 0;
     if (limits_.keep_runs_for && nanoseconds(*limits_.keep_runs_for) < now_realtime_ns) {
         TRY_ASSIGN(const RemovedRuns old,
-                   store_.upkeep().remove_runs_before(now_realtime_ns - nanoseconds(*limits_.keep_runs_for)));
+                   store_.upkeep().remove_runs_before(now_realtime_ns -
+                                                      nanoseconds(*limits_.keep_runs_for)));
         removed += old.runs;
     }
     if (limits_.keep_runs_bytes) {

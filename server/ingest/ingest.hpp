@@ -66,11 +66,15 @@ class Ingest {
     [[nodiscard]] std::optional<Refusal> check_batch(std::uint64_t length_bytes) const;
     [[nodiscard]] Result<IncomingBlob> begin() const { return blobs_.begin(); }
     // Stores the bundle if its digest is the announced one, and queues the job that parses it.
-    [[nodiscard]] std::variant<Stored, Refusal> finish_bundle(IncomingBlob blob, const std::string& digest,
-                                                              const Sender& sender, std::uint64_t now_realtime_ns);
+    [[nodiscard]] std::variant<Stored, Refusal> finish_bundle(IncomingBlob blob,
+                                                              const std::string& digest,
+                                                              const Sender& sender,
+                                                              std::uint64_t now_realtime_ns);
     // Stores the runs of a batch, all or none.
-    [[nodiscard]] std::variant<Stored, Refusal> finish_batch(std::string_view bytes, const std::string& digest,
-                                                             const Sender& sender, std::uint64_t now_realtime_ns);
+    [[nodiscard]] std::variant<Stored, Refusal> finish_batch(std::string_view bytes,
+                                                             const std::string& digest,
+                                                             const Sender& sender,
+                                                             std::uint64_t now_realtime_ns);
     // The reply to the sender after a failed read, write or commit.
     [[nodiscard]] static Refusal refusal_of(const Error& error);
 
@@ -98,7 +102,8 @@ class Ingest {
     // A batch of one megabyte may decompress to a hundred, so only a few at once.
     std::counting_semaphore<> unpacking_{2};
     std::mutex searches_mutex_;
-    std::map<std::string, std::uint64_t> searches_;  // by event: until when a queued search cannot begin
+    // by event: until when a queued search cannot begin
+    std::map<std::string, std::uint64_t> searches_;
 };
 
 }  // namespace lagtrap::server

@@ -35,7 +35,8 @@ Result<ParsedBundle> parse_file(const std::filesystem::path& path, const std::st
 // Renews a job's lease until it is destroyed.
 class LeaseKeeper {
   public:
-    LeaseKeeper(JobStore store, const Job& job) : thread_([this, store, &job] { keep(store, job); }) {}
+    LeaseKeeper(JobStore store, const Job& job)
+        : thread_([this, store, &job] { keep(store, job); }) {}
     LeaseKeeper(const LeaseKeeper&) = delete;
     LeaseKeeper& operator=(const LeaseKeeper&) = delete;
     ~LeaseKeeper() {
@@ -109,7 +110,8 @@ void JobRunner::work() {
 }
 
 Result<bool> JobRunner::run_one(std::uint64_t now_ns) {
-    TRY_ASSIGN(const auto job, store_.jobs().take_job({parse_job, dirty_job, causes_job}, now_ns, lease));
+    TRY_ASSIGN(const auto job,
+               store_.jobs().take_job({parse_job, dirty_job, causes_job}, now_ns, lease));
     if (!job) return false;
     const LeaseKeeper keeper(store_.jobs(), *job);
     Status status = success();
@@ -124,7 +126,8 @@ Result<bool> JobRunner::run_one(std::uint64_t now_ns) {
         status = marked ? success() : Status(marked.error());
     }
     if (!status) {
-        TRY(store_.jobs().fail_job(*job, status.error().message, now_ns, now_ns + job->attempts * retry_pause_ns));
+        TRY(store_.jobs().fail_job(*job, status.error().message, now_ns,
+                                   now_ns + job->attempts * retry_pause_ns));
         return status.error().within(job->kind + " " + job->payload.substr(0, 80));
     }
     TRY(store_.jobs().finish_job(*job));
@@ -134,8 +137,8 @@ Result<bool> JobRunner::run_one(std::uint64_t now_ns) {
 Status JobRunner::mark_bad(const std::string& digest, const std::string& reason) {
     ++figures_.bundles_bad;
     log_(digest.substr(0, 16) + " cannot be read: " + reason);
-    TRY(store_.inventory().set_contents(digest, {},
-                                        reason.empty() ? "unreadable" : reason.substr(0, reason_limit_bytes), {}));
+    TRY(store_.inventory().set_contents(
+        digest, {}, reason.empty() ? "unreadable" : reason.substr(0, reason_limit_bytes), {}));
     return success();
 }
 
@@ -144,7 +147,8 @@ Status JobRunner::parse(const Job& job, std::uint64_t now_ns) {
     TRY_ASSIGN(const auto row, store_.everything().bundles().find(payload.digest));
     if (!row) return success();
     auto file = blobs_.local(payload.digest);
-    if (!file && file.error().kind == ErrorKind::NotFound) return mark_bad(payload.digest, "its bytes are gone");
+    if (!file && file.error().kind == ErrorKind::NotFound)
+        return mark_bad(payload.digest, "its bytes are gone");
     if (!file) return file.error();
     const auto parsed = parse_file(file->path(), parser_);
     if (!parsed) {
@@ -157,12 +161,14 @@ Status JobRunner::parse(const Job& job, std::uint64_t now_ns) {
     }
     if (!payload.host.empty() && parsed->facts.host != payload.host)
         return mark_bad(payload.digest, "it is of host " + parsed->facts.host +
-                                            ", but the token it came with may speak for " + payload.host + " alone");
+                                            ", but the token it came with may speak for " +
+                                            payload.host + " alone");
     TRY(store_.inventory().set_contents(payload.digest, parsed->facts, {}, parsed->delays));
     TRY(store_.everything().builds().name_builds(package_builds(parsed->delays, now_ns)));
     std::set<std::string> events;
     for (const BundleDelay& delay : parsed->delays) events.insert(delay.event);
-    for (const std::string& event : events) TRY(store_.jobs().put_job({causes_job, event, now_ns + causes_delay_ns}));
+    for (const std::string& event : events)
+        TRY(store_.jobs().put_job({causes_job, event, now_ns + causes_delay_ns}));
     ++figures_.bundles_parsed;
     return success();
 }
@@ -176,7 +182,9 @@ void JobRunner::close_failed_jobs() {
         const std::string digest = ParsePayload::parse(entry.job.payload).digest;
         const auto row = store_.everything().bundles().find(digest);
         if (row && *row && !(*row)->parsed)
-            if (auto marked = mark_bad(digest, "reading it ended the server, each time: " + entry.reason); !marked)
+            if (auto marked =
+                    mark_bad(digest, "reading it ended the server, each time: " + entry.reason);
+                !marked)
                 log_(marked.error().message);
     }
 }

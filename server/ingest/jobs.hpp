@@ -8,7 +8,8 @@
 namespace lagtrap::server {
 
 inline constexpr const char* parse_job = "parse";  // parse a bundle
-inline constexpr const char* dirty_job = "dirty";  // search for dirty runs of an event; the payload is its name
+// search for dirty runs of an event; the payload is its name
+inline constexpr const char* dirty_job = "dirty";
 inline constexpr const char* causes_job =
     "causes";  // search for the causes of an event's delays; the payload is its name
 
@@ -19,7 +20,8 @@ struct ParsePayload {
     [[nodiscard]] std::string text() const { return digest + " " + host; }
     [[nodiscard]] static ParsePayload parse(std::string_view text) {
         const std::string_view digest = text.substr(0, text.find(' '));
-        return {std::string(digest), std::string(text.substr(std::min(text.size(), digest.size() + 1)))};
+        return {std::string(digest),
+                std::string(text.substr(std::min(text.size(), digest.size() + 1)))};
     }
 };
 

@@ -19,20 +19,22 @@ std::string frames_json(const reports::Cause& cause) {
 }
 
 SightedCause sighted(const reports::Cause& cause) {
-    SightedCause found{cause.signature, cause.title, std::string(to_text(cause.state)), cause.reason, {}, {},
+    SightedCause found{cause.signature, cause.title, std::string(to_text(cause.state)),
+                       cause.reason,    {},          {},
                        cause.holder};
     constexpr std::size_t frames_limit_bytes = 64 * 1024;
     found.frames = frames_json(cause);
     if (found.frames.size() > frames_limit_bytes) found.frames = "[]";
     for (const reports::CauseDelay& delay : cause.delays)
-        found.delays.push_back({delay.bundle, delay.delay, delay.host, delay.build, delay.begin_realtime_ns,
-                                delay.excess_ns, delay.holder});
+        found.delays.push_back({delay.bundle, delay.delay, delay.host, delay.build,
+                                delay.begin_realtime_ns, delay.excess_ns, delay.holder});
     return found;
 }
 
 }  // namespace
 
-Status add_profiles(const DelayStore& store, const Filter& filter, std::uint32_t limit, reports::CauseFinder& finder) {
+Status add_profiles(const DelayStore& store, const Filter& filter, std::uint32_t limit,
+                    reports::CauseFinder& finder) {
     for (const bool delayed : {true, false}) {
         const Status read = store.profiles(filter, delayed, limit, [&](StoredDelay&& stored) {
             const auto profile = analysis::read_run_profile(stored.delay.profile);
@@ -60,7 +62,8 @@ Result<std::vector<CauseNews>> note_causes_of(const Store& store, const std::str
     filter.event = event;
     // A machine whose clock is wrong must not hide the delays of the others.
     filter.to_ns = now_realtime_ns + clock_tolerance_ns;
-    TRY_ASSIGN(const DelayPage newest, store.everything().delays().list_delays(filter, {}, RunOrder::Newest, 1, {}));
+    TRY_ASSIGN(const DelayPage newest,
+               store.everything().delays().list_delays(filter, {}, RunOrder::Newest, 1, {}));
     if (newest.delays.empty()) return std::vector<CauseNews>();
     const std::uint64_t last_ns = newest.delays.front().delay.begin_realtime_ns;
     filter.from_ns = last_ns > looked_back_ns ? last_ns - looked_back_ns : 0;

@@ -19,30 +19,35 @@ constexpr StackTableLimits stack_limits{128, 1024, 4U << 20, 500'000};
 // Tables of numbers are flat arrays; an object for each cell would be three times as long.
 class MachineWriter {
   public:
-    MachineWriter(const analysis::Recording& recording, const trace::Delay& delay, analysis::MachineTimeline machine)
-        : recording_(recording), delay_(delay), machine_(std::move(machine)), stacks_(recording, stack_limits) {}
+    MachineWriter(const analysis::Recording& recording, const trace::Delay& delay,
+                  analysis::MachineTimeline machine)
+        : recording_(recording),
+          delay_(delay),
+          machine_(std::move(machine)),
+          stacks_(recording, stack_limits) {}
 
     std::string write() {
-        json::object answer{{"begin_ns", std::to_string(recording_.system.started_realtime_ns +
-                                                        (delay_.begin_ns - recording_.system.started_boottime_ns))},
-                            {"recorded_from_ns", after(recording_.begin_ns)},
-                            {"recorded_to_ns", after(recording_.end_ns)},
-                            {"from_ns", after(machine_.from_ns)},
-                            {"to_ns", after(machine_.to_ns)},
-                            {"finest_ns", machine_.finest_ns},
-                            {"cpus", cpus()},
-                            {"threads", threads()},
-                            {"processes", processes()},
-                            {"wakes", wakes()},
-                            {"runs", runs()},
-                            {"asleep", machine_.asleep},
-                            {"left_out",
-                             {{"cpus", machine_.cpus.size() - std::min(cpus_limit, machine_.cpus.size())},
-                              {"threads", machine_.threads_left_out},
-                              {"wakes", machine_.wakes_left_out},
-                              {"samples", machine_.samples_left_out},
-                              {"stacks", stacks_left_out_},
-                              {"runs", machine_.runs_left_out}}}};
+        json::object answer{
+            {"begin_ns", std::to_string(recording_.system.started_realtime_ns +
+                                        (delay_.begin_ns - recording_.system.started_boottime_ns))},
+            {"recorded_from_ns", after(recording_.begin_ns)},
+            {"recorded_to_ns", after(recording_.end_ns)},
+            {"from_ns", after(machine_.from_ns)},
+            {"to_ns", after(machine_.to_ns)},
+            {"finest_ns", machine_.finest_ns},
+            {"cpus", cpus()},
+            {"threads", threads()},
+            {"processes", processes()},
+            {"wakes", wakes()},
+            {"runs", runs()},
+            {"asleep", machine_.asleep},
+            {"left_out",
+             {{"cpus", machine_.cpus.size() - std::min(cpus_limit, machine_.cpus.size())},
+              {"threads", machine_.threads_left_out},
+              {"wakes", machine_.wakes_left_out},
+              {"samples", machine_.samples_left_out},
+              {"stacks", stacks_left_out_},
+              {"runs", machine_.runs_left_out}}}};
         stacks_.put_into(answer);
         return json::serialize(answer);
     }
@@ -69,7 +74,8 @@ class MachineWriter {
                 cells.push_back(cell.from_ns - end_ns);
                 cells.push_back(cell.to_ns - cell.from_ns);
                 cells.push_back(cell.tid);
-                cells.push_back(cell.several ? 1 + cell.busy_ns * 1000 / (cell.to_ns - cell.from_ns) : 0);
+                cells.push_back(cell.several ? 1 + cell.busy_ns * 1000 / (cell.to_ns - cell.from_ns)
+                                             : 0);
                 end_ns = cell.to_ns;
                 if (cell.tid != 0) seen_tids_.insert(cell.tid);
             }
@@ -95,7 +101,8 @@ class MachineWriter {
                 second = cell.runnable_ns * 1000 / length_ns;
             }
             for (const std::uint64_t number :
-                 {cell.from_ns - end_ns, length_ns, static_cast<std::uint64_t>(cell.state), first, second})
+                 {cell.from_ns - end_ns, length_ns, static_cast<std::uint64_t>(cell.state), first,
+                  second})
                 cells.push_back(number);
             end_ns = cell.to_ns;
         }
@@ -158,8 +165,8 @@ class MachineWriter {
         return rows;
     }
 
-    json::object run_json(const std::string& event, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t tid,
-                          bool delayed) {
+    json::object run_json(const std::string& event, std::uint64_t begin_ns, std::uint64_t end_ns,
+                          std::uint32_t tid, bool delayed) {
         return {{"event", stacks_.index_of_name(event)},
                 {"from_ns", after(begin_ns)},
                 {"to_ns", after(end_ns)},
@@ -170,15 +177,19 @@ class MachineWriter {
 
     json::array runs() {
         json::array rows;
-        const std::uint64_t delay_end_ns = delay_.begin_ns + std::min(delay_.duration_ns, UINT64_MAX / 4);
-        json::object own = run_json(delay_.event, delay_.begin_ns, delay_end_ns, delay_.begin_tid, true);
+        const std::uint64_t delay_end_ns =
+            delay_.begin_ns + std::min(delay_.duration_ns, UINT64_MAX / 4);
+        json::object own =
+            run_json(delay_.event, delay_.begin_ns, delay_end_ns, delay_.begin_tid, true);
         for (const trace::StageTime& stage : delay_.stages)
             if (own["stages"].as_array().size() < stages_limit)
-                own["stages"].as_array().push_back({{"name", stacks_.index_of_name(stage.name)},
-                                                    {"at_ns", std::min(stage.offset_ns, delay_.duration_ns)}});
+                own["stages"].as_array().push_back(
+                    {{"name", stacks_.index_of_name(stage.name)},
+                     {"at_ns", std::min(stage.offset_ns, delay_.duration_ns)}});
         rows.push_back(std::move(own));
         for (const analysis::Run* run : machine_.runs)
-            rows.push_back(run_json(run->event, run->begin_ns, run->end_ns, run->begin_tid, run->delay));
+            rows.push_back(
+                run_json(run->event, run->begin_ns, run->end_ns, run->begin_tid, run->delay));
         return rows;
     }
 
@@ -195,7 +206,8 @@ class MachineWriter {
 
 std::string machine_json(const analysis::Recording& recording, const trace::Delay& delay,
                          const analysis::MachineWindow& window) {
-    return MachineWriter(recording, delay, analysis::machine_timeline(recording, delay, window)).write();
+    return MachineWriter(recording, delay, analysis::machine_timeline(recording, delay, window))
+        .write();
 }
 
 }  // namespace lagtrap::server

@@ -8,7 +8,8 @@
 namespace lagtrap::server {
 
 // At most about 20 MiB, whatever the recording contains.
-[[nodiscard]] std::string machine_json(const analysis::Recording& recording, const trace::Delay& delay,
+[[nodiscard]] std::string machine_json(const analysis::Recording& recording,
+                                       const trace::Delay& delay,
                                        const analysis::MachineWindow& window);
 
 }  // namespace lagtrap::server

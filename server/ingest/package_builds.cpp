@@ -5,7 +5,8 @@
 
 namespace lagtrap::server {
 
-std::vector<BuildLabel> package_builds(const std::vector<BundleDelay>& delays, std::uint64_t now_realtime_ns) {
+std::vector<BuildLabel> package_builds(const std::vector<BundleDelay>& delays,
+                                       std::uint64_t now_realtime_ns) {
     std::vector<BuildLabel> labels;
     std::set<std::string> named;
     for (const BundleDelay& delay : delays) {

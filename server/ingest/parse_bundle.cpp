@@ -21,7 +21,8 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::size_t profiles_limit = 1000;   // of the longest delays; the rest have only the system file's facts
+// of the longest delays; the rest have only the system file's facts
+constexpr std::size_t profiles_limit = 1000;
 constexpr std::size_t normal_runs_limit = 50;  // per event
 constexpr std::size_t events_limit = 20;
 
@@ -32,8 +33,9 @@ BundleFacts facts_of(const trace::SystemFile& file) {
     facts.event = shortened(file.trigger_event);
     facts.started_realtime_ns = file.started_realtime_ns;
     facts.delays = static_cast<std::uint32_t>(file.delays.size());
-    const auto longest = std::max_element(file.delays.begin(), file.delays.end(),
-                                          [](const auto& a, const auto& b) { return a.duration_ns < b.duration_ns; });
+    const auto longest = std::max_element(
+        file.delays.begin(), file.delays.end(),
+        [](const auto& a, const auto& b) { return a.duration_ns < b.duration_ns; });
     if (longest != file.delays.end()) {
         facts.event = shortened(longest->event);
         facts.process = shortened(longest->process);
@@ -96,9 +98,10 @@ class Users {
     std::unordered_map<std::uint32_t, std::string> names_;
 };
 
-void add_normal_runs(const analysis::Recording& recording, const Users& users, const std::string& event,
-                     ParsedBundle& parsed) {
-    for (const analysis::RunProfile& profile : analysis::profiles_of_normal_runs(recording, event, normal_runs_limit)) {
+void add_normal_runs(const analysis::Recording& recording, const Users& users,
+                     const std::string& event, ParsedBundle& parsed) {
+    for (const analysis::RunProfile& profile :
+         analysis::profiles_of_normal_runs(recording, event, normal_runs_limit)) {
         BundleDelay row;
         row.delayed = false;
         row.event = shortened(profile.event);
@@ -122,8 +125,9 @@ void add_normal_runs(const analysis::Recording& recording, const Users& users, c
 std::vector<bool> among_longest(const std::vector<trace::Delay>& delays, std::size_t count) {
     std::vector<std::size_t> order(delays.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return delays[a].duration_ns > delays[b].duration_ns; });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return delays[a].duration_ns > delays[b].duration_ns;
+    });
     order.resize(std::min(order.size(), count));
     std::vector<bool> among(delays.size(), false);
     for (const std::size_t index : order) among[index] = true;
@@ -150,7 +154,8 @@ Result<std::string> describe_bundle(int fd) {
         if (users && row.user.empty()) row.user = users->of(delay.begin_pid);
         if (profiled[number - 1]) {
             row.details = delay_details(system, recording ? &*recording : nullptr, delay, damage);
-            if (recording) row.profile = profile_bytes(analysis::profile_of_delay(*recording, delay));
+            if (recording)
+                row.profile = profile_bytes(analysis::profile_of_delay(*recording, delay));
         }
         parsed.delays.push_back(std::move(row));
     }
@@ -189,25 +194,30 @@ Result<analysis::Recording> recording_with_delay(int fd, std::uint32_t number) {
 
 Result<std::string> describe_timeline(int fd, std::uint32_t number) {
     TRY_ASSIGN(const analysis::Recording recording, recording_with_delay(fd, number));
-    return timeline_json(recording, analysis::timeline_of_delay(recording, recording.system.delays[number - 1]));
+    return timeline_json(
+        recording, analysis::timeline_of_delay(recording, recording.system.delays[number - 1]));
 }
 
-Result<std::string> describe_machine(int fd, std::uint32_t number, const analysis::MachineWindow& window) {
+Result<std::string> describe_machine(int fd, std::uint32_t number,
+                                     const analysis::MachineWindow& window) {
     TRY_ASSIGN(const analysis::Recording recording, recording_with_delay(fd, number));
     return machine_json(recording, recording.system.delays[number - 1], window);
 }
 
-Result<std::string> delay_in_form(int fd, std::uint32_t number, std::string_view name, formats::TimeChoice time) {
+Result<std::string> delay_in_form(int fd, std::uint32_t number, std::string_view name,
+                                  formats::TimeChoice time) {
     const formats::Format* format = formats::find_format(name);
     if (format == nullptr || format->encode == nullptr)
         return make_error(ErrorKind::NotFound, "delays have no form \"" + std::string(name) + "\"");
     TRY_ASSIGN(trace::BundleContent content, trace::read_open_bundle(fd, parsed_trace_limit_bytes));
     TRY_ASSIGN(trace::SystemFile system, trace::read_system_file(content.system_xml));
-    TRY_ASSIGN(const analysis::Recording recording, analysis::decode_recording(content.trace, std::move(system)));
+    TRY_ASSIGN(const analysis::Recording recording,
+               analysis::decode_recording(content.trace, std::move(system)));
     formats::ProfileChoice choice;
     choice.delay = number;
     choice.time = time;
-    TRY_ASSIGN(const formats::StackProfile profile, formats::profile_of_recording(recording, choice));
+    TRY_ASSIGN(const formats::StackProfile profile,
+               formats::profile_of_recording(recording, choice));
     return format->encode(profile);
 }
 

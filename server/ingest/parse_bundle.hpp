@@ -27,11 +27,12 @@ inline constexpr std::size_t timeline_limit_bytes = 32U << 20;
 [[nodiscard]] Result<std::string> describe_timeline(int fd, std::uint32_t delay);
 // The machine around a delay (counted from 1), see machine_json(). ErrorKind::NotFound if there is
 // no such delay.
-[[nodiscard]] Result<std::string> describe_machine(int fd, std::uint32_t delay, const analysis::MachineWindow& window);
+[[nodiscard]] Result<std::string> describe_machine(int fd, std::uint32_t delay,
+                                                   const analysis::MachineWindow& window);
 // A delay in another tool's format (formats/format_table.hpp). ErrorKind::NotFound if there is no
 // such delay or format.
-[[nodiscard]] Result<std::string> delay_in_form(int fd, std::uint32_t delay, std::string_view format,
-                                                formats::TimeChoice time);
+[[nodiscard]] Result<std::string> delay_in_form(int fd, std::uint32_t delay,
+                                                std::string_view format, formats::TimeChoice time);
 [[nodiscard]] Status stream_trace(int fd, const std::function<Status(std::string_view)>& take);
 
 }  // namespace lagtrap::server

@@ -37,9 +37,11 @@ std::string why(int status) {
     if (WIFSIGNALED(status)) {
         if (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)
             return "reading the bundle took more time than is allowed";
-        return std::string("reading the bundle broke the parser (") + strsignal(WTERMSIG(status)) + ")";
+        return std::string("reading the bundle broke the parser (") + strsignal(WTERMSIG(status)) +
+               ")";
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == not_confined) return "the parser could not be confined";
+    if (WIFEXITED(status) && WEXITSTATUS(status) == not_confined)
+        return "the parser could not be confined";
     return "the parser ended early";
 }
 
@@ -54,14 +56,18 @@ Result<std::string> answer_of(const ParseTask& task) {
         case ParseTask::Kind::SystemFile: return read_system_xml(bundle_descriptor);
         case ParseTask::Kind::Quality: return describe_quality(bundle_descriptor);
         case ParseTask::Kind::Timeline: return describe_timeline(bundle_descriptor, task.delay);
-        case ParseTask::Kind::Machine: return describe_machine(bundle_descriptor, task.delay, task.window);
-        case ParseTask::Kind::Export: return delay_in_form(bundle_descriptor, task.delay, task.format, task.time);
+        case ParseTask::Kind::Machine:
+            return describe_machine(bundle_descriptor, task.delay, task.window);
+        case ParseTask::Kind::Export:
+            return delay_in_form(bundle_descriptor, task.delay, task.format, task.time);
         default: return describe_bundle(bundle_descriptor);
     }
 }
 
 Status write_answer(const ParseTask& task) {
-    const auto put = [](std::string_view piece) { return write_all(STDOUT_FILENO, piece.data(), piece.size()); };
+    const auto put = [](std::string_view piece) {
+        return write_all(STDOUT_FILENO, piece.data(), piece.size());
+    };
     if (task.kind == ParseTask::Kind::Trace) {
         bool begun = false;
         return stream_trace(bundle_descriptor, [&](std::string_view piece) -> Status {
@@ -88,7 +94,8 @@ std::string ParseTask::text() const {
             return "machine:" + std::to_string(delay) + ":" + std::to_string(window.from_ns) + ":" +
                    std::to_string(window.to_ns) + ":" + std::to_string(window.columns);
         case Kind::Export:
-            return "export:" + std::to_string(delay) + ":" + format + ":" + std::string(formats::word_of(time));
+            return "export:" + std::to_string(delay) + ":" + format + ":" +
+                   std::string(formats::word_of(time));
     }
     return "timeline:" + std::to_string(delay);
 }
@@ -106,7 +113,8 @@ Result<ParseTask> ParseTask::parse(std::string_view text) {
         return first;
     };
     const auto unknown = [&] {
-        return make_error(ErrorKind::Invalid, "the parser knows no task \"" + printable(text) + "\"");
+        return make_error(ErrorKind::Invalid,
+                          "the parser knows no task \"" + printable(text) + "\"");
     };
     const std::string_view kind = part();
     if (kind == "export")
@@ -121,7 +129,8 @@ Result<ParseTask> ParseTask::parse(std::string_view text) {
     if (task.kind == Kind::Machine) {
         analysis::MachineWindow& window = task.window;
         if (!read_number(part(), window.from_ns) || !read_number(part(), window.to_ns) ||
-            !read_number(part(), window.columns) || window.from_ns >= window.to_ns || window.columns == 0)
+            !read_number(part(), window.columns) || window.from_ns >= window.to_ns ||
+            window.columns == 0)
             return unknown();
     }
     if (task.kind == Kind::Export) {
@@ -153,17 +162,22 @@ int run_parse_worker(std::string_view text) {
     return not_written;
 }
 
-Result<std::unique_ptr<ParseWorker>> ParseWorker::start(int bundle, const ParseTask& task, const std::string& program) {
+Result<std::unique_ptr<ParseWorker>> ParseWorker::start(int bundle, const ParseTask& task,
+                                                        const std::string& program) {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("starting the parser");
     UniqueFd reading(ends[0]);
     const UniqueFd writing(ends[1]);
     ChildOptions options;
     options.arguments = {"lagtrap-server", "--parse-worker", task.text()};
-    options.descriptors = {
-        {STDIN_FILENO, -1}, {STDOUT_FILENO, writing.get()}, {STDERR_FILENO, -1}, {bundle_descriptor, bundle}};
-    TRY_ASSIGN(const pid_t process, start_child(program.empty() ? "/proc/self/exe" : program, options));
-    return std::unique_ptr<ParseWorker>(new ParseWorker(process, reading.release(), monotonic_ns() + life_ns));
+    options.descriptors = {{STDIN_FILENO, -1},
+                           {STDOUT_FILENO, writing.get()},
+                           {STDERR_FILENO, -1},
+                           {bundle_descriptor, bundle}};
+    TRY_ASSIGN(const pid_t process,
+               start_child(program.empty() ? "/proc/self/exe" : program, options));
+    return std::unique_ptr<ParseWorker>(
+        new ParseWorker(process, reading.release(), monotonic_ns() + life_ns));
 }
 
 ParseWorker::~ParseWorker() {
@@ -176,9 +190,11 @@ ParseWorker::~ParseWorker() {
 Result<std::size_t> ParseWorker::read_some(char* into, std::size_t size) {
     for (;;) {
         const std::uint64_t now_ns = monotonic_ns();
-        if (now_ns >= deadline_ns_) return make_error(ErrorKind::Timeout, "reading the bundle took too long");
+        if (now_ns >= deadline_ns_)
+            return make_error(ErrorKind::Timeout, "reading the bundle took too long");
         pollfd waiting{pipe_, POLLIN, 0};
-        const int ready = ::poll(&waiting, 1, static_cast<int>((deadline_ns_ - now_ns) / 1'000'000) + 1);
+        const int ready =
+            ::poll(&waiting, 1, static_cast<int>((deadline_ns_ - now_ns) / 1'000'000) + 1);
         if (ready < 0 && errno != EINTR) return system_error("waiting for the parser");
         if (ready <= 0) continue;
         const ssize_t got = ::read(pipe_, into, size);
@@ -213,7 +229,8 @@ Result<std::size_t> ParseWorker::read(char* into, std::size_t size) {
                 if (more == 0 || message.size() > message_limit_bytes) break;
                 message.append(text.data(), more);
             }
-            return make_error(ErrorKind::Invalid, printable(message.substr(0, message_limit_bytes)));
+            return make_error(ErrorKind::Invalid,
+                              printable(message.substr(0, message_limit_bytes)));
         }
         answer_begun_ = true;
     }
@@ -229,8 +246,8 @@ Result<std::string> ParseWorker::read_all(std::size_t limit_bytes) {
         TRY_ASSIGN(const std::size_t got, read(piece.data(), piece.size()));
         if (got == 0) return answer;
         if (answer.size() + got > limit_bytes)
-            return make_error(ErrorKind::TooLarge,
-                              "the parser gives more than " + std::to_string(limit_bytes) + " bytes");
+            return make_error(ErrorKind::TooLarge, "the parser gives more than " +
+                                                       std::to_string(limit_bytes) + " bytes");
         answer.append(piece.data(), got);
     }
 }

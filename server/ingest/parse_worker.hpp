@@ -17,7 +17,8 @@ namespace lagtrap::server {
 struct ParseTask {
     enum class Kind { Bundle, SystemFile, Quality, Trace, Timeline, Machine, Export };
     Kind kind = Kind::Bundle;
-    std::uint32_t delay = 0;                              // for Timeline, Machine and Export: number of the delay
+    // for Timeline, Machine and Export: number of the delay
+    std::uint32_t delay = 0;
     std::string format{};                                 // for Export: name of a format
     formats::TimeChoice time = formats::TimeChoice::All;  // for Export
     analysis::MachineWindow window{};                     // for Machine
@@ -38,8 +39,8 @@ class ParseWorker {
   public:
     // `bundle` is read from its current position and may be closed afterwards. Starts `program`;
     // empty: this program.
-    [[nodiscard]] static Result<std::unique_ptr<ParseWorker>> start(int bundle, const ParseTask& task,
-                                                                    const std::string& program = {});
+    [[nodiscard]] static Result<std::unique_ptr<ParseWorker>> start(
+        int bundle, const ParseTask& task, const std::string& program = {});
     ParseWorker(const ParseWorker&) = delete;
     ParseWorker& operator=(const ParseWorker&) = delete;
     ~ParseWorker();

@@ -62,13 +62,15 @@ std::string text_of(protozero::data_view view) {
 // Empty unless it is a trace id.
 std::string trace_id_of(protozero::data_view view) {
     const auto context = trace::trace_context_of(std::string_view(view.data(), view.size()));
-    return context && context->trace_id == std::string_view(view.data(), view.size()) ? context->trace_id
-                                                                                      : std::string();
+    return context && context->trace_id == std::string_view(view.data(), view.size())
+               ? context->trace_id
+               : std::string();
 }
 
 // Empty if it is larger than the store accepts.
 std::string blob_of(protozero::data_view view) {
-    return view.size() <= profile_limit_bytes ? std::string(view.data(), view.size()) : std::string();
+    return view.size() <= profile_limit_bytes ? std::string(view.data(), view.size())
+                                              : std::string();
 }
 
 void write_delay(const BundleDelay& delay, std::size_t& room_bytes, std::string& bytes) {
@@ -88,8 +90,8 @@ void write_delay(const BundleDelay& delay, std::size_t& room_bytes, std::string&
     writer.add_string(DelayField::Unit, delay.unit);
     writer.add_string(DelayField::ProgramVersion, delay.program_version);
     writer.add_string(DelayField::TraceId, delay.trace_id);
-    for (const auto& [field, blob] :
-         {std::pair{DelayField::Details, &delay.details}, std::pair{DelayField::Profile, &delay.profile}}) {
+    for (const auto& [field, blob] : {std::pair{DelayField::Details, &delay.details},
+                                      std::pair{DelayField::Profile, &delay.profile}}) {
         if (blob->size() > std::min(profile_limit_bytes, room_bytes)) continue;
         room_bytes -= blob->size();
         writer.add_string(field, *blob);
@@ -114,8 +116,12 @@ BundleDelay read_delay(protozero::data_view view) {
             case bytes(DelayField::User): delay.user = text_of(message.get_view()); break;
             case bytes(DelayField::Build): delay.build = text_of(message.get_view()); break;
             case bytes(DelayField::Unit): delay.unit = text_of(message.get_view()); break;
-            case bytes(DelayField::ProgramVersion): delay.program_version = text_of(message.get_view()); break;
-            case bytes(DelayField::TraceId): delay.trace_id = trace_id_of(message.get_view()); break;
+            case bytes(DelayField::ProgramVersion):
+                delay.program_version = text_of(message.get_view());
+                break;
+            case bytes(DelayField::TraceId):
+                delay.trace_id = trace_id_of(message.get_view());
+                break;
             case bytes(DelayField::Profile): delay.profile = blob_of(message.get_view()); break;
             case bytes(DelayField::Details): delay.details = blob_of(message.get_view()); break;
             default: message.skip();
@@ -134,8 +140,12 @@ ParsedBundle read_message(std::string_view answer) {
             case bytes(BundleField::Host): facts.host = text_of(message.get_view()); break;
             case bytes(BundleField::Event): facts.event = text_of(message.get_view()); break;
             case bytes(BundleField::Process): facts.process = text_of(message.get_view()); break;
-            case number(BundleField::Started): facts.started_realtime_ns = message.get_uint64(); break;
-            case number(BundleField::LongestDelay): facts.longest_delay_ns = message.get_uint64(); break;
+            case number(BundleField::Started):
+                facts.started_realtime_ns = message.get_uint64();
+                break;
+            case number(BundleField::LongestDelay):
+                facts.longest_delay_ns = message.get_uint64();
+                break;
             case number(BundleField::Delays): facts.delays = message.get_uint32(); break;
             case bytes(BundleField::Delay):
                 if (parsed.delays.size() < parsed_delays_limit)
@@ -174,8 +184,9 @@ std::string write_parsed_bundle(const ParsedBundle& parsed) {
 
 Result<ParsedBundle> read_parsed_bundle(std::string_view bytes) {
     if (bytes.size() > parsed_bytes_limit)
-        return make_error(ErrorKind::TooLarge, "the parser gave " + std::to_string(bytes.size()) + " bytes; at most " +
-                                                   std::to_string(parsed_bytes_limit) + " are taken");
+        return make_error(ErrorKind::TooLarge,
+                          "the parser gave " + std::to_string(bytes.size()) + " bytes; at most " +
+                              std::to_string(parsed_bytes_limit) + " are taken");
     try {
         return read_message(bytes);
     } catch (const protozero::exception&) {

@@ -17,10 +17,12 @@ namespace json = boost::json;
 std::vector<bool> longest_of(const std::vector<calls::Times>& times) {
     std::vector<std::size_t> order(times.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t one, std::size_t other) { return times[one].wall_ns > times[other].wall_ns; });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t one, std::size_t other) {
+        return times[one].wall_ns > times[other].wall_ns;
+    });
     std::vector<bool> chosen(times.size());
-    for (std::size_t i = 0; i < std::min(order.size(), run_calls_limit); ++i) chosen[order[i]] = true;
+    for (std::size_t i = 0; i < std::min(order.size(), run_calls_limit); ++i)
+        chosen[order[i]] = true;
     return chosen;
 }
 
@@ -42,14 +44,17 @@ json::value run_calls_json(const analysis::Recording& recording, const trace::De
         rows.push_back(json::object{
             {"name", shortened(function.name)},
             {"module", shortened(function.module)},
-            {"source", function.line == 0 ? "" : shortened(function.source) + ":" + std::to_string(function.line)},
+            {"source", function.line == 0
+                           ? ""
+                           : shortened(function.source) + ":" + std::to_string(function.line)},
             {"depth", depths[number]},
             {"begin_ns", call.begin_ns},
             {"wall_ns", times.wall_ns},
             {"own_ns", times.own_ns},
             {"runnable_ns", times.runnable_ns},
             {"blocked_ns", times.blocked_ns},
-            {"returned", call.end == calls::CallEnd::Returned || call.end == calls::CallEnd::TailCall}});
+            {"returned",
+             call.end == calls::CallEnd::Returned || call.end == calls::CallEnd::TailCall}});
     }
     return json::object{{"count", all.size()}, {"longest", std::move(rows)}};
 }

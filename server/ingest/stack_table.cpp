@@ -36,12 +36,13 @@ std::size_t StackTable::index_of_frame(std::uint32_t id) {
     const auto [place, fresh] = frame_places_.emplace(id, frames_.size());
     if (!fresh) return place->second;
     const analysis::Frame& frame = recording_.frames[id];
-    frames_.push_back({{"function", index_of_name(frame.named ? recording_.name(frame.label) : std::string())},
-                       {"module", index_of_name(recording_.name(frame.module))},
-                       {"build_id", index_of_name(recording_.name(frame.build_id))},
-                       {"offset", std::to_string(frame.offset - frame.load_bias)},
-                       {"file", index_of_name(recording_.name(frame.source))},
-                       {"line", frame.line}});
+    frames_.push_back(
+        {{"function", index_of_name(frame.named ? recording_.name(frame.label) : std::string())},
+         {"module", index_of_name(recording_.name(frame.module))},
+         {"build_id", index_of_name(recording_.name(frame.build_id))},
+         {"offset", std::to_string(frame.offset - frame.load_bias)},
+         {"file", index_of_name(recording_.name(frame.source))},
+         {"line", frame.line}});
     return place->second;
 }
 

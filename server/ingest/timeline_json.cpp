@@ -20,7 +20,8 @@ json::object interval_json(const analysis::TimelineInterval& interval, StackTabl
     if (interval.cpu) cpu = *interval.cpu;
     json::value waker = nullptr;
     if (interval.waker)
-        waker = {{"process", shortened(interval.waker->process)}, {"thread", shortened(interval.waker->thread)}};
+        waker = {{"process", shortened(interval.waker->process)},
+                 {"thread", shortened(interval.waker->thread)}};
     json::value stack = nullptr;
     if (interval.stack != 0) stack = index_or_null(stacks, interval.stack);
     return {{"from_ns", interval.from_ns},
@@ -34,7 +35,8 @@ json::object interval_json(const analysis::TimelineInterval& interval, StackTabl
 
 }  // namespace
 
-std::string timeline_json(const analysis::Recording& recording, const analysis::DelayTimeline& timeline) {
+std::string timeline_json(const analysis::Recording& recording,
+                          const analysis::DelayTimeline& timeline) {
     StackTable stacks(recording);
     json::array intervals;
     for (const analysis::TimelineInterval& interval : timeline.intervals)
@@ -48,7 +50,8 @@ std::string timeline_json(const analysis::Recording& recording, const analysis::
     }
     const trace::SystemFile& system = recording.system;
     const auto realtime = [&](std::uint64_t boottime_ns) {
-        return std::to_string(system.started_realtime_ns + (boottime_ns - system.started_boottime_ns));
+        return std::to_string(system.started_realtime_ns +
+                              (boottime_ns - system.started_boottime_ns));
     };
     json::object answer{{"from_ns", realtime(timeline.begin_ns)},
                         {"to_ns", realtime(timeline.end_ns)},

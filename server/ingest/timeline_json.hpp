@@ -7,6 +7,7 @@
 
 namespace lagtrap::server {
 
-[[nodiscard]] std::string timeline_json(const analysis::Recording& recording, const analysis::DelayTimeline& timeline);
+[[nodiscard]] std::string timeline_json(const analysis::Recording& recording,
+                                        const analysis::DelayTimeline& timeline);
 
 }  // namespace lagtrap::server

@@ -19,7 +19,8 @@ std::uint64_t sum(std::uint64_t one, std::uint64_t other) {
 
 json::object row_of(const trace::CountedFunction& one) {
     json::array path;
-    for (const std::string& caller : one.path) path.emplace_back(shortened(caller, name_limit_bytes));
+    for (const std::string& caller : one.path)
+        path.emplace_back(shortened(caller, name_limit_bytes));
     return {{"name", shortened(one.name, name_limit_bytes)},
             {"module", shortened(one.module)},
             {"source", one.line == 0 ? "" : shortened(one.source) + ":" + std::to_string(one.line)},
@@ -42,16 +43,17 @@ json::value traced_functions_json(const trace::SystemFile& system, const trace::
         if (rows.size() < traced_functions_limit) rows.push_back(row_of(one));
     }
     const bool before = counts->from_ns < system.breach_boottime_ns;
-    return json::object{{"length_ns", json_number(counts->length_ns)},
-                        {"before_breach_ns", json_number(before ? system.breach_boottime_ns - counts->from_ns : 0)},
-                        {"watched", json_number(counts->watched)},
-                        {"taken_out", json_number(counts->taken_out)},
-                        {"least_ns", json_number(counts->min_ns)},
-                        {"told", json_number(counts->reported)},
-                        {"not_told", json_number(counts->not_reported)},
-                        {"called", json_number(functions)},
-                        {"own_ns", json_number(own_ns)},
-                        {"functions", std::move(rows)}};
+    return json::object{
+        {"length_ns", json_number(counts->length_ns)},
+        {"before_breach_ns", json_number(before ? system.breach_boottime_ns - counts->from_ns : 0)},
+        {"watched", json_number(counts->watched)},
+        {"taken_out", json_number(counts->taken_out)},
+        {"least_ns", json_number(counts->min_ns)},
+        {"told", json_number(counts->reported)},
+        {"not_told", json_number(counts->not_reported)},
+        {"called", json_number(functions)},
+        {"own_ns", json_number(own_ns)},
+        {"functions", std::move(rows)}};
 }
 
 }  // namespace lagtrap::server

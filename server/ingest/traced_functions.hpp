@@ -11,6 +11,7 @@ inline constexpr std::size_t traced_functions_limit = 20;
 
 // The functions with the most own time, each with its longest call and the path to it. null if
 // functions were not traced.
-[[nodiscard]] boost::json::value traced_functions_json(const trace::SystemFile& system, const trace::Delay& delay);
+[[nodiscard]] boost::json::value traced_functions_json(const trace::SystemFile& system,
+                                                       const trace::Delay& delay);
 
 }  // namespace lagtrap::server

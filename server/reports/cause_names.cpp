@@ -12,7 +12,8 @@ using analysis::TimeKind;
 constexpr std::size_t max_frames = 64;
 
 // The threads that the run waits for, up to the one in the suspected function.
-void name_waits(const CauseTree& tree, const Suspect& suspect, std::uint32_t wait, CauseParts& parts) {
+void name_waits(const CauseTree& tree, const Suspect& suspect, std::uint32_t wait,
+                CauseParts& parts) {
     parts.wait = tree.waits().kind_of(wait);
     parts.thread = tree.waits().awaited_thread(wait);
     if (!parts.awaited) return;
@@ -47,8 +48,9 @@ std::vector<std::uint32_t> first_waits(const CauseTree& tree) {
 std::uint32_t largest_state(const CauseTree& tree, const std::map<std::uint32_t, double>& by_name,
                             const std::map<std::uint32_t, double>& by_node) {
     if (by_name.empty()) return 0;
-    const std::uint32_t name =
-        std::ranges::max_element(by_name, {}, [](const auto& state) { return state.second; })->first;
+    const std::uint32_t name = std::ranges::max_element(by_name, {}, [](const auto& state) {
+                                   return state.second;
+                               })->first;
     std::uint32_t largest = 0;
     double most_ns = 0;
     for (const auto& [node, time_ns] : by_node) {
@@ -59,7 +61,8 @@ std::uint32_t largest_state(const CauseTree& tree, const std::map<std::uint32_t,
     return largest;
 }
 
-CauseParts describe(const CauseTree& tree, const Suspect& suspect, std::uint32_t wait, Cause& cause) {
+CauseParts describe(const CauseTree& tree, const Suspect& suspect, std::uint32_t wait,
+                    Cause& cause) {
     CauseParts parts;
     for (std::uint32_t at = suspect.node; at != 0; at = tree.nodes()[at].parent) {
         const TreeName& name = tree.names()[tree.nodes()[at].name];
@@ -83,8 +86,8 @@ CauseParts describe(const CauseTree& tree, const Suspect& suspect, std::uint32_t
     parts.reason = cause.reason;
     if (cause.state == TimeKind::Blocked) name_waits(tree, suspect, wait, parts);
     std::string identity = parts.awaited ? "waited for" : "own";
-    for (const std::string& part :
-         {std::string(to_text(cause.state)), cause.reason, parts.function.function, parts.function.module}) {
+    for (const std::string& part : {std::string(to_text(cause.state)), cause.reason,
+                                    parts.function.function, parts.function.module}) {
         identity += '\0' + part;
     }
     cause.signature = sha256_of(identity).substr(0, 16);

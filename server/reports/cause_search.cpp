@@ -12,19 +12,29 @@ namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr double min_share = 0.02;       // minimum part of all extra time for a frame to be examined
-constexpr double rest_share = 0.05;      // minimum part of all extra time for the rest of a caller to be blamed
-constexpr double kept_share = 0.8;       // minimum part of its caller's extra time to blame a frame instead of it
-constexpr double plain_share = 0.98;     // as above, without examining each run
-constexpr double part_of_run = 0.1;      // minimum part of a run's extra time for a frame to count in the run
-constexpr double together_share = 0.5;   // minimum shared part of the smaller one's extra time for two frames to group
-constexpr double min_lift = 1.2;         // share of delayed runs' time divided by share of normal runs' time
-constexpr double part_lift = 1.5;        // minimum lift to blame a part of a caller that grew as everything did
-constexpr double part_growth = 1.5;      // minimum growth of a child that grew apart, relative to its caller's rest
-constexpr double part_share = 0.1;       // minimum part of its caller's extra time for the same
-constexpr double usual_rest = 0.1;       // minimum rest of a caller in its usual time; below it, all of it grew
-constexpr double place_share = 0.01;     // minimum part of all time for a node to count as a place
-constexpr double same_as_parent = 0.99;  // part of its parent's time above which a node is not a separate place
+// minimum part of all extra time for a frame to be examined
+constexpr double min_share = 0.02;
+// minimum part of all extra time for the rest of a caller to be blamed
+constexpr double rest_share = 0.05;
+// minimum part of its caller's extra time to blame a frame instead of it
+constexpr double kept_share = 0.8;
+constexpr double plain_share = 0.98;  // as above, without examining each run
+// minimum part of a run's extra time for a frame to count in the run
+constexpr double part_of_run = 0.1;
+// minimum shared part of the smaller one's extra time for two frames to group
+constexpr double together_share = 0.5;
+// share of delayed runs' time divided by share of normal runs' time
+constexpr double min_lift = 1.2;
+// minimum lift to blame a part of a caller that grew as everything did
+constexpr double part_lift = 1.5;
+// minimum growth of a child that grew apart, relative to its caller's rest
+constexpr double part_growth = 1.5;
+constexpr double part_share = 0.1;  // minimum part of its caller's extra time for the same
+// minimum rest of a caller in its usual time; below it, all of it grew
+constexpr double usual_rest = 0.1;
+constexpr double place_share = 0.01;  // minimum part of all time for a node to count as a place
+// part of its parent's time above which a node is not a separate place
+constexpr double same_as_parent = 0.99;
 constexpr std::size_t max_children = 64;
 constexpr std::size_t max_suspects = 64;
 
@@ -63,9 +73,10 @@ class Search {
     void follow(Group group);
     [[nodiscard]] std::vector<Group> children_of(const Group& group) const;
     std::vector<Child> look_at(const Group& group, std::vector<Group> groups);
-    [[nodiscard]] static std::vector<std::vector<std::size_t>> part(const std::vector<Child>& children);
-    [[nodiscard]] std::vector<std::size_t> grown_apart(const std::vector<Child>& children,
-                                                       const std::vector<std::size_t>& members) const;
+    [[nodiscard]] static std::vector<std::vector<std::size_t>> part(
+        const std::vector<Child>& children);
+    [[nodiscard]] std::vector<std::size_t> grown_apart(
+        const std::vector<Child>& children, const std::vector<std::size_t>& members) const;
     [[nodiscard]] double kept_by(const Child& child) const;
     [[nodiscard]] double lift_of(const Group& group) const;
     [[nodiscard]] std::uint32_t caller_of(std::uint32_t node) const;
@@ -118,7 +129,8 @@ void Search::measure() {
     std::vector<std::uint32_t> next(child_ends_.begin(), child_ends_.end() - 1);
     for (std::uint32_t i = 1; i < nodes.size(); ++i) children_[next[nodes[i].parent]++] = i;
     for (std::size_t i = 1; i < nodes.size(); ++i) {
-        if (all_[i] >= place_share * all_[0] && all_[i] < same_as_parent * all_[nodes[i].parent]) ++result_.places;
+        if (all_[i] >= place_share * all_[0] && all_[i] < same_as_parent * all_[nodes[i].parent])
+            ++result_.places;
     }
     const Excess whole(tree_, weights_, std::move(durations));
     run_excess_.assign(tree_.runs().size(), 0);
@@ -161,12 +173,14 @@ std::vector<Child> Search::look_at(const Group& group, std::vector<Group> groups
     std::vector<std::uint32_t> slots(tree_.nodes().size(), elsewhere);
     for (const std::uint32_t node : group.nodes) slots[node] = static_cast<std::uint32_t>(rest);
     for (std::size_t i = 0; i < groups.size(); ++i) {
-        for (const std::uint32_t node : groups[i].nodes) slots[node] = static_cast<std::uint32_t>(i);
+        for (const std::uint32_t node : groups[i].nodes)
+            slots[node] = static_cast<std::uint32_t>(i);
     }
     for (std::size_t i = 1; i < slots.size(); ++i) {
         if (slots[i] == elsewhere) slots[i] = slots[tree_.nodes()[i].parent];
     }
-    std::vector<std::vector<double>> values(groups.size() + 1, std::vector<double>(tree_.runs().size(), 0));
+    std::vector<std::vector<double>> values(groups.size() + 1,
+                                            std::vector<double>(tree_.runs().size(), 0));
     for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
         const TreeRun& run = tree_.runs()[i];
         for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
@@ -189,14 +203,16 @@ std::vector<Child> Search::look_at(const Group& group, std::vector<Group> groups
         for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
             if (!tree_.runs()[i].delayed) continue;
             const double extra = children[c].time->of(i);
-            if (extra <= children[c].time->of_normal_runs() || extra < part_of_run * run_excess_[i]) continue;
+            if (extra <= children[c].time->of_normal_runs() || extra < part_of_run * run_excess_[i])
+                continue;
             children[c].runs[i] = extra;
             children[c].sum += extra * weights_.of_run[i];
         }
         children[c].group.excess = children[c].sum;
     }
     std::erase_if(children, [&](const Child& child) { return child.sum < least_of(group); });
-    std::stable_sort(children.begin(), children.end(), [](const Child& a, const Child& b) { return a.sum > b.sum; });
+    std::stable_sort(children.begin(), children.end(),
+                     [](const Child& a, const Child& b) { return a.sum > b.sum; });
     return children;
 }
 
@@ -216,9 +232,11 @@ std::vector<std::vector<std::size_t>> Search::part(const std::vector<Child>& chi
     };
     std::vector<std::vector<std::size_t>> parts;
     for (std::size_t i = 0; i < children.size(); ++i) {
-        const auto place = std::find_if(parts.begin(), parts.end(), [&](const std::vector<std::size_t>& members) {
-            return std::all_of(members.begin(), members.end(), [&](std::size_t member) { return together(member, i); });
-        });
+        const auto place =
+            std::find_if(parts.begin(), parts.end(), [&](const std::vector<std::size_t>& members) {
+                return std::all_of(members.begin(), members.end(),
+                                   [&](std::size_t member) { return together(member, i); });
+            });
         if (place == parts.end()) {
             parts.push_back({i});
         } else {
@@ -261,7 +279,8 @@ std::vector<std::size_t> Search::grown_apart(const std::vector<Child>& children,
             now += weights_.of_run[run] * time.value(run);
             usual += weights_.of_run[run] * (time.value(run) - time.of(run));
         }
-        if (now - usual >= part_share * whole_extra && now >= bound * usual) apart.push_back(member);
+        if (now - usual >= part_share * whole_extra && now >= bound * usual)
+            apart.push_back(member);
     }
     return apart;
 }
@@ -306,8 +325,9 @@ void Search::blame(const Group& group, const std::vector<std::uint32_t>& nodes, 
     Suspect suspect;
     suspect.excess = excess;
     suspect.by_share = group.by_share;
-    suspect.node = *std::max_element(group.nodes.begin(), group.nodes.end(),
-                                     [&](std::uint32_t a, std::uint32_t b) { return excess_[a] < excess_[b]; });
+    suspect.node = *std::max_element(
+        group.nodes.begin(), group.nodes.end(),
+        [&](std::uint32_t a, std::uint32_t b) { return excess_[a] < excess_[b]; });
     suspect.caller = caller_of(suspect.node);
     for (const std::uint32_t node : nodes) {
         result_.suspect_of_node[node] = static_cast<std::uint32_t>(result_.suspects.size());
@@ -372,6 +392,8 @@ void Search::spread() {
 
 }  // namespace
 
-SearchResult search_causes(const CauseTree& tree, const RunWeights& weights) { return Search(tree, weights).run(); }
+SearchResult search_causes(const CauseTree& tree, const RunWeights& weights) {
+    return Search(tree, weights).run();
+}
 
 }  // namespace lagtrap::server::reports

@@ -17,17 +17,19 @@ struct Suspect {
     // Found inside a caller that grew only as much as everything else; it must have grown more than
     // the whole run.
     bool by_share = false;
-    std::uint32_t caller =
-        0;  // the function's caller, if nearly all of the caller's extra time is the function's; otherwise 0
+    std::uint32_t caller = 0;  // the function's caller, if nearly all of the caller's extra time is
+                               // the function's; otherwise 0
 };
 
 inline constexpr std::uint32_t no_suspect = UINT32_MAX;
 
 struct SearchResult {
     std::vector<Suspect> suspects;
-    std::vector<std::uint32_t> suspect_of_node;  // the suspect that time ending at a node counts for; or no_suspect
-    std::size_t places = 0;                      // places that could have been suspected, whatever the runs' labels
-    double total_excess = 0;                     // weighted
+    // the suspect that time ending at a node counts for; or no_suspect
+    std::vector<std::uint32_t> suspect_of_node;
+    // places that could have been suspected, whatever the runs' labels
+    std::size_t places = 0;
+    double total_excess = 0;  // weighted
 };
 
 [[nodiscard]] SearchResult search_causes(const CauseTree& tree, const RunWeights& weights);

@@ -18,23 +18,30 @@ std::string place_words(const CauseFrame& frame) {
     if (frame.function.starts_with('['))
         return "unnamed code of " + frame.function.substr(1, frame.function.rfind(']') - 1);
     const std::string name = analysis::short_function_name(frame.function);
-    const bool of_library = frame.module.starts_with("lib") && frame.module.find(".so") != std::string::npos;
+    const bool of_library =
+        frame.module.starts_with("lib") && frame.module.find(".so") != std::string::npos;
     return of_library ? name + " (" + std::string(analysis::module_name(frame.module)) + ")" : name;
 }
 
-std::string in(const CauseFrame& frame) { return frame.function.empty() ? "" : " in " + place_words(frame); }
+std::string in(const CauseFrame& frame) {
+    return frame.function.empty() ? "" : " in " + place_words(frame);
+}
 
 std::string called_by(const std::string& caller) {
-    return caller.empty() || caller.starts_with('[') ? "" : ", called by " + analysis::short_function_name(caller);
+    return caller.empty() || caller.starts_with('[')
+               ? ""
+               : ", called by " + analysis::short_function_name(caller);
 }
 
 constexpr std::string_view in_kernel = "blocked in ";
 
-// A wait for no reason that helps a reader: none is known, or it is how a kernel thread waits for work.
+// A wait for no reason that helps a reader: none is known, or it is how a kernel thread waits for
+// work.
 bool is_unknown(const CauseParts& parts) {
     if (parts.wait != WaitKind::Other || parts.reason.starts_with(in_kernel)) return false;
     const BlockReason reason = analysis::find_block_reason(parts.reason);
-    return reason == BlockReason::Unknown || reason == BlockReason::NoWork || reason == BlockReason::KernelThread;
+    return reason == BlockReason::Unknown || reason == BlockReason::NoWork ||
+           reason == BlockReason::KernelThread;
 }
 
 // "Waits for a lock".
@@ -49,11 +56,14 @@ std::string wait_words(const CauseParts& parts) {
 
 std::string own_words(const CauseParts& parts) {
     if (parts.wait == WaitKind::Other && parts.reason.starts_with(in_kernel)) {
-        const std::string text = "Blocked in " + parts.reason.substr(in_kernel.size()) + " of the kernel";
-        return parts.of_kernel || parts.function.function.empty() ? text
-                                                                  : text + ", called by " + place_words(parts.function);
+        const std::string text =
+            "Blocked in " + parts.reason.substr(in_kernel.size()) + " of the kernel";
+        return parts.of_kernel || parts.function.function.empty()
+                   ? text
+                   : text + ", called by " + place_words(parts.function);
     }
-    const std::string text = wait_words(parts) + in(parts.function) + (parts.of_kernel ? " of the kernel" : "");
+    const std::string text =
+        wait_words(parts) + in(parts.function) + (parts.of_kernel ? " of the kernel" : "");
     if (parts.thread.empty()) return text + called_by(parts.caller);
     return text + (analysis::is_held(parts.wait) ? ", held by " : ", for ") + parts.thread;
 }
@@ -71,9 +81,11 @@ std::string awaited_words(const CauseParts& parts) {
     const std::string text = wait_words(parts);
     const std::string place = in(parts.function) + called_by(parts.caller);
     const bool is_held = analysis::is_held(parts.wait);
-    if (parts.thread.empty()) return text + (is_held ? " held" : ", while another thread is") + place;
+    if (parts.thread.empty())
+        return text + (is_held ? " held" : ", while another thread is") + place;
     const std::string thread = (is_held ? " held by " : ", for ") + parts.thread;
-    if (parts.last_thread.empty() || parts.last_thread == parts.thread) return text + thread + place;
+    if (parts.last_thread.empty() || parts.last_thread == parts.thread)
+        return text + thread + place;
     return text + thread + ", which waits for " + parts.last_thread + place;
 }
 

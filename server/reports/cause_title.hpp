@@ -1,5 +1,5 @@
-// The title of a cause: a short sentence for people, which names a function or a thread. Internal to
-// server/reports/.
+// The title of a cause: a short sentence for people, which names a function or a thread. Internal
+// to server/reports/.
 #pragma once
 
 #include <optional>
@@ -25,11 +25,12 @@ struct CauseParts {
     CauseFrame waiter;        // function in which the run waits, if `awaited`
 };
 
-// "Waits for a lock held by price-refresher in parse_price_list", "Computes in sort, called by query";
-// nullopt for a wait of which neither the reason nor the place is known.
+// "Waits for a lock held by price-refresher in parse_price_list", "Computes in sort, called by
+// query"; nullopt for a wait of which neither the reason nor the place is known.
 [[nodiscard]] std::optional<std::string> title_of(const CauseParts& parts);
 
-// The thread that the title names as holding what the run waits for, or as waited for; empty if none.
+// The thread that the title names as holding what the run waits for, or as waited for; empty if
+// none.
 [[nodiscard]] std::string holder_of(const CauseParts& parts);
 
 }  // namespace lagtrap::server::reports

@@ -16,17 +16,21 @@ constexpr std::uint32_t not_yet = UINT32_MAX;
 constexpr std::size_t max_name_bytes = 64 << 20;
 constexpr std::size_t max_awaited_bytes = 16 << 20;  // of names of threads waited for
 constexpr std::size_t max_filled = 64;               // longest entries of a profile to examine
-constexpr std::uint64_t max_ns = 1ULL << 60;     // of a run: 36 years; sums of such times do not overflow
+// of a run: 36 years; sums of such times do not overflow
+constexpr std::uint64_t max_ns = 1ULL << 60;
 
 // The time before a run's recording began, or in a gap of it, is missing data and not part of the
 // run's behaviour.
 bool was_not_recorded(const analysis::RunProfile& profile, const analysis::ProfileEntry& entry) {
     const analysis::ProfileLink& own = entry.links.front();
-    return own.kind == analysis::TimeKind::Unknown && analysis::is_missing_record(profile.texts[own.reason]);
+    return own.kind == analysis::TimeKind::Unknown &&
+           analysis::is_missing_record(profile.texts[own.reason]);
 }
 
-bool begins_with(const analysis::ProfileEntry& entry, std::span<const analysis::ProfileLink> links) {
-    return entry.links.size() > links.size() && std::equal(links.begin(), links.end(), entry.links.begin());
+bool begins_with(const analysis::ProfileEntry& entry,
+                 std::span<const analysis::ProfileLink> links) {
+    return entry.links.size() > links.size() &&
+           std::equal(links.begin(), links.end(), entry.links.begin());
 }
 
 // Times by entry. If the record of a thread waited for is missing before its recording began, that
@@ -44,15 +48,16 @@ std::vector<std::uint64_t> times_of(const analysis::RunProfile& profile) {
         std::uint64_t known_ns = 0;
         const auto is_known = [&](std::size_t at) {
             const analysis::ProfileEntry& entry = profile.entries[at];
-            return begins_with(entry, waits) && entry.links.back().kind != analysis::TimeKind::Unknown;
+            return begins_with(entry, waits) &&
+                   entry.links.back().kind != analysis::TimeKind::Unknown;
         };
         for (std::size_t at = 0; at < times.size(); ++at) known_ns += is_known(at) ? times[at] : 0;
         if (known_ns == 0 || known_ns < times[i]) continue;
         std::uint64_t left_ns = std::exchange(times[i], 0);
         for (std::size_t at = 0; at < times.size() && known_ns > 0; ++at) {
             if (!is_known(at)) continue;
-            const auto part_ns =
-                static_cast<std::uint64_t>(static_cast<unsigned __int128>(left_ns) * times[at] / known_ns);
+            const auto part_ns = static_cast<std::uint64_t>(
+                static_cast<unsigned __int128>(left_ns) * times[at] / known_ns);
             known_ns -= times[at];
             times[at] += part_ns;
             left_ns -= part_ns;
@@ -70,15 +75,16 @@ struct CauseTree::Mapping {
     std::vector<std::uint32_t> reasons;  // by text
     std::vector<bool> below_user;        // by node: has a frame of a program on its path
     std::vector<std::uint32_t> own;      // by node: for the run's own thread
-    std::unordered_map<std::uint64_t, std::uint32_t, Hash> others;      // by base and node: for threads waited for
+    // by base and node: for threads waited for
+    std::unordered_map<std::uint64_t, std::uint32_t, Hash> others;
     std::unordered_map<std::uint64_t, analysis::WaitKind, Hash> waits;  // by reason and node
 
     analysis::WaitKind kind_of(const analysis::ProfileLink& wait);
 };
 
 analysis::WaitKind CauseTree::Mapping::kind_of(const analysis::ProfileLink& wait) {
-    const auto [known, added] =
-        waits.try_emplace(static_cast<std::uint64_t>(wait.reason) << 32 | wait.node, analysis::WaitKind::Other);
+    const auto [known, added] = waits.try_emplace(
+        static_cast<std::uint64_t>(wait.reason) << 32 | wait.node, analysis::WaitKind::Other);
     if (!added) return known->second;
     std::vector<std::string_view> functions;
     for (const std::uint32_t frame : profile.stack_of(wait.node))
@@ -95,12 +101,14 @@ CauseTree::CauseTree(std::size_t max_nodes, std::size_t max_entries)
 }
 
 std::uint32_t CauseTree::text_of(const std::string& text) {
-    const auto [known, added] = text_ids_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
+    const auto [known, added] =
+        text_ids_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
     if (added) texts_.push_back(text);
     return known->second;
 }
 
-std::uint32_t CauseTree::awaited_by(const analysis::RunProfile& profile, const analysis::ProfileEntry& entry) {
+std::uint32_t CauseTree::awaited_by(const analysis::RunProfile& profile,
+                                    const analysis::ProfileEntry& entry) {
     if (entry.links.size() < 2) return 0;
     const std::string& name = profile.texts[entry.links[1].thread];
     if (const auto known = text_ids_.find(name); known != text_ids_.end()) return known->second;
@@ -115,7 +123,8 @@ std::uint32_t CauseTree::name_of(std::string function, std::string module, NameK
         module.clear();
     }
     const std::string key = function + '\0' + module + '\0' + static_cast<char>(kind);
-    const auto [known, added] = name_ids_.try_emplace(key, static_cast<std::uint32_t>(names_.size()));
+    const auto [known, added] =
+        name_ids_.try_emplace(key, static_cast<std::uint32_t>(names_.size()));
     if (added) {
         name_bytes_ += key.size();
         names_.push_back({{std::move(function), std::move(module)}, kind});
@@ -124,8 +133,10 @@ std::uint32_t CauseTree::name_of(std::string function, std::string module, NameK
 }
 
 std::uint32_t CauseTree::name_of(const analysis::ProfileFrame& frame) {
-    const std::string key = frame.function + '\0' + frame.module + '\0' + (frame.kernel ? 'k' : 'u');
-    if (const auto known = frame_names_.find(key); known != frame_names_.end()) return known->second;
+    const std::string key =
+        frame.function + '\0' + frame.module + '\0' + (frame.kernel ? 'k' : 'u');
+    if (const auto known = frame_names_.find(key); known != frame_names_.end())
+        return known->second;
     if (name_bytes_ > max_name_bytes) {
         ++paths_cut_;
         return part_of_caller;
@@ -135,7 +146,8 @@ std::uint32_t CauseTree::name_of(const analysis::ProfileFrame& frame) {
     name = part_of_caller;
     const std::string_view function = stable_function(frame.function);
     const std::string_view module = stable_module(frame.module);
-    const bool hidden = frame.kernel ? analysis::is_kernel_plumbing(frame.function) : is_run_time(function, module);
+    const bool hidden =
+        frame.kernel ? analysis::is_kernel_plumbing(frame.function) : is_run_time(function, module);
     if (hidden) return name;
     name = name_of(std::string(function), std::string(module), NameKind::Function);
     names_[name].of_kernel = frame.kernel;
@@ -150,7 +162,8 @@ std::uint32_t CauseTree::child_of(std::uint32_t node, std::uint32_t name) {
         ++paths_cut_;
         return node;
     }
-    const auto [known, added] = children_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size()));
+    const auto [known, added] =
+        children_.try_emplace(key, static_cast<std::uint32_t>(nodes_.size()));
     if (added) nodes_.push_back({node, name});
     return known->second;
 }
@@ -158,11 +171,13 @@ std::uint32_t CauseTree::child_of(std::uint32_t node, std::uint32_t name) {
 CauseTree::Mapping CauseTree::mapping_of(const analysis::RunProfile& profile) {
     Mapping mapping{profile, {}, {}, {}, {}, {}, {}};
     mapping.names.reserve(profile.frames.size());
-    for (const analysis::ProfileFrame& frame : profile.frames) mapping.names.push_back(name_of(frame));
+    for (const analysis::ProfileFrame& frame : profile.frames)
+        mapping.names.push_back(name_of(frame));
     mapping.below_user.assign(profile.nodes.size(), false);
     for (std::size_t i = 1; i < profile.nodes.size(); ++i) {
         const analysis::ProfileNode& node = profile.nodes[i];
-        mapping.below_user[i] = mapping.below_user[node.parent] || !profile.frames[node.frame].kernel;
+        mapping.below_user[i] =
+            mapping.below_user[node.parent] || !profile.frames[node.frame].kernel;
     }
     mapping.reasons.assign(profile.texts.size(), not_yet);
     mapping.own.assign(profile.nodes.size(), not_yet);
@@ -187,7 +202,8 @@ std::uint32_t CauseTree::node_of(Mapping& mapping, std::uint32_t base, std::uint
         // Kernel work for a program counts as the program's function. A kernel thread has only
         // kernel functions.
         const bool for_program = mapping.profile.frames[frame].kernel && mapping.below_user[*place];
-        if (mapping.names[frame] != part_of_caller && !for_program) at = child_of(at, mapping.names[frame]);
+        if (mapping.names[frame] != part_of_caller && !for_program)
+            at = child_of(at, mapping.names[frame]);
         if (base == 0) {
             mapping.own[*place] = at;
         } else {
@@ -204,19 +220,24 @@ std::uint32_t CauseTree::place_of(Mapping& mapping, std::uint32_t base, std::uin
     if (place != base) return place;
     const analysis::ProfileFrame* outermost = nullptr;
     for (std::uint32_t at = local; at != 0; at = mapping.profile.nodes[at].parent) {
-        const analysis::ProfileFrame& frame = mapping.profile.frames[mapping.profile.nodes[at].frame];
-        if (!frame.kernel && !frame.function.empty() && !analysis::is_thread_start(frame.function)) outermost = &frame;
+        const analysis::ProfileFrame& frame =
+            mapping.profile.frames[mapping.profile.nodes[at].frame];
+        if (!frame.kernel && !frame.function.empty() && !analysis::is_thread_start(frame.function))
+            outermost = &frame;
     }
     if (outermost == nullptr) return place;
     const std::string module(stable_module(outermost->module));
-    return child_of(place, name_of(owner_of(stable_function(outermost->function)), module, NameKind::Function));
+    return child_of(
+        place, name_of(owner_of(stable_function(outermost->function)), module, NameKind::Function));
 }
 
-std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& entry, std::uint64_t noted_ns) {
+std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& entry,
+                                std::uint64_t noted_ns) {
     std::uint32_t at = 0;
     for (const analysis::ProfileLink& link : entry.links) {
         switch (link.kind) {
-            case analysis::TimeKind::Unknown: return child_of(at, name_of("[not recorded]", "", NameKind::Unknown));
+            case analysis::TimeKind::Unknown:
+                return child_of(at, name_of("[not recorded]", "", NameKind::Unknown));
             // On a busy machine all functions wait for a CPU, so this is one cause wherever they
             // are. If a run waits for another thread, the cause is what that thread was doing,
             // whether or not it had a CPU.
@@ -224,18 +245,22 @@ std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& 
                 if (&link != entry.links.data()) at = place_of(mapping, at, link.node);
                 return child_of(at, name_of("[waits for a CPU]", "", NameKind::Runnable));
             case analysis::TimeKind::OnCpu:
-                at = child_of(place_of(mapping, at, link.node), name_of("[on CPU]", "", NameKind::OnCpu));
+                at = child_of(place_of(mapping, at, link.node),
+                              name_of("[on CPU]", "", NameKind::OnCpu));
                 break;
             case analysis::TimeKind::Blocked: {
                 at = place_of(mapping, at, link.node);
                 std::uint32_t& reason = mapping.reasons[link.reason];
                 if (reason == not_yet) {
-                    reason = name_of("[" + mapping.profile.texts[link.reason] + "]", "", NameKind::Blocked);
+                    reason = name_of("[" + mapping.profile.texts[link.reason] + "]", "",
+                                     NameKind::Blocked);
                 }
                 at = child_of(at, reason);
                 if (noted_ns == 0) break;
-                const analysis::ProfileLink* awaited = &link == &entry.links.back() ? nullptr : &link + 1;
-                waits_.add(at, mapping.kind_of(link), awaited ? mapping.profile.texts[awaited->thread] : "", noted_ns);
+                const analysis::ProfileLink* awaited =
+                    &link == &entry.links.back() ? nullptr : &link + 1;
+                waits_.add(at, mapping.kind_of(link),
+                           awaited ? mapping.profile.texts[awaited->thread] : "", noted_ns);
             }
         }
     }
@@ -262,7 +287,8 @@ void CauseTree::add(const ProfiledRun& run, const analysis::RunProfile& profile)
     for (std::size_t i = 0; i < times.size(); ++i) {
         if (times[i] == 0 || was_not_recorded(profile, profile.entries[i])) continue;
         const std::uint32_t awaited = run.delayed ? awaited_by(profile, profile.entries[i]) : 0;
-        entries.push_back({end_of(mapping, profile.entries[i], run.delayed ? times[i] : 0), awaited, times[i]});
+        entries.push_back(
+            {end_of(mapping, profile.entries[i], run.delayed ? times[i] : 0), awaited, times[i]});
         added.recorded_ns += times[i];
     }
     if (added.recorded_ns == 0) return;

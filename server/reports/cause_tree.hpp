@@ -15,7 +15,8 @@ namespace lagtrap::server::reports {
 
 enum class NameKind : std::uint8_t {
     Function,
-    OnCpu,     // "[on CPU]", below the function that ran: a function's own time is a place of its own
+    // "[on CPU]", below the function that ran: a function's own time is a place of its own
+    OnCpu,
     Blocked,   // "[disk]"; the other thread's functions are below it
     Runnable,  // "[waits for a CPU]"
     Unknown,   // "[not recorded]"
@@ -34,8 +35,9 @@ struct TreeNode {
 };
 
 struct TreeEntry {
-    std::uint32_t node = 0;     // end of the path
-    std::uint32_t awaited = 0;  // thread that the run's own thread waits for, the one with most time; into texts()
+    std::uint32_t node = 0;  // end of the path
+    // thread that the run's own thread waits for, the one with most time; into texts()
+    std::uint32_t awaited = 0;
     std::uint64_t time_ns = 0;
 };
 
@@ -44,7 +46,8 @@ struct TreeRun {
     std::uint32_t host = 0, user = 0, build = 0, bundle = 0;  // indices into texts()
     std::uint32_t delay = 0;
     std::uint64_t begin_realtime_ns = 0;
-    std::uint64_t recorded_ns = 0;                   // recorded part of its duration, the sum of its entries
+    // recorded part of its duration, the sum of its entries
+    std::uint64_t recorded_ns = 0;
     bool cut = false;                                // not all of it was recorded
     std::size_t entries_begin = 0, entries_end = 0;  // each node once
 };
@@ -61,7 +64,8 @@ class CauseTree {
     [[nodiscard]] const std::vector<TreeRun>& runs() const { return runs_; }
     [[nodiscard]] const std::vector<TreeEntry>& entries() const { return entries_; }
     [[nodiscard]] const std::vector<std::string>& texts() const { return texts_; }  // 0 is empty
-    [[nodiscard]] const WaitNotes& waits() const { return waits_; }                 // of delayed runs
+    // of delayed runs
+    [[nodiscard]] const WaitNotes& waits() const { return waits_; }
     [[nodiscard]] std::uint64_t runs_left_out() const { return runs_left_out_; }
     [[nodiscard]] std::uint64_t paths_cut() const { return paths_cut_; }
 
@@ -69,14 +73,16 @@ class CauseTree {
     struct Mapping;
     std::uint32_t text_of(const std::string& text);
     // 0 beyond a number of names, because threads of untrusted machines may have any number.
-    std::uint32_t awaited_by(const analysis::RunProfile& profile, const analysis::ProfileEntry& entry);
+    std::uint32_t awaited_by(const analysis::RunProfile& profile,
+                             const analysis::ProfileEntry& entry);
     std::uint32_t name_of(std::string function, std::string module, NameKind kind);
     std::uint32_t name_of(const analysis::ProfileFrame& frame);
     std::uint32_t child_of(std::uint32_t node, std::uint32_t name);
     std::uint32_t node_of(Mapping& mapping, std::uint32_t base, std::uint32_t local);
     std::uint32_t place_of(Mapping& mapping, std::uint32_t base, std::uint32_t local);
     // Notes the entry's waits with `noted_ns`, unless it is 0.
-    std::uint32_t end_of(Mapping& mapping, const analysis::ProfileEntry& entry, std::uint64_t noted_ns);
+    std::uint32_t end_of(Mapping& mapping, const analysis::ProfileEntry& entry,
+                         std::uint64_t noted_ns);
     Mapping mapping_of(const analysis::RunProfile& profile);
 
     struct Hash {

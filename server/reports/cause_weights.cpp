@@ -9,7 +9,9 @@ namespace {
 
 constexpr double nearly_all = 0.99;
 
-double weight_among(std::size_t runs) { return std::min(1.0, runs_of_a_host / static_cast<double>(runs)); }
+double weight_among(std::size_t runs) {
+    return std::min(1.0, runs_of_a_host / static_cast<double>(runs));
+}
 
 }  // namespace
 
@@ -26,7 +28,8 @@ RunWeights weigh_runs(const CauseTree& tree) {
     double normal_sum = 0;
     for (const auto& [number, host] : weights.hosts) {
         if (!host.normal.empty())
-            normal_sum += weight_among(host.normal.size()) * static_cast<double>(host.normal.size());
+            normal_sum +=
+                weight_among(host.normal.size()) * static_cast<double>(host.normal.size());
         if (host.delayed.empty()) continue;
         const double weight = weight_among(host.delayed.size());
         const double sum = weight * static_cast<double>(host.delayed.size());
@@ -69,7 +72,8 @@ Excess::Excess(const CauseTree& tree, const RunWeights& weights, std::vector<dou
         for (const std::uint32_t run : host.normal) normal.push_back(of(run));
     }
     if (normal.empty()) return;
-    const auto rank = static_cast<std::ptrdiff_t>(nearly_all * static_cast<double>(normal.size() - 1));
+    const auto rank =
+        static_cast<std::ptrdiff_t>(nearly_all * static_cast<double>(normal.size() - 1));
     std::nth_element(normal.begin(), normal.begin() + rank, normal.end());
     of_normal_runs_ = std::max(normal[static_cast<std::size_t>(rank)], 0.0);
 }

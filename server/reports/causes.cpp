@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "core/duration.hpp"
+#include "server/reports/cause_candidate.hpp"
 #include "server/reports/cause_names.hpp"
 #include "server/reports/cause_search.hpp"
 #include "server/reports/cause_title.hpp"
@@ -20,15 +21,21 @@ namespace lagtrap::server::reports {
 namespace {
 
 constexpr double affected_share = 0.1;  // minimum part of a run's extra time
-constexpr double much_share = 0.25;     // minimum part of delayed runs' mean extra time for a run to have much of it
-constexpr double large_part = 0.5;      // minimum part of the extra time of affected runs
-constexpr double large_times = 3;       // minimum, in multiples of how far nearly all normal runs exceed what is usual
-constexpr double min_growth = 1.2;      // minimum growth of a place, relative to the rest of the same runs
-constexpr double min_rest = 0.05;       // minimum part of a run's usual time for the rest to be comparable
-constexpr double all_growth = 1.5;      // growth of the rest above which delayed runs took longer in everything
+// minimum part of delayed runs' mean extra time for a run to have much of it
+constexpr double much_share = 0.25;
+constexpr double large_part = 0.5;  // minimum part of the extra time of affected runs
+// minimum, in multiples of how far nearly all normal runs exceed what is usual
+constexpr double large_times = 3;
+// minimum growth of a place, relative to the rest of the same runs
+constexpr double min_growth = 1.2;
+// minimum part of a run's usual time for the rest to be comparable
+constexpr double min_rest = 0.05;
+// growth of the rest above which delayed runs took longer in everything
+constexpr double all_growth = 1.5;
 constexpr double min_rest_growth = 0.25;
 constexpr double highest_whole_p = 0.01;  // for delayed runs to count as longer than normal ones
-constexpr double one_caller_share = 0.6;  // part of a cause's extra time above which the caller is named
+// part of a cause's extra time above which the caller is named
+constexpr double one_caller_share = 0.6;
 constexpr std::size_t min_hosts = 3;
 constexpr std::size_t max_delays = 1000;
 constexpr std::size_t min_affected = 3;  // runs
@@ -38,31 +45,6 @@ constexpr std::size_t runs_tested_of_a_host = 20;
 constexpr std::size_t runs_tested_of_few_hosts = 200;
 
 using analysis::TimeKind;
-
-// A possible cause. Several suspects can be one: a function called from several places.
-struct Candidate {
-    Cause cause;
-    std::vector<std::uint32_t> suspects;
-    std::vector<double> values;             // by run
-    std::vector<std::uint32_t> awaited;     // by run: the thread waited for in its longest entry, into texts()
-    std::vector<std::uint64_t> awaited_ns;  // of that entry
-    bool by_share = false;
-    std::vector<double> below;        // by run, including everything below it and other suspects
-    std::vector<double> rest_growth;  // by run: growth of the rest of the run; empty if there is almost no rest
-    bool one_place = false;           // a wait or a function's own time, not everything a function calls
-    double p_value = 1, q_value = 1;
-    CauseParts parts;                         // for the title
-    double excess = 0;                        // of its suspects
-    std::map<std::uint32_t, double> callers;  // the part under each caller, by its name; 0: several callers or none
-    double rank = 0;
-
-    void add(std::size_t run, const TreeEntry& entry) {
-        values[run] += static_cast<double>(entry.time_ns);
-        if (entry.awaited == 0 || entry.time_ns <= awaited_ns[run]) return;
-        awaited[run] = entry.awaited;
-        awaited_ns[run] = entry.time_ns;
-    }
-};
 
 class CauseJudge {
   public:
@@ -78,8 +60,8 @@ class CauseJudge {
     void write_title(Candidate& candidate) const;
     [[nodiscard]] bool is_affected(const Excess& excess, std::uint32_t run) const {
         const double extra = excess.of(run);
-        return tree_.runs()[run].delayed && run_extra_[run] > 0 && extra > excess.of_normal_runs() &&
-               extra >= affected_share * run_extra_[run];
+        return tree_.runs()[run].delayed && run_extra_[run] > 0 &&
+               extra > excess.of_normal_runs() && extra >= affected_share * run_extra_[run];
     }
     void measure_rest(std::vector<Candidate>& candidates) const;
     [[nodiscard]] bool rest_grew(const Candidate& candidate) const;
@@ -91,8 +73,10 @@ class CauseJudge {
     void measure_extra();
     void share_out(std::vector<Candidate>& candidates, CauseReport& report) const;
     void count_runs(Candidate& candidate) const;
-    void list_delays(const Excess& excess, std::vector<std::uint32_t> runs, Candidate& candidate) const;
-    void count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected, Cause& cause) const;
+    void list_delays(const Excess& excess, std::vector<std::uint32_t> runs,
+                     Candidate& candidate) const;
+    void count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected,
+                      Cause& cause) const;
 
     const CauseTree& tree_;
     const CauseOptions& options_;
@@ -105,7 +89,8 @@ class CauseJudge {
 std::optional<std::string> CauseJudge::too_little_data() const {
     const std::size_t least = options_.min_runs;
     if (weights_.delayed < least) {
-        return fmt::format("Delayed runs with a recording: {}; at least {} are needed.", weights_.delayed, least);
+        return fmt::format("Delayed runs with a recording: {}; at least {} are needed.",
+                           weights_.delayed, least);
     }
     if (weights_.normal < least) {
         return fmt::format(
@@ -118,14 +103,16 @@ std::optional<std::string> CauseJudge::too_little_data() const {
 
 std::optional<std::string> CauseJudge::no_extra_time(const SearchResult& search) const {
     std::vector<double> durations;
-    for (const TreeRun& run : tree_.runs()) durations.push_back(static_cast<double>(run.recorded_ns));
+    for (const TreeRun& run : tree_.runs())
+        durations.push_back(static_cast<double>(run.recorded_ns));
     if (search.total_excess > 0 && p_value_of(durations) <= highest_whole_p) return std::nullopt;
     const auto cut = std::count_if(tree_.runs().begin(), tree_.runs().end(),
                                    [](const TreeRun& run) { return run.delayed && run.cut; });
-    if (cut == 0) return "The delayed runs did not take longer than the normal runs of the same hosts.";
+    if (cut == 0)
+        return "The delayed runs did not take longer than the normal runs of the same hosts.";
     return fmt::format(
-        "What was recorded of the delayed runs is not longer than the normal runs of the same hosts: {} "
-        "of {} were recorded in part.",
+        "What was recorded of the delayed runs is not longer than the normal runs of the same "
+        "hosts: {} of {} were recorded in part.",
         cut, weights_.delayed);
 }
 
@@ -165,7 +152,8 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
         Candidate candidate;
         const std::uint32_t wait = largest_state(tree_, states[i], state_nodes[i]);
         candidate.parts = describe(tree_, search.suspects[i], wait, candidate.cause);
-        const auto [place, added] = by_signature.try_emplace(candidate.cause.signature, candidates.size());
+        const auto [place, added] =
+            by_signature.try_emplace(candidate.cause.signature, candidates.size());
         candidate_of[i] = place->second;
         if (added) {
             candidate.values.assign(tree_.runs().size(), 0);
@@ -179,7 +167,8 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
         }
         Candidate& whole = candidates[place->second];
         whole.by_share |= search.suspects[i].by_share;
-        whole.one_place |= tree_.names()[tree_.nodes()[search.suspects[i].node].name].kind != NameKind::Function;
+        whole.one_place |=
+            tree_.names()[tree_.nodes()[search.suspects[i].node].name].kind != NameKind::Function;
         whole.excess += search.suspects[i].excess;
         whole.callers[tree_.nodes()[search.suspects[i].caller].name] += search.suspects[i].excess;
         most[place->second] = std::max(most[place->second], search.suspects[i].excess);
@@ -212,13 +201,15 @@ std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
 // places, because a run may have two causes.
 void CauseJudge::measure_rest(std::vector<Candidate>& candidates) const {
     std::vector<Excess> excesses;
-    for (const Candidate& candidate : candidates) excesses.emplace_back(tree_, weights_, candidate.values);
+    for (const Candidate& candidate : candidates)
+        excesses.emplace_back(tree_, weights_, candidate.values);
     for (std::size_t c = 0; c < candidates.size(); ++c) {
         std::vector<double> rest;
         double own_usual_ns = 0;
         double rest_usual_ns = 0;
         for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
-            rest.push_back(static_cast<double>(tree_.runs()[i].recorded_ns) - cpu_waits_[i] - candidates[c].below[i]);
+            rest.push_back(static_cast<double>(tree_.runs()[i].recorded_ns) - cpu_waits_[i] -
+                           candidates[c].below[i]);
             if (tree_.runs()[i].delayed) continue;
             own_usual_ns += candidates[c].values[i];
             rest_usual_ns += rest.back();
@@ -233,7 +224,8 @@ void CauseJudge::measure_rest(std::vector<Candidate>& candidates) const {
                 if (extra > excesses[other].of_normal_runs()) rest[i] -= extra;
             }
             const double usual = whole.value(i) - whole.of(i);
-            if (usual > 0) candidates[c].rest_growth[i] = std::max(rest[i] / usual, min_rest_growth);
+            if (usual > 0)
+                candidates[c].rest_growth[i] = std::max(rest[i] / usual, min_rest_growth);
         }
     }
 }
@@ -264,18 +256,21 @@ bool CauseJudge::stands_out(const Candidate& candidate) const {
         usual_ns += weights_.of_run[i] * (own.value(i) - own.of(i));
         rest_growth.push_back(candidate.rest_growth[i]);
     }
-    return !rest_growth.empty() && own_ns >= min_growth * usual_ns * std::max(median(std::move(rest_growth)), 1.0);
+    return !rest_growth.empty() &&
+           own_ns >= min_growth * usual_ns * std::max(median(std::move(rest_growth)), 1.0);
 }
 
 // Tests within hosts that have both kinds of runs, and between the means of the other hosts.
 double CauseJudge::p_value_of(const std::vector<double>& values) const {
     std::size_t delayed_hosts = 0;
     for (const auto& [number, host] : weights_.hosts) delayed_hosts += host.delayed.empty() ? 0 : 1;
-    const std::size_t most = delayed_hosts < min_hosts ? runs_tested_of_few_hosts : runs_tested_of_a_host;
+    const std::size_t most =
+        delayed_hosts < min_hosts ? runs_tested_of_few_hosts : runs_tested_of_a_host;
     const auto sample = [&](const std::vector<std::uint32_t>& runs) {
         std::vector<double> picked;
         const std::size_t count = std::min(runs.size(), most);
-        for (std::size_t i = 0; i < count; ++i) picked.push_back(values[runs[i * runs.size() / count]]);
+        for (std::size_t i = 0; i < count; ++i)
+            picked.push_back(values[runs[i * runs.size() / count]]);
         return picked;
     };
     const auto mean = [&](const std::vector<std::uint32_t>& runs) {
@@ -306,12 +301,15 @@ double CauseJudge::p_value_of(const std::vector<double>& values) const {
 // As p_value_of(), by the number of runs that have much more of it than is usual on their host.
 double CauseJudge::count_p_value_of(const std::vector<double>& values) const {
     const Excess excess(tree_, weights_, values);
-    const double much = std::max(much_share * all_extra_ / weights_.delayed_sum, excess.of_normal_runs());
+    const double much =
+        std::max(much_share * all_extra_ / weights_.delayed_sum, excess.of_normal_runs());
     const auto above = [&](std::uint32_t run) { return excess.of(run) >= much; };
     const auto counted = [&](const std::vector<std::uint32_t>& runs) {
         return static_cast<std::size_t>(std::ranges::count_if(runs, above));
     };
-    const auto half = [&](const std::vector<std::uint32_t>& runs) { return counted(runs) * 2 > runs.size() ? 1U : 0U; };
+    const auto half = [&](const std::vector<std::uint32_t>& runs) {
+        return counted(runs) * 2 > runs.size() ? 1U : 0U;
+    };
     std::vector<CountGroup> groups;
     CountGroup between;
     CountGroup all_normal;
@@ -321,7 +319,8 @@ double CauseJudge::count_p_value_of(const std::vector<double>& values) const {
             all_normal.normal_above += half(host.normal);
         }
         if (!host.delayed.empty() && !host.normal.empty()) {
-            groups.push_back({host.delayed.size(), host.normal.size(), counted(host.delayed), counted(host.normal)});
+            groups.push_back({host.delayed.size(), host.normal.size(), counted(host.delayed),
+                              counted(host.normal)});
         } else if (!host.delayed.empty()) {
             ++between.delayed;
             between.delayed_above += half(host.delayed);
@@ -338,7 +337,8 @@ double CauseJudge::count_p_value_of(const std::vector<double>& values) const {
     return count_test(groups);
 }
 
-void CauseJudge::count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected, Cause& cause) const {
+void CauseJudge::count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected,
+                              Cause& cause) const {
     struct Build {
         CauseBuild shown;
         std::uint64_t first_ns = UINT64_MAX;
@@ -360,25 +360,30 @@ void CauseJudge::count_builds(const Excess& excess, const std::vector<std::uint3
     for (auto& [number, build] : builds) {
         build.shown.build = tree_.texts()[number];
         if (build.shown.affected > 0) {
-            build.shown.excess_ns =
-                static_cast<std::uint64_t>(build.excess / static_cast<double>(build.shown.affected));
+            build.shown.excess_ns = static_cast<std::uint64_t>(
+                build.excess / static_cast<double>(build.shown.affected));
         }
         ordered.push_back(std::move(build));
     }
     std::stable_sort(ordered.begin(), ordered.end(),
                      [](const Build& a, const Build& b) { return a.first_ns < b.first_ns; });
     const std::size_t first = ordered.size() > max_builds ? ordered.size() - max_builds : 0;
-    for (std::size_t i = first; i < ordered.size(); ++i) cause.builds.push_back(std::move(ordered[i].shown));
+    for (std::size_t i = first; i < ordered.size(); ++i)
+        cause.builds.push_back(std::move(ordered[i].shown));
 }
 
-void CauseJudge::list_delays(const Excess& excess, std::vector<std::uint32_t> runs, Candidate& candidate) const {
+void CauseJudge::list_delays(const Excess& excess, std::vector<std::uint32_t> runs,
+                             Candidate& candidate) const {
     Cause& cause = candidate.cause;
-    std::ranges::sort(runs, std::greater(), [&](std::uint32_t run) { return tree_.runs()[run].begin_realtime_ns; });
+    std::ranges::sort(runs, std::greater(),
+                      [&](std::uint32_t run) { return tree_.runs()[run].begin_realtime_ns; });
     for (const std::uint32_t number : std::span(runs).first(std::min(runs.size(), max_delays))) {
         const TreeRun& run = tree_.runs()[number];
-        cause.delays.push_back({tree_.texts()[run.bundle], run.delay, tree_.texts()[run.host], tree_.texts()[run.build],
-                                run.begin_realtime_ns, static_cast<std::uint64_t>(std::max(excess.of(number), 0.0)),
-                                cause.holder.empty() ? std::string() : tree_.texts()[candidate.awaited[number]]});
+        cause.delays.push_back(
+            {tree_.texts()[run.bundle], run.delay, tree_.texts()[run.host],
+             tree_.texts()[run.build], run.begin_realtime_ns,
+             static_cast<std::uint64_t>(std::max(excess.of(number), 0.0)),
+             cause.holder.empty() ? std::string() : tree_.texts()[candidate.awaited[number]]});
     }
 }
 
@@ -425,7 +430,8 @@ void CauseJudge::count_runs(Candidate& candidate) const {
     std::nth_element(shown.begin(), middle, shown.end(), [&](std::uint32_t a, std::uint32_t b) {
         return std::pair(excess.of(a), a) < std::pair(excess.of(b), b);
     });
-    cause.example = CauseExample{tree_.texts()[tree_.runs()[*middle].bundle], tree_.runs()[*middle].delay};
+    cause.example =
+        CauseExample{tree_.texts()[tree_.runs()[*middle].bundle], tree_.runs()[*middle].delay};
 }
 
 void CauseJudge::test(std::vector<Candidate>& candidates, std::size_t places) const {
@@ -437,10 +443,12 @@ void CauseJudge::test(std::vector<Candidate>& candidates, std::size_t places) co
             for (std::size_t i = 0; i < values.size(); ++i) values[i] /= candidate.rest_growth[i];
         }
         // The smaller of the two tests' p-values, doubled (Bonferroni).
-        p_values.push_back(std::min(1.0, 2 * std::min(p_value_of(values), count_p_value_of(values))));
+        p_values.push_back(
+            std::min(1.0, 2 * std::min(p_value_of(values), count_p_value_of(values))));
         if (!candidate.by_share) continue;
         std::vector<double> shares = candidate.values;
-        for (std::size_t i = 0; i < shares.size(); ++i) shares[i] /= static_cast<double>(tree_.runs()[i].recorded_ns);
+        for (std::size_t i = 0; i < shares.size(); ++i)
+            shares[i] /= static_cast<double>(tree_.runs()[i].recorded_ns);
         p_values.back() = std::max(p_values.back(), p_value_of(shares));
     }
     const std::vector<double> q = q_values(p_values, places);
@@ -469,7 +477,8 @@ std::string CauseJudge::judge(std::vector<Candidate>& candidates) const {
 // Splits each run's extra time among its causes.
 void CauseJudge::share_out(std::vector<Candidate>& candidates, CauseReport& report) const {
     std::vector<Excess> excesses;
-    for (const Candidate& candidate : candidates) excesses.emplace_back(tree_, weights_, candidate.values);
+    for (const Candidate& candidate : candidates)
+        excesses.emplace_back(tree_, weights_, candidate.values);
     if (all_extra_ <= 0) return;
     for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
         double sum = 0;
@@ -496,7 +505,8 @@ void CauseJudge::measure_extra() {
         }
     }
     std::vector<double> durations;
-    for (const TreeRun& run : tree_.runs()) durations.push_back(static_cast<double>(run.recorded_ns));
+    for (const TreeRun& run : tree_.runs())
+        durations.push_back(static_cast<double>(run.recorded_ns));
     const Excess whole(tree_, weights_, std::move(durations));
     run_extra_.assign(tree_.runs().size(), 0);
     for (std::uint32_t i = 0; i < tree_.runs().size(); ++i) {
@@ -527,10 +537,11 @@ CauseReport CauseJudge::report() {
     test(candidates, search.places);
     const std::string as_before = judge(candidates);
     std::erase_if(candidates, [&](const Candidate& candidate) {
-        return candidate.rank <= 0 || candidate.cause.affected_runs < std::min(min_affected, options_.min_runs);
+        return candidate.rank <= 0 ||
+               candidate.cause.affected_runs < std::min(min_affected, options_.min_runs);
     });
-    const std::size_t nameless =
-        std::erase_if(candidates, [](const Candidate& candidate) { return candidate.cause.title.empty(); });
+    const std::size_t nameless = std::erase_if(
+        candidates, [](const Candidate& candidate) { return candidate.cause.title.empty(); });
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.rank > b.rank; });
     if (candidates.size() > options_.max_causes) candidates.resize(options_.max_causes);
@@ -539,14 +550,16 @@ CauseReport CauseJudge::report() {
     if (!report.causes.empty()) return report;
     if (nameless > 0) {
         report.silent_because =
-            "Delayed runs were blocked longer than normal ones, but neither the reason nor the place is known.";
+            "Delayed runs were blocked longer than normal ones, but neither the reason nor the "
+            "place is known.";
         return report;
     }
     report.silent_because =
         as_before.empty()
             ? "No function takes significantly more time in delayed runs than in normal ones."
-            : "Nothing stands out: delayed runs spend their time where normal ones do, only more of it (" + as_before +
-                  ").";
+            : "Nothing stands out: delayed runs spend their time where normal ones do, only more "
+              "of it (" +
+                  as_before + ").";
     return report;
 }
 
@@ -554,7 +567,8 @@ CauseReport CauseJudge::report() {
 
 class CauseFinder::State {
   public:
-    explicit State(const CauseOptions& chosen) : options(chosen), tree(chosen.max_nodes, chosen.max_entries) {}
+    explicit State(const CauseOptions& chosen)
+        : options(chosen), tree(chosen.max_nodes, chosen.max_entries) {}
     CauseOptions options;
     CauseTree tree;
 };
@@ -564,7 +578,9 @@ CauseFinder::CauseFinder(CauseFinder&&) noexcept = default;
 CauseFinder& CauseFinder::operator=(CauseFinder&&) noexcept = default;
 CauseFinder::~CauseFinder() = default;
 
-void CauseFinder::add(const ProfiledRun& run, const analysis::RunProfile& profile) { state_->tree.add(run, profile); }
+void CauseFinder::add(const ProfiledRun& run, const analysis::RunProfile& profile) {
+    state_->tree.add(run, profile);
+}
 
 CauseReport CauseFinder::find() const { return CauseJudge(state_->tree, state_->options).report(); }
 

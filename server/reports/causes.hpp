@@ -26,7 +26,8 @@ struct ProfiledRun {
 
 struct CauseFrame {
     std::string function;
-    std::string module;  // file name; empty if it is not a function: "[lock (futex)]" stands for a wait
+    // file name; empty if it is not a function: "[lock (futex)]" stands for a wait
+    std::string module;
 };
 
 // A cause in one build, among the runs added.
@@ -58,20 +59,24 @@ struct Cause {
     std::string title;
     analysis::TimeKind state = analysis::TimeKind::OnCpu;  // of the run's own thread; never Unknown
     std::string reason;                                    // of a wait; otherwise empty
-    std::string holder;  // thread that the title names as waited for, "worker-*" for several; otherwise empty
-    std::vector<CauseFrame> frames;  // innermost first, at most 64; above a wait is what the other thread did meanwhile
-    std::uint64_t excess_ns = 0;     // mean extra time of an affected run
-    std::uint64_t normal_ns = 0;     // mean time of normal runs of the same hosts in the same place
+    // thread that the title names as waited for, "worker-*" for several; otherwise empty
+    std::string holder;
+    // innermost first, at most 64; above a wait is what the other thread did meanwhile
+    std::vector<CauseFrame> frames;
+    std::uint64_t excess_ns = 0;  // mean extra time of an affected run
+    std::uint64_t normal_ns = 0;  // mean time of normal runs of the same hosts in the same place
     std::uint64_t affected_runs = 0;
     std::uint64_t hosts = 0, users = 0;  // of affected runs
     // Part of the extra time of all delayed runs, 0 to 1. The shares of all causes and the
     // unexplained share add up to 1.
     double share = 0;
     double p_value = 1, q_value = 1;
-    bool single_host = false;             // affected runs are from fewer than three hosts
-    std::vector<CauseBuild> builds;       // oldest first, the newest 100
-    std::vector<CauseDelay> delays;       // affected runs that have a bundle, the newest 1,000, in no order
-    std::optional<CauseExample> example;  // the affected run with a bundle whose extra time is the median
+    bool single_host = false;        // affected runs are from fewer than three hosts
+    std::vector<CauseBuild> builds;  // oldest first, the newest 100
+    // affected runs that have a bundle, the newest 1,000, in no order
+    std::vector<CauseDelay> delays;
+    // the affected run with a bundle whose extra time is the median
+    std::optional<CauseExample> example;
 };
 
 struct CauseReport {
@@ -80,7 +85,8 @@ struct CauseReport {
     std::uint64_t runs_left_out = 0;  // because of the limits
     std::uint64_t paths_cut = 0;      // stacks truncated at the limit
     std::vector<Cause> causes;
-    double unexplained_share = 1;               // part of the extra time of all delayed runs without a cause
+    // part of the extra time of all delayed runs without a cause
+    double unexplained_share = 1;
     std::optional<std::string> silent_because;  // a sentence, if there are no causes
 };
 

@@ -20,13 +20,14 @@ double runs_recorded(const DelayCounts& counts) {
     return counts.delays > 0 ? counts.runs * counts.recorded / counts.delays : 0;
 }
 
-// How likely at least this many of a cause's delays are after the change if its rate is the same. The
-// conditional test of two Poisson counts.
+// How likely at least this many of a cause's delays are after the change if its rate is the same.
+// The conditional test of two Poisson counts.
 double p_of_more(const CauseCounts& cause, double before_runs, double after_runs) {
     const double all = cause.before + cause.after;
     if (all <= 0 || cause.after <= 0) return 1;
     const double share = after_runs / (before_runs + after_runs);
-    return boost::math::cdf(boost::math::complement(boost::math::binomial(all, share), std::max(cause.after - 1, 0.0)));
+    return boost::math::cdf(
+        boost::math::complement(boost::math::binomial(all, share), std::max(cause.after - 1, 0.0)));
 }
 
 }  // namespace
@@ -55,11 +56,12 @@ std::vector<CauseShift> cause_shifts(const DelayCounts& before, const DelayCount
     const std::vector<double> q_values = false_discovery_shares(p_values);
     for (std::size_t i = 0; i < shifts.size(); ++i) {
         CauseShift& shift = shifts[i];
-        shift.came =
-            q_values[i] <= highest_cause_q && shift.part >= min_part && shift.after >= min_cause_factor * shift.before;
+        shift.came = q_values[i] <= highest_cause_q && shift.part >= min_part &&
+                     shift.after >= min_cause_factor * shift.before;
     }
     std::stable_sort(shifts.begin(), shifts.end(), [](const CauseShift& a, const CauseShift& b) {
-        return std::tuple(a.came, a.came ? a.part : a.after) > std::tuple(b.came, b.came ? b.part : b.after);
+        return std::tuple(a.came, a.came ? a.part : a.after) >
+               std::tuple(b.came, b.came ? b.part : b.after);
     });
     return shifts;
 }

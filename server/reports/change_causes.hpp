@@ -26,12 +26,14 @@ struct CauseShift {
     double p_value = 1;            // one-sided: that the cause has more of them after the change
     // Estimated delays with it beyond those before, of all delays beyond those before: 0 to 1.
     double part = 0;
-    bool came = false;  // it is new or at least twice as frequent, significantly, and a tenth of the change
+    // it is new or at least twice as frequent, significantly, and a tenth of the change
+    bool came = false;
 };
 
 // In the order of those that came with the change, largest part first; then the others, most
 // frequent first.
-[[nodiscard]] std::vector<CauseShift> cause_shifts(const DelayCounts& before, const DelayCounts& after,
+[[nodiscard]] std::vector<CauseShift> cause_shifts(const DelayCounts& before,
+                                                   const DelayCounts& after,
                                                    std::span<const CauseCounts> causes);
 
 }  // namespace lagtrap::server::reports

@@ -50,20 +50,26 @@ class StretchSums {
             weights_[i + 1] = weights_[i] + known.units[i].weight;
         }
     }
-    [[nodiscard]] double weight(std::size_t begin, std::size_t end) const { return weights_[end] - weights_[begin]; }
+    [[nodiscard]] double weight(std::size_t begin, std::size_t end) const {
+        return weights_[end] - weights_[begin];
+    }
     [[nodiscard]] double level(std::size_t begin, std::size_t end) const {
         const double sum = sums_[end] - sums_[begin], weight = weights_[end] - weights_[begin];
-        return known_.kind == LevelKind::Value ? sum / weight
-                                               : 2 * std::sqrt((std::max(sum, 0.0) + count_offset) / weight);
+        return known_.kind == LevelKind::Value
+                   ? sum / weight
+                   : 2 * std::sqrt((std::max(sum, 0.0) + count_offset) / weight);
     }
     [[nodiscard]] double share(std::size_t begin, std::size_t end) const {
-        return std::max(sums_[end] - sums_[begin], known_.kind == LevelKind::Count ? 0.0 : -HUGE_VAL) /
+        return std::max(sums_[end] - sums_[begin],
+                        known_.kind == LevelKind::Count ? 0.0 : -HUGE_VAL) /
                weight(begin, end);
     }
     [[nodiscard]] Stretch stretch(std::size_t begin, std::size_t end) const {
-        Stretch stretch{level(begin, end), share(begin, end), weight(begin, end), 0, static_cast<double>(end - begin)};
+        Stretch stretch{level(begin, end), share(begin, end), weight(begin, end), 0,
+                        static_cast<double>(end - begin)};
         for (std::size_t i = begin; i < end; ++i) stretch.variance += square_of(i, stretch.share);
-        stretch.variance = std::max(stretch.variance / std::max(stretch.count - 1, 1.0), min_variance());
+        stretch.variance =
+            std::max(stretch.variance / std::max(stretch.count - 1, 1.0), min_variance());
         return stretch;
     }
     // Counting alone varies by 1; clocks are not more accurate than the other.
@@ -82,13 +88,14 @@ class StretchSums {
 };
 
 double two_sided_p(double t, double freedom) {
-    return 2 * boost::math::cdf(boost::math::complement(boost::math::students_t(std::max(freedom, 1.0)), std::abs(t)));
+    return 2 * boost::math::cdf(boost::math::complement(
+                   boost::math::students_t(std::max(freedom, 1.0)), std::abs(t)));
 }
 
 double welch_p(const Stretch& a, const Stretch& b) {
     const double a_part = a.variance / a.weight, b_part = b.variance / b.weight;
-    const double freedom =
-        std::pow(a_part + b_part, 2) / (a_part * a_part / (a.count - 1) + b_part * b_part / (b.count - 1));
+    const double freedom = std::pow(a_part + b_part, 2) /
+                           (a_part * a_part / (a.count - 1) + b_part * b_part / (b.count - 1));
     return two_sided_p((a.level - b.level) / std::sqrt(a_part + b_part), freedom);
 }
 
@@ -100,7 +107,8 @@ double common_variance(const Stretch& a, const Stretch& b) {
 // `clumping`: how many times the variance of a mean is what independent units would have.
 double common_p(const Stretch& a, const Stretch& b, double clumping) {
     const double freedom = a.count + b.count - 2;
-    const double error = std::sqrt(clumping * common_variance(a, b) * (1 / a.weight + 1 / b.weight));
+    const double error =
+        std::sqrt(clumping * common_variance(a, b) * (1 / a.weight + 1 / b.weight));
     return two_sided_p((a.level - b.level) / error, freedom / clumping);
 }
 
@@ -108,7 +116,8 @@ double common_p(const Stretch& a, const Stretch& b, double clumping) {
 // changes of level and bursts are in the rest.
 double mean_square_of_differences(const std::vector<double>& values, std::size_t lag) {
     std::vector<double> squares;
-    for (std::size_t i = lag; i < values.size(); ++i) squares.push_back(std::pow(values[i] - values[i - lag], 2));
+    for (std::size_t i = lag; i < values.size(); ++i)
+        squares.push_back(std::pow(values[i] - values[i - lag], 2));
     std::sort(squares.begin(), squares.end());
     squares.resize(squares.size() - squares.size() / 5);
     double sum = 0;
@@ -128,7 +137,8 @@ double clumping_of(const KnownUnits& known) {
     for (const LevelUnit& unit : known.units)
         values.push_back(known.kind == LevelKind::Value
                              ? unit.sum
-                             : (unit.sum - unit.weight * share) / std::sqrt(std::max(unit.weight * share, 1e-12)));
+                             : (unit.sum - unit.weight * share) /
+                                   std::sqrt(std::max(unit.weight * share, 1e-12)));
     const double whole = mean_square_of_differences(values, longest_lag);
     if (whole <= 0) return 1;
     double clumping = 1;
@@ -157,7 +167,8 @@ class Splitter {
         for (const std::size_t place : likely_)
             if (p_value(0, place, count) <= highest_p(place) * weak_factor) splits.push_back(place);
         std::sort(splits.begin(), splits.end());
-        // Of splits closer together than the minimum length of a side, keep the first, or a likely one.
+        // Of splits closer together than the minimum length of a side, keep the first, or a likely
+        // one.
         Places apart;
         for (const std::size_t place : splits)
             if (apart.empty() || place - apart.back() >= min_side) {
@@ -176,8 +187,8 @@ class Splitter {
         for (std::size_t i = 0; i < splits.size(); ++i) {
             const std::size_t begin = i == 0 ? 0 : splits[i - 1];
             const std::size_t end = i + 1 == splits.size() ? known_.units.size() : splits[i + 1];
-            changes.push_back({splits[i], sums_.share(begin, splits[i]), sums_.share(splits[i], end),
-                               p_value(begin, splits[i], end)});
+            changes.push_back({splits[i], sums_.share(begin, splits[i]),
+                               sums_.share(splits[i], end), p_value(begin, splits[i], end)});
         }
         return changes;
     }
@@ -186,7 +197,8 @@ class Splitter {
     // The larger p-value of the two tests, Welch's on the scale of the other.
     [[nodiscard]] double p_value(std::size_t begin, std::size_t place, std::size_t end) const {
         const Stretch a = sums_.stretch(begin, place), b = sums_.stretch(place, end);
-        return std::max(common_p(a, b, clumping_), welch_p(a, b) * highest_p(place) / highest_welch_p);
+        return std::max(common_p(a, b, clumping_),
+                        welch_p(a, b) * highest_p(place) / highest_welch_p);
     }
 
     [[nodiscard]] bool is_likely(std::size_t place) const {
@@ -199,7 +211,8 @@ class Splitter {
     [[nodiscard]] bool large_enough(const ChangePoint& change) const {
         if (known_.kind == LevelKind::Value)
             return std::abs(change.after - change.before) >= std::log1p(options_.min_change);
-        const double low = std::min(change.before, change.after), high = std::max(change.before, change.after);
+        const double low = std::min(change.before, change.after),
+                     high = std::max(change.before, change.after);
         return high >= low * (1 + options_.min_change);
     }
 
@@ -210,8 +223,8 @@ class Splitter {
         return n * m / (n + m) * distance * distance;
     }
 
-    // The split with the largest gain; 0 if the stretch is too short. A likely place instead, if it is not
-    // plainly worse.
+    // The split with the largest gain; 0 if the stretch is too short. A likely place instead, if it
+    // is not plainly worse.
     [[nodiscard]] std::size_t best_split(std::size_t begin, std::size_t end) const {
         std::size_t best = 0;
         double most = 0;
@@ -245,12 +258,14 @@ class Splitter {
     void remove_weak(Places& splits) const {
         for (;;) {
             const std::vector<ChangePoint> changes = changes_at(splits);
-            const auto weakest =
-                std::max_element(changes.begin(), changes.end(), [&](const ChangePoint& a, const ChangePoint& b) {
-                    const double a_weak = a.p_value / highest_p(a.place), b_weak = b.p_value / highest_p(b.place);
+            const auto weakest = std::max_element(
+                changes.begin(), changes.end(), [&](const ChangePoint& a, const ChangePoint& b) {
+                    const double a_weak = a.p_value / highest_p(a.place),
+                                 b_weak = b.p_value / highest_p(b.place);
                     return large_enough(a) != large_enough(b) ? large_enough(a) : a_weak < b_weak;
                 });
-            if (weakest == changes.end() || (large_enough(*weakest) && weakest->p_value <= highest_p(weakest->place)))
+            if (weakest == changes.end() ||
+                (large_enough(*weakest) && weakest->p_value <= highest_p(weakest->place)))
                 return;
             splits.erase(splits.begin() + (weakest - changes.begin()));
         }
@@ -303,7 +318,9 @@ double of_phase(const KnownUnits& known, const std::vector<double>& shares, cons
     constexpr double prior = 10;
     double counted = prior, expected = prior;
     std::optional<std::size_t> loudest;  // a burst, perhaps
-    const auto excess = [&](std::size_t i) { return known.units[i].sum - known.units[i].weight * shares[i]; };
+    const auto excess = [&](std::size_t i) {
+        return known.units[i].sum - known.units[i].weight * shares[i];
+    };
     for (const std::size_t i : members)
         if (!loudest || excess(i) > excess(*loudest)) loudest = i;
     for (const std::size_t i : members) {
@@ -318,7 +335,8 @@ double of_phase(const KnownUnits& known, const std::vector<double>& shares, cons
 KnownUnits without_cycle(const KnownUnits& known, const Places& splits, std::size_t cycle) {
     const std::vector<double> shares = shares_between(known, splits);
     std::vector<Places> phases(cycle);
-    for (std::size_t i = 0; i < known.units.size(); ++i) phases[known.places[i] % cycle].push_back(i);
+    for (std::size_t i = 0; i < known.units.size(); ++i)
+        phases[known.places[i] % cycle].push_back(i);
     std::vector<double> beyond(known.units.size(), 0);
     double sum = 0, weight = 0, whole = 0;
     for (const Places& members : phases) {
@@ -345,7 +363,8 @@ KnownUnits without_cycle(const KnownUnits& known, const Places& splits, std::siz
 
 // The logarithm of the level from `begin` to before `end` by that of the same units one cycle
 // earlier; nullopt if there are too few to compare.
-std::optional<double> beyond_cycle(const KnownUnits& known, std::size_t begin, std::size_t end, std::size_t cycle) {
+std::optional<double> beyond_cycle(const KnownUnits& known, std::size_t begin, std::size_t end,
+                                   std::size_t cycle) {
     std::vector<double> differences;
     LevelUnit now, then;
     std::size_t earlier = 0;
@@ -361,13 +380,15 @@ std::optional<double> beyond_cycle(const KnownUnits& known, std::size_t begin, s
     }
     if (differences.size() < min_side) return std::nullopt;
     if (known.kind == LevelKind::Value) return median(std::move(differences));
-    return std::log((now.sum + count_offset) / now.weight * then.weight / (then.sum + count_offset));
+    return std::log((now.sum + count_offset) / now.weight * then.weight /
+                    (then.sum + count_offset));
 }
 
-bool came_round(const KnownUnits& known, const std::vector<ChangePoint>& changes, std::size_t number,
-                std::size_t cycle) {
+bool came_round(const KnownUnits& known, const std::vector<ChangePoint>& changes,
+                std::size_t number, std::size_t cycle) {
     const ChangePoint& change = changes[number];
-    const std::size_t end = number + 1 < changes.size() ? changes[number + 1].place : known.units.size();
+    const std::size_t end =
+        number + 1 < changes.size() ? changes[number + 1].place : known.units.size();
     const auto beyond = beyond_cycle(known, change.place, end, cycle);
     if (!beyond) return false;
     double size = change.after - change.before;
@@ -402,11 +423,13 @@ KnownUnits removed_cycle(const KnownUnits& known, const ChangeOptions& options, 
 
 }  // namespace
 
-std::vector<ChangePoint> find_change_points(std::span<const LevelUnit> units, const ChangeOptions& options) {
+std::vector<ChangePoint> find_change_points(std::span<const LevelUnit> units,
+                                            const ChangeOptions& options) {
     KnownUnits known = known_of(units, options.kind);
     if (known.units.size() < 2 * min_side) return {};
     std::vector<std::size_t> cycles = options.cycles;
-    if (!cycles.empty() && cycles.front() > 1 && known.units.size() >= cycles_to_know_one * cycles.front()) {
+    if (!cycles.empty() && cycles.front() > 1 &&
+        known.units.size() >= cycles_to_know_one * cycles.front()) {
         known = removed_cycle(known, options, cycles.front());
         cycles.erase(cycles.begin());
     }

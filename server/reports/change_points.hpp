@@ -16,8 +16,11 @@ struct LevelUnit {
 };
 
 enum class LevelKind : std::uint8_t {
-    Value,  // `sum` is a value whose noise is alike in all units, such as the logarithm of a duration; weight is 1
-    Count,  // `sum` counts some of `weight`, such as delays among runs; noise is at least that of counting
+    // `sum` is a value whose noise is alike in all units, such as the logarithm of a duration;
+    // weight is 1
+    Value,
+    // `sum` counts some of `weight`, such as delays among runs; noise is at least that of counting
+    Count,
 };
 
 struct ChangePoint {
@@ -28,16 +31,18 @@ struct ChangePoint {
 
 struct ChangeOptions {
     LevelKind kind = LevelKind::Value;
-    // Units of regular cycles, shortest first, such as 24 and 168 hours. The shortest is removed from the
-    // series if there are four cycles or more. Otherwise, and for all others, a change is ignored if more
-    // than half of it also happened one cycle earlier.
+    // Units of regular cycles, shortest first, such as 24 and 168 hours. The shortest is removed
+    // from the series if there are four cycles or more. Otherwise, and for all others, a change is
+    // ignored if more than half of it also happened one cycle earlier.
     std::vector<std::size_t> cycles;
     double highest_p = 3e-5;  // low, because the place of a change is searched
-    // Units at which something happened that may have caused a change, such as a new build, in order. A
-    // change there needs less evidence, and a change whose place is uncertain is moved there.
+    // Units at which something happened that may have caused a change, such as a new build, in
+    // order. A change there needs less evidence, and a change whose place is uncertain is moved
+    // there.
     std::vector<std::size_t> likely;
     double highest_likely_p = 5e-4;
-    double min_change = 0.05;  // after / before - 1; for values, which are logarithms, its logarithm
+    // after / before - 1; for values, which are logarithms, its logarithm
+    double min_change = 0.05;
 };
 
 // Oldest first. Each side of a change has at least three known units. Splits the series at the

@@ -69,7 +69,8 @@ class PartChange {
     // How strongly one part's counts speak for the factor, against no change.
     [[nodiscard]] double evidence(std::size_t part, double factor) const {
         const double slow = parts_[part].after.slow, expected = expected_[part];
-        return (log_likelihood(slow, expected * factor) - log_likelihood(slow, expected)) / noise_of_[part] / noise_;
+        return (log_likelihood(slow, expected * factor) - log_likelihood(slow, expected)) /
+               noise_of_[part] / noise_;
     }
 
     // How strongly all counts speak for a change of the chosen parts, against none.
@@ -90,8 +91,8 @@ class PartChange {
         return (part.before.slow + prior_slow_) / (part.before.runs + prior_slow_ / all);
     }
 
-    // How many slow runs the share of all parts counts for: shares of parts that differ by no more than
-    // chance are alike.
+    // How many slow runs the share of all parts counts for: shares of parts that differ by no more
+    // than chance are alike.
     [[nodiscard]] double prior_slow() const {
         constexpr double least = 2, most = 200;
         const double all = before_.share();
@@ -108,18 +109,21 @@ class PartChange {
         return beyond_chance <= 0 ? most : std::clamp(mean / count / beyond_chance, least, most);
     }
 
-    // How much more counts vary than chance alone, as far as the share before explains; at least 1. From
-    // the parts that changed least, because the others changed.
+    // How much more counts vary than chance alone, as far as the share before explains; at least 1.
+    // From the parts that changed least, because the others changed.
     [[nodiscard]] double noise() const {
         std::vector<double> squares;
         for (std::size_t i = 0; i < parts_.size(); ++i)
-            if (expected_[i] > 0) squares.push_back(parts_[i].beyond * parts_[i].beyond / expected_[i] / noise_of_[i]);
+            if (expected_[i] > 0)
+                squares.push_back(parts_[i].beyond * parts_[i].beyond / expected_[i] /
+                                  noise_of_[i]);
         std::sort(squares.begin(), squares.end());
         squares.resize(squares.size() / 3);
         if (squares.size() < 4) return 1;
         // The lowest third of the squares of independent counts has this mean.
         constexpr double mean_of_third = 0.06;
-        const double mean = std::accumulate(squares.begin(), squares.end(), 0.0) / static_cast<double>(squares.size());
+        const double mean = std::accumulate(squares.begin(), squares.end(), 0.0) /
+                            static_cast<double>(squares.size());
         constexpr double most = 4;
         return std::clamp(mean / mean_of_third, 1.0, most);
     }
@@ -131,7 +135,9 @@ class PartChange {
     double noise_ = 1;
 };
 
-bool is_separator(char c) { return c == '-' || c == '.' || c == '_' || c == '@' || c == '/' || c == ':'; }
+bool is_separator(char c) {
+    return c == '-' || c == '.' || c == '_' || c == '@' || c == '/' || c == ':';
+}
 
 bool matches(const std::string& name, const std::string& pattern) {
     if (pattern.back() == '*') return name.starts_with(pattern.substr(0, pattern.size() - 1));
@@ -160,7 +166,8 @@ Chosen parts_of_pattern(const std::vector<ChangedPart>& parts, const std::string
 }
 
 // The pattern with most evidence of which no part speaks plainly against it.
-std::string best_pattern(const PartChange& change, const std::vector<ChangedPart>& parts, const Chosen& chosen) {
+std::string best_pattern(const PartChange& change, const std::vector<ChangedPart>& parts,
+                         const Chosen& chosen) {
     std::string best;
     double most = 0;
     for (const std::string& pattern : patterns_of(parts, chosen)) {
@@ -188,7 +195,9 @@ void SlowRuns::add(const SlowRuns& other) {
 
 ChangeSplit split_change(std::vector<ChangedPart> parts) {
     ChangeSplit split;
-    std::erase_if(parts, [](const ChangedPart& part) { return part.before.runs <= 0 && part.after.runs <= 0; });
+    std::erase_if(parts, [](const ChangedPart& part) {
+        return part.before.runs <= 0 && part.after.runs <= 0;
+    });
     const PartChange change(parts);
     Chosen chosen = change.changed_parts();
     const Chosen all(parts.size(), true);

@@ -8,8 +8,8 @@
 
 namespace lagtrap::server::reports {
 
-// Runs before and after a change, and how many of them were slow: delays, or longer than a bound. If
-// only delays are recorded, `runs` is the time in hours.
+// Runs before and after a change, and how many of them were slow: delays, or longer than a bound.
+// If only delays are recorded, `runs` is the time in hours.
 struct SlowRuns {
     double runs = 0, slow = 0;
 
@@ -21,19 +21,21 @@ struct SlowRuns {
 struct ChangedPart {
     std::string name;  // empty: unknown
     SlowRuns before, after;
-    // Slow runs after the change beyond those that the share before it leads to. What hardly ran before
-    // is compared with the share of all.
+    // Slow runs after the change beyond those that the share before it leads to. What hardly ran
+    // before is compared with the share of all.
     double beyond = 0;
     bool changed = false;
 };
 
 struct ChangeSplit {
-    std::vector<ChangedPart> parts;  // largest `beyond` first; first the fewest if there are fewer slow runs
-    std::uint64_t changed = 0;       // how many of the parts
-    // What all changed parts begin or end with and no others do, such as "fra-*". Empty if there is nothing.
+    // largest `beyond` first; first the fewest if there are fewer slow runs
+    std::vector<ChangedPart> parts;
+    std::uint64_t changed = 0;  // how many of the parts
+    // What all changed parts begin or end with and no others do, such as "fra-*". Empty if there is
+    // nothing.
     std::string pattern;
-    // Whether only a part changed: that explains the counts plainly better than all having changed alike.
-    // Otherwise all parts count as changed.
+    // Whether only a part changed: that explains the counts plainly better than all having changed
+    // alike. Otherwise all parts count as changed.
     bool concentrated = false;
 };
 

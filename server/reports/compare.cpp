@@ -11,8 +11,9 @@ namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr double highest_tail = 0.025;    // probability beyond each end of the interval
-constexpr std::size_t counted_runs = 50;  // of both sides: up to this number the distribution is exact, above it normal
+constexpr double highest_tail = 0.025;  // probability beyond each end of the interval
+// of both sides: up to this number the distribution is exact, above it normal
+constexpr std::size_t counted_runs = 50;
 
 using Durations = std::vector<std::int64_t>;  // sorted
 
@@ -47,7 +48,8 @@ std::vector<double> chances_of_pairs(std::size_t a_runs, std::size_t b_runs) {
     std::vector<double> counts(a_runs * b_runs + 1, 0);
     counts[0] = 1;
     for (std::size_t i = 1; i <= a_runs; ++i) {
-        for (std::size_t at = counts.size(); at-- > b_runs + i;) counts[at] -= counts[at - b_runs - i];
+        for (std::size_t at = counts.size(); at-- > b_runs + i;)
+            counts[at] -= counts[at - b_runs - i];
         for (std::size_t at = i; at < counts.size(); ++at) counts[at] += counts[at - i];
     }
     double all = 0;
@@ -61,7 +63,8 @@ std::uint64_t rank_of_low_end(std::size_t a_runs, std::size_t b_runs) {
     const auto pairs = static_cast<double>(a_runs * b_runs);
     if (a_runs + b_runs > counted_runs) {
         const double deviation = std::sqrt(pairs * static_cast<double>(a_runs + b_runs + 1) / 12);
-        return static_cast<std::uint64_t>(std::max(0.0, std::floor(pairs / 2 - 1.959964 * deviation)));
+        return static_cast<std::uint64_t>(
+            std::max(0.0, std::floor(pairs / 2 - 1.959964 * deviation)));
     }
     double tail = 0;
     std::uint64_t rank = 0;
@@ -73,7 +76,9 @@ std::uint64_t rank_of_low_end(std::size_t a_runs, std::size_t b_runs) {
     return rank;
 }
 
-std::vector<double> as_doubles(const Durations& durations) { return {durations.begin(), durations.end()}; }
+std::vector<double> as_doubles(const Durations& durations) {
+    return {durations.begin(), durations.end()};
+}
 
 Durations sample_of(Durations durations, std::size_t most, Random& random) {
     for (std::size_t i = 0; durations.size() > most && i < most; ++i) {
@@ -84,12 +89,15 @@ Durations sample_of(Durations durations, std::size_t most, Random& random) {
     return durations;
 }
 
-Difference difference_of(const Durations& all_a, const Durations& all_b, const CompareOptions& options) {
+Difference difference_of(const Durations& all_a, const Durations& all_b,
+                         const CompareOptions& options) {
     Difference difference;
     difference.a_runs = all_a.size();
     difference.b_runs = all_b.size();
-    if (!all_a.empty()) difference.a_median_ns = static_cast<std::uint64_t>(median(as_doubles(all_a)));
-    if (!all_b.empty()) difference.b_median_ns = static_cast<std::uint64_t>(median(as_doubles(all_b)));
+    if (!all_a.empty())
+        difference.a_median_ns = static_cast<std::uint64_t>(median(as_doubles(all_a)));
+    if (!all_b.empty())
+        difference.b_median_ns = static_cast<std::uint64_t>(median(as_doubles(all_b)));
     if (all_a.empty() || all_b.empty()) return difference;
     Random random(options.seed);
     const Durations a = sample_of(all_a, options.max_runs, random);
@@ -98,7 +106,8 @@ Difference difference_of(const Durations& all_a, const Durations& all_b, const C
     difference.difference_ns = difference_of_rank(a, b, (pairs + 1) / 2);
     const std::uint64_t rank = rank_of_low_end(a.size(), b.size());
     if (rank == 0) return difference;
-    difference.interval = Interval{difference_of_rank(a, b, rank), difference_of_rank(a, b, pairs + 1 - rank)};
+    difference.interval =
+        Interval{difference_of_rank(a, b, rank), difference_of_rank(a, b, pairs + 1 - rank)};
     difference.evidence = difference.interval->low_ns > 0 || difference.interval->high_ns < 0;
     return difference;
 }
@@ -113,8 +122,8 @@ struct Stage {
     Durations a, b;
 };
 
-void collect_stages(std::span<const ComparedRun> runs, Durations Stage::*side, std::vector<Stage>& stages,
-                    std::map<std::string, std::size_t>& places) {
+void collect_stages(std::span<const ComparedRun> runs, Durations Stage::*side,
+                    std::vector<Stage>& stages, std::map<std::string, std::size_t>& places) {
     for (const ComparedRun& run : runs) {
         std::map<std::size_t, std::uint64_t> sums;
         for (const ComparedStage& stage : run.stages) {
@@ -129,7 +138,8 @@ void collect_stages(std::span<const ComparedRun> runs, Durations Stage::*side, s
 
 }  // namespace
 
-Comparison compare_runs(std::span<const ComparedRun> a, std::span<const ComparedRun> b, const CompareOptions& options) {
+Comparison compare_runs(std::span<const ComparedRun> a, std::span<const ComparedRun> b,
+                        const CompareOptions& options) {
     const auto durations_of = [](std::span<const ComparedRun> runs) {
         Durations durations;
         for (const ComparedRun& run : runs) durations.push_back(bounded(run.duration_ns));

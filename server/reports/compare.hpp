@@ -55,7 +55,8 @@ struct CompareOptions {
 // contradicts the verdict, and needs four runs on each side, or a few more on one. Do not choose
 // the runs of a side by their duration. The same runs and options give the same result. A side
 // without runs gives zeros and no evidence.
-[[nodiscard]] Comparison compare_runs(std::span<const ComparedRun> a, std::span<const ComparedRun> b,
+[[nodiscard]] Comparison compare_runs(std::span<const ComparedRun> a,
+                                      std::span<const ComparedRun> b,
                                       const CompareOptions& options = {});
 
 }  // namespace lagtrap::server::reports

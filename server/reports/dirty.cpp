@@ -20,9 +20,11 @@ DirtyVerdict verdict_by_reasons(std::uint32_t reasons) {
     if ((reasons & trace::DirtyClockStepped) != 0) {
         return {"clock-stepped", "The machine's clock was set while the run was open."};
     }
-    if ((reasons & trace::DirtyAborted) != 0) return {"aborted", "The thread ended before the run did."};
+    if ((reasons & trace::DirtyAborted) != 0)
+        return {"aborted", "The thread ended before the run did."};
     if ((reasons & trace::DirtyFailed) != 0) return {"failed", "The operation failed."};
-    if ((reasons & trace::DirtyCancelled) != 0) return {"cancelled", "The operation was cancelled."};
+    if ((reasons & trace::DirtyCancelled) != 0)
+        return {"cancelled", "The operation was cancelled."};
     if ((reasons & trace::DirtyMissingStage) != 0) {
         return {"missing-stage", "A stage that the settings name never came."};
     }
@@ -52,26 +54,32 @@ Usual usual_of(std::vector<double> logs) {
     return usual;
 }
 
-DirtyVerdict verdict_by_duration(std::uint64_t duration_ns, const Usual& usual, std::size_t runs, double limit) {
+DirtyVerdict verdict_by_duration(std::uint64_t duration_ns, const Usual& usual, std::size_t runs,
+                                 double limit) {
     if (usual.scale == 0) return {};
     const double distance = (log_of(duration_ns) - usual.center) / usual.scale;
     if (!(std::abs(distance) > limit)) return {};
     const double times = std::exp(std::abs(log_of(duration_ns) - usual.center));
-    const std::string median_text = format_duration(std::chrono::nanoseconds(std::llround(std::exp(usual.center))));
-    return {"duration",
-            fmt::format("It took {:.1f} times as {} as the median {} of {} runs of the same event, start and "
-                        "build (distance {:.1f}, limit {:.1f}).",
-                        times, distance > 0 ? "long" : "short", median_text, runs, std::abs(distance), limit)};
+    const std::string median_text =
+        format_duration(std::chrono::nanoseconds(std::llround(std::exp(usual.center))));
+    return {"duration", fmt::format("It took {:.1f} times as {} as the median {} of {} runs of the "
+                                    "same event, start and build (distance {:.1f}, limit {:.1f}).",
+                                    times, distance > 0 ? "long" : "short", median_text, runs,
+                                    std::abs(distance), limit)};
 }
 
 }  // namespace
 
-std::vector<DirtyVerdict> find_dirty_runs(std::span<const DirtyCandidate> runs, const DirtyOptions& options) {
+std::vector<DirtyVerdict> find_dirty_runs(std::span<const DirtyCandidate> runs,
+                                          const DirtyOptions& options) {
     std::vector<DirtyVerdict> verdicts(runs.size());
-    std::map<std::tuple<std::string_view, std::string_view, trace::StartKind>, std::vector<std::size_t>> groups;
+    std::map<std::tuple<std::string_view, std::string_view, trace::StartKind>,
+             std::vector<std::size_t>>
+        groups;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         verdicts[i] = verdict_by_reasons(runs[i].reasons);
-        if (!verdicts[i].dirty()) groups[{runs[i].event, runs[i].build, runs[i].start}].push_back(i);
+        if (!verdicts[i].dirty())
+            groups[{runs[i].event, runs[i].build, runs[i].start}].push_back(i);
     }
     for (const auto& [key, members] : groups) {
         if (members.size() < options.min_runs || members.empty()) continue;
@@ -80,7 +88,8 @@ std::vector<DirtyVerdict> find_dirty_runs(std::span<const DirtyCandidate> runs, 
         for (const std::size_t i : members) logs.push_back(log_of(runs[i].duration_ns));
         const Usual usual = usual_of(std::move(logs));
         for (const std::size_t i : members) {
-            verdicts[i] = verdict_by_duration(runs[i].duration_ns, usual, members.size(), options.limit);
+            verdicts[i] =
+                verdict_by_duration(runs[i].duration_ns, usual, members.size(), options.limit);
         }
     }
     return verdicts;

@@ -26,8 +26,8 @@ struct DirtyOptions {
 };
 
 struct DirtyVerdict {
-    // "suspended", "clock-stepped", "missing-stage", "aborted", "failed", "cancelled" or "duration";
-    // empty: a clean run.
+    // "suspended", "clock-stepped", "missing-stage", "aborted", "failed", "cancelled" or
+    // "duration"; empty: a clean run.
     std::string rule;
     std::string reason;  // a sentence for people; empty: a clean run
     [[nodiscard]] bool dirty() const { return !rule.empty(); }

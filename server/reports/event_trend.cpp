@@ -21,7 +21,9 @@ constexpr double min_factor = 1.1;
 constexpr double min_delay_factor = 1.25;
 constexpr std::uint64_t min_delays = 5;
 
-std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) { return (value + unit - 1) / unit * unit; }
+std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
 
 struct TrendStretch {
     Sketch durations;
@@ -58,32 +60,35 @@ std::optional<double> test_shares(const EventActivity& activity, const TrendSpan
     return share_test(before, now);
 }
 
-Measure measure_quantile(const EventActivity& activity, const TrendSpan& span, const TrendStretch& before,
-                         const TrendStretch& now, double quantile) {
+Measure measure_quantile(const EventActivity& activity, const TrendSpan& span,
+                         const TrendStretch& before, const TrendStretch& now, double quantile) {
     Measure measure;
     measure.before = static_cast<double>(before.durations.quantile_ns(quantile));
     measure.now = static_cast<double>(now.durations.quantile_ns(quantile));
     if (!activity.runs_recorded || before.runs == 0 || now.runs == 0) return measure;
     const auto bound_ns = before.durations.quantile_ns(quantile);
     measure.p_value = test_shares(activity, span, [&](const UnitActivity& unit) {
-        return UnitShare{static_cast<double>(unit.runs), static_cast<double>(unit.durations.count_above(bound_ns))};
+        return UnitShare{static_cast<double>(unit.runs),
+                         static_cast<double>(unit.durations.count_above(bound_ns))};
     });
     return measure;
 }
 
-Measure measure_delays(const EventActivity& activity, const TrendSpan& span, const TrendStretch& before,
-                       const TrendStretch& now) {
+Measure measure_delays(const EventActivity& activity, const TrendSpan& span,
+                       const TrendStretch& before, const TrendStretch& now) {
     Measure measure;
     const auto units = static_cast<double>(span.units());
     const auto share = [&](const TrendStretch& stretch) {
-        const double of =
-            activity.runs_recorded ? static_cast<double>(std::max<std::uint64_t>(stretch.runs, 1)) : units;
+        const double of = activity.runs_recorded
+                              ? static_cast<double>(std::max<std::uint64_t>(stretch.runs, 1))
+                              : units;
         return static_cast<double>(stretch.delays) / of;
     };
     measure.before = share(before);
     measure.now = share(now);
     measure.p_value = test_shares(activity, span, [&](const UnitActivity& unit) {
-        return UnitShare{activity.runs_recorded ? static_cast<double>(unit.runs) : 1, static_cast<double>(unit.delays)};
+        return UnitShare{activity.runs_recorded ? static_cast<double>(unit.runs) : 1,
+                         static_cast<double>(unit.delays)};
     });
     return measure;
 }
@@ -98,16 +103,19 @@ HistoryUnit history_unit(const UnitActivity& unit) {
     made.from_ns = unit.from_ns;
     made.runs = static_cast<double>(unit.runs);
     made.delays = static_cast<double>(unit.delays);
-    if (unit.runs >= runs_for_p50) made.p50_ns = static_cast<double>(unit.durations.quantile_ns(0.5));
-    if (unit.runs >= runs_for_p99) made.p99_ns = static_cast<double>(unit.durations.quantile_ns(0.99));
+    if (unit.runs >= runs_for_p50)
+        made.p50_ns = static_cast<double>(unit.durations.quantile_ns(0.5));
+    if (unit.runs >= runs_for_p99)
+        made.p99_ns = static_cast<double>(unit.durations.quantile_ns(0.99));
     for (const BuildActivity& build : unit.builds)
-        made.builds.push_back({build.build, static_cast<double>(build.runs), static_cast<double>(build.delays)});
+        made.builds.push_back(
+            {build.build, static_cast<double>(build.runs), static_cast<double>(build.delays)});
     return made;
 }
 
 // The units from the first with runs to the end, without gaps.
-History history_of(const std::vector<UnitActivity>& units, bool runs_recorded, std::uint64_t unit_ns,
-                   std::uint64_t end_ns) {
+History history_of(const std::vector<UnitActivity>& units, bool runs_recorded,
+                   std::uint64_t unit_ns, std::uint64_t end_ns) {
     History history;
     history.unit_ns = unit_ns;
     history.runs_recorded = runs_recorded;
@@ -115,31 +123,35 @@ History history_of(const std::vector<UnitActivity>& units, bool runs_recorded, s
     for (std::uint64_t at_ns = units.front().from_ns; at_ns < end_ns; at_ns += unit_ns)
         history.units.emplace_back().from_ns = at_ns;
     for (const UnitActivity& unit : units) {
-        const auto place = static_cast<std::size_t>((unit.from_ns - units.front().from_ns) / unit_ns);
+        const auto place =
+            static_cast<std::size_t>((unit.from_ns - units.front().from_ns) / unit_ns);
         if (place < history.units.size()) history.units[place] = history_unit(unit);
     }
     if (runs_recorded) return history;
     // A unit without delays has zero. The last may not have passed completely.
     for (HistoryUnit& unit : history.units) {
-        unit.runs = static_cast<double>(std::min(unit_ns, end_ns - unit.from_ns)) / static_cast<double>(hour_length_ns);
+        unit.runs = static_cast<double>(std::min(unit_ns, end_ns - unit.from_ns)) /
+                    static_cast<double>(hour_length_ns);
         unit.p50_ns = unit.p99_ns = 0;
     }
     return history;
 }
 
 std::size_t known_units(const History& history) {
-    return static_cast<std::size_t>(
-        std::count_if(history.units.begin(), history.units.end(), [](const auto& unit) { return unit.runs > 0; }));
+    return static_cast<std::size_t>(std::count_if(history.units.begin(), history.units.end(),
+                                                  [](const auto& unit) { return unit.runs > 0; }));
 }
 
 // Changes by hours and, for the time before these, by days.
 void find_changes(const EventActivity& activity, const TrendSpan& span, EventTrend& trend) {
     std::vector<BuildBegin> begins;
     for (const FirstRun& begin : activity.begins) begins.push_back({begin.build, begin.at_ns});
-    const auto hours = history_of(activity.hours, activity.runs_recorded, hour_length_ns,
-                                  std::min(span.hours_to_ns, std::max(span.now_ns, span.hours_from_ns)));
+    const auto hours =
+        history_of(activity.hours, activity.runs_recorded, hour_length_ns,
+                   std::min(span.hours_to_ns, std::max(span.now_ns, span.hours_from_ns)));
     trend.searched = known_units(hours) >= hours_needed;
-    trend.covers_periods = known_units(hours) >= hours_trusted && span.hours_from_ns <= span.before_ns;
+    trend.covers_periods =
+        known_units(hours) >= hours_trusted && span.hours_from_ns <= span.before_ns;
     const auto steps = find_steps(hours, begins);
     trend.lasting = lasting_change(hours, steps, begins);
     std::vector<Step> shown = steps;
@@ -147,12 +159,16 @@ void find_changes(const EventActivity& activity, const TrendSpan& span, EventTre
         const auto days = history_of(activity.units, activity.runs_recorded, day_length_ns,
                                      std::min(span.to_ns, std::max(span.now_ns, span.before_ns)));
         auto older = find_steps(days, begins);
-        std::erase_if(older, [&](const auto& step) { return step.from_ns >= span.hours_from_ns + day_length_ns; });
+        std::erase_if(older, [&](const auto& step) {
+            return step.from_ns >= span.hours_from_ns + day_length_ns;
+        });
         if (!trend.lasting) trend.lasting = lasting_change(days, older, begins);
-        for (const auto& step : older) trend.changes.push_back({step, build_of_step(days, step), false});
+        for (const auto& step : older)
+            trend.changes.push_back({step, build_of_step(days, step), false});
     }
     for (const auto& step : steps)
-        if (step.from_ns >= span.before_ns) trend.changes.push_back({step, build_of_step(hours, step), false});
+        if (step.from_ns >= span.before_ns)
+            trend.changes.push_back({step, build_of_step(hours, step), false});
     std::stable_sort(trend.changes.begin(), trend.changes.end(),
                      [](const auto& a, const auto& b) { return a.step.from_ns < b.step.from_ns; });
 }
@@ -174,8 +190,10 @@ std::vector<std::optional<double>> factors_of_periods(const EventTrend& trend) {
     add(trend.p50, min_factor);
     add(trend.p99, min_factor);
     const Measure& delays = trend.delay_share;
-    const auto before_delays = delays.before * (trend.runs_recorded ? static_cast<double>(trend.runs) : 1);
-    if (trend.delays >= min_delays || before_delays >= static_cast<double>(min_delays)) add(delays, min_delay_factor);
+    const auto before_delays =
+        delays.before * (trend.runs_recorded ? static_cast<double>(trend.runs) : 1);
+    if (trend.delays >= min_delays || before_delays >= static_cast<double>(min_delays))
+        add(delays, min_delay_factor);
     return factors;
 }
 
@@ -185,14 +203,19 @@ void judge(EventTrend& trend) {
         trend.verdict = !factor || *factor > 1 ? Verdict::Worse : Verdict::Better;
     };
     if (trend.lasting) return set(factor_of(trend.lasting->step.before, trend.lasting->step.after));
-    const auto factors = trend.covers_periods ? std::vector<std::optional<double>>() : factors_of_periods(trend);
+    const auto factors =
+        trend.covers_periods ? std::vector<std::optional<double>>() : factors_of_periods(trend);
     trend.factor = 1;
-    const bool tested = trend.searched || trend.p50.p_value || trend.p99.p_value || trend.delay_share.p_value;
+    const bool tested =
+        trend.searched || trend.p50.p_value || trend.p99.p_value || trend.delay_share.p_value;
     trend.verdict = tested ? Verdict::Unchanged : Verdict::Untested;
     if (factors.empty()) return;
-    const auto value = [](const std::optional<double>& factor) { return factor.value_or(HUGE_VAL); };
-    const auto [least, most] = std::minmax_element(factors.begin(), factors.end(),
-                                                   [&](const auto& a, const auto& b) { return value(a) < value(b); });
+    const auto value = [](const std::optional<double>& factor) {
+        return factor.value_or(HUGE_VAL);
+    };
+    const auto [least, most] =
+        std::minmax_element(factors.begin(), factors.end(),
+                            [&](const auto& a, const auto& b) { return value(a) < value(b); });
     set(value(*most) > 1 ? *most : *least);
 }
 
@@ -219,11 +242,14 @@ std::string_view figure_name(Figure figure) {
 
 Result<TrendSpan> trend_span(const Filter& filter, std::uint64_t now_ns) {
     const std::uint64_t to_ns = filter.to_ns.value_or(now_ns);
-    const std::uint64_t from_ns = filter.from_ns.value_or(to_ns > day_length_ns ? to_ns - day_length_ns : 0);
-    if (from_ns >= to_ns) return make_error(ErrorKind::Invalid, "\"from\": expected a time before \"to\"");
+    const std::uint64_t from_ns =
+        filter.from_ns.value_or(to_ns > day_length_ns ? to_ns - day_length_ns : 0);
+    if (from_ns >= to_ns)
+        return make_error(ErrorKind::Invalid, "\"from\": expected a time before \"to\"");
     const std::uint64_t length_ns = to_ns - from_ns;
     if (length_ns > max_span_ns)
-        return make_error(ErrorKind::Invalid, "the time from \"from\" to \"to\" is more than 400 days; choose less");
+        return make_error(ErrorKind::Invalid,
+                          "the time from \"from\" to \"to\" is more than 400 days; choose less");
     TrendSpan span;
     span.unit = length_ns <= hours_until_ns ? ActivityUnit::Hour : ActivityUnit::Day;
     span.unit_ns = span.unit == ActivityUnit::Hour ? hour_length_ns : day_length_ns;
@@ -233,7 +259,8 @@ Result<TrendSpan> trend_span(const Filter& filter, std::uint64_t now_ns) {
     span.before_ns = span.from_ns > whole_ns ? span.from_ns - whole_ns : 0;
     span.now_ns = std::min(to_ns, now_ns);
     span.hours_to_ns = std::max(rounded_up(span.now_ns, hour_length_ns), hour_length_ns);
-    span.hours_from_ns = span.hours_to_ns > hours_searched_ns ? span.hours_to_ns - hours_searched_ns : 0;
+    span.hours_from_ns =
+        span.hours_to_ns > hours_searched_ns ? span.hours_to_ns - hours_searched_ns : 0;
     return span;
 }
 
@@ -261,11 +288,13 @@ EventTrend trend_of(const EventActivity& activity, const TrendSpan& span) {
     trend.delayed_hosts = activity.delayed_hosts;
     trend.builds = now.builds.size();
     trend.delayed_builds = static_cast<std::uint64_t>(
-        std::count_if(now.builds.begin(), now.builds.end(), [](const auto& build) { return build.second.delays > 0; }));
+        std::count_if(now.builds.begin(), now.builds.end(),
+                      [](const auto& build) { return build.second.delays > 0; }));
     for (std::uint64_t at_ns = span.before_ns; at_ns < span.to_ns; at_ns += span.unit_ns)
         trend.units.push_back({at_ns, 0, 0, 0, 0, 0});
     for (const UnitActivity& unit : activity.units) {
-        const std::size_t place = static_cast<std::size_t>((unit.from_ns - span.before_ns) / span.unit_ns);
+        const std::size_t place =
+            static_cast<std::size_t>((unit.from_ns - span.before_ns) / span.unit_ns);
         if (unit.from_ns < span.before_ns || place >= trend.units.size()) continue;
         trend.units[place] = {unit.from_ns,
                               unit.runs,

@@ -19,17 +19,19 @@ struct TrendSpan {
     ActivityUnit unit = ActivityUnit::Hour;
     std::uint64_t unit_ns = 0;
     std::uint64_t before_ns = 0, from_ns = 0, to_ns = 0;
-    // Changes of level are also searched by hours of this time, whatever the unit: the fifteen days up to
-    // the end of the period, or the hour that it is now.
+    // Changes of level are also searched by hours of this time, whatever the unit: the fifteen days
+    // up to the end of the period, or the hour that it is now.
     std::uint64_t hours_from_ns = 0, hours_to_ns = 0;
     std::uint64_t now_ns = 0;  // the end of the data: the period may end later
 
-    [[nodiscard]] std::size_t units() const { return static_cast<std::size_t>((to_ns - from_ns) / unit_ns); }
+    [[nodiscard]] std::size_t units() const {
+        return static_cast<std::size_t>((to_ns - from_ns) / unit_ns);
+    }
 };
 
 // From the filter's times, rounded up to hours, or to days for more than four days. The last 24
-// hours if the filter has no times. ErrorKind::Invalid for times in the wrong order and for more than
-// 400 days.
+// hours if the filter has no times. ErrorKind::Invalid for times in the wrong order and for more
+// than 400 days.
 [[nodiscard]] Result<TrendSpan> trend_span(const Filter& filter, std::uint64_t now_ns);
 
 // What trend_of() needs of the events that `filter` selects; its times are ignored.
@@ -62,14 +64,17 @@ struct EventTrend {
     std::uint64_t builds = 0, delayed_builds = 0;  // in the current period
     std::vector<TrendUnit> units;                  // both periods, without gaps
     Measure p50, p99;                              // nanoseconds
-    Measure delay_share;                           // of runs; delays per unit if runs are not recorded
-    std::vector<LastingChange> changes;            // changes of level in either period, oldest first
+    // of runs; delays per unit if runs are not recorded
+    Measure delay_share;
+    // changes of level in either period, oldest first
+    std::vector<LastingChange> changes;
     // The change that lasts, even if it is older than both periods; it decides the verdict.
     std::optional<LastingChange> lasting;
     bool searched = false;        // there are enough hours to find changes of level
     bool covers_periods = false;  // these hours include both periods
     Verdict verdict = Verdict::Untested;
-    std::optional<double> factor = 1;  // of the lasting or largest significant change; nullopt: from 0
+    // of the lasting or largest significant change; nullopt: from 0
+    std::optional<double> factor = 1;
 };
 
 [[nodiscard]] EventTrend trend_of(const EventActivity& activity, const TrendSpan& span);

@@ -100,7 +100,9 @@ std::string owner_of(std::string_view function) {
 }
 
 bool is_run_time(std::string_view function, std::string_view module) {
-    if (std::find(run_time_modules.begin(), run_time_modules.end(), module) != run_time_modules.end()) return true;
+    if (std::find(run_time_modules.begin(), run_time_modules.end(), module) !=
+        run_time_modules.end())
+        return true;
     if (analysis::is_thread_start(function)) return true;
     return std::any_of(run_time_functions.begin(), run_time_functions.end(),
                        [&](std::string_view pattern) { return matches(function, pattern); });

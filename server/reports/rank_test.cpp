@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t exact_limit = 60;
 constexpr int permutations = 20'000;
-constexpr double counted_variance = 100;  // up to this variance counts are exact, above it approximated as normal
+// up to this variance counts are exact, above it approximated as normal
+constexpr double counted_variance = 100;
 
 // A group's values, delayed runs first. rank() replaces the values of all groups by their ranks.
 struct Scores {
@@ -40,15 +41,16 @@ void rank(std::vector<Scores>& groups) {
     for (std::size_t begin = 0; begin < order.size();) {
         std::size_t end = begin + 1;
         while (end < order.size() && *order[end] == *order[begin]) ++end;
-        for (std::size_t i = begin + 1; i < end; ++i) *order[i] = static_cast<double>(begin + end + 1) / 2;
+        for (std::size_t i = begin + 1; i < end; ++i)
+            *order[i] = static_cast<double>(begin + end + 1) / 2;
         *order[begin] = static_cast<double>(begin + end + 1) / 2;
         begin = end;
     }
 }
 
 double sum_of_delayed(const Scores& group) {
-    return std::accumulate(group.values.begin(), group.values.begin() + static_cast<std::ptrdiff_t>(group.delayed),
-                           0.0);
+    return std::accumulate(group.values.begin(),
+                           group.values.begin() + static_cast<std::ptrdiff_t>(group.delayed), 0.0);
 }
 
 double permuted_p(std::vector<Scores>& groups) {
@@ -95,7 +97,8 @@ std::vector<double> hypergeometric(const CountGroup& group, std::size_t low, std
     const double all = log_choose(group.delayed + group.normal, above);
     std::vector<double> chances;
     for (std::size_t count = low; count <= high; ++count) {
-        chances.push_back(std::exp(log_choose(group.delayed, count) + log_choose(group.normal, above - count) - all));
+        chances.push_back(std::exp(log_choose(group.delayed, count) +
+                                   log_choose(group.normal, above - count) - all));
     }
     return chances;
 }
@@ -129,7 +132,8 @@ double count_test(std::span<const CountGroup> groups) {
         variance += n < 2 ? 0 : d * (n - d) * above * (n - above) / (n * n * (n - 1));
     }
     if (variance == 0 || seen <= mean) return 1;
-    if (variance > counted_variance) return 0.5 * std::erfc((seen - 0.5 - mean) / std::sqrt(2 * variance));
+    if (variance > counted_variance)
+        return 0.5 * std::erfc((seen - 0.5 - mean) / std::sqrt(2 * variance));
     std::vector<double> chances{1};  // by the sum of counts, relative to their minimum
     std::size_t least = 0;
     for (const CountGroup& group : groups) {
@@ -145,14 +149,16 @@ double count_test(std::span<const CountGroup> groups) {
         least += low;
     }
     double p = 0;
-    for (std::size_t i = chances.size(); i-- > 0 && static_cast<double>(i + least) > seen - 0.5;) p += chances[i];
+    for (std::size_t i = chances.size(); i-- > 0 && static_cast<double>(i + least) > seen - 0.5;)
+        p += chances[i];
     return std::min(p, 1.0);
 }
 
 std::vector<double> q_values(const std::vector<double>& p_values, std::size_t tests) {
     std::vector<std::size_t> order(p_values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
     std::vector<double> q(p_values.size(), 1);
     const auto all = static_cast<double>(std::max(tests, p_values.size()));
     double lowest = 1;

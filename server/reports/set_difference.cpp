@@ -17,7 +17,8 @@ constexpr double sketch_error = 0.01;
 // Donner, 2008).
 Bounds bounds_of_difference(double a, const Bounds& of_a, double b, const Bounds& of_b) {
     const double difference = b - a;
-    return {difference - std::hypot(b - of_b.low, of_a.high - a), difference + std::hypot(of_b.high - b, a - of_a.low)};
+    return {difference - std::hypot(b - of_b.low, of_a.high - a),
+            difference + std::hypot(of_b.high - b, a - of_a.low)};
 }
 
 // By order statistics: the quantiles whose ranks contain the true one in 95 of 100 samples.
@@ -25,7 +26,9 @@ std::optional<Bounds> quantile_bounds(const Sketch& sketch, std::uint64_t record
     const auto count = static_cast<double>(records);
     if (count * std::min(share, 1 - share) < records_beside) return std::nullopt;
     const double reach = two_sided_95 * std::sqrt(share * (1 - share) / count);
-    const auto at = [&](double rank) { return static_cast<double>(sketch.quantile_ns(std::clamp(rank, 0.0, 1.0))); };
+    const auto at = [&](double rank) {
+        return static_cast<double>(sketch.quantile_ns(std::clamp(rank, 0.0, 1.0)));
+    };
     return Bounds{at(share - reach) * (1 - sketch_error), at(share + reach) * (1 + sketch_error)};
 }
 
@@ -33,8 +36,8 @@ std::optional<Bounds> quantile_bounds(const Sketch& sketch, std::uint64_t record
 Bounds share_bounds(double share, double count) {
     const double square = two_sided_95 * two_sided_95;
     const double middle = (share + square / (2 * count)) / (1 + square / count);
-    const double reach =
-        two_sided_95 / (1 + square / count) * std::sqrt(share * (1 - share) / count + square / (4 * count * count));
+    const double reach = two_sided_95 / (1 + square / count) *
+                         std::sqrt(share * (1 - share) / count + square / (4 * count * count));
     return {std::min(middle - reach, share), std::max(middle + reach, share)};
 }
 
@@ -51,7 +54,8 @@ struct Side {
     explicit Side(std::span<const TimedDuration> runs) : records(runs.size()) {
         for (const TimedDuration& run : runs) {
             weight += run.weight;
-            each_part(run, [&](const std::string& state, const std::string& reason, std::uint64_t time_ns) {
+            each_part(run, [&](const std::string& state, const std::string& reason,
+                               std::uint64_t time_ns) {
                 Moments& moments = parts[{state, reason}];
                 const auto time = static_cast<double>(time_ns);
                 moments.sum += run.weight * time;
@@ -71,28 +75,32 @@ struct Side {
 
 }  // namespace
 
-FigureDifference quantile_difference(const Sketch& a, std::uint64_t a_records, const Sketch& b, std::uint64_t b_records,
-                                     double share) {
+FigureDifference quantile_difference(const Sketch& a, std::uint64_t a_records, const Sketch& b,
+                                     std::uint64_t b_records, double share) {
     FigureDifference difference{
         static_cast<double>(a.quantile_ns(share)), static_cast<double>(b.quantile_ns(share)), {}};
-    const auto of_a = quantile_bounds(a, a_records, share), of_b = quantile_bounds(b, b_records, share);
-    if (of_a && of_b) difference.bounds = bounds_of_difference(difference.a, *of_a, difference.b, *of_b);
+    const auto of_a = quantile_bounds(a, a_records, share),
+               of_b = quantile_bounds(b, b_records, share);
+    if (of_a && of_b)
+        difference.bounds = bounds_of_difference(difference.a, *of_a, difference.b, *of_b);
     return difference;
 }
 
 FigureDifference share_difference(const Counted& a, const Counted& b) {
     const auto share = [](const Counted& counted) {
-        return static_cast<double>(counted.some) / static_cast<double>(std::max<std::uint64_t>(counted.runs, 1));
+        return static_cast<double>(counted.some) /
+               static_cast<double>(std::max<std::uint64_t>(counted.runs, 1));
     };
     FigureDifference difference{share(a), share(b), {}};
     const auto a_count = static_cast<double>(a.records), b_count = static_cast<double>(b.records);
     if (a_count >= records_beside && b_count >= records_beside)
-        difference.bounds = bounds_of_difference(difference.a, share_bounds(difference.a, a_count), difference.b,
-                                                 share_bounds(difference.b, b_count));
+        difference.bounds = bounds_of_difference(difference.a, share_bounds(difference.a, a_count),
+                                                 difference.b, share_bounds(difference.b, b_count));
     return difference;
 }
 
-std::vector<PartDifference> part_differences(std::span<const TimedDuration> a, std::span<const TimedDuration> b) {
+std::vector<PartDifference> part_differences(std::span<const TimedDuration> a,
+                                             std::span<const TimedDuration> b) {
     const Side of_a(a), of_b(b);
     std::map<PartName, Moments> names = of_a.parts;
     names.insert(of_b.parts.begin(), of_b.parts.end());
@@ -108,7 +116,8 @@ std::vector<PartDifference> part_differences(std::span<const TimedDuration> a, s
     }
     std::stable_sort(differences.begin(), differences.end(),
                      [](const PartDifference& one, const PartDifference& other) {
-                         return std::abs(one.mean_ns.b - one.mean_ns.a) > std::abs(other.mean_ns.b - other.mean_ns.a);
+                         return std::abs(one.mean_ns.b - one.mean_ns.a) >
+                                std::abs(other.mean_ns.b - other.mean_ns.a);
                      });
     return differences;
 }

@@ -29,8 +29,9 @@ struct FigureDifference {
 // Difference of a quantile of durations in nanoseconds; `share` is between 0 and 1. `a_records` and
 // `b_records` are the numbers of records in the sketches, which may be fewer than the runs they
 // stand for. Needs five records on either side of the quantile.
-[[nodiscard]] FigureDifference quantile_difference(const Sketch& a, std::uint64_t a_records, const Sketch& b,
-                                                   std::uint64_t b_records, double share);
+[[nodiscard]] FigureDifference quantile_difference(const Sketch& a, std::uint64_t a_records,
+                                                   const Sketch& b, std::uint64_t b_records,
+                                                   double share);
 
 struct Counted {
     std::uint64_t runs = 0, some = 0;  // of these

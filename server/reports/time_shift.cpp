@@ -22,9 +22,10 @@ class Mean {
         group_.runs += run.weight;
         group_.longest_ns = run.duration_ns;
         whole_ += weight * static_cast<double>(run.duration_ns);
-        each_part(run, [&](const std::string& state, const std::string& reason, std::uint64_t time_ns) {
-            sums_[{state, reason}] += weight * static_cast<double>(time_ns);
-        });
+        each_part(run,
+                  [&](const std::string& state, const std::string& reason, std::uint64_t time_ns) {
+                      sums_[{state, reason}] += weight * static_cast<double>(time_ns);
+                  });
     }
 
     [[nodiscard]] DurationGroup group() const {
@@ -52,9 +53,9 @@ class Mean {
 
 }  // namespace
 
-void each_part(
-    const TimedDuration& run,
-    const std::function<void(const std::string& state, const std::string& reason, std::uint64_t time_ns)>& take) {
+void each_part(const TimedDuration& run,
+               const std::function<void(const std::string& state, const std::string& reason,
+                                        std::uint64_t time_ns)>& take) {
     const trace::TimeParts& parts = run.times.parts;
     const auto give = [&](const char* state, std::string_view reason, std::uint64_t time_ns) {
         if (time_ns > 0) take(state, std::string(reason), time_ns);
@@ -73,13 +74,15 @@ std::optional<TimeShift> time_shift(std::vector<TimedDuration> runs) {
     std::uint64_t all = 0;
     for (const TimedDuration& run : runs) all += run.weight;
     if (all < shift_runs_needed) return std::nullopt;
-    std::sort(runs.begin(), runs.end(),
-              [](const TimedDuration& a, const TimedDuration& b) { return a.duration_ns < b.duration_ns; });
+    std::sort(runs.begin(), runs.end(), [](const TimedDuration& a, const TimedDuration& b) {
+        return a.duration_ns < b.duration_ns;
+    });
     Mean middle, slow;
     std::uint64_t passed = 0;
     for (const TimedDuration& run : runs) {
         // A record's position is the middle of the runs it stands for.
-        const double place = (static_cast<double>(passed) + run.weight / 2.0) / static_cast<double>(all);
+        const double place =
+            (static_cast<double>(passed) + run.weight / 2.0) / static_cast<double>(all);
         passed += run.weight;
         if (place >= 0.4 && place <= 0.6) middle.add(run);
         if (place >= 0.99 || &run == &runs.back()) slow.add(run);
@@ -94,7 +97,8 @@ std::optional<TimeShift> time_shift(std::vector<TimedDuration> runs) {
         shift.parts.push_back(std::move(part));
     }
     const auto size = [](const PartShift& part) {
-        return part.slow_ns > part.middle_ns ? part.slow_ns - part.middle_ns : part.middle_ns - part.slow_ns;
+        return part.slow_ns > part.middle_ns ? part.slow_ns - part.middle_ns
+                                             : part.middle_ns - part.slow_ns;
     };
     std::stable_sort(shift.parts.begin(), shift.parts.end(),
                      [&](const PartShift& a, const PartShift& b) { return size(a) > size(b); });

@@ -25,8 +25,10 @@ struct DurationGroup {
 };
 
 struct PartShift {
-    std::string state;                         // "on CPU", "runnable", "blocked", "handed over", "unknown"
-    std::string reason;                        // for "blocked" as in reports; for "runnable" "CPU quota" or empty
+    // "on CPU", "runnable", "blocked", "handed over", "unknown"
+    std::string state;
+    // for "blocked" as in reports; for "runnable" "CPU quota" or empty
+    std::string reason;
     std::uint64_t middle_ns = 0, slow_ns = 0;  // means
 };
 
@@ -37,9 +39,9 @@ struct TimeShift {
 };
 
 // Visits the parts of a run that are not zero, named as in PartShift.
-void each_part(
-    const TimedDuration& run,
-    const std::function<void(const std::string& state, const std::string& reason, std::uint64_t time_ns)>& take);
+void each_part(const TimedDuration& run,
+               const std::function<void(const std::string& state, const std::string& reason,
+                                        std::uint64_t time_ns)>& take);
 
 inline constexpr std::uint64_t shift_runs_needed = 20;
 

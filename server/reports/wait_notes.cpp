@@ -7,7 +7,7 @@ namespace lagtrap::server::reports {
 namespace {
 
 constexpr std::size_t max_threads = 64;  // of a place; their names are untrusted
-constexpr double min_named_share = 0.6;      // of the time, for a thread to be named
+constexpr double min_named_share = 0.6;  // of the time, for a thread to be named
 
 std::string without_number(std::string_view name) {
     const std::size_t end = name.find_last_not_of("0123456789");
@@ -15,15 +15,18 @@ std::string without_number(std::string_view name) {
     return std::string(name.substr(0, end + 1)) + "*";
 }
 
-std::string of_most_time(const std::map<std::string, std::uint64_t>& times, std::uint64_t whole_ns) {
+std::string of_most_time(const std::map<std::string, std::uint64_t>& times,
+                         std::uint64_t whole_ns) {
     for (const auto& [name, time_ns] : times)
-        if (static_cast<double>(time_ns) >= min_named_share * static_cast<double>(whole_ns)) return name;
+        if (static_cast<double>(time_ns) >= min_named_share * static_cast<double>(whole_ns))
+            return name;
     return {};
 }
 
 }  // namespace
 
-void WaitNotes::add(std::uint32_t node, analysis::WaitKind kind, const std::string& awaited, std::uint64_t time_ns) {
+void WaitNotes::add(std::uint32_t node, analysis::WaitKind kind, const std::string& awaited,
+                    std::uint64_t time_ns) {
     Note& note = notes_[node];
     note.time_ns += time_ns;
     note.kinds[kind] += time_ns;

@@ -1,5 +1,5 @@
-// The kinds of waits at each place of a tree of call stacks, and the threads waited for. Internal to
-// server/reports/.
+// The kinds of waits at each place of a tree of call stacks, and the threads waited for. Internal
+// to server/reports/.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace lagtrap::server::reports {
 class WaitNotes {
   public:
     // `awaited` is the name of the thread that ended the wait; empty if unknown.
-    void add(std::uint32_t node, analysis::WaitKind kind, const std::string& awaited, std::uint64_t time_ns);
+    void add(std::uint32_t node, analysis::WaitKind kind, const std::string& awaited,
+             std::uint64_t time_ns);
 
     // The kind with the most time; Other if there is none.
     [[nodiscard]] analysis::WaitKind kind_of(std::uint32_t node) const;

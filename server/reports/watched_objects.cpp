@@ -61,8 +61,9 @@ boost::json::array WatchedObjects::latest() const {
     std::size_t rows = 0;
     for (auto tree = trees.rbegin(); tree != trees.rend() && rows < latest_rows_limit; ++tree) {
         boost::json::array calls;
-        calls::add_rows_of_tree(*tree->second, summary_.started(), summary_.started().began_monotonic_ns,
-                                latest_rows_limit - rows, calls);
+        calls::add_rows_of_tree(*tree->second, summary_.started(),
+                                summary_.started().began_monotonic_ns, latest_rows_limit - rows,
+                                calls);
         rows += calls.size();
         chosen.push_back(std::move(calls));
     }

@@ -17,7 +17,8 @@ namespace lagtrap::server::reports {
 // Not thread-safe.
 class WatchedObjects {
   public:
-    static constexpr std::size_t latest_kept = 60;         // trees, and as many of those with a failure
+    // trees, and as many of those with a failure
+    static constexpr std::size_t latest_kept = 60;
     static constexpr std::size_t latest_rows_limit = 600;  // calls of all trees
 
     // Adds the next part; call in the order of their numbers. Counts and skips lines that cannot be

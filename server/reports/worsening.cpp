@@ -50,7 +50,8 @@ std::vector<std::size_t> units_of(const History& history, std::span<const BuildB
     for (const BuildBegin& begin : begins) {
         if (history.units.empty() || begin.first_ns < history.units.front().from_ns) continue;
         const std::uint64_t after_ns = begin.first_ns - history.units.front().from_ns;
-        units.push_back(static_cast<std::size_t>((after_ns + history.unit_ns / 2) / history.unit_ns));
+        units.push_back(
+            static_cast<std::size_t>((after_ns + history.unit_ns / 2) / history.unit_ns));
     }
     std::sort(units.begin(), units.end());
     return units;
@@ -63,7 +64,8 @@ struct Level {
     bool known = false;
 };
 
-Level level_between(const History& history, Figure figure, std::uint64_t from_ns, std::uint64_t to_ns) {
+Level level_between(const History& history, Figure figure, std::uint64_t from_ns,
+                    std::uint64_t to_ns) {
     LevelUnit whole;
     for (const HistoryUnit& unit : history.units) {
         if (unit.from_ns < from_ns || unit.from_ns >= to_ns) continue;
@@ -104,8 +106,10 @@ std::optional<Step> lasting_step(const History& history, const std::vector<Step>
         const double size = figure == Figure::Delays && (step.before <= 0 || step.after <= 0)
                                 ? log_ratio(before, after, figure)
                                 : std::log(step.after / step.before);
-        if (!still_there(before, end, figure, size) || !still_there(usual, end, figure, size)) continue;
-        if (figure == Figure::Delays && std::max(before.delays, after.delays) < delays_needed) continue;
+        if (!still_there(before, end, figure, size) || !still_there(usual, end, figure, size))
+            continue;
+        if (figure == Figure::Delays && std::max(before.delays, after.delays) < delays_needed)
+            continue;
         Step lasting = step;
         if (i + 1 < steps.size()) lasting.after = after.value;
         return lasting;
@@ -118,7 +122,8 @@ bool says_more(const Step& a, const Step& b) {
     const bool a_worse = a.after > a.before, b_worse = b.after > b.before;
     if (a_worse != b_worse) return a_worse;
     const auto factor = [](const Step& step) {
-        const double low = std::min(step.before, step.after), high = std::max(step.before, step.after);
+        const double low = std::min(step.before, step.after),
+                     high = std::max(step.before, step.after);
         return low > 0 ? high / low : HUGE_VAL;
     };
     return factor(a) > factor(b);
@@ -133,8 +138,8 @@ struct BuildChange {
     BuildRuns before, after;
 };
 
-// Runs by build before and after a change. A new build may have begun in the last units before it, so
-// these count for neither.
+// Runs by build before and after a change. A new build may have begun in the last units before it,
+// so these count for neither.
 std::map<std::string, BuildChange> builds_around(const History& history, std::uint64_t from_ns) {
     std::map<std::string, BuildChange> builds;
     for (const HistoryUnit& unit : history.units) {
@@ -150,30 +155,34 @@ std::map<std::string, BuildChange> builds_around(const History& history, std::ui
     return builds;
 }
 
-// Whether the change can have happened when the build began instead: always within two units; further
-// away if the delays between both times do not speak against it.
+// Whether the change can have happened when the build began instead: always within two units;
+// further away if the delays between both times do not speak against it.
 bool may_have_begun(const History& history, const Step& step, std::uint64_t first_ns) {
-    const std::uint64_t low_ns = std::min(first_ns, step.from_ns), high_ns = std::max(first_ns, step.from_ns);
+    const std::uint64_t low_ns = std::min(first_ns, step.from_ns),
+                        high_ns = std::max(first_ns, step.from_ns);
     if (high_ns - low_ns > reach_ns(history)) return false;
     if (history.unit_ns != hour_length_ns || high_ns - low_ns <= 2 * hour_length_ns) return true;
     if (step.figure != Figure::Delays) return high_ns - low_ns <= reach_ns(history) / 2;
     constexpr double strong = 8;  // of a log-likelihood ratio; hours vary by more than counting
     const Level between = level_between(history, step.figure, low_ns, high_ns);
     const double before = std::max(step.before, 1e-9), after = std::max(step.after, 1e-9);
-    const double for_after = between.delays * std::log(after / before) - between.runs * (after - before);
+    const double for_after =
+        between.delays * std::log(after / before) - between.runs * (after - before);
     return first_ns < step.from_ns ? for_after > -strong : for_after < strong;
 }
 
 }  // namespace
 
-std::optional<double> share_test(std::span<const UnitShare> before, std::span<const UnitShare> now) {
+std::optional<double> share_test(std::span<const UnitShare> before,
+                                 std::span<const UnitShare> now) {
     std::vector<Ranked> units;
     add_units(before, false, units);
     const std::size_t before_count = units.size();
     add_units(now, true, units);
     const std::size_t now_count = units.size() - before_count;
     if (before_count < min_units || now_count < min_units) return std::nullopt;
-    std::sort(units.begin(), units.end(), [](const Ranked& a, const Ranked& b) { return a.share < b.share; });
+    std::sort(units.begin(), units.end(),
+              [](const Ranked& a, const Ranked& b) { return a.share < b.share; });
     double ranks_of_now = 0, ties = 0;
     for (std::size_t begin = 0; begin < units.size();) {
         std::size_t end = begin;
@@ -204,13 +213,15 @@ std::vector<Step> find_steps(const History& history, std::span<const BuildBegin>
         options.likely = likely;
         for (const ChangePoint& change : find_change_points(units, options)) {
             const bool logs = figure != Figure::Delays;
-            const Step step{figure, history.units[change.place].from_ns, logs ? std::exp(change.before) : change.before,
+            const Step step{figure, history.units[change.place].from_ns,
+                            logs ? std::exp(change.before) : change.before,
                             logs ? std::exp(change.after) : change.after, change.p_value};
             if (step.p_value > options.highest_p && build_of_step(history, step).empty()) continue;
             steps.push_back(step);
         }
     }
-    std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return a.from_ns < b.from_ns; });
+    std::stable_sort(steps.begin(), steps.end(),
+                     [](const Step& a, const Step& b) { return a.from_ns < b.from_ns; });
     return steps;
 }
 
@@ -230,12 +241,14 @@ std::string build_of_step(const History& history, const Step& step) {
     const double usual = history.runs_recorded ? before.delays / before.runs : 0;
     const auto beyond = [&](const BuildRuns& runs) { return runs.delays - runs.runs * usual; };
     const double all_beyond = beyond(after);
-    const bool by_delays = history.runs_recorded && std::abs(all_beyond) >= delays_needed &&
-                           std::abs(all_beyond) >= min_delay_change * std::max(after.runs * usual, 1.0);
+    const bool by_delays =
+        history.runs_recorded && std::abs(all_beyond) >= delays_needed &&
+        std::abs(all_beyond) >= min_delay_change * std::max(after.runs * usual, 1.0);
     std::string found;
     double largest = 0;
     for (const auto& [name, change] : builds) {
-        const double part_before = change.before.runs / before.runs, part = change.after.runs / after.runs;
+        const double part_before = change.before.runs / before.runs,
+                     part = change.after.runs / after.runs;
         if (name.empty() || part_before > few * part) continue;
         const bool fits = by_delays ? beyond(change.after) / all_beyond >= most : part >= max_runs;
         if (!fits || part <= largest) continue;

@@ -24,7 +24,8 @@ struct UnitShare {
 // units, not runs, because runs of the same hour are slow together. Units without runs are ignored.
 // nullopt if a side has fewer than min_units.
 inline constexpr std::size_t min_units = 4;
-[[nodiscard]] std::optional<double> share_test(std::span<const UnitShare> before, std::span<const UnitShare> now);
+[[nodiscard]] std::optional<double> share_test(std::span<const UnitShare> before,
+                                               std::span<const UnitShare> now);
 
 struct BuildRuns {
     std::string build;
@@ -42,8 +43,8 @@ struct HistoryUnit {
 // An event's hours or days, without gaps.
 struct History {
     std::uint64_t unit_ns = 0;
-    // If false, only delays are recorded. Then HistoryUnit::runs is the number of hours that have passed,
-    // and the builds' runs are their delays.
+    // If false, only delays are recorded. Then HistoryUnit::runs is the number of hours that have
+    // passed, and the builds' runs are their delays.
     bool runs_recorded = true;
     std::vector<HistoryUnit> units;
 };
@@ -58,8 +59,8 @@ struct Step {
     double p_value = 1;
 };
 
-// The build that hardly ran before the step and has most of the delays beyond the usual ones, or most
-// of the runs if the number of delays is the same. Empty if there is none.
+// The build that hardly ran before the step and has most of the delays beyond the usual ones, or
+// most of the runs if the number of delays is the same. Empty if there is none.
 [[nodiscard]] std::string build_of_step(const History& history, const Step& step);
 
 struct BuildBegin {
@@ -67,9 +68,10 @@ struct BuildBegin {
     std::uint64_t first_ns = 0;  // its first run
 };
 
-// Oldest first (find_change_points()), without what comes round every day or week. A change when a new
-// build began needs less evidence if most of it is that build's.
-[[nodiscard]] std::vector<Step> find_steps(const History& history, std::span<const BuildBegin> begins);
+// Oldest first (find_change_points()), without what comes round every day or week. A change when a
+// new build began needs less evidence if most of it is that build's.
+[[nodiscard]] std::vector<Step> find_steps(const History& history,
+                                           std::span<const BuildBegin> begins);
 
 // A change that lasts to the end of the history.
 struct LastingChange {
@@ -81,9 +83,10 @@ struct LastingChange {
 
 // The latest change that has not been undone since: the level at the end differs from that before
 // the change by more than half of the change. What ends an exception of less than three days is no
-// change. Of several figures, changes for the worse come first, then the largest factor. `begins`: of
-// any builds.
-[[nodiscard]] std::optional<LastingChange> lasting_change(const History& history, std::span<const Step> steps,
+// change. Of several figures, changes for the worse come first, then the largest factor. `begins`:
+// of any builds.
+[[nodiscard]] std::optional<LastingChange> lasting_change(const History& history,
+                                                          std::span<const Step> steps,
                                                           std::span<const BuildBegin> begins);
 
 // For each of `p_values`, the false discovery rate among those at most as high (Benjamini and

@@ -17,7 +17,8 @@ constexpr std::size_t bin_count = 2184;
 const std::array<double, bin_count>& edges() {
     static const auto table = [] {
         std::array<double, bin_count> made{};
-        for (std::size_t bin = 0; bin < bin_count; ++bin) made[bin] = std::pow(growth, static_cast<double>(bin));
+        for (std::size_t bin = 0; bin < bin_count; ++bin)
+            made[bin] = std::pow(growth, static_cast<double>(bin));
         return made;
     }();
     return table;
@@ -101,8 +102,8 @@ std::vector<Sketch::Bin> Sketch::bins() const {
     for (std::size_t i = 0; i < counts_.size(); ++i) {
         if (counts_[i] == 0) continue;
         const std::size_t bin = first_ + i;
-        found.push_back({bin == 0 ? 0 : to_integer(std::floor(edges()[bin - 1])), to_integer(std::floor(edges()[bin])),
-                         counts_[i]});
+        found.push_back({bin == 0 ? 0 : to_integer(std::floor(edges()[bin - 1])),
+                         to_integer(std::floor(edges()[bin])), counts_[i]});
     }
     return found;
 }
@@ -132,7 +133,8 @@ Status Sketch::merge_serialised(std::string_view bytes) {
     std::uint64_t gap = 0, count = 0, sum = count_;
     std::size_t bin = 0;
     for (auto rest = bytes; !rest.empty(); ++bin) {
-        if (!take_varint(rest, gap) || !take_varint(rest, count) || gap >= bin_count || bin + gap >= bin_count)
+        if (!take_varint(rest, gap) || !take_varint(rest, count) || gap >= bin_count ||
+            bin + gap >= bin_count)
             return broken;
         if (__builtin_add_overflow(sum, count, &sum)) return broken;
         bin += gap;

@@ -1,6 +1,7 @@
-// Durations of many runs as counts in bins of a logarithmic scale: quantiles within 1 % of the true value, and two
-// sketches merge into what all their values together would have given. The idea is DDSketch (Masson, Rim, Lee: "DDSketch:
-// a fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019).
+// Durations of many runs as counts in bins of a logarithmic scale: quantiles within 1 % of the true
+// value, and two sketches merge into what all their values together would have given. The idea is
+// DDSketch (Masson, Rim, Lee: "DDSketch: a fast and fully-mergeable quantile sketch with
+// relative-error guarantees", VLDB 2019).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,9 @@ class Sketch {
     // The value that represents a bin, within 1 % of every duration in it.
     [[nodiscard]] static std::uint64_t value_of(std::uint16_t bin);
 
-    void add(std::uint64_t duration_ns, std::uint64_t count = 1) { add_bin(bin_of(duration_ns), count); }
+    void add(std::uint64_t duration_ns, std::uint64_t count = 1) {
+        add_bin(bin_of(duration_ns), count);
+    }
     void add_bin(std::uint16_t bin, std::uint64_t count);
     // Removes an added value; counts never become negative.
     void remove_bin(std::uint16_t bin, std::uint64_t count);

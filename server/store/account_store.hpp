@@ -20,7 +20,8 @@ struct Account {
     std::string password_hash;  // a PHC string of argon2id
     std::uint64_t created_realtime_ns = 0;
     bool disabled = false;
-    std::string subject{};  // issuer and subject at an OpenID Connect provider; empty: a local account
+    // issuer and subject at an OpenID Connect provider; empty: a local account
+    std::string subject{};
 };
 
 struct Session {
@@ -44,14 +45,17 @@ class AccountStore {
     // Replaces role, password and disabled of the account with that name. If one of them changed,
     // ends its sessions except `keep_session` (a session's token_sha256). False if there is no such
     // account.
-    [[nodiscard]] Result<bool> change_account(const Account& account, const std::string& keep_session) const;
+    [[nodiscard]] Result<bool> change_account(const Account& account,
+                                              const std::string& keep_session) const;
     // Also removes its sessions. A missing account is not an error.
     [[nodiscard]] Status remove_account(const std::string& name) const;
     [[nodiscard]] Status add_session(const Session& session) const;
     // Includes expired sessions; the caller compares times. nullopt if the account is disabled or
     // gone.
-    [[nodiscard]] Result<std::optional<Session>> find_session(const std::string& token_sha256) const;
-    [[nodiscard]] Status touch_session(const std::string& token_sha256, std::uint64_t used_realtime_ns) const;
+    [[nodiscard]] Result<std::optional<Session>> find_session(
+        const std::string& token_sha256) const;
+    [[nodiscard]] Status touch_session(const std::string& token_sha256,
+                                       std::uint64_t used_realtime_ns) const;
     [[nodiscard]] Status remove_session(const std::string& token_sha256) const;
     [[nodiscard]] Result<std::vector<Session>> sessions(const std::string& account) const;
 

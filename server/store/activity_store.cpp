@@ -19,9 +19,11 @@ constexpr std::uint64_t never_ns = UINT64_MAX;
 
 std::uint64_t length_of(ActivityUnit unit) { return unit == ActivityUnit::Hour ? hour_ns : day_ns; }
 
-void count_build(UnitActivity& unit, const std::string& build, std::uint64_t runs, std::uint64_t delays) {
-    const auto found = std::find_if(unit.builds.begin(), unit.builds.end(),
-                                    [&](const BuildActivity& known) { return known.build == build; });
+void count_build(UnitActivity& unit, const std::string& build, std::uint64_t runs,
+                 std::uint64_t delays) {
+    const auto found =
+        std::find_if(unit.builds.begin(), unit.builds.end(),
+                     [&](const BuildActivity& known) { return known.build == build; });
     BuildActivity& counted = found == unit.builds.end() ? unit.builds.emplace_back() : *found;
     counted.build = build;
     counted.runs += runs;
@@ -42,18 +44,21 @@ std::vector<UnitActivity> in_order(Units& units) {
 
 }  // namespace
 
-Result<std::vector<std::string>> ActivityStore::event_names(const Filter& filter, const std::string& search) const {
+Result<std::vector<std::string>> ActivityStore::event_names(const Filter& filter,
+                                                            const std::string& search) const {
     std::vector<std::string> names;
     if (filter.event) return std::vector<std::string>{*filter.event};
     const std::string wanted = search_text(search);
     const Status looked = session_->read([&](Connection& connection) -> Status {
         names.clear();
         TRY_ASSIGN(const auto rows,
-                   connection.query("SELECT text FROM label WHERE kind = $1 ORDER BY text", {LabelKind::Event}));
+                   connection.query("SELECT text FROM label WHERE kind = $1 ORDER BY text",
+                                    {LabelKind::Event}));
         for (;;) {
             TRY_ASSIGN(const bool more, rows->next());
             if (!more) return success();
-            if (std::string name = rows->text(0); search_text(name).find(wanted) != std::string::npos)
+            if (std::string name = rows->text(0);
+                search_text(name).find(wanted) != std::string::npos)
                 names.push_back(std::move(name));
         }
     });
@@ -82,7 +87,8 @@ Status ActivityStore::count_hosts_of_event(Connection& connection, const Numbere
     where.add("last_ns + 60000000000 >= ?", from_ns);
     where.add("first_ns < ?", numbered.to_ns);
     where.add_any_of("label", numbered.host);
-    TRY_ASSIGN(const auto hosts, connection.query("SELECT count(*) FROM seen" + where.sql(), where.values()));
+    TRY_ASSIGN(const auto hosts,
+               connection.query("SELECT count(*) FROM seen" + where.sql(), where.values()));
     TRY(hosts->next());
     activity.hosts = hosts->natural(0);
     return success();
@@ -91,7 +97,8 @@ Status ActivityStore::count_hosts_of_event(Connection& connection, const Numbere
 // Adds delays in bundles: for the hosts that had them and, if runs are not recorded, for
 // everything.
 Status ActivityStore::add_bundle_activity(Connection& connection, const NumberedFilter& numbered,
-                                          const ActivityQuestion& question, EventActivity& activity) const {
+                                          const ActivityQuestion& question,
+                                          EventActivity& activity) const {
     NumberedFilter wanted = numbered;
     if (activity.runs_recorded) {
         wanted.from_given = true;
@@ -103,8 +110,9 @@ Status ActivityStore::add_bundle_activity(Connection& connection, const Numbered
     add_delay_conditions(where, wanted);
     where.add("x.delayed = 1");
     TRY_ASSIGN(const auto rows,
-               connection.query("SELECT x.begin_ns, x.duration_ns, x.host, x.build FROM delay x" + where.sql() +
-                                    " ORDER BY x.begin_ns DESC LIMIT " + std::to_string(activity_delays_limit + 1),
+               connection.query("SELECT x.begin_ns, x.duration_ns, x.host, x.build FROM delay x" +
+                                    where.sql() + " ORDER BY x.begin_ns DESC LIMIT " +
+                                    std::to_string(activity_delays_limit + 1),
                                 where.values()));
     std::set<std::uint32_t> hosts;
     std::vector<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> delays;
@@ -125,7 +133,8 @@ Status ActivityStore::add_bundle_activity(Connection& connection, const Numbered
     Units units, hours;
     for (const auto& [begin_ns, duration_ns, build] : delays) {
         TRY_ASSIGN(const std::string name, session_->labels().text_of(connection, build));
-        const auto add = [&, at_ns = begin_ns, length_ns = duration_ns](Units& into, ActivityUnit unit_kind) {
+        const auto add = [&, at_ns = begin_ns, length_ns = duration_ns](Units& into,
+                                                                        ActivityUnit unit_kind) {
             UnitActivity& unit = unit_at(into, at_ns, length_of(unit_kind));
             ++unit.runs;
             ++unit.delays;
@@ -133,7 +142,8 @@ Status ActivityStore::add_bundle_activity(Connection& connection, const Numbered
             count_build(unit, name, 1, 1);
         };
         if (begin_ns >= *question.filter.from_ns) add(units, question.unit);
-        if (question.hourly_from_ns > 0 && begin_ns >= question.hourly_from_ns) add(hours, ActivityUnit::Hour);
+        if (question.hourly_from_ns > 0 && begin_ns >= question.hourly_from_ns)
+            add(hours, ActivityUnit::Hour);
     }
     activity.units = in_order(units);
     activity.hours = in_order(hours);
@@ -141,28 +151,32 @@ Status ActivityStore::add_bundle_activity(Connection& connection, const Numbered
 }
 
 // Adds to units from `units_from_ns` on, and to hours from `hours_from_ns` on.
-Status ActivityStore::add_run_units(Connection& connection, const NumberedFilter& numbered, ActivityUnit unit,
-                                    const UnitBegins& begins, EventActivity& activity) const {
+Status ActivityStore::add_run_units(Connection& connection, const NumberedFilter& numbered,
+                                    ActivityUnit unit, const UnitBegins& begins,
+                                    EventActivity& activity) const {
     Units units, hours;
-    const Grain grain = unit == ActivityUnit::Hour || begins.units_ns == never_ns ? Grain::Hour : Grain::Day;
-    const Status counted = each_piece(
-        connection, session_->dialect(), numbered, Detail::Sketches, grain, [&](const Piece& piece) -> Status {
-            activity.runs_recorded = true;
-            if (!numbered.shows(piece.mark)) return success();
-            activity.last_ns = std::max(activity.last_ns, piece.last_ns);
-            TRY_ASSIGN(const std::string build, session_->labels().text_of(connection, piece.build));
-            const std::uint64_t at_ns = piece.hour * hour_ns;
-            const auto add = [&](Units& into, ActivityUnit kind) {
-                UnitActivity& added = unit_at(into, at_ns, length_of(kind));
-                added.runs += piece.runs;
-                added.delays += piece.delays;
-                count_build(added, build, piece.runs, piece.delays);
-                return add_piece(piece, added.durations, nullptr);
-            };
-            if (at_ns >= begins.hours_ns) TRY(add(hours, ActivityUnit::Hour));
-            if (at_ns >= begins.units_ns) TRY(add(units, unit));
-            return success();
-        });
+    const Grain grain =
+        unit == ActivityUnit::Hour || begins.units_ns == never_ns ? Grain::Hour : Grain::Day;
+    const Status counted =
+        each_piece(connection, session_->dialect(), numbered, Detail::Sketches, grain,
+                   [&](const Piece& piece) -> Status {
+                       activity.runs_recorded = true;
+                       if (!numbered.shows(piece.mark)) return success();
+                       activity.last_ns = std::max(activity.last_ns, piece.last_ns);
+                       TRY_ASSIGN(const std::string build,
+                                  session_->labels().text_of(connection, piece.build));
+                       const std::uint64_t at_ns = piece.hour * hour_ns;
+                       const auto add = [&](Units& into, ActivityUnit kind) {
+                           UnitActivity& added = unit_at(into, at_ns, length_of(kind));
+                           added.runs += piece.runs;
+                           added.delays += piece.delays;
+                           count_build(added, build, piece.runs, piece.delays);
+                           return add_piece(piece, added.durations, nullptr);
+                       };
+                       if (at_ns >= begins.hours_ns) TRY(add(hours, ActivityUnit::Hour));
+                       if (at_ns >= begins.units_ns) TRY(add(units, unit));
+                       return success();
+                   });
     if (!counted) return counted.error();
     if (!units.empty()) activity.units = in_order(units);
     if (!hours.empty()) activity.hours = in_order(hours);
@@ -170,9 +184,11 @@ Status ActivityStore::add_run_units(Connection& connection, const NumberedFilter
 }
 
 Status ActivityStore::add_run_activity(Connection& connection, const NumberedFilter& numbered,
-                                       const ActivityQuestion& question, EventActivity& activity) const {
+                                       const ActivityQuestion& question,
+                                       EventActivity& activity) const {
     const std::uint64_t from_ns = *question.filter.from_ns;
-    const std::uint64_t hours_ns = question.hourly_from_ns == 0 ? never_ns : question.hourly_from_ns;
+    const std::uint64_t hours_ns =
+        question.hourly_from_ns == 0 ? never_ns : question.hourly_from_ns;
     NumberedFilter wanted = numbered;
     if (!numbered.fits_rollups())
         return add_run_units(connection, wanted, question.unit, {from_ns, hours_ns}, activity);
@@ -182,19 +198,22 @@ Status ActivityStore::add_run_activity(Connection& connection, const NumberedFil
     } else {
         TRY(add_run_units(connection, wanted, question.unit, {from_ns, never_ns}, activity));
         wanted.from_ns = hours_ns;
-        if (hours_ns != never_ns) TRY(add_run_units(connection, wanted, question.unit, {never_ns, hours_ns}, activity));
+        if (hours_ns != never_ns)
+            TRY(add_run_units(connection, wanted, question.unit, {never_ns, hours_ns}, activity));
     }
-    return hours_ns == never_ns ? success() : add_first_runs(connection, numbered, hours_ns, activity);
+    return hours_ns == never_ns ? success()
+                                : add_first_runs(connection, numbered, hours_ns, activity);
 }
 
-Status ActivityStore::add_first_runs(Connection& connection, const NumberedFilter& numbered, std::uint64_t from_ns,
-                                     EventActivity& activity) const {
+Status ActivityStore::add_first_runs(Connection& connection, const NumberedFilter& numbered,
+                                     std::uint64_t from_ns, EventActivity& activity) const {
     if (numbered.sight) return success();  // the other units' runs are not theirs to know
     Where where;
     where.add("event = ?", *numbered.event);
     where.add("kind = ?", LabelKind::Build);
     where.add("first_ns >= ?", from_ns);
-    TRY_ASSIGN(const auto rows, connection.query("SELECT label, first_ns FROM seen" + where.sql(), where.values()));
+    TRY_ASSIGN(const auto rows,
+               connection.query("SELECT label, first_ns FROM seen" + where.sql(), where.values()));
     for (;;) {
         TRY_ASSIGN(const bool more, rows->next());
         if (!more) return success();
@@ -215,11 +234,13 @@ Status ActivityStore::visit(const ActivityQuestion& question,
         filter.event = name;
         EventActivity activity;
         const Status looked = session_->read_filtered(
-            filter, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+            filter, visibility_,
+            [&](Connection& connection, const NumberedFilter& numbered) -> Status {
                 activity = {};
                 TRY(add_run_activity(connection, numbered, question, activity));
                 if (activity.runs_recorded)
-                    TRY(count_hosts_of_event(connection, numbered, question.hosts_from_ns, activity));
+                    TRY(count_hosts_of_event(connection, numbered, question.hosts_from_ns,
+                                             activity));
                 return add_bundle_activity(connection, numbered, question, activity);
             });
         if (!looked) return looked.error();

@@ -31,21 +31,27 @@ class ActivityStore {
 
   private:
     // The filter's events, or all events whose name contains `search`; by name.
-    [[nodiscard]] Result<std::vector<std::string>> event_names(const Filter& filter, const std::string& search) const;
+    [[nodiscard]] Result<std::vector<std::string>> event_names(const Filter& filter,
+                                                               const std::string& search) const;
     [[nodiscard]] Status add_run_activity(Connection& connection, const NumberedFilter& numbered,
-                                          const ActivityQuestion& question, EventActivity& activity) const;
+                                          const ActivityQuestion& question,
+                                          EventActivity& activity) const;
     // Where units and hours of an activity begin; UINT64_MAX: there are none.
     struct UnitBegins {
         std::uint64_t units_ns = 0, hours_ns = 0;
     };
-    [[nodiscard]] Status add_run_units(Connection& connection, const NumberedFilter& numbered, ActivityUnit unit,
-                                       const UnitBegins& begins, EventActivity& activity) const;
-    [[nodiscard]] Status add_first_runs(Connection& connection, const NumberedFilter& numbered, std::uint64_t from_ns,
-                                        EventActivity& activity) const;
+    [[nodiscard]] Status add_run_units(Connection& connection, const NumberedFilter& numbered,
+                                       ActivityUnit unit, const UnitBegins& begins,
+                                       EventActivity& activity) const;
+    [[nodiscard]] Status add_first_runs(Connection& connection, const NumberedFilter& numbered,
+                                        std::uint64_t from_ns, EventActivity& activity) const;
     [[nodiscard]] Status add_bundle_activity(Connection& connection, const NumberedFilter& numbered,
-                                             const ActivityQuestion& question, EventActivity& activity) const;
-    [[nodiscard]] static Status count_hosts_of_event(Connection& connection, const NumberedFilter& numbered,
-                                                     std::uint64_t from_ns, EventActivity& activity);
+                                             const ActivityQuestion& question,
+                                             EventActivity& activity) const;
+    [[nodiscard]] static Status count_hosts_of_event(Connection& connection,
+                                                     const NumberedFilter& numbered,
+                                                     std::uint64_t from_ns,
+                                                     EventActivity& activity);
 
     SqlSession* session_;
     Visibility visibility_;

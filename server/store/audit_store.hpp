@@ -32,7 +32,8 @@ class AuditStore {
     // Kept for 400 days; of entries whose action begins with "refuse", the newest 100,000.
     [[nodiscard]] Status add_audit(const AuditEntry& entry) const;
     // Newest first. With `before`, only entries with lower numbers.
-    [[nodiscard]] Result<std::vector<AuditEntry>> list(std::uint32_t limit, std::optional<std::uint64_t> before,
+    [[nodiscard]] Result<std::vector<AuditEntry>> list(std::uint32_t limit,
+                                                       std::optional<std::uint64_t> before,
                                                        AuditPart part) const;
 
   private:

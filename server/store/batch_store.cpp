@@ -18,7 +18,8 @@ constexpr std::uint64_t signs_kept_ns = 30 * day_ns;
 
 Result<std::vector<HostSign>> BatchStore::signs_of_hosts(std::uint64_t now_realtime_ns) const {
     std::map<std::string, std::uint64_t> last;
-    const std::uint64_t from_ns = now_realtime_ns > signs_kept_ns ? now_realtime_ns - signs_kept_ns : 0;
+    const std::uint64_t from_ns =
+        now_realtime_ns > signs_kept_ns ? now_realtime_ns - signs_kept_ns : 0;
     const Status looked = session_->read([&](Connection& connection) -> Status {
         last.clear();
         const auto read = [&](const std::string& sql, const std::vector<Value>& values) -> Status {
@@ -26,17 +27,20 @@ Result<std::vector<HostSign>> BatchStore::signs_of_hosts(std::uint64_t now_realt
             for (;;) {
                 TRY_ASSIGN(const bool more, rows->next());
                 if (!more) return success();
-                if (rows->is_null(1) || rows->natural(1) < from_ns || rows->bytes(0).empty()) continue;
+                if (rows->is_null(1) || rows->natural(1) < from_ns || rows->bytes(0).empty())
+                    continue;
                 std::uint64_t& known = last[rows->text(0)];
                 known = std::max(known, rows->natural(1));
             }
         };
         // One index search per host, because there are many batches.
         TRY(
-            read("SELECT l.text, (SELECT max(b.received_ns) FROM batch b WHERE b.host = l.id) FROM label l"
-                 " WHERE l.kind = $1",
+            read("SELECT l.text, (SELECT max(b.received_ns) FROM batch b WHERE b.host = l.id) FROM "
+                 "label l WHERE l.kind = $1",
                  {LabelKind::Host}));
-        return read("SELECT host, max(received_ns) FROM bundle WHERE received_ns >= $1 GROUP BY host", {from_ns});
+        return read(
+            "SELECT host, max(received_ns) FROM bundle WHERE received_ns >= $1 GROUP BY host",
+            {from_ns});
     });
     if (!looked) return looked.error();
     std::vector<HostSign> signs;
@@ -44,7 +48,8 @@ Result<std::vector<HostSign>> BatchStore::signs_of_hosts(std::uint64_t now_realt
     return signs;
 }
 
-Result<AddOutcome> BatchStore::add_batch(const Receipt& receipt, const trace::RunBatch& batch) const {
+Result<AddOutcome> BatchStore::add_batch(const Receipt& receipt,
+                                         const trace::RunBatch& batch) const {
     TRY_ASSIGN(const AddOutcome outcome, writer_->add(receipt, batch));
     if (outcome == AddOutcome::Already) return outcome;
     std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
@@ -65,7 +70,8 @@ Result<AddOutcome> BatchStore::add_batch(const Receipt& receipt, const trace::Ru
 Result<bool> BatchStore::has_batch(const std::string& digest) const {
     bool found = false;
     const Status looked = session_->read([&](Connection& connection) -> Status {
-        TRY_ASSIGN(const auto there, connection.number("SELECT 1 FROM batch WHERE digest = $1", {digest}));
+        TRY_ASSIGN(const auto there,
+                   connection.number("SELECT 1 FROM batch WHERE digest = $1", {digest}));
         found = there.has_value();
         return success();
     });

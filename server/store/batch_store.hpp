@@ -37,7 +37,8 @@ class BatchStore {
     // Adds all runs of the batch, or none if its digest exists or anything fails. Links its delays
     // with those of bundles. The batch's indices must be valid (trace::read_run_batch() checks
     // them).
-    [[nodiscard]] Result<AddOutcome> add_batch(const Receipt& receipt, const trace::RunBatch& batch) const;
+    [[nodiscard]] Result<AddOutcome> add_batch(const Receipt& receipt,
+                                               const trace::RunBatch& batch) const;
     [[nodiscard]] Result<bool> has_batch(const std::string& digest) const;
     // By host; those that sent a batch or a bundle within the last 30 days.
     [[nodiscard]] Result<std::vector<HostSign>> signs_of_hosts(std::uint64_t now_realtime_ns) const;

@@ -35,9 +35,10 @@ Status check_times(const Receipt& receipt, const trace::RunBatch& batch) {
         const bool old = run.begin_realtime_ns + oldest_run_ns < now_ns;
         const bool early = run.begin_realtime_ns > now_ns + newest_run_ns;
         if (old || early || run.begin_realtime_ns / hour_ns > last_hour)
-            return make_error(ErrorKind::Invalid, std::string("the batch has a run from ") +
-                                                      (old ? "more than 400 days ago" : "the future") +
-                                                      "; is the clock of the sender right?");
+            return make_error(ErrorKind::Invalid,
+                              std::string("the batch has a run from ") +
+                                  (old ? "more than 400 days ago" : "the future") +
+                                  "; is the clock of the sender right?");
     }
     return success();
 }
@@ -76,16 +77,21 @@ class BatchWriter::LabelsOfBatch {
     }
 
   private:
-    static constexpr std::size_t kinds = static_cast<std::size_t>(LabelKind::Unit) + 1;  // Unit is the last one
-    void note(LabelKind kind, std::string_view text) { numbers_[static_cast<std::size_t>(kind)].emplace(text, 0U); }
+    // Unit is the last one
+    static constexpr std::size_t kinds = static_cast<std::size_t>(LabelKind::Unit) + 1;
+    void note(LabelKind kind, std::string_view text) {
+        numbers_[static_cast<std::size_t>(kind)].emplace(text, 0U);
+    }
 
     std::unordered_map<std::string_view, std::uint32_t> numbers_[kinds];
 };
 
 Status insert_mark(Connection& connection, const DirtyMark& mark) {
-    const std::string rule = stored_text(mark.rule), reason = stored_text(mark.reason), by = stored_text(mark.by);
-    TRY(connection.execute("INSERT INTO run_mark(run, dirty, rule, reason, author, at_ns) VALUES($1,$2,$3,$4,$5,$6)",
-                           {mark.run, mark.dirty, rule, reason, by, mark.at_realtime_ns}));
+    const std::string rule = stored_text(mark.rule), reason = stored_text(mark.reason),
+                      by = stored_text(mark.by);
+    TRY(connection.execute(
+        "INSERT INTO run_mark(run, dirty, rule, reason, author, at_ns) VALUES($1,$2,$3,$4,$5,$6)",
+        {mark.run, mark.dirty, rule, reason, by, mark.at_realtime_ns}));
     return success();
 }
 
@@ -95,11 +101,11 @@ Result<std::uint64_t> BatchWriter::take_numbers(std::uint64_t count) {
         const std::uint64_t block = std::max(numbers_at_once, count);
         std::uint64_t end = 0;
         const Status written = database_.write([&](Connection& connection) -> Status {
-            TRY_ASSIGN(
-                const auto value,
-                connection.number("INSERT INTO counter(name, value) VALUES('run', $1) ON CONFLICT(name) DO UPDATE"
-                                  " SET value = counter.value + excluded.value RETURNING value",
-                                  {block}));
+            TRY_ASSIGN(const auto value,
+                       connection.number(
+                           "INSERT INTO counter(name, value) VALUES('run', $1) ON CONFLICT(name) "
+                           "DO UPDATE SET value = counter.value + excluded.value RETURNING value",
+                           {block}));
             end = static_cast<std::uint64_t>(value.value_or(0));
             return success();
         });
@@ -111,7 +117,8 @@ Result<std::uint64_t> BatchWriter::take_numbers(std::uint64_t count) {
     return next_number_ - count;
 }
 
-Result<std::vector<std::uint64_t>> BatchWriter::keep_stacks(const trace::RunBatch& batch, std::uint64_t day) {
+Result<std::vector<std::uint64_t>> BatchWriter::keep_stacks(const trace::RunBatch& batch,
+                                                            std::uint64_t day) {
     std::vector<std::uint64_t> ids;
     std::map<std::uint64_t, std::string> missing;
     for (const trace::RunStack& stack : batch.stacks) {
@@ -125,10 +132,10 @@ Result<std::vector<std::uint64_t>> BatchWriter::keep_stacks(const trace::RunBatc
     if (missing.empty()) return ids;
     const Status written = database_.write([&](Connection& connection) -> Status {
         for (const auto& [id, bytes] : missing)
-            TRY(
-                connection.execute("INSERT INTO stack(id, last_day, frames) VALUES($1,$2,$3) ON CONFLICT(id) DO UPDATE"
-                                   " SET last_day = excluded.last_day WHERE stack.last_day < excluded.last_day",
-                                   {id, day, Value::bytes(bytes)}));
+            TRY(connection.execute(
+                "INSERT INTO stack(id, last_day, frames) VALUES($1,$2,$3) ON CONFLICT(id) DO "
+                "UPDATE SET last_day = excluded.last_day WHERE stack.last_day < excluded.last_day",
+                {id, day, Value::bytes(bytes)}));
         return success();
     });
     if (!written) return written.error();
@@ -140,7 +147,9 @@ Result<std::vector<std::uint64_t>> BatchWriter::keep_stacks(const trace::RunBatc
 
 RunRecord BatchWriter::make_record(const trace::RecordedRun& run, const LabelsOfBatch& labels,
                                    const std::vector<std::uint64_t>& stacks, std::uint64_t number) {
-    const auto stack_of = [&](std::uint32_t index) { return index == 0 ? 0 : stacks.at(index - 1); };
+    const auto stack_of = [&](std::uint32_t index) {
+        return index == 0 ? 0 : stacks.at(index - 1);
+    };
     RunRecord record;
     record.id = first_run_id_of_hour(run.begin_realtime_ns / hour_ns) + number;
     record.event = labels.of(LabelKind::Event, run.event);
@@ -169,13 +178,14 @@ RunRecord BatchWriter::make_record(const trace::RecordedRun& run, const LabelsOf
                         {},
                         run.times};
     for (const trace::RunStage& stage : run.stages)
-        detail.stages.push_back(
-            {labels.of(LabelKind::Stage, stage.name), stage.at_ns, stage.tid, stack_of(stage.stack)});
+        detail.stages.push_back({labels.of(LabelKind::Stage, stage.name), stage.at_ns, stage.tid,
+                                 stack_of(stage.stack)});
     record.detail = write_detail(detail);
     return record;
 }
 
-Result<BatchWriter::Prepared> BatchWriter::prepare(const Receipt& receipt, const trace::RunBatch& batch) {
+Result<BatchWriter::Prepared> BatchWriter::prepare(const Receipt& receipt,
+                                                   const trace::RunBatch& batch) {
     TRY(check_times(receipt, batch));
     Prepared prepared;
     LabelsOfBatch labels(batch);
@@ -194,8 +204,8 @@ Result<BatchWriter::Prepared> BatchWriter::prepare(const Receipt& receipt, const
         prepared.rollups.add(record);
         note_seen(record, prepared.seen);
         if (record.mark == RunMark::Dirty)
-            prepared.marks.push_back({record.id, true, rule_reported, words_of(run.dirty_reasons), "the machine",
-                                      receipt.received_realtime_ns});
+            prepared.marks.push_back({record.id, true, rule_reported, words_of(run.dirty_reasons),
+                                      "the machine", receipt.received_realtime_ns});
         prepared.runs.push_back(std::move(record));
     }
     drop_known(prepared.seen);
@@ -203,9 +213,10 @@ Result<BatchWriter::Prepared> BatchWriter::prepare(const Receipt& receipt, const
 }
 
 void BatchWriter::note_seen(const RunRecord& run, SeenNames& seen) {
-    for (const auto& [kind, label] : {std::pair(LabelKind::Host, run.host), std::pair(LabelKind::User, run.user),
-                                      std::pair(LabelKind::Build, run.build),
-                                      std::pair(LabelKind::Process, run.process), std::pair(LabelKind::Unit, run.unit)})
+    for (const auto& [kind, label] :
+         {std::pair(LabelKind::Host, run.host), std::pair(LabelKind::User, run.user),
+          std::pair(LabelKind::Build, run.build), std::pair(LabelKind::Process, run.process),
+          std::pair(LabelKind::Unit, run.unit)})
         add_seen(seen, {run.event, kind, label}, run.begin_ns);
 }
 
@@ -229,17 +240,19 @@ void BatchWriter::remember_seen(const SeenNames& seen) {
 
 Result<AddOutcome> BatchWriter::add(const Receipt& receipt, const trace::RunBatch& batch) {
     TRY_ASSIGN(const Prepared prepared, prepare(receipt, batch));
-    const ObjectFigures figures = batch.objects ? figures_of_objects(batch.objects->lines) : ObjectFigures{};
+    const ObjectFigures figures =
+        batch.objects ? figures_of_objects(batch.objects->lines) : ObjectFigures{};
     auto outcome = AddOutcome::New;
     const std::string sender = stored_text(receipt.sender);
     const Status written = database_.write([&](Connection& connection) -> Status {
         TRY_ASSIGN(
             const auto inserted,
-            connection.execute("INSERT INTO batch(digest, received_ns, sender, host, bytes, runs, sampled_away,"
-                               " lost) VALUES($1,$2,$3,$4,$5,$6,$7,$8) ON CONFLICT(digest) DO NOTHING",
-                               {receipt.digest, receipt.received_realtime_ns, sender, prepared.host, receipt.bytes,
-                                prepared.runs.size(), std::min<std::uint64_t>(batch.runs_sampled_away, INT64_MAX),
-                                std::min<std::uint64_t>(batch.runs_lost, INT64_MAX)}));
+            connection.execute(
+                "INSERT INTO batch(digest, received_ns, sender, host, bytes, runs, sampled_away,"
+                " lost) VALUES($1,$2,$3,$4,$5,$6,$7,$8) ON CONFLICT(digest) DO NOTHING",
+                {receipt.digest, receipt.received_realtime_ns, sender, prepared.host, receipt.bytes,
+                 prepared.runs.size(), std::min<std::uint64_t>(batch.runs_sampled_away, INT64_MAX),
+                 std::min<std::uint64_t>(batch.runs_lost, INT64_MAX)}));
         outcome = inserted > 0 ? AddOutcome::New : AddOutcome::Already;
         if (outcome == AddOutcome::Already) return success();
         if (batch.objects) TRY(add_objects_part(connection, receipt, batch, figures));

@@ -36,10 +36,13 @@ class BatchWriter {
     class LabelsOfBatch;
 
     [[nodiscard]] Result<Prepared> prepare(const Receipt& receipt, const trace::RunBatch& batch);
-    [[nodiscard]] Result<std::vector<std::uint64_t>> keep_stacks(const trace::RunBatch& batch, std::uint64_t day);
+    [[nodiscard]] Result<std::vector<std::uint64_t>> keep_stacks(const trace::RunBatch& batch,
+                                                                 std::uint64_t day);
     [[nodiscard]] Result<std::uint64_t> take_numbers(std::uint64_t count);
-    [[nodiscard]] static RunRecord make_record(const trace::RecordedRun& run, const LabelsOfBatch& labels,
-                                               const std::vector<std::uint64_t>& stacks, std::uint64_t number);
+    [[nodiscard]] static RunRecord make_record(const trace::RecordedRun& run,
+                                               const LabelsOfBatch& labels,
+                                               const std::vector<std::uint64_t>& stacks,
+                                               std::uint64_t number);
     static void note_seen(const RunRecord& run, SeenNames& seen);
     void drop_known(SeenNames& seen);
     void remember_seen(const SeenNames& seen);

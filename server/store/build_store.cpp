@@ -27,17 +27,18 @@ Status BuildStore::label_build(const BuildLabel& label) const {
         if (std::find(visible.begin(), visible.end(), label.build) == visible.end())
             return make_error(ErrorKind::Denied, "no run that you may see has that build");
     }
-    const std::string build = stored_text(label.build), name = stored_text(label.name), by = stored_text(label.by);
+    const std::string build = stored_text(label.build), name = stored_text(label.name),
+                      by = stored_text(label.by);
     return session_->write([&](Connection& connection) -> Status {
         if (name.empty()) {
             TRY(connection.execute("DELETE FROM build_label WHERE build = $1", {build}));
             return success();
         }
-        TRY(
-            connection.execute("INSERT INTO build_label(build, name, author, at_ns) VALUES($1, $2, $3, $4)"
-                               " ON CONFLICT(build) DO UPDATE SET name = excluded.name, author = excluded.author,"
-                               " at_ns = excluded.at_ns",
-                               {build, name, by, label.at_realtime_ns}));
+        TRY(connection.execute(
+            "INSERT INTO build_label(build, name, author, at_ns) VALUES($1, $2, $3, $4) ON "
+            "CONFLICT(build) DO UPDATE SET name = excluded.name, author = excluded.author,"
+            " at_ns = excluded.at_ns",
+            {build, name, by, label.at_realtime_ns}));
         return success();
     });
 }
@@ -49,11 +50,11 @@ Status BuildStore::name_builds(const std::vector<BuildLabel>& labels) const {
     if (labels.empty()) return success();
     return session_->write([&](Connection& connection) -> Status {
         for (const BuildLabel& label : labels)
-            TRY(
-                connection.execute("INSERT INTO build_label(build, name, author, at_ns) SELECT text, $1, $2, $3"
-                                   " FROM label WHERE kind = $4 AND text = $5 ON CONFLICT(build) DO NOTHING",
-                                   {stored_text(label.name), stored_text(label.by), label.at_realtime_ns,
-                                    LabelKind::Build, stored_text(label.build)}));
+            TRY(connection.execute(
+                "INSERT INTO build_label(build, name, author, at_ns) SELECT text, $1, $2, $3 FROM "
+                "label WHERE kind = $4 AND text = $5 ON CONFLICT(build) DO NOTHING",
+                {stored_text(label.name), stored_text(label.by), label.at_realtime_ns,
+                 LabelKind::Build, stored_text(label.build)}));
         return success();
     });
 }
@@ -62,10 +63,10 @@ Result<std::vector<BuildLabel>> BuildStore::build_labels() const {
     std::vector<BuildLabel> labels;
     const Status looked = session_->read([&](Connection& connection) -> Status {
         labels.clear();
-        TRY_ASSIGN(
-            const auto rows,
-            connection.query("SELECT build, name, author, at_ns FROM build_label ORDER BY at_ns DESC, build LIMIT " +
-                             std::to_string(build_labels_limit)));
+        TRY_ASSIGN(const auto rows,
+                   connection.query("SELECT build, name, author, at_ns FROM build_label ORDER BY "
+                                    "at_ns DESC, build LIMIT " +
+                                    std::to_string(build_labels_limit)));
         for (;;) {
             TRY_ASSIGN(const bool more, rows->next());
             if (!more) return success();

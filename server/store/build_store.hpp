@@ -25,7 +25,8 @@ inline constexpr std::size_t build_name_limit_bytes = 64;
 // Shows only what is visible. The rules of Store apply.
 class BuildStore {
   public:
-    BuildStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    BuildStore(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     // Sets the name of a build; an empty name removes it. Denied for a build that is not visible.
     [[nodiscard]] Status label_build(const BuildLabel& label) const;

@@ -19,29 +19,35 @@ BundleFacts stored_facts(const BundleFacts& facts) {
     return stored;
 }
 
-Status insert_delay(Connection& connection, std::uint64_t bundle, std::uint32_t host, const BundleDelay& delay,
-                    const std::map<LabelName, std::uint32_t>& labels) {
-    const auto label = [&](LabelKind kind, const std::string& text) { return labels.at({kind, stored_text(text)}); };
+Status insert_delay(Connection& connection, std::uint64_t bundle, std::uint32_t host,
+                    const BundleDelay& delay, const std::map<LabelName, std::uint32_t>& labels) {
+    const auto label = [&](LabelKind kind, const std::string& text) {
+        return labels.at({kind, stored_text(text)});
+    };
     TRY(connection.execute(
-        "INSERT INTO delay(bundle, number, delayed, event, begin_ns, duration_ns, threshold_ns, host, process, thread,"
-        " account, build, start, pid, tid, details, profile, unit, trace_id)"
-        " VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19)",
+        "INSERT INTO delay(bundle, number, delayed, event, begin_ns, duration_ns, threshold_ns, "
+        "host, process, thread,"
+        " account, build, start, pid, tid, details, profile, unit, trace_id) "
+        "VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19)",
         {bundle, delay.number, delay.delayed, label(LabelKind::Event, delay.event),
          std::min<std::uint64_t>(delay.begin_realtime_ns, INT64_MAX),
-         std::min<std::uint64_t>(delay.duration_ns, INT64_MAX), std::min<std::uint64_t>(delay.threshold_ns, INT64_MAX),
-         host, label(LabelKind::Process, delay.process), label(LabelKind::Thread, delay.thread),
-         label(LabelKind::User, delay.user), label(LabelKind::Build, delay.build), delay.start, delay.pid, delay.tid,
-         delay.details, Value::bytes(delay.profile), delay.unit.empty() ? 0 : label(LabelKind::Unit, delay.unit),
-         delay.trace_id}));
+         std::min<std::uint64_t>(delay.duration_ns, INT64_MAX),
+         std::min<std::uint64_t>(delay.threshold_ns, INT64_MAX), host,
+         label(LabelKind::Process, delay.process), label(LabelKind::Thread, delay.thread),
+         label(LabelKind::User, delay.user), label(LabelKind::Build, delay.build), delay.start,
+         delay.pid, delay.tid, delay.details, Value::bytes(delay.profile),
+         delay.unit.empty() ? 0 : label(LabelKind::Unit, delay.unit), delay.trace_id}));
     return success();
 }
 
-std::map<LabelName, std::uint32_t> labels_of(const BundleFacts& facts, const std::vector<BundleDelay>& delays) {
+std::map<LabelName, std::uint32_t> labels_of(const BundleFacts& facts,
+                                             const std::vector<BundleDelay>& delays) {
     std::map<LabelName, std::uint32_t> labels;
     labels[{LabelKind::Host, stored_text(facts.host)}] = 0;
     for (const BundleDelay& delay : delays) {
         for (const auto& [kind, text] :
-             {std::pair(LabelKind::Event, &delay.event), std::pair(LabelKind::Process, &delay.process),
+             {std::pair(LabelKind::Event, &delay.event),
+              std::pair(LabelKind::Process, &delay.process),
               std::pair(LabelKind::Thread, &delay.thread), std::pair(LabelKind::User, &delay.user),
               std::pair(LabelKind::Build, &delay.build), std::pair(LabelKind::Unit, &delay.unit)})
             labels[{kind, stored_text(*text)}] = 0;
@@ -51,8 +57,10 @@ std::map<LabelName, std::uint32_t> labels_of(const BundleFacts& facts, const std
 
 Status check_delays(const std::vector<BundleDelay>& delays) {
     for (const BundleDelay& delay : delays) {
-        if (delay.profile.size() > profile_limit_bytes || delay.details.size() > profile_limit_bytes)
-            return make_error(ErrorKind::TooLarge, "a delay's profile or details have more than 1 MiB");
+        if (delay.profile.size() > profile_limit_bytes ||
+            delay.details.size() > profile_limit_bytes)
+            return make_error(ErrorKind::TooLarge,
+                              "a delay's profile or details have more than 1 MiB");
         if (delay.begin_realtime_ns / hour_ns > last_hour)
             return make_error(ErrorKind::Invalid, "a delay begins after the year 2089");
     }
@@ -69,7 +77,8 @@ SeenNames seen_in(const std::vector<BundleDelay>& delays, std::uint32_t host,
         };
         const std::uint32_t event = label(LabelKind::Event, delay.event);
         for (const auto& [kind, number] :
-             {std::pair(LabelKind::Host, host), std::pair(LabelKind::Process, label(LabelKind::Process, delay.process)),
+             {std::pair(LabelKind::Host, host),
+              std::pair(LabelKind::Process, label(LabelKind::Process, delay.process)),
               std::pair(LabelKind::User, label(LabelKind::User, delay.user)),
               std::pair(LabelKind::Build, label(LabelKind::Build, delay.build)),
               std::pair(LabelKind::Unit, label(LabelKind::Unit, delay.unit))})
@@ -88,11 +97,13 @@ Result<AddOutcome> BundleInventory::add(const BundleRow& row, const NewJob& work
         TRY_ASSIGN(
             const auto added,
             connection.execute(
-                "INSERT INTO bundle(digest, bytes, received_ns, sender, session_id, host, event, process,"
-                " started_ns, longest_delay_ns, delays, bad_reason, parsed)"
-                " VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,0) ON CONFLICT(digest) DO NOTHING",
-                {row.digest, row.bytes, row.received_realtime_ns, sender, facts.session_id, facts.host, facts.event,
-                 facts.process, facts.started_realtime_ns, facts.longest_delay_ns, facts.delays, reason}));
+                "INSERT INTO bundle(digest, bytes, received_ns, sender, session_id, host, event, "
+                "process,"
+                " started_ns, longest_delay_ns, delays, bad_reason, parsed) "
+                "VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,0) ON CONFLICT(digest) DO NOTHING",
+                {row.digest, row.bytes, row.received_realtime_ns, sender, facts.session_id,
+                 facts.host, facts.event, facts.process, facts.started_realtime_ns,
+                 facts.longest_delay_ns, facts.delays, reason}));
         outcome = added > 0 ? AddOutcome::New : AddOutcome::Already;
         if (added > 0) TRY(insert_job(connection, work));
         return success();
@@ -119,12 +130,14 @@ Result<bool> BundleInventory::set_contents(const std::string& digest, const Bund
         last_ns = std::max(last_ns, delay.begin_realtime_ns);
     }
     const Status written_2 = session_->write([&](Connection& connection) -> Status {
-        TRY_ASSIGN(const auto number,
-                   connection.number("UPDATE bundle SET session_id = $2, host = $3, event = $4, process = $5,"
-                                     " started_ns = $6, longest_delay_ns = $7, delays = $8, bad_reason = $9, parsed = 1"
-                                     " WHERE digest = $1 RETURNING number",
-                                     {digest, stored.session_id, stored.host, stored.event, stored.process,
-                                      stored.started_realtime_ns, stored.longest_delay_ns, stored.delays, reason}));
+        TRY_ASSIGN(
+            const auto number,
+            connection.number(
+                "UPDATE bundle SET session_id = $2, host = $3, event = $4, process = $5,"
+                " started_ns = $6, longest_delay_ns = $7, delays = $8, bad_reason = $9, parsed = 1 "
+                "WHERE digest = $1 RETURNING number",
+                {digest, stored.session_id, stored.host, stored.event, stored.process,
+                 stored.started_realtime_ns, stored.longest_delay_ns, stored.delays, reason}));
         there = number.has_value();
         if (!there) return success();
         TRY(connection.execute("DELETE FROM delay WHERE bundle = $1", {*number}));
@@ -134,12 +147,14 @@ Result<bool> BundleInventory::set_contents(const std::string& digest, const Bund
     });
     if (!written_2) return written_2.error();
     // The bundle is stored already; if linking fails, maintain() does it later.
-    if (there && first_ns <= last_ns) static_cast<void>(DelayLinks(*session_).link(host, first_ns, last_ns));
+    if (there && first_ns <= last_ns)
+        static_cast<void>(DelayLinks(*session_).link(host, first_ns, last_ns));
     return there;
 }
 
 Result<std::vector<BundleRow>> BundleInventory::oldest(std::uint32_t limit) const {
-    return session_->select_all(bundle_columns + " ORDER BY b.number LIMIT $1", {limit}, read_bundle_row);
+    return session_->select_all(bundle_columns + " ORDER BY b.number LIMIT $1", {limit},
+                                read_bundle_row);
 }
 
 Result<std::vector<std::string>> BundleInventory::digests() const {
@@ -159,8 +174,9 @@ Result<std::vector<std::string>> BundleInventory::digests() const {
 
 Status BundleInventory::remove(const std::string& digest) const {
     return session_->write([&](Connection& connection) -> Status {
-        TRY(connection.execute("DELETE FROM delay WHERE bundle IN (SELECT number FROM bundle WHERE digest = $1)",
-                               {digest}));
+        TRY(connection.execute(
+            "DELETE FROM delay WHERE bundle IN (SELECT number FROM bundle WHERE digest = $1)",
+            {digest}));
         TRY(connection.execute("DELETE FROM bundle WHERE digest = $1", {digest}));
         return success();
     });
@@ -169,10 +185,12 @@ Status BundleInventory::remove(const std::string& digest) const {
 Result<Totals> BundleInventory::totals() const {
     Totals totals;
     const Status looked = session_->read([&](Connection& connection) -> Status {
-        TRY_ASSIGN(const auto rows,
-                   connection.query("SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT),"
-                                    " CAST(coalesce(sum(CASE WHEN bad_reason = '' THEN 0 ELSE 1 END), 0) AS BIGINT),"
-                                    " CAST(coalesce(sum(delays), 0) AS BIGINT) FROM bundle"));
+        TRY_ASSIGN(
+            const auto rows,
+            connection.query(
+                "SELECT count(*), CAST(coalesce(sum(bytes), 0) AS BIGINT),"
+                " CAST(coalesce(sum(CASE WHEN bad_reason = '' THEN 0 ELSE 1 END), 0) AS BIGINT),"
+                " CAST(coalesce(sum(delays), 0) AS BIGINT) FROM bundle"));
         TRY(rows->next());
         totals = {rows->natural(0), rows->natural(1), rows->natural(2), rows->natural(3)};
         return success();

@@ -3,7 +3,8 @@
 namespace lagtrap::server {
 
 const std::string bundle_columns =
-    "SELECT b.number, b.digest, b.bytes, b.received_ns, b.sender, b.session_id, b.host, b.event, b.process,"
+    "SELECT b.number, b.digest, b.bytes, b.received_ns, b.sender, b.session_id, b.host, b.event, "
+    "b.process,"
     " b.started_ns, b.longest_delay_ns, b.delays, b.bad_reason, b.parsed FROM bundle b";
 
 BundleRow read_bundle_row(const Rows& rows) {

@@ -45,11 +45,13 @@ struct BundlePage {
 // Shows only what is visible. The rules of Store apply.
 class BundleStore {
   public:
-    BundleStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    BundleStore(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     [[nodiscard]] Result<std::optional<BundleRow>> find(const std::string& digest) const;
     // Newest first, at most `limit`. With `before`, only those with a lower number.
-    [[nodiscard]] Result<std::vector<BundleRow>> list(std::uint32_t limit, std::optional<std::int64_t> before) const;
+    [[nodiscard]] Result<std::vector<BundleRow>> list(std::uint32_t limit,
+                                                      std::optional<std::int64_t> before) const;
     // Bundles with a delay that the filter selects, newest first. Includes bad ones if the filter
     // has only times and host.
     [[nodiscard]] Result<BundlePage> list_filtered(const Filter& filter, std::uint32_t limit,

@@ -33,7 +33,8 @@ struct CauseRecord {
     std::uint64_t id = 0;
     std::uint64_t root = 0;  // the cause it was merged into; its own id if none
     std::string event, signature, title, state, reason, frames;
-    std::string holder;  // thread that its delays wait for, such as a lock's holder; empty if there is none
+    // thread that its delays wait for, such as a lock's holder; empty if there is none
+    std::string holder;
     std::uint64_t first_realtime_ns = 0,
                   last_realtime_ns = 0;  // begins of the first and last delay, without its parts'
     std::uint64_t noticed_realtime_ns = 0;
@@ -64,9 +65,10 @@ struct CauseLife {
     std::vector<CauseRecord> parts;
     std::uint64_t delays = 0;
     std::vector<CauseCount> hosts, builds;  // most delays first, builds newest first; at most 1,000
-    std::vector<CauseCount> holders;        // of the delays that have one, most delays first; at most 1,000
-    std::vector<CauseDay> days;             // those with delays, in order
-    std::vector<CauseSighting> sightings;   // the newest 200
+    // of the delays that have one, most delays first; at most 1,000
+    std::vector<CauseCount> holders;
+    std::vector<CauseDay> days;            // those with delays, in order
+    std::vector<CauseSighting> sightings;  // the newest 200
 };
 
 // A person's decisions; members that are not set stay as they are.
@@ -74,7 +76,8 @@ struct CauseChange {
     std::optional<CauseStatus> status;  // Known or Resolved; New and Regressed cannot be set
     std::string resolved_build;         // with Resolved
     std::optional<std::string> owner, note, link;
-    std::optional<std::uint64_t> root;  // makes it a part of that cause; 0: a cause of its own again
+    // makes it a part of that cause; 0: a cause of its own again
+    std::optional<std::uint64_t> root;
     std::string by;
     std::uint64_t at_realtime_ns = 0;
 };
@@ -97,7 +100,8 @@ struct CauseCost {
 // Shows only what is visible. The rules of Store apply.
 class CauseStore {
   public:
-    CauseStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    CauseStore(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     // Of one event or of all, including parts; most recently found first, at most `limit`.
     [[nodiscard]] Result<std::vector<CauseRecord>> list(const std::optional<std::string>& event,
@@ -108,10 +112,11 @@ class CauseStore {
                                                           std::uint32_t limit) const;
     // By event, of events that are visible completely; at most `limit`.
     [[nodiscard]] Result<std::vector<CauseTotal>> cause_totals(std::uint32_t limit) const;
-    // Of delays that began in a time, of one event or of all; highest extra time first, at most `limit`.
-    // Only of events that are visible completely.
-    [[nodiscard]] Result<std::vector<CauseCost>> costs(const std::optional<std::string>& event, std::uint64_t from_ns,
-                                                       std::uint64_t to_ns, std::uint32_t limit) const;
+    // Of delays that began in a time, of one event or of all; highest extra time first, at most
+    // `limit`. Only of events that are visible completely.
+    [[nodiscard]] Result<std::vector<CauseCost>> costs(const std::optional<std::string>& event,
+                                                       std::uint64_t from_ns, std::uint64_t to_ns,
+                                                       std::uint32_t limit) const;
     [[nodiscard]] Result<std::optional<CauseLife>> find_cause(std::uint64_t id) const;
     // False if there is no such cause. ErrorKind::Invalid for a root that does not exist or is of
     // another event.
@@ -122,10 +127,13 @@ class CauseStore {
     [[nodiscard]] Result<std::optional<NumberedSight>> numbered_sight(Connection& connection) const;
     [[nodiscard]] Result<bool> is_visible(std::uint64_t id) const;
     // `sight` may be nullptr.
-    [[nodiscard]] Result<std::vector<CauseRecord>> select_causes(Connection& connection, Where where,
-                                                                 std::uint32_t limit, const NumberedSight* sight) const;
-    [[nodiscard]] Status read_sightings(Connection& connection, CauseLife& life, const NumberedSight* sight) const;
-    [[nodiscard]] Result<std::optional<CauseLife>> read_life(Connection& connection, std::uint64_t id,
+    [[nodiscard]] Result<std::vector<CauseRecord>> select_causes(Connection& connection,
+                                                                 Where where, std::uint32_t limit,
+                                                                 const NumberedSight* sight) const;
+    [[nodiscard]] Status read_sightings(Connection& connection, CauseLife& life,
+                                        const NumberedSight* sight) const;
+    [[nodiscard]] Result<std::optional<CauseLife>> read_life(Connection& connection,
+                                                             std::uint64_t id,
                                                              const NumberedSight* sight) const;
 
     SqlSession* session_;

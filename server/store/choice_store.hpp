@@ -15,13 +15,15 @@ class SqlSession;
 
 struct Choices {
     std::vector<std::string> hosts, users, builds, processes, units;  // sorted; at most 10,000 each
-    std::uint64_t from_realtime_ns = 0, to_realtime_ns = 0;           // first begin, last begin + 1; 0, 0 without runs
+    // first begin, last begin + 1; 0, 0 without runs
+    std::uint64_t from_realtime_ns = 0, to_realtime_ns = 0;
 };
 
 // Shows only what is visible. The rules of Store apply.
 class ChoiceStore {
   public:
-    ChoiceStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    ChoiceStore(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     // Of one event, or of all if `event` is empty.
     [[nodiscard]] Result<Choices> of_event(const std::string& event) const;

@@ -71,8 +71,12 @@ class Rows {
     [[nodiscard]] virtual std::string_view bytes(int column) const = 0;
     [[nodiscard]] virtual bool is_null(int column) const = 0;
 
-    [[nodiscard]] std::uint64_t natural(int column) const { return static_cast<std::uint64_t>(integer(column)); }
-    [[nodiscard]] std::uint32_t small(int column) const { return static_cast<std::uint32_t>(integer(column)); }
+    [[nodiscard]] std::uint64_t natural(int column) const {
+        return static_cast<std::uint64_t>(integer(column));
+    }
+    [[nodiscard]] std::uint32_t small(int column) const {
+        return static_cast<std::uint32_t>(integer(column));
+    }
     [[nodiscard]] std::string text(int column) const { return std::string(bytes(column)); }
     [[nodiscard]] std::optional<std::uint64_t> optional(int column) const {
         return is_null(column) ? std::nullopt : std::optional(natural(column));
@@ -90,7 +94,8 @@ class Connection {
     [[nodiscard]] virtual Result<std::unique_ptr<Rows>> query(const std::string& sql,
                                                               std::span<const Value> values) = 0;
     // Returns how many rows were changed.
-    [[nodiscard]] virtual Result<std::uint64_t> execute(const std::string& sql, std::span<const Value> values) = 0;
+    [[nodiscard]] virtual Result<std::uint64_t> execute(const std::string& sql,
+                                                        std::span<const Value> values) = 0;
     // Runs several statements without parameters.
     [[nodiscard]] virtual Status script(const std::string& sql) = 0;
 
@@ -98,12 +103,13 @@ class Connection {
                                                       std::initializer_list<Value> values = {}) {
         return query(sql, std::span<const Value>(values.begin(), values.size()));
     }
-    [[nodiscard]] Result<std::uint64_t> execute(const std::string& sql, std::initializer_list<Value> values = {}) {
+    [[nodiscard]] Result<std::uint64_t> execute(const std::string& sql,
+                                                std::initializer_list<Value> values = {}) {
         return execute(sql, std::span<const Value>(values.begin(), values.size()));
     }
     // The first column of the first row; nullopt if there are no rows or it is NULL.
-    [[nodiscard]] Result<std::optional<std::int64_t>> number(const std::string& sql,
-                                                             std::initializer_list<Value> values = {}) {
+    [[nodiscard]] Result<std::optional<std::int64_t>> number(
+        const std::string& sql, std::initializer_list<Value> values = {}) {
         TRY_ASSIGN(const auto rows, query(sql, values));
         TRY_ASSIGN(const bool found, rows->next());
         if (!found || rows->is_null(0)) return std::optional<std::int64_t>();

@@ -31,8 +31,9 @@ enum class Grain { Day, Hour };          // Hour: no piece spans more than an ho
 using TakePiece = std::function<Status(const Piece&)>;
 
 // Visits all runs that the filter selects, including hidden ones, as pieces in any order.
-[[nodiscard]] Status each_piece(Connection& connection, const Dialect& dialect, const NumberedFilter& filter,
-                                Detail detail, Grain grain, const TakePiece& take);
+[[nodiscard]] Status each_piece(Connection& connection, const Dialect& dialect,
+                                const NumberedFilter& filter, Detail detail, Grain grain,
+                                const TakePiece& take);
 // Adds the durations of a piece.
 [[nodiscard]] Status add_piece(const Piece& piece, Sketch& durations, Sketch* delay_durations);
 

@@ -43,7 +43,8 @@ struct RunRecord {
 inline constexpr std::uint64_t hour_ns = 3600ULL * 1'000'000'000ULL;
 inline constexpr std::uint64_t day_ns = 24 * hour_ns;
 inline constexpr unsigned run_number_bits = 43;
-inline constexpr std::uint64_t last_hour = (1ULL << (63 - run_number_bits)) - 1;  // in the year 2089
+// in the year 2089
+inline constexpr std::uint64_t last_hour = (1ULL << (63 - run_number_bits)) - 1;
 [[nodiscard]] constexpr std::uint64_t first_run_id_of_hour(std::uint64_t hour_number) {
     return hour_number > last_hour ? INT64_MAX : hour_number << run_number_bits;
 }
@@ -78,7 +79,8 @@ class Database {
 
     [[nodiscard]] virtual const Dialect& dialect() const = 0;
     // Call inside write(), after make_days() for the days of these runs.
-    [[nodiscard]] virtual Status insert_runs(Connection& connection, const std::vector<RunRecord>& runs) = 0;
+    [[nodiscard]] virtual Status insert_runs(Connection& connection,
+                                             const std::vector<RunRecord>& runs) = 0;
     // Prepares for runs of the days (since 1970) from `first` to `last`.
     [[nodiscard]] virtual Status make_days(std::uint64_t first, std::uint64_t last) = 0;
     // Removes the runs of hours before `hour`; returns how many.

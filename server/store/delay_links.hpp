@@ -19,7 +19,8 @@ class DelayLinks {
 
     // Links delays without a run to runs: of `host` (nullopt: all), begun from `from_ns` to
     // `to_ns`.
-    [[nodiscard]] Status link(std::optional<std::uint32_t> host, std::uint64_t from_ns, std::uint64_t to_ns) const;
+    [[nodiscard]] Status link(std::optional<std::uint32_t> host, std::uint64_t from_ns,
+                              std::uint64_t to_ns) const;
 
   private:
     [[nodiscard]] Result<std::optional<std::uint64_t>> find_run_of_delay(Connection& connection,

@@ -14,8 +14,10 @@ constexpr std::uint32_t summarised_limit = 200'000;
 constexpr std::size_t cause_counts_limit = 1000;
 
 const std::string delay_columns =
-    "SELECT b.digest, x.host, x.run, x.number, x.delayed, x.event, x.begin_ns, x.duration_ns, x.threshold_ns, x.pid,"
-    " x.tid, x.process, x.thread, x.account, x.build, x.start, x.details, x.profile, x.unit, x.trace_id";
+    "SELECT b.digest, x.host, x.run, x.number, x.delayed, x.event, x.begin_ns, x.duration_ns, "
+    "x.threshold_ns, x.pid,"
+    " x.tid, x.process, x.thread, x.account, x.build, x.start, x.details, x.profile, x.unit, "
+    "x.trace_id";
 
 // An empty text in place of the profile.
 std::string without_profile() {
@@ -64,16 +66,17 @@ Result<SearchedDelays> DelayStore::searched_delays(const Filter& filter) const {
             add_delay_conditions(where, numbered);
             where.add("x.delayed = 1");
             where.add("length(x.profile) > 0");
-            TRY_ASSIGN(const auto counted,
-                       connection.query("SELECT count(*) FROM delay x" + where.sql(), where.values()));
+            TRY_ASSIGN(
+                const auto counted,
+                connection.query("SELECT count(*) FROM delay x" + where.sql(), where.values()));
             TRY(counted->next());
             searched.delays = counted->natural(0);
             TRY_ASSIGN(const auto rows,
-                       connection.query("SELECT c.root, count(*) FROM delay x"
-                                        " JOIN cause_delay d ON d.bundle = x.bundle AND d.number = x.number"
-                                        " JOIN cause c ON c.id = d.cause" +
-                                            where.sql() + " GROUP BY c.root",
-                                        where.values()));
+                       connection.query(
+                           "SELECT c.root, count(*) FROM delay x JOIN cause_delay d ON d.bundle = "
+                           "x.bundle AND d.number = x.number JOIN cause c ON c.id = d.cause" +
+                               where.sql() + " GROUP BY c.root",
+                           where.values()));
             for (;;) {
                 TRY_ASSIGN(const bool more, rows->next());
                 if (!more) return success();
@@ -84,7 +87,8 @@ Result<SearchedDelays> DelayStore::searched_delays(const Filter& filter) const {
     return searched;
 }
 
-Result<std::map<std::uint64_t, std::uint64_t>> DelayStore::searched_by_day(const Filter& filter) const {
+Result<std::map<std::uint64_t, std::uint64_t>> DelayStore::searched_by_day(
+    const Filter& filter) const {
     if (!filter.event) return make_error(ErrorKind::Invalid, "this question needs an event");
     std::map<std::uint64_t, std::uint64_t> days;
     const Status looked = session_->read_filtered(
@@ -96,7 +100,8 @@ Result<std::map<std::uint64_t, std::uint64_t>> DelayStore::searched_by_day(const
             where.add("length(x.profile) > 0");
             const std::string day = "x.begin_ns / " + std::to_string(day_ns);
             TRY_ASSIGN(const auto rows,
-                       connection.query("SELECT " + day + ", count(*) FROM delay x" + where.sql() + " GROUP BY " + day,
+                       connection.query("SELECT " + day + ", count(*) FROM delay x" + where.sql() +
+                                            " GROUP BY " + day,
                                         where.values()));
             for (;;) {
                 TRY_ASSIGN(const bool more, rows->next());
@@ -112,10 +117,11 @@ Result<std::vector<StoredDelay>> DelayStore::of_bundle(const std::string& digest
     std::vector<StoredDelay> found;
     const Status looked = session_->read([&](Connection& connection) -> Status {
         found.clear();
-        TRY_ASSIGN(const auto rows,
-                   connection.query(delay_columns + delays_of_bundles +
-                                        " WHERE b.digest = $1 AND x.delayed = 1 ORDER BY x.number, x.id",
-                                    {digest}));
+        TRY_ASSIGN(
+            const auto rows,
+            connection.query(delay_columns + delays_of_bundles +
+                                 " WHERE b.digest = $1 AND x.delayed = 1 ORDER BY x.number, x.id",
+                             {digest}));
         for (;;) {
             TRY_ASSIGN(const bool more, rows->next());
             if (!more) return success();
@@ -124,18 +130,21 @@ Result<std::vector<StoredDelay>> DelayStore::of_bundle(const std::string& digest
         }
     });
     if (!looked) return looked.error();
-    std::erase_if(found,
-                  [&](const StoredDelay& stored) { return !visibility_.sees(stored.delay.event, stored.delay.unit); });
+    std::erase_if(found, [&](const StoredDelay& stored) {
+        return !visibility_.sees(stored.delay.event, stored.delay.unit);
+    });
     return found;
 }
 
-Result<std::optional<StoredDelay>> DelayStore::find_delay(const std::string& digest, std::uint32_t number) const {
+Result<std::optional<StoredDelay>> DelayStore::find_delay(const std::string& digest,
+                                                          std::uint32_t number) const {
     std::optional<StoredDelay> found;
     const Status looked = session_->read([&](Connection& connection) -> Status {
         found.reset();
-        TRY_ASSIGN(const auto rows, connection.query(delay_columns + delays_of_bundles +
-                                                         " WHERE b.digest = $1 AND x.delayed = 1 AND x.number = $2",
-                                                     {digest, number}));
+        TRY_ASSIGN(const auto rows,
+                   connection.query(delay_columns + delays_of_bundles +
+                                        " WHERE b.digest = $1 AND x.delayed = 1 AND x.number = $2",
+                                    {digest, number}));
         TRY_ASSIGN(const bool there, rows->next());
         if (!there) return success();
         TRY_ASSIGN(found, read_delay(connection, session_->labels(), *rows));
@@ -146,8 +155,9 @@ Result<std::optional<StoredDelay>> DelayStore::find_delay(const std::string& dig
     return found;
 }
 
-Result<DelayPage> DelayStore::list_delays(const Filter& filter, const std::string& digest, RunOrder order,
-                                          std::uint32_t limit, std::optional<PageKey> after) const {
+Result<DelayPage> DelayStore::list_delays(const Filter& filter, const std::string& digest,
+                                          RunOrder order, std::uint32_t limit,
+                                          std::optional<PageKey> after) const {
     limit = std::clamp<std::uint32_t>(limit, 1, page_limit);
     const bool by_time = order != RunOrder::Slowest, rises = order == RunOrder::Oldest;
     const std::string column = by_time ? "x.begin_ns" : "x.duration_ns";
@@ -162,12 +172,15 @@ Result<DelayPage> DelayStore::list_delays(const Filter& filter, const std::strin
             if (!digest.empty()) where.add("b.digest = ?", digest);
             where.add("x.delayed = 1");
             if (after) {
-                const std::string value = where.parameter(after->value), id = where.parameter(after->id);
-                where.add("(" + column + ", x.id)" + (rises ? " > (" : " < (") + value + ", " + id + ")");
+                const std::string value = where.parameter(after->value),
+                                  id = where.parameter(after->id);
+                where.add("(" + column + ", x.id)" + (rises ? " > (" : " < (") + value + ", " + id +
+                          ")");
             }
             TRY_ASSIGN(const auto rows,
-                       connection.query(columns + ", x.id" + delays_of_bundles + where.sql() + " ORDER BY " + column +
-                                            direction + ", x.id" + direction + " LIMIT " + std::to_string(limit + 1),
+                       connection.query(columns + ", x.id" + delays_of_bundles + where.sql() +
+                                            " ORDER BY " + column + direction + ", x.id" +
+                                            direction + " LIMIT " + std::to_string(limit + 1),
                                         where.values()));
             std::optional<PageKey> last;
             for (;;) {
@@ -178,7 +191,8 @@ Result<DelayPage> DelayStore::list_delays(const Filter& filter, const std::strin
                     return success();
                 }
                 TRY_ASSIGN(auto delay, read_delay(connection, session_->labels(), *rows));
-                last = PageKey{by_time ? delay.delay.begin_realtime_ns : delay.delay.duration_ns, rows->natural(20)};
+                last = PageKey{by_time ? delay.delay.begin_realtime_ns : delay.delay.duration_ns,
+                               rows->natural(20)};
                 page.delays.push_back(std::move(delay));
             }
         });
@@ -186,10 +200,11 @@ Result<DelayPage> DelayStore::list_delays(const Filter& filter, const std::strin
     return page;
 }
 
-Result<std::vector<StoredDelay>> DelayStore::of_trace(const std::string& trace_id, std::uint32_t limit) const {
+Result<std::vector<StoredDelay>> DelayStore::of_trace(const std::string& trace_id,
+                                                      std::uint32_t limit) const {
     std::vector<StoredDelay> found;
-    const Status looked =
-        session_->read_filtered({}, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+    const Status looked = session_->read_filtered(
+        {}, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
             found.clear();
             Where where;
             add_delay_conditions(where, numbered);
@@ -199,7 +214,8 @@ Result<std::vector<StoredDelay>> DelayStore::of_trace(const std::string& trace_i
             where.add("x.delayed = 1");
             TRY_ASSIGN(const auto rows,
                        connection.query(without_profile() + delays_of_bundles + where.sql() +
-                                            " ORDER BY x.begin_ns DESC, x.id DESC LIMIT " + std::to_string(limit),
+                                            " ORDER BY x.begin_ns DESC, x.id DESC LIMIT " +
+                                            std::to_string(limit),
                                         where.values()));
             for (;;) {
                 TRY_ASSIGN(const bool more, rows->next());
@@ -212,8 +228,8 @@ Result<std::vector<StoredDelay>> DelayStore::of_trace(const std::string& trace_i
     return found;
 }
 
-Result<std::vector<DelayCount>> DelayStore::name_counts(Connection& connection,
-                                                        const std::map<std::uint32_t, DelayCount>& counts) const {
+Result<std::vector<DelayCount>> DelayStore::name_counts(
+    Connection& connection, const std::map<std::uint32_t, DelayCount>& counts) const {
     std::vector<DelayCount> named;
     for (const auto& [label, count] : counts) {
         named.push_back(count);
@@ -235,20 +251,21 @@ Result<DelaySummary> DelayStore::summarise_delays(const Filter& filter) const {
             add_delay_conditions(where, numbered);
             where.add("x.delayed = 1");
             {
-                TRY_ASSIGN(const auto rows,
-                           connection.query("SELECT count(*) FROM delay x" + where.sql(), where.values()));
+                TRY_ASSIGN(
+                    const auto rows,
+                    connection.query("SELECT count(*) FROM delay x" + where.sql(), where.values()));
                 TRY_ASSIGN(const bool counted, rows->next());
                 if (counted) found.delays = rows->natural(0);
             }
             std::map<std::uint64_t, HourCount> hours;
             std::map<std::uint32_t, DelayCount> hosts, builds, units;
             {
-                TRY_ASSIGN(
-                    const auto rows,
-                    connection.query(
-                        "SELECT x.begin_ns, x.duration_ns, x.threshold_ns, x.host, x.build, x.unit FROM delay x" +
-                            where.sql() + " ORDER BY x.begin_ns DESC LIMIT " + std::to_string(summarised_limit),
-                        where.values()));
+                TRY_ASSIGN(const auto rows,
+                           connection.query("SELECT x.begin_ns, x.duration_ns, x.threshold_ns, "
+                                            "x.host, x.build, x.unit FROM delay x" +
+                                                where.sql() + " ORDER BY x.begin_ns DESC LIMIT " +
+                                                std::to_string(summarised_limit),
+                                            where.values()));
                 for (;;) {
                     TRY_ASSIGN(const bool more, rows->next());
                     if (!more) break;
@@ -260,15 +277,16 @@ Result<DelaySummary> DelayStore::summarise_delays(const Filter& filter) const {
                     HourCount& hour = hours[rows->natural(0) / hour_ns];
                     ++hour.runs;
                     ++hour.delays;
-                    for (DelayCount* count :
-                         {&hosts[rows->small(3)], &builds[rows->small(4)], &units[rows->small(5)]}) {
+                    for (DelayCount* count : {&hosts[rows->small(3)], &builds[rows->small(4)],
+                                              &units[rows->small(5)]}) {
                         ++count->delays;
                         count->longest_ns = std::max(count->longest_ns, duration_ns);
                     }
                 }
             }
             found.summary.delay_durations = found.summary.durations;
-            found.summary.counts.records = found.summary.counts.runs = found.summary.counts.delays = found.delays_read;
+            found.summary.counts.records = found.summary.counts.runs = found.summary.counts.delays =
+                found.delays_read;
             for (auto& [hour, count] : hours) {
                 count.hour_ns = hour * hour_ns;
                 found.summary.hours.push_back(count);
@@ -291,7 +309,8 @@ Status DelayStore::profiles(const Filter& filter, bool delayed, std::uint32_t li
     for (bool more = true; more && taken < limit;) {
         std::vector<StoredDelay> page;
         const Status looked_2 = session_->read_filtered(
-            filter, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+            filter, visibility_,
+            [&](Connection& connection, const NumberedFilter& numbered) -> Status {
                 page.clear();
                 Where where;
                 add_delay_conditions(where, numbered);
@@ -299,16 +318,18 @@ Status DelayStore::profiles(const Filter& filter, bool delayed, std::uint32_t li
                 where.add("length(x.profile) > 0");
                 if (!filter.with_dirty || filter.only_dirty)
                     where.add(
-                        "coalesce((SELECT CASE WHEN m.rule = 'duration' THEN 0 ELSE m.dirty END FROM run_mark m"
-                        " WHERE m.run = x.run ORDER BY m.id DESC LIMIT 1), 0)" +
+                        "coalesce((SELECT CASE WHEN m.rule = 'duration' THEN 0 ELSE m.dirty END "
+                        "FROM run_mark m WHERE m.run = x.run ORDER BY m.id DESC LIMIT 1), 0)" +
                         std::string(filter.only_dirty ? " = 1" : " = 0"));
                 if (after) {
-                    const std::string value = where.parameter(after->value), id = where.parameter(after->id);
+                    const std::string value = where.parameter(after->value),
+                                      id = where.parameter(after->id);
                     where.add("(x.begin_ns, x.id) < (" + value + ", " + id + ")");
                 }
                 const std::string sql = delay_columns + ", x.id" + delays_of_bundles;
                 TRY_ASSIGN(const auto rows,
-                           connection.query(sql + where.sql() + " ORDER BY x.begin_ns DESC, x.id DESC LIMIT " +
+                           connection.query(sql + where.sql() +
+                                                " ORDER BY x.begin_ns DESC, x.id DESC LIMIT " +
                                                 std::to_string(std::min(at_once, limit - taken)),
                                             where.values()));
                 for (;;) {

@@ -30,8 +30,10 @@ struct BundleDelay {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;  // in which it began
     std::string process, thread, user, build, unit;
-    std::string program_version;  // of the program's package; empty: unknown. Not stored with the delay.
-    std::string trace_id;         // of the request, 32 lower-case hexadecimal digits; empty if unknown
+    // of the program's package; empty: unknown. Not stored with the delay.
+    std::string program_version;
+    // of the request, 32 lower-case hexadecimal digits; empty if unknown
+    std::string trace_id;
     trace::StartKind start = trace::StartKind::Unknown;
     std::string profile;  // opaque to the store, at most profile_limit_bytes; may be empty
     std::string details;  // the same limits; JSON of the server with what a page shows of the delay
@@ -59,8 +61,9 @@ struct DelayCount {
 };
 
 struct DelaySummary {
-    Summary summary;                // delays only: all runs in it are delays
-    std::uint64_t delays_read = 0;  // the newest; if fewer than `delays`, the members below cover only these
+    Summary summary;  // delays only: all runs in it are delays
+    // the newest; if fewer than `delays`, the members below cover only these
+    std::uint64_t delays_read = 0;
     std::uint64_t delays = 0;
     std::uint64_t threshold_ns = 0;                // of the newest
     std::vector<DelayCount> hosts, builds, units;  // most delays first, at most 1,000
@@ -75,18 +78,22 @@ struct SearchedDelays {
 // Shows only what is visible. The rules of Store apply.
 class DelayStore {
   public:
-    DelayStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    DelayStore(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     // The delays of a bundle by number, without its normal runs.
     [[nodiscard]] Result<std::vector<StoredDelay>> of_bundle(const std::string& digest) const;
     // One of them.
-    [[nodiscard]] Result<std::optional<StoredDelay>> find_delay(const std::string& digest, std::uint32_t number) const;
+    [[nodiscard]] Result<std::optional<StoredDelay>> find_delay(const std::string& digest,
+                                                                std::uint32_t number) const;
     // A page of a bundle's delays, or of all bundles' delays if `digest` is empty. Includes delays
     // whose runs are hidden.
-    [[nodiscard]] Result<DelayPage> list_delays(const Filter& filter, const std::string& digest, RunOrder order,
-                                                std::uint32_t limit, std::optional<PageKey> after) const;
+    [[nodiscard]] Result<DelayPage> list_delays(const Filter& filter, const std::string& digest,
+                                                RunOrder order, std::uint32_t limit,
+                                                std::optional<PageKey> after) const;
     // The newest delays of a distributed trace, without profiles. `trace_id` as in BundleDelay.
-    [[nodiscard]] Result<std::vector<StoredDelay>> of_trace(const std::string& trace_id, std::uint32_t limit) const;
+    [[nodiscard]] Result<std::vector<StoredDelay>> of_trace(const std::string& trace_id,
+                                                            std::uint32_t limit) const;
     // Summarises delays in bundles, whether or not their runs were recorded. Needs Filter::event.
     [[nodiscard]] Result<DelaySummary> summarise_delays(const Filter& filter) const;
     // Visits delays (or normal runs) of all bundles that have a profile, newest first, until `take`
@@ -96,11 +103,12 @@ class DelayStore {
     // Needs Filter::event.
     [[nodiscard]] Result<SearchedDelays> searched_delays(const Filter& filter) const;
     // How many of them there are, by the begin of the day (UTC). Needs Filter::event.
-    [[nodiscard]] Result<std::map<std::uint64_t, std::uint64_t>> searched_by_day(const Filter& filter) const;
+    [[nodiscard]] Result<std::map<std::uint64_t, std::uint64_t>> searched_by_day(
+        const Filter& filter) const;
 
   private:
-    [[nodiscard]] Result<std::vector<DelayCount>> name_counts(Connection& connection,
-                                                              const std::map<std::uint32_t, DelayCount>& counts) const;
+    [[nodiscard]] Result<std::vector<DelayCount>> name_counts(
+        Connection& connection, const std::map<std::uint32_t, DelayCount>& counts) const;
 
     SqlSession* session_;
     Visibility visibility_;

@@ -50,12 +50,11 @@ Status EventStore::count_bundle_events(Connection& connection, const NumberedFil
     Where where;
     add_delay_conditions(where, filter);
     where.add("x.delayed = 1");
-    TRY_ASSIGN(const auto rows,
-               connection.query("SELECT x.event, count(DISTINCT x.bundle),"
-                                " CAST(sum(CASE WHEN x.run IS NULL THEN 1 ELSE 0 END) AS BIGINT), max(x.begin_ns)"
-                                " FROM delay x" +
-                                    where.sql() + " GROUP BY x.event",
-                                where.values()));
+    TRY_ASSIGN(const auto rows, connection.query("SELECT x.event, count(DISTINCT x.bundle),"
+                                                 " CAST(sum(CASE WHEN x.run IS NULL THEN 1 ELSE 0 "
+                                                 "END) AS BIGINT), max(x.begin_ns) FROM delay x" +
+                                                     where.sql() + " GROUP BY x.event",
+                                                 where.values()));
     for (;;) {
         TRY_ASSIGN(const bool more, rows->next());
         if (!more) return success();
@@ -78,10 +77,12 @@ Status EventStore::count_hosts(Connection& connection, const NumberedFilter& fil
     if (filter.sight) {
         TRY_ASSIGN(const auto in_part, hosts_seen_in_part(connection, filter));
         for (const auto& [event, hosts] : in_part)
-            if (const auto found = events.find(event); found != events.end()) found->second.hosts = hosts.size();
+            if (const auto found = events.find(event); found != events.end())
+                found->second.hosts = hosts.size();
     }
-    TRY_ASSIGN(const auto rows,
-               connection.query("SELECT event, count(*) FROM seen" + where.sql() + " GROUP BY event", where.values()));
+    TRY_ASSIGN(const auto rows, connection.query("SELECT event, count(*) FROM seen" + where.sql() +
+                                                     " GROUP BY event",
+                                                 where.values()));
     for (;;) {
         TRY_ASSIGN(const bool more, rows->next());
         if (!more) return success();
@@ -90,8 +91,8 @@ Status EventStore::count_hosts(Connection& connection, const NumberedFilter& fil
     }
 }
 
-Result<EventPage> EventStore::list(const Filter& filter, const std::string& search, std::uint32_t limit,
-                                   std::optional<PageKey> after) const {
+Result<EventPage> EventStore::list(const Filter& filter, const std::string& search,
+                                   std::uint32_t limit, std::optional<PageKey> after) const {
     std::map<std::uint32_t, EventRow> found;
     const std::string wanted = search_text(search);
     const Status looked = session_->read_filtered(
@@ -109,8 +110,10 @@ Result<EventPage> EventStore::list(const Filter& filter, const std::string& sear
     std::vector<std::pair<PageKey, EventRow>> rows;
     for (auto& [number, row] : found) {
         const PageKey key{row.last_realtime_ns, number};
-        const bool behind = !after || key.value < after->value || (key.value == after->value && key.id < after->id);
-        if (behind && search_text(row.event).find(wanted) != std::string::npos) rows.emplace_back(key, std::move(row));
+        const bool behind =
+            !after || key.value < after->value || (key.value == after->value && key.id < after->id);
+        if (behind && search_text(row.event).find(wanted) != std::string::npos)
+            rows.emplace_back(key, std::move(row));
     }
     std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
         return std::pair(a.first.value, a.first.id) > std::pair(b.first.value, b.first.id);
@@ -127,20 +130,21 @@ Result<EventPage> EventStore::list(const Filter& filter, const std::string& sear
 
 Result<std::vector<std::string>> EventStore::names() const {
     std::vector<std::string> names;
-    const Status looked =
-        session_->read_filtered({}, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+    const Status looked = session_->read_filtered(
+        {}, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
             names.clear();
             Where where;
             where.add("l.kind = ?", LabelKind::Event);
             where.add("EXISTS (SELECT 1 FROM seen s WHERE s.event = l.id)");
             if (numbered.sight) {
                 TRY_ASSIGN(auto events, events_seen_in_part(connection, *numbered.sight));
-                events.insert(events.end(), numbered.sight->events.begin(), numbered.sight->events.end());
+                events.insert(events.end(), numbered.sight->events.begin(),
+                              numbered.sight->events.end());
                 where.add("l.id IN (" + id_list(events) + ")");
             }
-            TRY_ASSIGN(
-                const auto rows,
-                connection.query("SELECT l.text FROM label l" + where.sql() + " ORDER BY l.text", where.values()));
+            TRY_ASSIGN(const auto rows, connection.query("SELECT l.text FROM label l" +
+                                                             where.sql() + " ORDER BY l.text",
+                                                         where.values()));
             for (;;) {
                 TRY_ASSIGN(const bool more, rows->next());
                 if (!more) return success();
@@ -158,7 +162,8 @@ Result<Losses> EventStore::losses(const Filter& filter) const {
     of_host.from_ns = filter.from_ns;
     of_host.to_ns = filter.to_ns;
     const Status looked = session_->read_filtered(
-        of_host, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+        of_host, visibility_,
+        [&](Connection& connection, const NumberedFilter& numbered) -> Status {
             losses = {};
             Where where;
             where.add("lost > 0");
@@ -170,15 +175,17 @@ Result<Losses> EventStore::losses(const Filter& filter) const {
                 where.add("host IN (" + id_list(hosts) + ")");
             }
             TRY_ASSIGN(const auto rows,
-                       connection.query("SELECT host, CAST(sum(lost) AS BIGINT), max(received_ns) FROM batch" +
-                                            where.sql() + " GROUP BY host ORDER BY 2 DESC, host",
-                                        where.values()));
+                       connection.query(
+                           "SELECT host, CAST(sum(lost) AS BIGINT), max(received_ns) FROM batch" +
+                               where.sql() + " GROUP BY host ORDER BY 2 DESC, host",
+                           where.values()));
             for (;;) {
                 TRY_ASSIGN(const bool more, rows->next());
                 if (!more) return success();
                 losses.runs += rows->natural(1);
                 if (losses.hosts.size() >= losing_hosts_limit) continue;
-                TRY_ASSIGN(const std::string host, session_->labels().text_of(connection, rows->small(0)));
+                TRY_ASSIGN(const std::string host,
+                           session_->labels().text_of(connection, rows->small(0)));
                 losses.hosts.push_back({host, rows->natural(1), rows->natural(2)});
             }
         });

@@ -47,12 +47,13 @@ struct Losses {
 // Shows only what is visible. The rules of Store apply.
 class EventStore {
   public:
-    EventStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    EventStore(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     // Events whose name contains `search` (ignoring ASCII case), most recently seen first; at most
     // page_limit.
-    [[nodiscard]] Result<EventPage> list(const Filter& filter, const std::string& search, std::uint32_t limit,
-                                         std::optional<PageKey> after) const;
+    [[nodiscard]] Result<EventPage> list(const Filter& filter, const std::string& search,
+                                         std::uint32_t limit, std::optional<PageKey> after) const;
     // All events that have runs or delays, in order.
     [[nodiscard]] Result<std::vector<std::string>> names() const;
     // From batches that arrived in the filter's time, from its host. The events of lost runs are

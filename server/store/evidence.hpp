@@ -23,11 +23,13 @@ namespace lagtrap::server {
 // no list and no count. Cheap to copy; must not outlive the store.
 class Evidence {
   public:
-    Evidence(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    Evidence(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     // The store of this type.
     template <typename OneStore>
-    requires(std::is_constructible_v<OneStore, SqlSession&, const Visibility&>) [[nodiscard]] OneStore get() const {
+    requires(std::is_constructible_v<OneStore, SqlSession&, const Visibility&>)
+        [[nodiscard]] OneStore get() const {
         return OneStore(*session_, visibility_);
     }
     [[nodiscard]] ActivityStore activity() const { return {*session_, visibility_}; }

@@ -10,8 +10,8 @@
 
 namespace lagtrap::server {
 
-// Members that are unset or empty do not limit. The event must be equal; a list matches if any of its
-// names does. In a name, '*' stands for any text: "fra-*".
+// Members that are unset or empty do not limit. The event must be equal; a list matches if any of
+// its names does. In a name, '*' stands for any text: "fra-*".
 struct Filter {
     std::optional<std::string> event;
     // Begin of the run or delay: from_ns <= begin < to_ns, nanoseconds since 1970.
@@ -23,9 +23,10 @@ struct Filter {
     std::vector<std::string> process;
     std::vector<std::string> unit;  // systemd units or containers, as runs name them
     std::optional<trace::StartKind> start;
-    bool with_dirty = false;        // include hidden runs
-    bool only_dirty = false;        // only hidden runs; needs with_dirty
-    bool without_outliers = false;  // only runs whose duration does not clearly differ from the others'
+    bool with_dirty = false;  // include hidden runs
+    bool only_dirty = false;  // only hidden runs; needs with_dirty
+    // only runs whose duration does not clearly differ from the others'
+    bool without_outliers = false;
 };
 
 // The end of a list's page, to request the next one. Opaque except for its order.

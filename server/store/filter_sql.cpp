@@ -24,7 +24,8 @@ void add_common_conditions(Where& where, const NumberedFilter& filter, const std
 Result<std::vector<std::uint64_t>> labels_that(Connection& connection, LabelKind kind,
                                                const std::function<bool(std::string_view)>& fit) {
     std::vector<std::uint64_t> numbers;
-    TRY_ASSIGN(const auto rows, connection.query("SELECT id, text FROM label WHERE kind = $1", {kind}));
+    TRY_ASSIGN(const auto rows,
+               connection.query("SELECT id, text FROM label WHERE kind = $1", {kind}));
     for (;;) {
         TRY_ASSIGN(const bool more, rows->next());
         if (!more) return numbers;
@@ -34,8 +35,8 @@ Result<std::vector<std::uint64_t>> labels_that(Connection& connection, LabelKind
 
 bool is_pattern(std::string_view name) { return name.find('*') != std::string_view::npos; }
 
-Status add_labels_of(Connection& connection, Labels& labels, LabelKind kind, const std::vector<std::string>& names,
-                     std::vector<std::uint32_t>& numbers) {
+Status add_labels_of(Connection& connection, Labels& labels, LabelKind kind,
+                     const std::vector<std::string>& names, std::vector<std::uint32_t>& numbers) {
     std::vector<std::string> patterns;
     for (const std::string& name : names) {
         if (is_pattern(name)) {
@@ -47,16 +48,20 @@ Status add_labels_of(Connection& connection, Labels& labels, LabelKind kind, con
     }
     if (patterns.empty()) return success();
     TRY_ASSIGN(const auto matching, labels_that(connection, kind, [&](std::string_view text) {
-                   return std::any_of(patterns.begin(), patterns.end(),
-                                      [&](const std::string& pattern) { return fits_pattern(pattern, text); });
+                   return std::any_of(
+                       patterns.begin(), patterns.end(),
+                       [&](const std::string& pattern) { return fits_pattern(pattern, text); });
                }));
-    for (const std::uint64_t number : matching) numbers.push_back(static_cast<std::uint32_t>(number));
+    for (const std::uint64_t number : matching)
+        numbers.push_back(static_cast<std::uint32_t>(number));
     return success();
 }
 
 }  // namespace
 
-bool has_pattern(const std::vector<std::string>& names) { return std::any_of(names.begin(), names.end(), is_pattern); }
+bool has_pattern(const std::vector<std::string>& names) {
+    return std::any_of(names.begin(), names.end(), is_pattern);
+}
 
 std::string id_list(const std::vector<std::uint64_t>& ids) {
     std::string text;
@@ -71,7 +76,8 @@ std::string id_list(const std::vector<std::uint64_t>& ids) {
 }
 
 std::string NumberedSight::condition(const std::string& table) const {
-    return "(" + table + ".event IN (" + id_list(events) + ") OR " + table + ".unit IN (" + id_list(units) + "))";
+    return "(" + table + ".event IN (" + id_list(events) + ") OR " + table + ".unit IN (" +
+           id_list(units) + "))";
 }
 
 bool NumberedSight::sees_event(std::uint32_t event) const {
@@ -81,17 +87,20 @@ bool NumberedSight::sees_event(std::uint32_t event) const {
 Result<NumberedSight> number_sight(Connection& connection, const Sight& sight) {
     NumberedSight numbered;
     if (!sight.events.empty()) {
-        TRY_ASSIGN(numbered.events, labels_that(connection, LabelKind::Event,
-                                                [&](std::string_view text) { return sight.sees_event(text); }));
+        TRY_ASSIGN(numbered.events,
+                   labels_that(connection, LabelKind::Event,
+                               [&](std::string_view text) { return sight.sees_event(text); }));
     }
     if (!sight.units.empty()) {
-        TRY_ASSIGN(numbered.units, labels_that(connection, LabelKind::Unit,
-                                               [&](std::string_view text) { return sight.sees_unit(text); }));
+        TRY_ASSIGN(numbered.units,
+                   labels_that(connection, LabelKind::Unit,
+                               [&](std::string_view text) { return sight.sees_unit(text); }));
     }
     return numbered;
 }
 
-Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels, const Filter& filter,
+Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels,
+                                                    const Filter& filter,
                                                     const Visibility& visibility) {
     NumberedFilter numbered;
     numbered.with_dirty = filter.with_dirty;
@@ -111,21 +120,23 @@ Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labe
         const std::vector<std::string>& texts;
         std::vector<std::uint32_t>& numbers;
     };
-    for (const Names& names :
-         {Names{LabelKind::Host, filter.host, numbered.host}, Names{LabelKind::User, filter.user, numbered.user},
-          Names{LabelKind::Build, filter.build, numbered.build},
-          Names{LabelKind::Process, filter.process, numbered.process},
-          Names{LabelKind::Unit, filter.unit, numbered.unit}}) {
+    for (const Names& names : {Names{LabelKind::Host, filter.host, numbered.host},
+                               Names{LabelKind::User, filter.user, numbered.user},
+                               Names{LabelKind::Build, filter.build, numbered.build},
+                               Names{LabelKind::Process, filter.process, numbered.process},
+                               Names{LabelKind::Unit, filter.unit, numbered.unit}}) {
         TRY(add_labels_of(connection, labels, names.kind, names.texts, names.numbers));
         if (!names.texts.empty() && names.numbers.empty()) return std::optional<NumberedFilter>();
     }
     const Sight* sight = visibility.sight();
     if (sight == nullptr) return std::optional(numbered);
     // If the whole event is visible, all its runs are, so roll-ups suffice.
-    if (filter.event && sight->sees_event(stored_text(*filter.event))) return std::optional(numbered);
+    if (filter.event && sight->sees_event(stored_text(*filter.event)))
+        return std::optional(numbered);
     if (filter.event && sight->units.empty()) return std::optional<NumberedFilter>();
     TRY_ASSIGN(numbered.sight, number_sight(connection, *sight));
-    if (numbered.sight->events.empty() && numbered.sight->units.empty()) return std::optional<NumberedFilter>();
+    if (numbered.sight->events.empty() && numbered.sight->units.empty())
+        return std::optional<NumberedFilter>();
     return std::optional(numbered);
 }
 
@@ -158,7 +169,8 @@ void Where::add_any_value_of(std::string_view column, const Values& values) {
 void Where::add_any_of(std::string_view column, const std::vector<std::uint32_t>& numbers) {
     // Databases allow some ten thousand parameters, and a pattern can match more names.
     constexpr std::size_t parameters_limit = 100;
-    if (numbers.size() <= parameters_limit) return add_any_value_of(column, Values(numbers.begin(), numbers.end()));
+    if (numbers.size() <= parameters_limit)
+        return add_any_value_of(column, Values(numbers.begin(), numbers.end()));
     add(std::string(column) + " IN (" + id_list({numbers.begin(), numbers.end()}) + ")");
 }
 
@@ -173,6 +185,8 @@ void add_run_conditions(Where& where, const NumberedFilter& filter) {
     if (filter.to_given) where.add("r.id < ?", first_run_id_of_hour(filter.to_ns / hour_ns + 1));
 }
 
-void add_delay_conditions(Where& where, const NumberedFilter& filter) { add_common_conditions(where, filter, "x"); }
+void add_delay_conditions(Where& where, const NumberedFilter& filter) {
+    add_common_conditions(where, filter, "x");
+}
 
 }  // namespace lagtrap::server

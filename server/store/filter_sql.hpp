@@ -36,18 +36,22 @@ struct NumberedFilter {
 
     [[nodiscard]] bool shows(RunMark mark) const {
         if (only_dirty && mark != RunMark::Dirty) return false;
-        return (mark != RunMark::Dirty || with_dirty) && (mark != RunMark::Outlier || !without_outliers);
+        return (mark != RunMark::Dirty || with_dirty) &&
+               (mark != RunMark::Outlier || !without_outliers);
     }
     // Whether roll-ups suffice.
     [[nodiscard]] bool fits_rollups() const {
-        return host.empty() && user.empty() && process.empty() && unit.empty() && (!sight || sight->units.empty());
+        return host.empty() && user.empty() && process.empty() && unit.empty() &&
+               (!sight || sight->units.empty());
     }
 };
 
 // nullopt if nothing can match: the store has none of a filter's names, or the sight shows none of
 // it.
-[[nodiscard]] Result<std::optional<NumberedFilter>> number_filter(Connection& connection, Labels& labels,
-                                                                  const Filter& filter, const Visibility& visibility);
+[[nodiscard]] Result<std::optional<NumberedFilter>> number_filter(Connection& connection,
+                                                                  Labels& labels,
+                                                                  const Filter& filter,
+                                                                  const Visibility& visibility);
 
 // Whether one of a filter's names is a pattern.
 [[nodiscard]] bool has_pattern(const std::vector<std::string>& names);

@@ -14,13 +14,15 @@ namespace fs = std::filesystem;
 
 class FolderReader : public BlobReader {
   public:
-    FolderReader(UniqueFd fd, std::uint64_t size_bytes) : fd_(std::move(fd)), size_bytes_(size_bytes) {}
+    FolderReader(UniqueFd fd, std::uint64_t size_bytes)
+        : fd_(std::move(fd)), size_bytes_(size_bytes) {}
 
     std::uint64_t size_bytes() const override { return size_bytes_; }
     Result<std::size_t> read(std::uint64_t offset, char* into, std::size_t size) override {
         std::size_t done = 0;
         while (done < size) {
-            const ssize_t got = ::pread(fd_.get(), into + done, size - done, static_cast<off_t>(offset + done));
+            const ssize_t got =
+                ::pread(fd_.get(), into + done, size - done, static_cast<off_t>(offset + done));
             if (got < 0 && errno == EINTR) continue;
             if (got < 0) return system_error("reading a bundle");
             if (got == 0) break;
@@ -59,8 +61,8 @@ class FolderBlobs : public Blobs {
         TRY_ASSIGN(UniqueFd fd, open_file(path_of(digest), O_RDONLY));
         struct stat facts {};
         if (::fstat(fd.get(), &facts) != 0) return system_error(path_of(digest).string());
-        return std::unique_ptr<BlobReader>(
-            std::make_unique<FolderReader>(std::move(fd), static_cast<std::uint64_t>(facts.st_size)));
+        return std::unique_ptr<BlobReader>(std::make_unique<FolderReader>(
+            std::move(fd), static_cast<std::uint64_t>(facts.st_size)));
     }
     Result<LocalBlob> local(const std::string& digest) override {
         TRY_ASSIGN(const auto size, size_bytes(digest));
@@ -69,7 +71,8 @@ class FolderBlobs : public Blobs {
     }
     Status remove(const std::string& digest) override {
         const fs::path path = path_of(digest);
-        if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_error("removing " + path.string());
+        if (::unlink(path.c_str()) != 0 && errno != ENOENT)
+            return system_error("removing " + path.string());
         return success();
     }
     Status each(const std::function<bool(const std::string& digest)>& take) override {

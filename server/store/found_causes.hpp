@@ -37,9 +37,9 @@ class FoundCauses {
     // this search did not find under its own signature. Then it becomes a part of that cause: the
     // same cause after the code around it changed. A resolved cause has regressed if it has later
     // delays in the build that resolved it or in a newer build.
-    [[nodiscard]] Result<std::vector<CauseNews>> note_causes(const std::string& event,
-                                                             const std::vector<SightedCause>& causes,
-                                                             std::uint64_t now_realtime_ns) const;
+    [[nodiscard]] Result<std::vector<CauseNews>> note_causes(
+        const std::string& event, const std::vector<SightedCause>& causes,
+        std::uint64_t now_realtime_ns) const;
 
   private:
     SqlSession* session_;

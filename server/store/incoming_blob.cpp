@@ -30,7 +30,8 @@ IncomingBlob::~IncomingBlob() {
 
 Status IncomingBlob::write(const void* data, std::size_t size) {
     FAULT_POINT("server.receiving");
-    if (auto status = write_all(fd_.get(), data, size); !status) return status.error().within("storing the bundle");
+    if (auto status = write_all(fd_.get(), data, size); !status)
+        return status.error().within("storing the bundle");
     digest_.update(data, size);
     size_bytes_ += size;
     return success();

@@ -17,7 +17,8 @@ class IncomingBlob {
     // Creates a file with mode 0600 in `folder`, which must exist.
     [[nodiscard]] static Result<IncomingBlob> make(const std::filesystem::path& folder);
 
-    IncomingBlob(UniqueFd fd, std::filesystem::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
+    IncomingBlob(UniqueFd fd, std::filesystem::path path)
+        : fd_(std::move(fd)), path_(std::move(path)) {}
     IncomingBlob(IncomingBlob&& other) noexcept;
     IncomingBlob& operator=(IncomingBlob&&) = delete;
     ~IncomingBlob();

@@ -22,7 +22,8 @@ struct Job {
     std::string kind;
     std::string payload;
     std::uint32_t attempts = 0;  // including the current one
-    std::string lease;           // proves to finish_job() and others that this server still holds the job
+    // proves to finish_job() and others that this server still holds the job
+    std::string lease;
 };
 
 // A job to run no earlier than a given time.
@@ -44,7 +45,8 @@ struct JobCounts {
     std::uint64_t failed = 0;  // for good
 };
 
-// The rules of Store apply. Callers pass the time, so the clocks of all servers should agree within a fraction of the lease.
+// The rules of Store apply. Callers pass the time, so the clocks of all servers should agree within
+// a fraction of the lease.
 class JobStore {
   public:
     explicit JobStore(SqlSession& session) : session_(&session) {}
@@ -62,10 +64,12 @@ class JobStore {
                                          std::chrono::nanoseconds lease) const;
     [[nodiscard]] Result<bool> finish_job(const Job& job) const;
     // Retries the job at `retry_realtime_ns`; after the last attempt it fails for good.
-    [[nodiscard]] Result<bool> fail_job(const Job& job, const std::string& reason, std::uint64_t now_realtime_ns,
+    [[nodiscard]] Result<bool> fail_job(const Job& job, const std::string& reason,
+                                        std::uint64_t now_realtime_ns,
                                         std::uint64_t retry_realtime_ns) const;
     [[nodiscard]] Result<JobCounts> job_counts() const;
-    [[nodiscard]] Result<std::vector<FailedJob>> failed_jobs(std::uint32_t limit) const;  // newest first
+    // newest first
+    [[nodiscard]] Result<std::vector<FailedJob>> failed_jobs(std::uint32_t limit) const;
 
   private:
     SqlSession* session_;

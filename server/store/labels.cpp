@@ -22,22 +22,24 @@ constexpr std::uint64_t days_kept_longer = 3;
 constexpr std::string_view further_names = "(further names)";
 
 std::int64_t limit_of(LabelKind kind) {
-    return kind == LabelKind::Event || kind == LabelKind::Stage ? names_limit_of_events : names_limit;
+    return kind == LabelKind::Event || kind == LabelKind::Stage ? names_limit_of_events
+                                                                : names_limit;
 }
 
 Result<std::optional<std::uint32_t>> select_number(Connection& connection, const LabelName& name) {
     TRY_ASSIGN(const auto found,
-               connection.number("SELECT id FROM label WHERE kind = $1 AND text = $2", {name.first, name.second}));
+               connection.number("SELECT id FROM label WHERE kind = $1 AND text = $2",
+                                 {name.first, name.second}));
     if (!found) return std::optional<std::uint32_t>();
     return std::optional(static_cast<std::uint32_t>(*found));
 }
 
-Result<std::uint32_t> insert_label(Connection& connection, const LabelName& name, const std::string& sender,
-                                   std::uint64_t day) {
-    TRY(connection.execute(
-        "INSERT INTO label(kind, text, sender, last_day) VALUES($1, $2, $3, $4) ON CONFLICT(kind, text)"
-        " DO UPDATE SET last_day = excluded.last_day",
-        {name.first, name.second, sender, day}));
+Result<std::uint32_t> insert_label(Connection& connection, const LabelName& name,
+                                   const std::string& sender, std::uint64_t day) {
+    TRY(
+        connection.execute("INSERT INTO label(kind, text, sender, last_day) VALUES($1, $2, $3, $4) "
+                           "ON CONFLICT(kind, text) DO UPDATE SET last_day = excluded.last_day",
+                           {name.first, name.second, sender, day}));
     TRY_ASSIGN(const auto number, select_number(connection, name));
     if (!number) return make_error(ErrorKind::System, "database: a new label is not there");
     return *number;
@@ -52,9 +54,12 @@ class LabelRoom {
     [[nodiscard]] Result<bool> take(Connection& connection, LabelKind kind) {
         auto found = counts_.find(kind);
         if (found == counts_.end()) {
-            TRY_ASSIGN(const auto all, connection.number("SELECT count(*) FROM label WHERE kind = $1", {kind}));
-            TRY_ASSIGN(const auto own, connection.number("SELECT count(*) FROM label WHERE kind = $1 AND sender = $2",
-                                                         {kind, sender_}));
+            TRY_ASSIGN(const auto all,
+                       connection.number("SELECT count(*) FROM label WHERE kind = $1", {kind}));
+            TRY_ASSIGN(
+                const auto own,
+                connection.number("SELECT count(*) FROM label WHERE kind = $1 AND sender = $2",
+                                  {kind, sender_}));
             found = counts_.emplace(kind, Counts{all.value_or(0), own.value_or(0)}).first;
         }
         Counts& counts = found->second;
@@ -83,7 +88,9 @@ std::string stored_text(std::string_view raw) {
     return text.substr(0, end);
 }
 
-std::string stored_reason(std::string_view raw) { return stored_text(raw).substr(0, reason_limit_bytes); }
+std::string stored_reason(std::string_view raw) {
+    return stored_text(raw).substr(0, reason_limit_bytes);
+}
 
 std::vector<std::string> lines_of(std::string_view text) {
     std::vector<std::string> lines;
@@ -122,17 +129,19 @@ std::optional<Labels::Known> Labels::recall(const LabelName& name) {
 Status Labels::remove_unused(Connection& connection, std::uint64_t day) {
     if (day < days_kept_longer) return success();
     TRY(connection.execute(
-        "DELETE FROM label WHERE last_day < $1 AND id NOT IN (SELECT label FROM seen UNION SELECT event FROM rollup"
-        " UNION SELECT build FROM rollup UNION SELECT host FROM batch UNION SELECT event FROM cause"
-        " UNION SELECT host FROM cause_delay UNION SELECT build FROM cause_delay UNION SELECT holder FROM cause_delay"
-        " UNION SELECT event FROM delay"
-        " UNION SELECT host FROM delay UNION SELECT process FROM delay UNION SELECT thread FROM delay"
-        " UNION SELECT account FROM delay UNION SELECT build FROM delay UNION SELECT unit FROM delay)",
+        "DELETE FROM label WHERE last_day < $1 AND id NOT IN (SELECT label FROM seen UNION SELECT "
+        "event FROM rollup UNION SELECT build FROM rollup UNION SELECT host FROM batch UNION "
+        "SELECT event FROM cause UNION SELECT host FROM cause_delay UNION SELECT build FROM "
+        "cause_delay UNION SELECT holder FROM cause_delay UNION SELECT event FROM delay UNION "
+        "SELECT host FROM delay UNION SELECT process FROM delay UNION SELECT thread FROM delay "
+        "UNION SELECT account FROM delay UNION SELECT build FROM delay UNION SELECT unit FROM "
+        "delay)",
         {day - days_kept_longer}));
     return success();
 }
 
-Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted, const std::string& sender, std::uint64_t day) {
+Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted, const std::string& sender,
+                       std::uint64_t day) {
     std::vector<std::pair<const LabelName, std::uint32_t>*> missing;
     for (auto& entry : wanted) {
         if (const auto known = recall(entry.first); known && known->day >= day) {
@@ -151,12 +160,15 @@ Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted, const std::st
             TRY_ASSIGN(auto number, select_number(connection, entry->first));
             const LabelName& name = entry->first;
             if (number)
-                TRY(connection.execute("UPDATE label SET last_day = $1 WHERE id = $2 AND last_day < $1",
-                                       {day, *number}));
+                TRY(connection.execute(
+                    "UPDATE label SET last_day = $1 WHERE id = $2 AND last_day < $1",
+                    {day, *number}));
             if (!number) {
                 TRY_ASSIGN(const bool has_room, room.take(connection, name.first));
                 const LabelName kept = has_room ? name : LabelName(name.first, further_names);
-                TRY_ASSIGN(number, insert_label(connection, kept, has_room ? stored_text(sender) : std::string(), day));
+                TRY_ASSIGN(number,
+                           insert_label(connection, kept,
+                                        has_room ? stored_text(sender) : std::string(), day));
                 if (!has_room) further.insert(entry);
             }
             entry->second = *number;
@@ -169,7 +181,8 @@ Status Labels::resolve(std::map<LabelName, std::uint32_t>& wanted, const std::st
     return success();
 }
 
-Result<std::optional<std::uint32_t>> Labels::find(Connection& connection, LabelKind kind, std::string_view text) {
+Result<std::optional<std::uint32_t>> Labels::find(Connection& connection, LabelKind kind,
+                                                  std::string_view text) {
     const LabelName name(kind, stored_text(text));
     if (const auto known = recall(name)) return std::optional(known->number);
     TRY_ASSIGN(const auto number, select_number(connection, name));
@@ -182,7 +195,8 @@ Result<std::string> Labels::text_of(Connection& connection, std::uint32_t number
         const std::lock_guard lock(mutex_);
         if (const auto found = texts_.find(number); found != texts_.end()) return found->second;
     }
-    TRY_ASSIGN(const auto rows, connection.query("SELECT kind, text FROM label WHERE id = $1", {number}));
+    TRY_ASSIGN(const auto rows,
+               connection.query("SELECT kind, text FROM label WHERE id = $1", {number}));
     TRY_ASSIGN(const bool found, rows->next());
     if (!found) return std::string();
     const LabelName name(static_cast<LabelKind>(rows->integer(0)), rows->text(1));

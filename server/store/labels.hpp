@@ -15,7 +15,17 @@
 namespace lagtrap::server {
 
 // The values are stored in the database, must never change, and must not be reused.
-enum class LabelKind : std::uint8_t { Event = 1, Host, User, Build, Process, Executable, Thread, Stage, Unit };
+enum class LabelKind : std::uint8_t {
+    Event = 1,
+    Host,
+    User,
+    Build,
+    Process,
+    Executable,
+    Thread,
+    Stage,
+    Unit
+};
 
 // In ASCII lower case, for searches that ignore case.
 [[nodiscard]] std::string search_text(std::string_view text);
@@ -41,8 +51,8 @@ class Labels {
     // names share the number of "(further names)", as do new names of a sender that has created a
     // quarter of them. An empty sender is the server itself. `day` is the day since 1970 on which
     // data with these names arrived.
-    [[nodiscard]] Status resolve(std::map<LabelName, std::uint32_t>& wanted, const std::string& sender,
-                                 std::uint64_t day);
+    [[nodiscard]] Status resolve(std::map<LabelName, std::uint32_t>& wanted,
+                                 const std::string& sender, std::uint64_t day);
     // Removes labels that are no longer used, once all data from before `day` is gone.
     [[nodiscard]] static Status remove_unused(Connection& connection, std::uint64_t day);
     // nullopt if there is no such name.

@@ -6,16 +6,19 @@
 namespace lagtrap::server {
 
 // Returns whether the run changed.
-Result<bool> MarkStore::mark_one(Connection& connection, const DirtyMark& mark, RollupChange& rollups) const {
+Result<bool> MarkStore::mark_one(Connection& connection, const DirtyMark& mark,
+                                 RollupChange& rollups) const {
     const bool apart = *session_->dialect().detail_join != 0;
     RunRecord run;
     {
-        TRY_ASSIGN(const auto rows,
-                   connection.query("SELECT r.event, r.begin_ns, r.duration_ns, r.bin, r.build, r.start, r.delay,"
-                                    " r.dirty, r.weight FROM run r" +
-                                        std::string(session_->dialect().detail_join) + " WHERE " +
-                                        (apart ? "d.id" : "r.id") + " = $1" + session_->dialect().lock_rows,
-                                    {mark.run}));
+        TRY_ASSIGN(
+            const auto rows,
+            connection.query(
+                "SELECT r.event, r.begin_ns, r.duration_ns, r.bin, r.build, r.start, r.delay,"
+                " r.dirty, r.weight FROM run r" +
+                    std::string(session_->dialect().detail_join) + " WHERE " +
+                    (apart ? "d.id" : "r.id") + " = $1" + session_->dialect().lock_rows,
+                {mark.run}));
         TRY_ASSIGN(const bool there, rows->next());
         if (!there) return false;
         run.id = mark.run;
@@ -30,10 +33,14 @@ Result<bool> MarkStore::mark_one(Connection& connection, const DirtyMark& mark, 
         run.weight = rows->small(8);
     }
     const bool by_hand = mark.rule == rule_by_hand;
-    const RunMark wanted = !mark.dirty ? RunMark::None : mark.rule == rule_duration ? RunMark::Outlier : RunMark::Dirty;
+    const RunMark wanted = !mark.dirty                  ? RunMark::None
+                           : mark.rule == rule_duration ? RunMark::Outlier
+                                                        : RunMark::Dirty;
     if (!by_hand) {
-        TRY_ASSIGN(const auto rows,
-                   connection.query("SELECT rule FROM run_mark WHERE run = $1 ORDER BY id DESC LIMIT 1", {mark.run}));
+        TRY_ASSIGN(
+            const auto rows,
+            connection.query("SELECT rule FROM run_mark WHERE run = $1 ORDER BY id DESC LIMIT 1",
+                             {mark.run}));
         TRY_ASSIGN(const bool marked, rows->next());
         if (marked && rows->bytes(0) == rule_by_hand) return false;
     }
@@ -45,8 +52,9 @@ Result<bool> MarkStore::mark_one(Connection& connection, const DirtyMark& mark, 
     rollups.remove(run);
     run.mark = wanted;
     rollups.add(run);
-    TRY(connection.execute("UPDATE run SET dirty = $1 WHERE event = $2 AND begin_ns = $3 AND id = $4",
-                           {run.mark, run.event, run.begin_ns, run.id}));
+    TRY(connection.execute(
+        "UPDATE run SET dirty = $1 WHERE event = $2 AND begin_ns = $3 AND id = $4",
+        {run.mark, run.event, run.begin_ns, run.id}));
     return true;
 }
 
@@ -82,14 +90,14 @@ Result<std::vector<DirtyMark>> MarkStore::dirty_marks(std::uint64_t run) const {
     if (!visible) return marks;
     const Status looked = session_->read([&](Connection& connection) -> Status {
         marks.clear();
-        TRY_ASSIGN(const auto rows,
-                   connection.query(
-                       "SELECT dirty, rule, reason, author, at_ns FROM run_mark WHERE run = $1 ORDER BY id", {run}));
+        TRY_ASSIGN(const auto rows, connection.query("SELECT dirty, rule, reason, author, at_ns "
+                                                     "FROM run_mark WHERE run = $1 ORDER BY id",
+                                                     {run}));
         for (;;) {
             TRY_ASSIGN(const bool more, rows->next());
             if (!more) return success();
-            marks.push_back(
-                {run, rows->integer(0) != 0, rows->text(1), rows->text(2), rows->text(3), rows->natural(4)});
+            marks.push_back({run, rows->integer(0) != 0, rows->text(1), rows->text(2),
+                             rows->text(3), rows->natural(4)});
         }
     });
     if (!looked) return looked.error();

@@ -18,7 +18,8 @@ class SqlSession;
 // Shows only what is visible. The rules of Store apply.
 class MarkStore {
   public:
-    MarkStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    MarkStore(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     // Hides runs or shows them again. A rule's mark does not change a run that a person has decided
     // about. Returns how many runs changed; a missing run is not an error.
@@ -27,7 +28,8 @@ class MarkStore {
     [[nodiscard]] Result<std::vector<DirtyMark>> dirty_marks(std::uint64_t run) const;
 
   private:
-    [[nodiscard]] Result<bool> mark_one(Connection& connection, const DirtyMark& mark, RollupChange& rollups) const;
+    [[nodiscard]] Result<bool> mark_one(Connection& connection, const DirtyMark& mark,
+                                        RollupChange& rollups) const;
     [[nodiscard]] Result<bool> is_visible(std::uint64_t run) const;
 
     SqlSession* session_;

@@ -25,7 +25,8 @@ struct StoredMessage {
     std::uint64_t next_realtime_ns = 0;     // time of the next attempt, while it waits
     std::uint64_t settled_realtime_ns = 0;  // when it was delivered or given up
     std::string reason;                     // why the last attempt failed
-    std::string lease;                      // proves to settle_message() that this server still holds it
+    // proves to settle_message() that this server still holds it
+    std::string lease;
 };
 
 struct MessageCounts {
@@ -45,11 +46,12 @@ class MessageStore {
     [[nodiscard]] Result<bool> add_test_message(const StoredMessage& message) const;
     // Takes the message that has waited longest, of an enabled rule or a test. Other servers cannot
     // take it until the lease ends.
-    [[nodiscard]] Result<std::optional<StoredMessage>> take_message(std::uint64_t now_realtime_ns,
-                                                                    std::chrono::nanoseconds lease) const;
+    [[nodiscard]] Result<std::optional<StoredMessage>> take_message(
+        std::uint64_t now_realtime_ns, std::chrono::nanoseconds lease) const;
     // Records the outcome of an attempt: Delivered, GivenUp, or Waiting until next_realtime_ns.
     // False if another server has the lease, or the rule is gone.
-    [[nodiscard]] Result<bool> settle_message(const StoredMessage& message, std::uint64_t now_realtime_ns) const;
+    [[nodiscard]] Result<bool> settle_message(const StoredMessage& message,
+                                              std::uint64_t now_realtime_ns) const;
     [[nodiscard]] Result<MessageCounts> message_counts() const;
 
   private:

@@ -10,7 +10,8 @@ namespace {
 
 Result<std::map<int, std::string>> applied_steps(Connection& connection) {
     std::map<int, std::string> applied;
-    TRY_ASSIGN(const auto rows, connection.query("SELECT number, sha256 FROM schema_migrations ORDER BY number"));
+    TRY_ASSIGN(const auto rows,
+               connection.query("SELECT number, sha256 FROM schema_migrations ORDER BY number"));
     for (;;) {
         TRY_ASSIGN(const bool more, rows->next());
         if (!more) return applied;
@@ -27,9 +28,10 @@ Status apply_migrations(Connection& connection, const std::vector<Migration>& mi
     TRY_ASSIGN(const auto applied, applied_steps(connection));
     const int known = migrations.back().number;
     if (!applied.empty() && applied.rbegin()->first > known) {
-        return make_error(ErrorKind::Unsupported, "the database has schema " + std::to_string(applied.rbegin()->first) +
-                                                      ", this program knows " + std::to_string(known) +
-                                                      "; use the newer lagtrap-server that made it");
+        return make_error(ErrorKind::Unsupported,
+                          "the database has schema " + std::to_string(applied.rbegin()->first) +
+                              ", this program knows " + std::to_string(known) +
+                              "; use the newer lagtrap-server that made it");
     }
     for (const Migration& migration : migrations) {
         const std::string digest = sha256_of(migration.sql);
@@ -39,9 +41,10 @@ Status apply_migrations(Connection& connection, const std::vector<Migration>& mi
             TRY(connection.execute("INSERT INTO schema_migrations(number, sha256) VALUES($1, $2)",
                                    {migration.number, digest}));
         } else if (found->second != digest) {
-            return make_error(ErrorKind::Invalid, "step " + std::to_string(migration.number) +
-                                                      " of the database's schema is not the one this program has; was "
-                                                      "the database made by another program?");
+            return make_error(ErrorKind::Invalid,
+                              "step " + std::to_string(migration.number) +
+                                  " of the database's schema is not the one this program has; was "
+                                  "the database made by another program?");
         }
     }
     return success();

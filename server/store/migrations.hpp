@@ -21,6 +21,7 @@ struct Migration {
 
 // Call inside an exclusive transaction. ErrorKind::Unsupported if the database has a step that
 // `migrations` does not have, Invalid if a step was applied with a different text.
-[[nodiscard]] Status apply_migrations(Connection& connection, const std::vector<Migration>& migrations);
+[[nodiscard]] Status apply_migrations(Connection& connection,
+                                      const std::vector<Migration>& migrations);
 
 }  // namespace lagtrap::server

@@ -13,7 +13,8 @@ constexpr std::uint64_t figure_limit = INT64_MAX;
 
 std::uint64_t failures_of(const std::vector<calls::ClassCounts>& classes) {
     std::uint64_t failures = 0;
-    for (const calls::ClassCounts& one : classes) failures += std::min(one.failures, figure_limit - failures);
+    for (const calls::ClassCounts& one : classes)
+        failures += std::min(one.failures, figure_limit - failures);
     return failures;
 }
 
@@ -30,7 +31,8 @@ ObjectFigures figures_of_objects(std::string_view lines) {
     ObjectFigures figures;
     for (std::size_t begin = 0; begin < lines.size();) {
         const std::size_t end = std::min(lines.find('\n', begin), lines.size());
-        const auto reply = calls::parse_objects_reply(std::string(lines.substr(begin, end - begin)));
+        const auto reply =
+            calls::parse_objects_reply(std::string(lines.substr(begin, end - begin)));
         begin = end + 1;
         if (!reply) continue;
         if (reply->started) take_first(*reply->started, figures);

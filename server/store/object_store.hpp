@@ -24,8 +24,9 @@ struct ObjectWatch {
     std::string id;  // a UUID
     std::string host, process;
     std::uint32_t pid = 0;
-    std::uint64_t first_realtime_ns = 0, last_realtime_ns = 0;  // when the first and last received parts arrived
-    std::uint32_t parts = 0;                                    // number of the last one
+    // when the first and last received parts arrived
+    std::uint64_t first_realtime_ns = 0, last_realtime_ns = 0;
+    std::uint32_t parts = 0;  // number of the last one
     bool ended = false;
     std::optional<std::uint64_t> began_realtime_ns;  // nullopt: the first part has not arrived
     std::vector<std::string> classes;                // some of them
@@ -52,8 +53,8 @@ class ObjectStore {
     // nullopt if it does not exist or has been removed.
     [[nodiscard]] Result<std::optional<ObjectWatch>> object_watch(const std::string& id) const;
     // Parts with numbers above `after`, in order; about `limit_bytes` together, but at least one.
-    [[nodiscard]] Result<std::vector<StoredObjectsPart>> objects_parts(const std::string& watch, std::uint32_t after,
-                                                                       std::uint64_t limit_bytes) const;
+    [[nodiscard]] Result<std::vector<StoredObjectsPart>> objects_parts(
+        const std::string& watch, std::uint32_t after, std::uint64_t limit_bytes) const;
 
   private:
     SqlSession* session_;

@@ -14,7 +14,8 @@ LocalBlob::~LocalBlob() {
     if (temporary_) ::unlink(path_.c_str());
 }
 
-Result<std::unique_ptr<Blobs>> open_blobs(const std::string& where, const std::filesystem::path& scratch) {
+Result<std::unique_ptr<Blobs>> open_blobs(const std::string& where,
+                                          const std::filesystem::path& scratch) {
     if (where.starts_with("s3://")) {
         TRY_ASSIGN(const S3Place place, S3Place::parse(where));
         return open_s3_blobs(place, scratch);

@@ -17,26 +17,32 @@ constexpr std::size_t message_limit_bytes = 500;
 
 // Timeouts of a session: of a statement, a lock, and an idle transaction.
 constexpr const char* session_settings =
-    "SET statement_timeout='60s'; SET lock_timeout='20s'; SET idle_in_transaction_session_timeout='60s';"
+    "SET statement_timeout='60s'; SET lock_timeout='20s'; SET "
+    "idle_in_transaction_session_timeout='60s';"
     "SET client_min_messages=warning; SET synchronous_commit=on";
 
 // Parameters in the form that PQexecParams needs.
 class Parameters {
   public:
     explicit Parameters(std::span<const Value> values)
-        : types_(values.size()), data_(values.size()), sizes_(values.size()), formats_(values.size(), binary) {
+        : types_(values.size()),
+          data_(values.size()),
+          sizes_(values.size()),
+          formats_(values.size(), binary) {
         integers_.reserve(values.size());
         for (std::size_t i = 0; i < values.size(); ++i) set(i, values[i]);
     }
     [[nodiscard]] PGresult* run(PGconn* connection, const std::string& sql) const {
-        return PQexecParams(connection, sql.c_str(), static_cast<int>(types_.size()), types_.data(), data_.data(),
-                            sizes_.data(), formats_.data(), binary);
+        return PQexecParams(connection, sql.c_str(), static_cast<int>(types_.size()), types_.data(),
+                            data_.data(), sizes_.data(), formats_.data(), binary);
     }
 
   private:
     void set(std::size_t i, const Value& value) {
         const auto kind = value.kind();
-        types_[i] = kind == Value::Kind::Text ? type_text : kind == Value::Kind::Bytes ? type_bytea : type_int8;
+        types_[i] = kind == Value::Kind::Text    ? type_text
+                    : kind == Value::Kind::Bytes ? type_bytea
+                                                 : type_int8;
         if (kind == Value::Kind::Null) return;
         if (kind == Value::Kind::Integer) {
             integers_.push_back(htobe64(static_cast<std::uint64_t>(value.integer())));
@@ -58,8 +64,8 @@ class Parameters {
 // SQLSTATE classes, see appendix A of PostgreSQL's manual.
 ErrorKind kind_of(std::string_view state) {
     if (state == "57014") return ErrorKind::Timeout;
-    if (state == "40001" || state == "40P01" || state == "55P03" || state == "23505" || state.starts_with("08") ||
-        state.starts_with("57P") || state.starts_with("53"))
+    if (state == "40001" || state == "40P01" || state == "55P03" || state == "23505" ||
+        state.starts_with("08") || state.starts_with("57P") || state.starts_with("53"))
         return ErrorKind::Busy;
     return ErrorKind::System;
 }
@@ -82,7 +88,9 @@ class PostgresRows : public Rows {
         return {PQgetvalue(answer_.get(), row_, column),
                 static_cast<std::size_t>(PQgetlength(answer_.get(), row_, column))};
     }
-    bool is_null(int column) const override { return PQgetisnull(answer_.get(), row_, column) != 0; }
+    bool is_null(int column) const override {
+        return PQgetisnull(answer_.get(), row_, column) != 0;
+    }
 
   private:
     PostgresConnection::Answer answer_;
@@ -93,7 +101,8 @@ Result<std::unique_ptr<PostgresConnection>> PostgresConnection::open(const std::
     const char* const names[] = {"dbname",          "connect_timeout", "fallback_application_name",
                                  "client_encoding", "keepalives_idle", nullptr};
     const char* const values[] = {address.c_str(), "5", "lagtrap-server", "UTF8", "30", nullptr};
-    std::unique_ptr<PostgresConnection> connection(new PostgresConnection(PQconnectdbParams(names, values, 1)));
+    std::unique_ptr<PostgresConnection> connection(
+        new PostgresConnection(PQconnectdbParams(names, values, 1)));
     if (connection->broken()) {
         auto failed = connection->error(nullptr);
         failed.kind = ErrorKind::Busy;
@@ -105,10 +114,12 @@ Result<std::unique_ptr<PostgresConnection>> PostgresConnection::open(const std::
 
 Error PostgresConnection::error(const PGresult* result) {
     const char* state = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    const char* primary = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char* primary =
+        result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     std::string message = primary == nullptr ? PQerrorMessage(handle_.get()) : primary;
     while (!message.empty() && message.back() == '\n') message.pop_back();
-    Error error = make_error(ErrorKind::System, "database: " + message.substr(0, message_limit_bytes));
+    Error error =
+        make_error(ErrorKind::System, "database: " + message.substr(0, message_limit_bytes));
     const std::string_view code = state == nullptr ? "" : state;
     // Without a SQLSTATE the error is from libpq about the connection, which libpq may still
     // consider intact.
@@ -119,19 +130,22 @@ Error PostgresConnection::error(const PGresult* result) {
     return error;
 }
 
-Result<PostgresConnection::Answer> PostgresConnection::run(const std::string& sql, std::span<const Value> values) {
+Result<PostgresConnection::Answer> PostgresConnection::run(const std::string& sql,
+                                                           std::span<const Value> values) {
     Answer answer(Parameters(values).run(handle_.get(), sql));
     const auto status = PQresultStatus(answer.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) return error(answer.get());
     return answer;
 }
 
-Result<std::unique_ptr<Rows>> PostgresConnection::query(const std::string& sql, std::span<const Value> values) {
+Result<std::unique_ptr<Rows>> PostgresConnection::query(const std::string& sql,
+                                                        std::span<const Value> values) {
     TRY_ASSIGN(Answer answer, run(sql, values));
     return std::unique_ptr<Rows>(std::make_unique<PostgresRows>(std::move(answer)));
 }
 
-Result<std::uint64_t> PostgresConnection::execute(const std::string& sql, std::span<const Value> values) {
+Result<std::uint64_t> PostgresConnection::execute(const std::string& sql,
+                                                  std::span<const Value> values) {
     TRY_ASSIGN(const Answer answer, run(sql, values));
     const char* const changed = PQcmdTuples(answer.get());
     return *changed == 0 ? 0 : std::stoull(changed);
@@ -157,7 +171,8 @@ Status PostgresConnection::copy_in(const std::string& sql, std::string_view data
     }
     if (sent) sent = PQputCopyEnd(handle_.get(), nullptr) == 1;
     Status outcome = sent ? success() : Status(error(nullptr));
-    for (Answer answer(PQgetResult(handle_.get())); answer; answer.reset(PQgetResult(handle_.get())))
+    for (Answer answer(PQgetResult(handle_.get())); answer;
+         answer.reset(PQgetResult(handle_.get())))
         if (PQresultStatus(answer.get()) != PGRES_COMMAND_OK) outcome = error(answer.get());
     return outcome;
 }

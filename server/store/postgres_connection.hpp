@@ -13,12 +13,15 @@ namespace lagtrap::server {
 class PostgresConnection : public Connection {
   public:
     // `address` is a URI of libpq. ErrorKind::Busy if the server cannot be reached.
-    [[nodiscard]] static Result<std::unique_ptr<PostgresConnection>> open(const std::string& address);
+    [[nodiscard]] static Result<std::unique_ptr<PostgresConnection>> open(
+        const std::string& address);
 
     using Connection::execute;
     using Connection::query;
-    [[nodiscard]] Result<std::unique_ptr<Rows>> query(const std::string& sql, std::span<const Value> values) override;
-    [[nodiscard]] Result<std::uint64_t> execute(const std::string& sql, std::span<const Value> values) override;
+    [[nodiscard]] Result<std::unique_ptr<Rows>> query(const std::string& sql,
+                                                      std::span<const Value> values) override;
+    [[nodiscard]] Result<std::uint64_t> execute(const std::string& sql,
+                                                std::span<const Value> values) override;
     [[nodiscard]] Status script(const std::string& sql) override;
 
     // COPY ... FROM STDIN (FORMAT binary) with `data`.

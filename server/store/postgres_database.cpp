@@ -77,7 +77,8 @@ Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::stri
 }
 
 const Dialect& PostgresDatabase::dialect() const {
-    static const Dialect dialect{"", "r.detail", "run r", "r.id", " FOR UPDATE", " FOR UPDATE SKIP LOCKED", true, true};
+    static const Dialect dialect{
+        "", "r.detail", "run r", "r.id", " FOR UPDATE", " FOR UPDATE SKIP LOCKED", true, true};
     return dialect;
 }
 
@@ -162,19 +163,22 @@ Status PostgresDatabase::insert_runs(Connection& connection, const std::vector<R
     }
     return static_cast<PostgresConnection&>(connection)
         .copy_in(
-            "COPY run(id, begin_ns, duration_ns, event, host, account, build, process, weight, unit, bin, start, delay,"
+            "COPY run(id, begin_ns, duration_ns, event, host, account, build, process, weight, "
+            "unit, bin, start, delay,"
             " dirty, detail) FROM STDIN (FORMAT binary)",
             data.finish());
 }
 
 Status PostgresDatabase::make_day(std::uint64_t day) {
     const std::string name = "run_day_" + std::to_string(day);
-    const std::string sql = "CREATE TABLE IF NOT EXISTS " + name + " PARTITION OF run FOR VALUES FROM (" +
+    const std::string sql = "CREATE TABLE IF NOT EXISTS " + name +
+                            " PARTITION OF run FOR VALUES FROM (" +
                             std::to_string(first_run_id_of_hour(day * hours_a_day)) + ") TO (" +
                             std::to_string(first_run_id_of_hour((day + 1) * hours_a_day)) + ")";
     return write([&](Connection& connection) -> Status {
         TRY(connection.script(partition_lock));
-        TRY_ASSIGN(const auto there, connection.number("SELECT 1 FROM pg_class WHERE oid = to_regclass($1)", {name}));
+        TRY_ASSIGN(const auto there,
+                   connection.number("SELECT 1 FROM pg_class WHERE oid = to_regclass($1)", {name}));
         return there ? success() : connection.script(sql);
     });
 }
@@ -196,10 +200,11 @@ Result<std::vector<std::uint64_t>> PostgresDatabase::days() {
     std::vector<std::uint64_t> found;
     const Status looked = read([&](Connection& connection) -> Status {
         found.clear();
-        TRY_ASSIGN(const auto rows,
-                   connection.query("SELECT CAST(substr(c.relname, 9) AS BIGINT) FROM pg_inherits i"
-                                    " JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'run'::regclass"
-                                    " ORDER BY 1"));
+        TRY_ASSIGN(
+            const auto rows,
+            connection.query(
+                "SELECT CAST(substr(c.relname, 9) AS BIGINT) FROM pg_inherits i JOIN pg_class c ON "
+                "c.oid = i.inhrelid WHERE i.inhparent = 'run'::regclass ORDER BY 1"));
         for (;;) {
             TRY_ASSIGN(const bool more, rows->next());
             if (!more) return success();
@@ -219,8 +224,9 @@ Result<std::uint64_t> PostgresDatabase::remove_runs_before_hour(std::uint64_t ho
         const Status written = write([&](Connection& connection) -> Status {
             TRY(connection.script("SET LOCAL statement_timeout=0"));
             TRY(connection.script(partition_lock));
-            TRY_ASSIGN(const auto there,
-                       connection.number("SELECT 1 FROM pg_class WHERE oid = to_regclass($1)", {name}));
+            TRY_ASSIGN(
+                const auto there,
+                connection.number("SELECT 1 FROM pg_class WHERE oid = to_regclass($1)", {name}));
             if (!there) return success();
             TRY_ASSIGN(const auto count, connection.number("SELECT count(*) FROM " + name));
             TRY(connection.script("DROP TABLE " + name));
@@ -233,9 +239,9 @@ Result<std::uint64_t> PostgresDatabase::remove_runs_before_hour(std::uint64_t ho
     }
     for (std::uint64_t step = removed_at_once; step == removed_at_once;) {
         const Status written_2 = write([&](Connection& connection) -> Status {
-            TRY_ASSIGN(step, connection.execute(
-                                 "DELETE FROM run WHERE id IN (SELECT id FROM run WHERE id < $1 ORDER BY id LIMIT $2)",
-                                 {first_run_id_of_hour(hour), removed_at_once}));
+            TRY_ASSIGN(step, connection.execute("DELETE FROM run WHERE id IN (SELECT id FROM run "
+                                                "WHERE id < $1 ORDER BY id LIMIT $2)",
+                                                {first_run_id_of_hour(hour), removed_at_once}));
             return success();
         });
         if (!written_2) return written_2.error();
@@ -248,15 +254,18 @@ Result<std::uint64_t> PostgresDatabase::remove_runs_before_hour(std::uint64_t ho
 // removed, and only runs of that day can use the free space. Only the oldest day can be in that
 // state.
 Result<std::uint64_t> PostgresDatabase::unused_bytes_of_oldest_day(Connection& connection) {
-    TRY_ASSIGN(const auto day, connection.number("SELECT min(bucket) FROM rollup WHERE level = $1 AND records > 0",
-                                                 {RollupLevel::Day}));
+    TRY_ASSIGN(const auto day,
+               connection.number("SELECT min(bucket) FROM rollup WHERE level = $1 AND records > 0",
+                                 {RollupLevel::Day}));
     if (!day) return 0;
     const std::string name = "run_day_" + std::to_string(*day);
-    TRY_ASSIGN(const auto there, connection.number("SELECT 1 FROM pg_class WHERE oid = to_regclass($1)", {name}));
+    TRY_ASSIGN(const auto there,
+               connection.number("SELECT 1 FROM pg_class WHERE oid = to_regclass($1)", {name}));
     if (!there) return 0;
     TRY_ASSIGN(
         const auto rows,
-        connection.query("SELECT (SELECT CAST(sum(records) AS BIGINT) FROM rollup WHERE level = $1 AND bucket = $2),"
+        connection.query("SELECT (SELECT CAST(sum(records) AS BIGINT) FROM rollup WHERE level = $1 "
+                         "AND bucket = $2),"
                          " (SELECT CAST(avg(pg_column_size(r.*)) AS BIGINT) FROM (SELECT * FROM " +
                              name + " ORDER BY id DESC LIMIT $3) r), pg_relation_size('" + name +
                              "'), pg_total_relation_size('" + name + "')",
@@ -265,16 +274,18 @@ Result<std::uint64_t> PostgresDatabase::unused_bytes_of_oldest_day(Connection& c
     const std::uint64_t used = rows->natural(0) * (rows->natural(1) + row_overhead_bytes);
     const std::uint64_t table = rows->natural(2), with_indices = rows->natural(3);
     if (used >= table) return 0;
-    return static_cast<std::uint64_t>(static_cast<double>(with_indices) * static_cast<double>(table - used) /
+    return static_cast<std::uint64_t>(static_cast<double>(with_indices) *
+                                      static_cast<double>(table - used) /
                                       static_cast<double>(table));
 }
 
 Result<std::uint64_t> PostgresDatabase::run_bytes() {
     std::uint64_t bytes = 0;
     const Status looked = read([&](Connection& connection) -> Status {
-        TRY_ASSIGN(const auto found,
-                   connection.number("SELECT CAST(coalesce(sum(pg_total_relation_size(inhrelid)), 0) AS BIGINT)"
-                                     " FROM pg_inherits WHERE inhparent = 'run'::regclass"));
+        TRY_ASSIGN(
+            const auto found,
+            connection.number("SELECT CAST(coalesce(sum(pg_total_relation_size(inhrelid)), 0) AS "
+                              "BIGINT) FROM pg_inherits WHERE inhparent = 'run'::regclass"));
         TRY_ASSIGN(const std::uint64_t unused, unused_bytes_of_oldest_day(connection));
         bytes = static_cast<std::uint64_t>(found.value_or(0));
         bytes -= std::min(bytes, unused);
@@ -285,14 +296,17 @@ Result<std::uint64_t> PostgresDatabase::run_bytes() {
 }
 
 Status PostgresDatabase::backup(const std::filesystem::path&) {
-    return make_error(ErrorKind::Unsupported, "a PostgreSQL database is backed up by pg_dump or pg_basebackup");
+    return make_error(ErrorKind::Unsupported,
+                      "a PostgreSQL database is backed up by pg_dump or pg_basebackup");
 }
 
 Result<std::vector<std::string>> PostgresDatabase::check_structure() {
     std::vector<std::string> complaints;
     const Status looked = read([&](Connection& connection) -> Status {
-        TRY_ASSIGN(const auto invalid, connection.number("SELECT count(*) FROM pg_index WHERE NOT indisvalid"));
-        if (invalid.value_or(0) != 0) complaints.push_back(std::to_string(*invalid) + " indices are not valid");
+        TRY_ASSIGN(const auto invalid,
+                   connection.number("SELECT count(*) FROM pg_index WHERE NOT indisvalid"));
+        if (invalid.value_or(0) != 0)
+            complaints.push_back(std::to_string(*invalid) + " indices are not valid");
         return success();
     });
     if (!looked) return looked.error();

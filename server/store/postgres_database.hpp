@@ -20,7 +20,8 @@ class PostgresDatabase : public Database {
     [[nodiscard]] Status read(const Task& task) override;
     [[nodiscard]] Status write(const Task& task) override;
     [[nodiscard]] const Dialect& dialect() const override;
-    [[nodiscard]] Status insert_runs(Connection& connection, const std::vector<RunRecord>& runs) override;
+    [[nodiscard]] Status insert_runs(Connection& connection,
+                                     const std::vector<RunRecord>& runs) override;
     [[nodiscard]] Status make_days(std::uint64_t first, std::uint64_t last) override;
     [[nodiscard]] Result<std::uint64_t> remove_runs_before_hour(std::uint64_t hour) override;
     [[nodiscard]] Result<std::uint64_t> run_bytes() override;

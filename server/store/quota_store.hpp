@@ -23,10 +23,11 @@ class QuotaStore {
 
     // Charges bytes to a sender's day (in UTC days since 1970), across all servers of the store,
     // unless the total would exceed `limit_bytes`. Returns whether they were charged.
-    [[nodiscard]] Result<bool> take_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes,
-                                          std::uint64_t limit_bytes) const;
+    [[nodiscard]] Result<bool> take_quota(const std::string& sender, std::uint64_t day,
+                                          std::uint64_t bytes, std::uint64_t limit_bytes) const;
     // Refunds bytes that were charged but not received.
-    [[nodiscard]] Status give_back_quota(const std::string& sender, std::uint64_t day, std::uint64_t bytes) const;
+    [[nodiscard]] Status give_back_quota(const std::string& sender, std::uint64_t day,
+                                         std::uint64_t bytes) const;
     [[nodiscard]] Result<QuotaUse> quota_use(std::uint64_t day) const;
 
   private:

@@ -24,7 +24,8 @@ struct RollupKey {
     std::uint8_t start;
     RunMark mark;
 
-    auto operator<=>(const RollupKey&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
+    auto operator<=>(const RollupKey&) const =
+        default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
 // Changes gathered for one transaction.
@@ -51,13 +52,15 @@ class RollupChange {
     };
 
     void change(const RunRecord& run, bool added);
-    [[nodiscard]] static Result<Row> read_row(Connection& connection, const Dialect& dialect, const RollupKey& key);
-    [[nodiscard]] static Result<Row> find_or_make_row(Connection& connection, const Dialect& dialect,
-                                                      const RollupKey& key);
+    [[nodiscard]] static Result<Row> read_row(Connection& connection, const Dialect& dialect,
+                                              const RollupKey& key);
+    [[nodiscard]] static Result<Row> find_or_make_row(Connection& connection,
+                                                      const Dialect& dialect, const RollupKey& key);
     // Finds the longest and the last run after one of them was removed.
-    [[nodiscard]] static Status find_extremes(Connection& connection, const RollupKey& key, Part& part);
-    [[nodiscard]] static Status apply_one(Connection& connection, const Dialect& dialect, const RollupKey& key,
-                                          const Delta& delta);
+    [[nodiscard]] static Status find_extremes(Connection& connection, const RollupKey& key,
+                                              Part& part);
+    [[nodiscard]] static Status apply_one(Connection& connection, const Dialect& dialect,
+                                          const RollupKey& key, const Delta& delta);
 
     std::map<RollupKey, Delta> deltas_;
 };

@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint32_t findings_shown = 200;
 
 const std::string rule_columns =
-    "SELECT id, name, enabled, definition, secret, author, changed_ns, since_ns, looked_ns, look_failure, told_ns,"
+    "SELECT id, name, enabled, definition, secret, author, changed_ns, since_ns, looked_ns, "
+    "look_failure, told_ns,"
     " failed_ns, failure, delivered, given_up FROM tell_rule";
 
 StoredRule read_rule(const Rows& rows) {
@@ -48,13 +49,14 @@ using FindingRows = std::map<std::string, FindingRow>;  // by subject
 Result<FindingRows> read_findings(Connection& connection, std::uint64_t rule) {
     FindingRows found;
     TRY_ASSIGN(const auto rows,
-               connection.query("SELECT subject, facts, found_ns, ended_ns, told_ns, seen_ns, end_told_ns"
-                                " FROM tell_finding WHERE rule = $1",
+               connection.query("SELECT subject, facts, found_ns, ended_ns, told_ns, seen_ns, "
+                                "end_told_ns FROM tell_finding WHERE rule = $1",
                                 {rule}));
     for (;;) {
         TRY_ASSIGN(const bool more, rows->next());
         if (!more) return found;
-        FindingRow row{{{rows->text(0), rows->text(1)}, rows->natural(2), rows->natural(3), rows->natural(4)}};
+        FindingRow row{
+            {{rows->text(0), rows->text(1)}, rows->natural(2), rows->natural(3), rows->natural(4)}};
         row.seen_ns = rows->natural(5);
         row.end_reported_ns = rows->natural(6);
         found.emplace(row.kept.finding.subject, std::move(row));
@@ -88,7 +90,8 @@ void take_look(FindingRows& rows, const RuleLook& look) {
 bool is_due(const FindingRow& row, const RuleLook& look) {
     if (row.kept.reported_realtime_ns == 0) return true;
     if (row.kept.ended_realtime_ns > 0) return look.reports_ends && row.end_reported_ns == 0;
-    return look.repeat_ns > 0 && row.kept.reported_realtime_ns + look.repeat_ns <= look.at_realtime_ns;
+    return look.repeat_ns > 0 &&
+           row.kept.reported_realtime_ns + look.repeat_ns <= look.at_realtime_ns;
 }
 
 // Returns the findings that are due, in the order they were found, and marks them as reported.
@@ -111,13 +114,14 @@ Status write_findings(Connection& connection, std::uint64_t rule, const FindingR
     for (const auto& [subject, row] : rows) {
         if (!row.changed) continue;
         const KeptFinding& kept = row.kept;
-        TRY(connection.execute(row.is_new
-                                   ? "INSERT INTO tell_finding(rule, subject, facts, found_ns, ended_ns, told_ns,"
-                                     " seen_ns, end_told_ns) VALUES($1,$2,$3,$4,$5,$6,$7,$8)"
-                                   : "UPDATE tell_finding SET facts = $3, found_ns = $4, ended_ns = $5, told_ns = $6,"
-                                     " seen_ns = $7, end_told_ns = $8 WHERE rule = $1 AND subject = $2",
-                               {rule, subject, kept.finding.facts, kept.found_realtime_ns, kept.ended_realtime_ns,
-                                kept.reported_realtime_ns, row.seen_ns, row.end_reported_ns}));
+        TRY(connection.execute(
+            row.is_new
+                ? "INSERT INTO tell_finding(rule, subject, facts, found_ns, ended_ns, told_ns,"
+                  " seen_ns, end_told_ns) VALUES($1,$2,$3,$4,$5,$6,$7,$8)"
+                : "UPDATE tell_finding SET facts = $3, found_ns = $4, ended_ns = $5, told_ns = $6,"
+                  " seen_ns = $7, end_told_ns = $8 WHERE rule = $1 AND subject = $2",
+            {rule, subject, kept.finding.facts, kept.found_realtime_ns, kept.ended_realtime_ns,
+             kept.reported_realtime_ns, row.seen_ns, row.end_reported_ns}));
     }
     return success();
 }
@@ -131,14 +135,18 @@ Result<std::optional<std::uint64_t>> RuleStore::add_rule(const StoredRule& rule)
         id.reset();
         TRY_ASSIGN(const auto count, connection.number("SELECT count(*) FROM tell_rule"));
         if (count.value_or(0) >= rules_limit)
-            return make_error(ErrorKind::TooLarge, "there are " + std::to_string(rules_limit) +
-                                                       " rules, and there may be no more; remove one first");
-        TRY_ASSIGN(const auto added,
-                   connection.number(
-                       "INSERT INTO tell_rule(name, enabled, definition, secret, author, changed_ns, since_ns, next_ns,"
-                       " looked_ns, look_failure, told_ns, failed_ns, failure, delivered, given_up)"
-                       " VALUES($1,$2,$3,$4,$5,$6,$6,0,0,'',0,0,'',0,0) ON CONFLICT(name) DO NOTHING RETURNING id",
-                       {name, rule.enabled, rule.definition, rule.secret, by, rule.changed_realtime_ns}));
+            return make_error(ErrorKind::TooLarge,
+                              "there are " + std::to_string(rules_limit) +
+                                  " rules, and there may be no more; remove one first");
+        TRY_ASSIGN(
+            const auto added,
+            connection.number(
+                "INSERT INTO tell_rule(name, enabled, definition, secret, author, changed_ns, "
+                "since_ns, next_ns,"
+                " looked_ns, look_failure, told_ns, failed_ns, failure, delivered, given_up) "
+                "VALUES($1,$2,$3,$4,$5,$6,$6,0,0,'',0,0,'',0,0) ON CONFLICT(name) DO NOTHING "
+                "RETURNING id",
+                {name, rule.enabled, rule.definition, rule.secret, by, rule.changed_realtime_ns}));
         if (added) id = static_cast<std::uint64_t>(*added);
         return success();
     });
@@ -152,18 +160,22 @@ Result<RuleStore::RuleChange> RuleStore::change_rule(const StoredRule& rule, boo
     const std::string name = stored_text(rule.name), by = stored_text(rule.changed_by);
     const Status written = session_->write([&](Connection& connection) -> Status {
         outcome = RuleChange::Done;
-        TRY_ASSIGN(const auto enabled, connection.number("SELECT enabled FROM tell_rule WHERE id = $1" +
-                                                             std::string(session_->dialect().lock_rows),
-                                                         {rule.id}));
+        TRY_ASSIGN(const auto enabled,
+                   connection.number("SELECT enabled FROM tell_rule WHERE id = $1" +
+                                         std::string(session_->dialect().lock_rows),
+                                     {rule.id}));
         TRY_ASSIGN(const auto other,
-                   connection.number("SELECT id FROM tell_rule WHERE name = $1 AND id <> $2", {name, rule.id}));
+                   connection.number("SELECT id FROM tell_rule WHERE name = $1 AND id <> $2",
+                                     {name, rule.id}));
         if (!enabled) outcome = RuleChange::NoSuchRule;
         if (enabled && other) outcome = RuleChange::NameTaken;
         if (outcome != RuleChange::Done) return success();
-        TRY(connection.execute(
-            "UPDATE tell_rule SET name = $2, enabled = $3, definition = $4, secret = $5, author = $6,"
-            " changed_ns = $7, next_ns = 0, look_failure = '' WHERE id = $1",
-            {rule.id, name, rule.enabled, rule.definition, rule.secret, by, rule.changed_realtime_ns}));
+        TRY(
+            connection.execute("UPDATE tell_rule SET name = $2, enabled = $3, definition = $4, "
+                               "secret = $5, author = $6,"
+                               " changed_ns = $7, next_ns = 0, look_failure = '' WHERE id = $1",
+                               {rule.id, name, rule.enabled, rule.definition, rule.secret, by,
+                                rule.changed_realtime_ns}));
         if (forget) TRY(connection.execute("DELETE FROM tell_finding WHERE rule = $1", {rule.id}));
         if (forget || (rule.enabled && *enabled == 0))
             TRY(connection.execute("UPDATE tell_rule SET since_ns = $2 WHERE id = $1",
@@ -221,16 +233,20 @@ Result<std::vector<KeptFinding>> RuleStore::findings(std::uint64_t rule) const {
     if (rule > INT64_MAX) return found;
     const Status looked = session_->read([&](Connection& connection) -> Status {
         found.clear();
-        TRY_ASSIGN(const auto rows,
-                   connection.query("SELECT subject, facts, found_ns, ended_ns, told_ns FROM tell_finding"
-                                    " WHERE rule = $1 ORDER BY CASE WHEN ended_ns = 0 THEN 0 ELSE 1 END,"
-                                    " found_ns DESC, subject LIMIT " +
-                                        std::to_string(findings_shown),
-                                    {rule}));
+        TRY_ASSIGN(
+            const auto rows,
+            connection.query("SELECT subject, facts, found_ns, ended_ns, told_ns FROM tell_finding "
+                             "WHERE rule = $1 ORDER BY CASE WHEN ended_ns = 0 THEN 0 ELSE 1 END,"
+                             " found_ns DESC, subject LIMIT " +
+                                 std::to_string(findings_shown),
+                             {rule}));
         for (;;) {
             TRY_ASSIGN(const bool more, rows->next());
             if (!more) return success();
-            found.push_back({{rows->text(0), rows->text(1)}, rows->natural(2), rows->natural(3), rows->natural(4)});
+            found.push_back({{rows->text(0), rows->text(1)},
+                             rows->natural(2),
+                             rows->natural(3),
+                             rows->natural(4)});
         }
     });
     if (!looked) return looked.error();
@@ -243,17 +259,19 @@ Result<std::optional<StoredRule>> RuleStore::take_rule(std::uint64_t now_realtim
     const Status written = session_->write([&](Connection& connection) -> Status {
         taken.reset();
         {
-            TRY_ASSIGN(
-                const auto rows,
-                connection.query(rule_columns + " WHERE enabled = 1 AND next_ns <= $1 ORDER BY next_ns, id LIMIT 1" +
-                                     session_->dialect().skip_locked,
-                                 {now_realtime_ns}));
+            TRY_ASSIGN(const auto rows,
+                       connection.query(
+                           rule_columns +
+                               " WHERE enabled = 1 AND next_ns <= $1 ORDER BY next_ns, id LIMIT 1" +
+                               session_->dialect().skip_locked,
+                           {now_realtime_ns}));
             TRY_ASSIGN(const bool found, rows->next());
             if (!found) return success();
             taken = read_rule(*rows);
         }
-        TRY(connection.execute("UPDATE tell_rule SET next_ns = $2 WHERE id = $1",
-                               {taken->id, now_realtime_ns + static_cast<std::uint64_t>(interval.count())}));
+        TRY(connection.execute(
+            "UPDATE tell_rule SET next_ns = $2 WHERE id = $1",
+            {taken->id, now_realtime_ns + static_cast<std::uint64_t>(interval.count())}));
         return success();
     });
     if (!written) return written.error();
@@ -266,19 +284,21 @@ Result<bool> RuleStore::note_findings(const RuleLook& look, const ComposeMessage
         made = false;
         // Other servers that evaluate the same rule wait here.
         TRY_ASSIGN(const auto ours,
-                   connection.number("SELECT id FROM tell_rule WHERE id = $1 AND enabled = 1 AND changed_ns = $2"
-                                     " AND looked_ns <= $3" +
+                   connection.number("SELECT id FROM tell_rule WHERE id = $1 AND enabled = 1 AND "
+                                     "changed_ns = $2 AND looked_ns <= $3" +
                                          std::string(session_->dialect().lock_rows),
                                      {look.rule, look.changed_realtime_ns, look.at_realtime_ns}));
         if (!ours) return success();
-        TRY(connection.execute("UPDATE tell_rule SET looked_ns = $2, look_failure = '' WHERE id = $1",
-                               {look.rule, look.at_realtime_ns}));
+        TRY(connection.execute(
+            "UPDATE tell_rule SET looked_ns = $2, look_failure = '' WHERE id = $1",
+            {look.rule, look.at_realtime_ns}));
         TRY_ASSIGN(FindingRows rows, read_findings(connection, look.rule));
         take_look(rows, look);
-        TRY_ASSIGN(const auto waiting,
-                   connection.number("SELECT count(*) FROM tell_message WHERE rule = $1 AND test = 0"
-                                     " AND state < 2",
-                                     {look.rule}));
+        TRY_ASSIGN(
+            const auto waiting,
+            connection.number(
+                "SELECT count(*) FROM tell_message WHERE rule = $1 AND test = 0 AND state < 2",
+                {look.rule}));
         if (look.may_report && waiting.value_or(0) == 0) {
             std::vector<KeptFinding> news = take_news(rows, look);
             const std::uint64_t left_out = news.size() - std::min(news.size(), look.findings_limit);
@@ -286,10 +306,12 @@ Result<bool> RuleStore::note_findings(const RuleLook& look, const ComposeMessage
             made = !news.empty();
             if (made) {
                 const std::string body = compose(news, left_out), id = random_uuid();
-                TRY(connection.execute(
-                    "INSERT INTO tell_message(id, rule, test, body, made_ns, state, attempts, next_ns,"
-                    " settled_ns, lease_until_ns, lease, reason) VALUES($1,$2,0,$3,$4,0,0,0,0,0,'','')",
-                    {id, look.rule, body, look.at_realtime_ns}));
+                TRY(
+                    connection.execute("INSERT INTO tell_message(id, rule, test, body, made_ns, "
+                                       "state, attempts, next_ns,"
+                                       " settled_ns, lease_until_ns, lease, reason) "
+                                       "VALUES($1,$2,0,$3,$4,0,0,0,0,0,'','')",
+                                       {id, look.rule, body, look.at_realtime_ns}));
             }
         }
         return write_findings(connection, look.rule, rows);
@@ -301,7 +323,8 @@ Result<bool> RuleStore::note_findings(const RuleLook& look, const ComposeMessage
 Status RuleStore::note_look_failure(std::uint64_t rule, const std::string& reason) const {
     const std::string words = stored_reason(reason);
     return session_->write([&](Connection& connection) -> Status {
-        TRY(connection.execute("UPDATE tell_rule SET look_failure = $2 WHERE id = $1", {rule, words}));
+        TRY(connection.execute("UPDATE tell_rule SET look_failure = $2 WHERE id = $1",
+                               {rule, words}));
         return success();
     });
 }

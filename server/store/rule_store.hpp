@@ -25,7 +25,8 @@ struct StoredRule {
     std::string secret;      // never shown; only used to send messages
     std::string changed_by;
     std::uint64_t changed_realtime_ns = 0;
-    std::uint64_t since_realtime_ns = 0;  // creation or last enabling; earlier events are not reported
+    // creation or last enabling; earlier events are not reported
+    std::uint64_t since_realtime_ns = 0;
 
     // Its state. 0 or empty: never, or none.
     std::uint64_t looked_realtime_ns = 0;
@@ -54,16 +55,18 @@ struct RuleLook {
     std::uint64_t rule = 0;
     std::uint64_t changed_realtime_ns = 0;  // of the rule as evaluated
     std::uint64_t at_realtime_ns = 0;
-    bool may_report = true;           // not in quiet hours
-    bool reports_ends = false;        // report when a finding ends
-    std::uint64_t ends_after_ns = 0;  // a finding ends when no evaluation has found it for this time
-    std::uint64_t repeat_ns = 0;      // interval of repeating a report; 0: never
+    bool may_report = true;     // not in quiet hours
+    bool reports_ends = false;  // report when a finding ends
+    // a finding ends when no evaluation has found it for this time
+    std::uint64_t ends_after_ns = 0;
+    std::uint64_t repeat_ns = 0;  // interval of repeating a report; 0: never
     std::size_t findings_limit = 50;
     std::vector<Finding> found;
 };
 
 // Composes the body of a message about `news`; `left_out` more findings are not listed.
-using ComposeMessage = std::function<std::string(const std::vector<KeptFinding>& news, std::uint64_t left_out)>;
+using ComposeMessage =
+    std::function<std::string(const std::vector<KeptFinding>& news, std::uint64_t left_out)>;
 
 // The rules of Store apply.
 class RuleStore {
@@ -84,14 +87,15 @@ class RuleStore {
     [[nodiscard]] Result<std::vector<KeptFinding>> findings(std::uint64_t rule) const;
     // Takes an enabled rule that no server has evaluated for `interval`, for this server to
     // evaluate.
-    [[nodiscard]] Result<std::optional<StoredRule>> take_rule(std::uint64_t now_realtime_ns,
-                                                              std::chrono::nanoseconds interval) const;
+    [[nodiscard]] Result<std::optional<StoredRule>> take_rule(
+        std::uint64_t now_realtime_ns, std::chrono::nanoseconds interval) const;
     // Stores the findings of an evaluation. Unless a message of the rule is still waiting, queues
     // one about news: findings not reported yet, findings that ended, and findings due to be
     // repeated. Each finding is reported once, however many servers evaluate the rule. Returns
     // whether there is a new message. An evaluation that is older than the last one, or of a rule
     // that has changed since, changes nothing.
-    [[nodiscard]] Result<bool> note_findings(const RuleLook& look, const ComposeMessage& compose) const;
+    [[nodiscard]] Result<bool> note_findings(const RuleLook& look,
+                                             const ComposeMessage& compose) const;
     // Records that the rule could not be evaluated.
     [[nodiscard]] Status note_look_failure(std::uint64_t rule, const std::string& reason) const;
 

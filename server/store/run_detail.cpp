@@ -21,8 +21,8 @@ Error damaged(const char* what) {
 // Visits the times in a fixed order, for writing and reading.
 template <typename Times, typename Visit>
 bool for_each_time(Times& times, Visit visit) {
-    for (auto* value :
-         {&times.parts.on_cpu_ns, &times.parts.runnable_ns, &times.parts.throttled_ns, &times.handed_over_ns})
+    for (auto* value : {&times.parts.on_cpu_ns, &times.parts.runnable_ns, &times.parts.throttled_ns,
+                        &times.handed_over_ns})
         if (!visit(*value)) return false;
     for (auto& value : times.parts.blocked_ns)
         if (!visit(value)) return false;
@@ -65,9 +65,10 @@ std::string write_detail(const DetailRecord& detail) {
     const std::uint64_t flags =
         (detail.aborted ? flag_aborted : 0U) | (detail.without_stages ? flag_without_stages : 0U);
     for (const std::uint64_t value :
-         {detail.times ? version_with_times : version_without_times, detail.threshold_ns, detail.key,
-          std::uint64_t{detail.pid}, std::uint64_t{detail.begin_tid}, std::uint64_t{detail.end_tid}, flags,
-          std::uint64_t{detail.executable}, std::uint64_t{detail.thread}, detail.begin_stack, detail.end_stack})
+         {detail.times ? version_with_times : version_without_times, detail.threshold_ns,
+          detail.key, std::uint64_t{detail.pid}, std::uint64_t{detail.begin_tid},
+          std::uint64_t{detail.end_tid}, flags, std::uint64_t{detail.executable},
+          std::uint64_t{detail.thread}, detail.begin_stack, detail.end_stack})
         put_varint(out, value);
     if (detail.times) put_times(out, *detail.times);
     for (const DetailStage& stage : detail.stages) {
@@ -83,20 +84,22 @@ Result<DetailRecord> read_detail(std::string_view bytes) {
     DetailRecord detail;
     std::uint64_t version = 0;
     std::uint32_t flags = 0;
-    const bool whole =
-        take_varint(bytes, version) && version >= version_without_times && version <= version_with_times &&
-        take_varint(bytes, detail.threshold_ns) && take_varint(bytes, detail.key) && take_small(bytes, detail.pid) &&
-        take_small(bytes, detail.begin_tid) && take_small(bytes, detail.end_tid) && take_small(bytes, flags) &&
-        take_small(bytes, detail.executable) && take_small(bytes, detail.thread) &&
-        take_varint(bytes, detail.begin_stack) && take_varint(bytes, detail.end_stack);
+    const bool whole = take_varint(bytes, version) && version >= version_without_times &&
+                       version <= version_with_times && take_varint(bytes, detail.threshold_ns) &&
+                       take_varint(bytes, detail.key) && take_small(bytes, detail.pid) &&
+                       take_small(bytes, detail.begin_tid) && take_small(bytes, detail.end_tid) &&
+                       take_small(bytes, flags) && take_small(bytes, detail.executable) &&
+                       take_small(bytes, detail.thread) && take_varint(bytes, detail.begin_stack) &&
+                       take_varint(bytes, detail.end_stack);
     if (!whole) return damaged("run");
     detail.aborted = (flags & flag_aborted) != 0;
     detail.without_stages = (flags & flag_without_stages) != 0;
-    if (version == version_with_times && !take_times(bytes, detail.times.emplace())) return damaged("run");
+    if (version == version_with_times && !take_times(bytes, detail.times.emplace()))
+        return damaged("run");
     while (!bytes.empty()) {
         DetailStage stage;
-        if (!take_small(bytes, stage.label) || !take_varint(bytes, stage.at_ns) || !take_small(bytes, stage.tid) ||
-            !take_varint(bytes, stage.stack))
+        if (!take_small(bytes, stage.label) || !take_varint(bytes, stage.at_ns) ||
+            !take_small(bytes, stage.tid) || !take_varint(bytes, stage.stack))
             return damaged("run");
         detail.stages.push_back(stage);
     }
@@ -120,8 +123,9 @@ Result<trace::RunStack> read_stack(std::string_view bytes) {
     trace::RunStack stack;
     while (!bytes.empty()) {
         trace::RunFrame frame;
-        if (!take_text(bytes, frame.function) || !take_text(bytes, frame.module) || !take_text(bytes, frame.build_id) ||
-            !take_varint(bytes, frame.offset) || !take_text(bytes, frame.file) || !take_small(bytes, frame.line))
+        if (!take_text(bytes, frame.function) || !take_text(bytes, frame.module) ||
+            !take_text(bytes, frame.build_id) || !take_varint(bytes, frame.offset) ||
+            !take_text(bytes, frame.file) || !take_small(bytes, frame.line))
             return damaged("stack");
         stack.push_back(std::move(frame));
     }

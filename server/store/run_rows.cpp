@@ -10,7 +10,8 @@ namespace lagtrap::server {
 
 std::string run_columns(const Dialect& dialect) {
     return std::string(
-               "SELECT r.id, r.event, r.begin_ns, r.duration_ns, r.host, r.account, r.build, r.process, r.start,"
+               "SELECT r.id, r.event, r.begin_ns, r.duration_ns, r.host, r.account, r.build, "
+               "r.process, r.start,"
                " r.delay, r.dirty, r.weight, r.unit, ") +
            dialect.detail_column;
 }

@@ -18,9 +18,11 @@ constexpr std::uint32_t durations_limit = 1'000'000;
 
 constexpr std::size_t stacks_limit = 1000;
 
-std::uint64_t end_of_stage(const DetailRecord& detail, std::size_t stage, std::uint64_t duration_ns) {
+std::uint64_t end_of_stage(const DetailRecord& detail, std::size_t stage,
+                           std::uint64_t duration_ns) {
     const std::uint64_t at_ns = detail.stages[stage].at_ns;
-    const std::uint64_t end_ns = stage + 1 < detail.stages.size() ? detail.stages[stage + 1].at_ns : duration_ns;
+    const std::uint64_t end_ns =
+        stage + 1 < detail.stages.size() ? detail.stages[stage + 1].at_ns : duration_ns;
     return std::max(at_ns, end_ns);
 }
 
@@ -30,7 +32,8 @@ struct StackHits {
 
 }  // namespace
 
-Result<std::vector<StoredRun>> RunStore::fill_in_runs(Connection& connection, const std::vector<RawRun>& raw) const {
+Result<std::vector<StoredRun>> RunStore::fill_in_runs(Connection& connection,
+                                                      const std::vector<RawRun>& raw) const {
     std::vector<StoredRun> runs;
     runs.reserve(raw.size());
     for (const auto& [record, detail] : raw) {
@@ -59,8 +62,9 @@ Result<std::vector<StoredRun>> RunStore::fill_in_runs(Connection& connection, co
         for (std::size_t i = 0; i < detail.stages.size(); ++i) {
             const DetailStage& stage = detail.stages[i];
             TRY_ASSIGN(std::string name, session_->labels().text_of(connection, stage.label));
-            run.stages.push_back(
-                {std::move(name), stage.at_ns, end_of_stage(detail, i, record.duration_ns) - stage.at_ns, stage.tid});
+            run.stages.push_back({std::move(name), stage.at_ns,
+                                  end_of_stage(detail, i, record.duration_ns) - stage.at_ns,
+                                  stage.tid});
         }
         run.times = detail.times;
         if (record.mark == RunMark::Dirty) run.dirty.emplace().run = record.id;
@@ -80,9 +84,10 @@ Status RunStore::add_links(Connection& connection, std::vector<StoredRun>& runs)
         ids.push_back(run.id);
     }
     if (ids.empty()) return success();
-    TRY_ASSIGN(const auto rows, connection.query("SELECT x.run, b.digest, x.number FROM delay x"
-                                                 " JOIN bundle b ON b.number = x.bundle WHERE x.run IN (" +
-                                                 id_list(ids) + ") ORDER BY x.id"));
+    TRY_ASSIGN(const auto rows,
+               connection.query("SELECT x.run, b.digest, x.number FROM delay x JOIN bundle b ON "
+                                "b.number = x.bundle WHERE x.run IN (" +
+                                id_list(ids) + ") ORDER BY x.id"));
     for (;;) {
         TRY_ASSIGN(const bool more, rows->next());
         if (!more) return success();
@@ -101,9 +106,10 @@ Status RunStore::add_marks(Connection& connection, std::vector<StoredRun>& runs)
         ids.push_back(run.id);
     }
     if (ids.empty()) return success();
-    TRY_ASSIGN(const auto rows, connection.query("SELECT run, dirty, rule, reason, author, at_ns FROM run_mark"
-                                                 " WHERE run IN (" +
-                                                 id_list(ids) + ") ORDER BY id"));
+    TRY_ASSIGN(const auto rows,
+               connection.query(
+                   "SELECT run, dirty, rule, reason, author, at_ns FROM run_mark WHERE run IN (" +
+                   id_list(ids) + ") ORDER BY id"));
     for (;;) {
         TRY_ASSIGN(const bool more, rows->next());
         if (!more) return success();
@@ -114,12 +120,14 @@ Status RunStore::add_marks(Connection& connection, std::vector<StoredRun>& runs)
 
 Result<RunPage> RunStore::list(const Filter& filter, RunOrder order, std::uint32_t limit,
                                std::optional<PageKey> after) const {
-    if (order == RunOrder::Oldest) return make_error(ErrorKind::Invalid, "runs are not listed from the oldest on");
+    if (order == RunOrder::Oldest)
+        return make_error(ErrorKind::Invalid, "runs are not listed from the oldest on");
     limit = std::clamp<std::uint32_t>(limit, 1, page_limit);
     // Walking the index of durations would visit runs that the rest of the filter excludes, with
     // one lookup each.
-    const bool narrow = filter.from_ns || filter.to_ns || !filter.host.empty() || !filter.user.empty() ||
-                        !filter.build.empty() || !filter.process.empty() || !filter.unit.empty() || filter.start;
+    const bool narrow = filter.from_ns || filter.to_ns || !filter.host.empty() ||
+                        !filter.user.empty() || !filter.build.empty() || !filter.process.empty() ||
+                        !filter.unit.empty() || filter.start;
     const bool sort = order == RunOrder::Slowest && narrow && !session_->dialect().chooses_well;
     const std::string column = order == RunOrder::Newest ? "r.begin_ns"
                                : sort                    ? "(r.duration_ns + 0)"
@@ -132,13 +140,15 @@ Result<RunPage> RunStore::list(const Filter& filter, RunOrder order, std::uint32
             add_run_conditions(where, numbered);
             add_mark_conditions(where, numbered);
             if (after) {
-                const std::string value = where.parameter(after->value), id = where.parameter(after->id);
+                const std::string value = where.parameter(after->value),
+                                  id = where.parameter(after->id);
                 where.add("(" + column + ", r.id) < (" + value + ", " + id + ")");
             }
             const std::string by = " ORDER BY " + column + " DESC, r.id DESC";
             // Selects the rows first, then the details of only those on the page.
-            const std::string sql = run_columns(session_->dialect()) + " FROM (SELECT r.* FROM run r" + where.sql() +
-                                    by + " LIMIT " + std::to_string(limit + 1) + ") r" +
+            const std::string sql = run_columns(session_->dialect()) +
+                                    " FROM (SELECT r.* FROM run r" + where.sql() + by + " LIMIT " +
+                                    std::to_string(limit + 1) + ") r" +
                                     session_->dialect().detail_join + by;
             std::vector<RawRun> found;
             TRY_ASSIGN(auto rows, connection.query(sql, where.values()));
@@ -147,7 +157,8 @@ Result<RunPage> RunStore::list(const Filter& filter, RunOrder order, std::uint32
             if (found.size() > limit) {
                 found.resize(limit);
                 const RunRecord& last = found.back().record;
-                page.next = PageKey{order == RunOrder::Newest ? last.begin_ns : last.duration_ns, last.id};
+                page.next =
+                    PageKey{order == RunOrder::Newest ? last.begin_ns : last.duration_ns, last.id};
             }
             TRY_ASSIGN(page.runs, fill_in_runs(connection, found));
             return success();
@@ -156,22 +167,26 @@ Result<RunPage> RunStore::list(const Filter& filter, RunOrder order, std::uint32
     return page;
 }
 
-Result<std::vector<RawRun>> RunStore::select_runs(Connection& connection, const std::vector<std::uint64_t>& ids) const {
+Result<std::vector<RawRun>> RunStore::select_runs(Connection& connection,
+                                                  const std::vector<std::uint64_t>& ids) const {
     std::map<std::uint64_t, RawRun> by_id;
     for (std::size_t at = 0; at < std::min(ids.size(), found_limit); at += ids_at_once) {
-        const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(at + ids_at_once, ids.size()));
+        const auto end =
+            ids.begin() + static_cast<std::ptrdiff_t>(std::min(at + ids_at_once, ids.size()));
         const std::string list = id_list({ids.begin() + static_cast<std::ptrdiff_t>(at), end});
         const bool apart = *session_->dialect().detail_join != 0;
         std::vector<RawRun> found;
         TRY_ASSIGN(const auto rows,
-                   connection.query(run_columns(session_->dialect()) + " FROM run r" + session_->dialect().detail_join +
-                                    " WHERE " + (apart ? "d.id" : "r.id") + " IN (" + list + ")"));
+                   connection.query(run_columns(session_->dialect()) + " FROM run r" +
+                                    session_->dialect().detail_join + " WHERE " +
+                                    (apart ? "d.id" : "r.id") + " IN (" + list + ")"));
         TRY(read_runs(*rows, found));
         for (RawRun& run : found) by_id.emplace(run.record.id, std::move(run));
     }
     std::vector<RawRun> ordered;
     for (const std::uint64_t id : ids)
-        if (const auto found = by_id.find(id); found != by_id.end()) ordered.push_back(found->second);
+        if (const auto found = by_id.find(id); found != by_id.end())
+            ordered.push_back(found->second);
     return ordered;
 }
 
@@ -183,7 +198,8 @@ Result<std::vector<StoredRun>> RunStore::find_runs(const std::vector<std::uint64
         return success();
     });
     if (!looked) return looked.error();
-    std::erase_if(runs, [&](const StoredRun& run) { return !visibility_.sees(run.event, run.unit); });
+    std::erase_if(runs,
+                  [&](const StoredRun& run) { return !visibility_.sees(run.event, run.unit); });
     return runs;
 }
 
@@ -208,8 +224,8 @@ Result<std::optional<RunDetail>> RunStore::find_run(std::uint64_t id) const {
         run.markers.push_back({"begin", 0, detail.begin_tid, std::move(begin)});
         for (std::size_t i = 0; i < detail.stages.size(); ++i) {
             TRY_ASSIGN(auto stack, load_stack(connection, detail.stages[i].stack));
-            run.markers.push_back(
-                {run.run.stages[i].name, detail.stages[i].at_ns, detail.stages[i].tid, std::move(stack)});
+            run.markers.push_back({run.run.stages[i].name, detail.stages[i].at_ns,
+                                   detail.stages[i].tid, std::move(stack)});
         }
         TRY_ASSIGN(auto end, load_stack(connection, detail.end_stack));
         run.markers.push_back({"end", run.run.duration_ns, detail.end_tid, std::move(end)});
@@ -221,20 +237,23 @@ Result<std::optional<RunDetail>> RunStore::find_run(std::uint64_t id) const {
     return found;
 }
 
-Result<std::vector<RunDuration>> RunStore::run_durations(const Filter& filter, std::uint32_t limit) const {
+Result<std::vector<RunDuration>> RunStore::run_durations(const Filter& filter,
+                                                         std::uint32_t limit) const {
     std::vector<RunDuration> found;
     const Status looked = session_->read_filtered(
         filter, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
             found.clear();
             Where where;
             add_run_conditions(where, numbered);
-            TRY_ASSIGN(const auto rows,
-                       connection.query("SELECT r.id, r.begin_ns, r.duration_ns, r.weight, r.start, r.delay, r.dirty,"
-                                        " r.build, r.host, (SELECT m.rule FROM run_mark m WHERE m.run = r.id"
-                                        " ORDER BY m.id DESC LIMIT 1) FROM run r" +
-                                            where.sql() + " ORDER BY r.begin_ns DESC, r.id DESC LIMIT " +
-                                            std::to_string(std::min(limit, durations_limit)),
-                                        where.values()));
+            TRY_ASSIGN(
+                const auto rows,
+                connection.query(
+                    "SELECT r.id, r.begin_ns, r.duration_ns, r.weight, r.start, r.delay, r.dirty,"
+                    " r.build, r.host, (SELECT m.rule FROM run_mark m WHERE m.run = r.id ORDER BY "
+                    "m.id DESC LIMIT 1) FROM run r" +
+                        where.sql() + " ORDER BY r.begin_ns DESC, r.id DESC LIMIT " +
+                        std::to_string(std::min(limit, durations_limit)),
+                    where.values()));
             std::vector<std::pair<std::uint32_t, std::uint32_t>> names;
             for (;;) {
                 TRY_ASSIGN(const bool more, rows->next());
@@ -262,16 +281,18 @@ Result<std::vector<RunDuration>> RunStore::run_durations(const Filter& filter, s
     return found;
 }
 
-Result<std::vector<RawRun>> RunStore::newest_runs(Connection& connection, const NumberedFilter& numbered,
+Result<std::vector<RawRun>> RunStore::newest_runs(Connection& connection,
+                                                  const NumberedFilter& numbered,
                                                   std::uint32_t limit) const {
     Where where;
     add_run_conditions(where, numbered);
     add_mark_conditions(where, numbered);
     std::vector<RawRun> runs;
-    TRY_ASSIGN(const auto rows, connection.query(run_columns(session_->dialect()) + " FROM (SELECT r.* FROM run r" +
-                                                     where.sql() + " ORDER BY r.begin_ns DESC, r.id DESC LIMIT " +
-                                                     std::to_string(limit) + ") r" + session_->dialect().detail_join,
-                                                 where.values()));
+    TRY_ASSIGN(const auto rows,
+               connection.query(run_columns(session_->dialect()) + " FROM (SELECT r.* FROM run r" +
+                                    where.sql() + " ORDER BY r.begin_ns DESC, r.id DESC LIMIT " +
+                                    std::to_string(limit) + ") r" + session_->dialect().detail_join,
+                                where.values()));
     TRY(read_runs(*rows, runs));
     return runs;
 }
@@ -284,7 +305,8 @@ Result<TimedRuns> RunStore::run_times(const Filter& filter, std::uint32_t run_li
             TRY_ASSIGN(const auto runs, newest_runs(connection, numbered, run_limit));
             answer.runs_read = runs.size();
             for (const auto& [record, detail] : runs)
-                if (detail.times) answer.runs.push_back({record.duration_ns, record.weight, *detail.times});
+                if (detail.times)
+                    answer.runs.push_back({record.duration_ns, record.weight, *detail.times});
             return success();
         });
     if (!looked) return looked.error();
@@ -298,7 +320,8 @@ Result<StageStacks> RunStore::stage_stacks(const Filter& filter, const std::stri
         filter, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
             answer = {};
             const bool begin = stage == "begin";
-            TRY_ASSIGN(const auto label, session_->labels().find(connection, LabelKind::Stage, stage));
+            TRY_ASSIGN(const auto label,
+                       session_->labels().find(connection, LabelKind::Stage, stage));
             if (!label && !begin) return success();
             TRY_ASSIGN(const auto runs, newest_runs(connection, numbered, run_limit));
             answer.runs_read = runs.size();
@@ -316,11 +339,14 @@ Result<StageStacks> RunStore::stage_stacks(const Filter& filter, const std::stri
                 TRY_ASSIGN(auto frames, load_stack(connection, stack));
                 auto& all = hit.durations_ns;
                 std::sort(all.begin(), all.end());
-                answer.stacks.push_back({std::move(frames), all.size(), all[(all.size() - 1) / 2], all.back()});
+                answer.stacks.push_back(
+                    {std::move(frames), all.size(), all[(all.size() - 1) / 2], all.back()});
             }
-            std::stable_sort(answer.stacks.begin(), answer.stacks.end(), [](const StageStack& a, const StageStack& b) {
-                return a.hits != b.hits ? a.hits > b.hits : a.longest_ns > b.longest_ns;
-            });
+            std::stable_sort(answer.stacks.begin(), answer.stacks.end(),
+                             [](const StageStack& a, const StageStack& b) {
+                                 return a.hits != b.hits ? a.hits > b.hits
+                                                         : a.longest_ns > b.longest_ns;
+                             });
             if (answer.stacks.size() > stacks_limit) answer.stacks.resize(stacks_limit);
             return success();
         });

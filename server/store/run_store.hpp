@@ -31,7 +31,8 @@ struct DirtyMark {
 
 inline constexpr const char* rule_by_hand = "by hand";
 inline constexpr const char* rule_duration = "duration";  // an outlier; hides nothing
-inline constexpr const char* rule_reported = "reported";  // RecordedRun::dirty_reasons, marked when the run arrives
+// RecordedRun::dirty_reasons, marked when the run arrives
+inline constexpr const char* rule_reported = "reported";
 struct StoredStage {
     std::string name;
     std::uint64_t at_ns = 0;        // after the begin of the run
@@ -123,13 +124,15 @@ inline constexpr std::uint32_t page_limit = 1000;
 // Shows only what is visible. The rules of Store apply.
 class RunStore {
   public:
-    RunStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    RunStore(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     [[nodiscard]] Result<RunPage> list(const Filter& filter, RunOrder order, std::uint32_t limit,
                                        std::optional<PageKey> after) const;
     // The newest `limit` (at most 1,000,000), newest first; includes hidden ones even without
     // with_dirty.
-    [[nodiscard]] Result<std::vector<RunDuration>> run_durations(const Filter& filter, std::uint32_t limit) const;
+    [[nodiscard]] Result<std::vector<RunDuration>> run_durations(const Filter& filter,
+                                                                 std::uint32_t limit) const;
     // Of the newest `run_limit` runs. "begin" is the stage before the first marker.
     [[nodiscard]] Result<StageStacks> stage_stacks(const Filter& filter, const std::string& stage,
                                                    std::uint32_t run_limit) const;
@@ -137,20 +140,23 @@ class RunStore {
     [[nodiscard]] Result<TimedRuns> run_times(const Filter& filter, std::uint32_t run_limit) const;
     [[nodiscard]] Result<std::optional<RunDetail>> find_run(std::uint64_t id) const;
     // In the order of `ids` (at most 10,000); skips missing runs.
-    [[nodiscard]] Result<std::vector<StoredRun>> find_runs(const std::vector<std::uint64_t>& ids) const;
+    [[nodiscard]] Result<std::vector<StoredRun>> find_runs(
+        const std::vector<std::uint64_t>& ids) const;
 
   private:
     // The newest runs that the filter selects, in no order.
-    [[nodiscard]] Result<std::vector<RawRun>> newest_runs(Connection& connection, const NumberedFilter& numbered,
+    [[nodiscard]] Result<std::vector<RawRun>> newest_runs(Connection& connection,
+                                                          const NumberedFilter& numbered,
                                                           std::uint32_t limit) const;
     // Adds names, marks and bundles, in the order of `raw`.
     [[nodiscard]] Result<std::vector<StoredRun>> fill_in_runs(Connection& connection,
                                                               const std::vector<RawRun>& raw) const;
     [[nodiscard]] Status add_links(Connection& connection, std::vector<StoredRun>& runs) const;
     [[nodiscard]] Status add_marks(Connection& connection, std::vector<StoredRun>& runs) const;
-    [[nodiscard]] Result<trace::RunStack> load_stack(Connection& connection, std::uint64_t id) const;
-    [[nodiscard]] Result<std::vector<RawRun>> select_runs(Connection& connection,
-                                                          const std::vector<std::uint64_t>& ids) const;
+    [[nodiscard]] Result<trace::RunStack> load_stack(Connection& connection,
+                                                     std::uint64_t id) const;
+    [[nodiscard]] Result<std::vector<RawRun>> select_runs(
+        Connection& connection, const std::vector<std::uint64_t>& ids) const;
 
     SqlSession* session_;
     Visibility visibility_;

@@ -37,7 +37,8 @@ class S3Reader : public BlobReader {
 
   private:
     Status fetch(std::uint64_t at) {
-        const std::uint64_t last = std::min(at + piece_bytes, size_bytes_) - 1, wanted = last - at + 1;
+        const std::uint64_t last = std::min(at + piece_bytes, size_bytes_) - 1,
+                            wanted = last - at + 1;
         S3Request request;
         request.key = key_;
         request.headers = {"Range: bytes=" + std::to_string(at) + "-" + std::to_string(last)};
@@ -50,7 +51,8 @@ class S3Reader : public BlobReader {
         piece_.clear();
         piece_at_ = at;
         TRY_ASSIGN(const S3Answer answer, client_.send(request));
-        if (answer.status != 206 && answer.status != 200) return s3_error("reading a bundle", answer);
+        if (answer.status != 206 && answer.status != 200)
+            return s3_error("reading a bundle", answer);
         if (piece_.size() != wanted) {
             piece_.clear();
             return make_error(ErrorKind::Busy, "S3 store: a bundle was not sent whole");
@@ -65,11 +67,14 @@ class S3Reader : public BlobReader {
     std::uint64_t piece_at_ = 0;
 };
 
-std::string text_between(std::string_view xml, std::string_view begin, std::string_view end, std::size_t& at) {
+std::string text_between(std::string_view xml, std::string_view begin, std::string_view end,
+                         std::size_t& at) {
     const auto from = xml.find(begin, at);
     const auto to = from == std::string_view::npos ? from : xml.find(end, from);
     at = to;
-    return to == std::string_view::npos ? "" : std::string(xml.substr(from + begin.size(), to - from - begin.size()));
+    return to == std::string_view::npos
+               ? ""
+               : std::string(xml.substr(from + begin.size(), to - from - begin.size()));
 }
 
 std::string percent_encoded(std::string_view text) {
@@ -77,7 +82,8 @@ std::string percent_encoded(std::string_view text) {
     std::string out;
     for (const char letter : text) {
         const auto byte = static_cast<unsigned char>(letter);
-        if (std::isalnum(byte) != 0 || letter == '-' || letter == '.' || letter == '_' || letter == '~') {
+        if (std::isalnum(byte) != 0 || letter == '-' || letter == '.' || letter == '_' ||
+            letter == '~') {
             out += letter;
         } else {
             out += '%';
@@ -115,7 +121,9 @@ class S3Blobs : public Blobs {
         // is storing it right now.
         if (answer.status == 409) {
             TRY_ASSIGN(const auto there, size_bytes(digest));
-            if (!there) return make_error(ErrorKind::Busy, "S3 store: another server is storing the same bundle");
+            if (!there)
+                return make_error(ErrorKind::Busy,
+                                  "S3 store: another server is storing the same bundle");
         } else if (answer.status != 200 && answer.status != 412) {
             return s3_error("storing a bundle", answer);
         }
@@ -127,13 +135,15 @@ class S3Blobs : public Blobs {
         request.key = key_of(digest);
         TRY_ASSIGN(const S3Answer answer, client_.send(request));
         if (answer.status == 404) return std::optional<std::uint64_t>();
-        if (answer.status != 200 || !answer.length_bytes) return s3_error("looking for a bundle", answer);
+        if (answer.status != 200 || !answer.length_bytes)
+            return s3_error("looking for a bundle", answer);
         return answer.length_bytes;
     }
     Result<std::unique_ptr<BlobReader>> open(const std::string& digest) override {
         TRY_ASSIGN(const auto size, size_bytes(digest));
         if (!size) return make_error(ErrorKind::NotFound, "there is no bundle " + digest);
-        return std::unique_ptr<BlobReader>(std::make_unique<S3Reader>(client_, key_of(digest), *size));
+        return std::unique_ptr<BlobReader>(
+            std::make_unique<S3Reader>(client_, key_of(digest), *size));
     }
     Result<LocalBlob> local(const std::string& digest) override;
     Status remove(const std::string& digest) override {
@@ -170,7 +180,8 @@ Result<LocalBlob> S3Blobs::local(const std::string& digest) {
     }
     TRY_ASSIGN(const std::string found, file.seal());
     if (found != digest)
-        return make_error(ErrorKind::Invalid, "S3 store: bundle " + digest + " has changed; its digest is " + found);
+        return make_error(ErrorKind::Invalid,
+                          "S3 store: bundle " + digest + " has changed; its digest is " + found);
     LocalBlob local(file.path(), true);
     file.forget();
     return local;
@@ -182,8 +193,11 @@ Status S3Blobs::each(const std::function<bool(const std::string& digest)>& take)
         std::string xml;
         S3Request request;
         // Sorted by name: continuation-token, list-type, prefix.
-        request.query = (token.empty() ? "" : "continuation-token=" + percent_encoded(token) + "&") + "list-type=2" +
-                        (client_.place().prefix.empty() ? "" : "&prefix=" + percent_encoded(client_.place().prefix));
+        request.query =
+            (token.empty() ? "" : "continuation-token=" + percent_encoded(token) + "&") +
+            "list-type=2" +
+            (client_.place().prefix.empty() ? ""
+                                            : "&prefix=" + percent_encoded(client_.place().prefix));
         request.take = [&](const char* data, std::size_t size, bool fresh) {
             if (fresh) xml.clear();
             xml.append(data, size);
@@ -196,7 +210,8 @@ Status S3Blobs::each(const std::function<bool(const std::string& digest)>& take)
         for (std::size_t at = 0;;) {
             const std::string key = text_between(xml, "<Key>", "</Key>", at);
             if (key.empty()) break;
-            const std::string digest = key.substr(std::min(client_.place().prefix.size(), key.size()));
+            const std::string digest =
+                key.substr(std::min(client_.place().prefix.size(), key.size()));
             if (is_sha256_hex(digest) && !take(digest)) return success();
         }
         std::size_t at = 0;

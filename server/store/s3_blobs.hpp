@@ -23,6 +23,7 @@ struct S3Place {
 };
 
 // Checks that the bucket can be reached. `scratch`: see open_blobs().
-[[nodiscard]] Result<std::unique_ptr<Blobs>> open_s3_blobs(const S3Place& place, const std::filesystem::path& scratch);
+[[nodiscard]] Result<std::unique_ptr<Blobs>> open_s3_blobs(const S3Place& place,
+                                                           const std::filesystem::path& scratch);
 
 }  // namespace lagtrap::server

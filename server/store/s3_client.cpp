@@ -18,7 +18,8 @@ constexpr long stalled_after_s = 60;
 constexpr std::size_t idle_clients_limit = 16;
 constexpr std::size_t error_limit_bytes = 4096;
 // SHA-256 of an empty body.
-constexpr const char* empty_sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+constexpr const char* empty_sha256 =
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 struct Transfer {
     const S3Request& request;
@@ -32,8 +33,8 @@ struct Transfer {
 
 std::size_t read_body(char* into, std::size_t size, std::size_t count, void* user) {
     auto& transfer = *static_cast<Transfer*>(user);
-    const ssize_t got =
-        ::pread(transfer.request.upload_fd, into, size * count, static_cast<off_t>(transfer.sent_bytes));
+    const ssize_t got = ::pread(transfer.request.upload_fd, into, size * count,
+                                static_cast<off_t>(transfer.sent_bytes));
     if (got < 0) return CURL_READFUNC_ABORT;
     transfer.sent_bytes += static_cast<std::uint64_t>(got);
     return static_cast<std::size_t>(got);
@@ -63,10 +64,12 @@ std::size_t read_header(char* data, std::size_t size, std::size_t count, void* u
     auto& transfer = *static_cast<Transfer*>(user);
     const std::string_view line(data, size * count);
     constexpr std::string_view range = "content-range:";
-    if (line.size() > range.size() && curl_strnequal(line.data(), range.data(), range.size()) != 0) {
+    if (line.size() > range.size() &&
+        curl_strnequal(line.data(), range.data(), range.size()) != 0) {
         const auto slash = line.find('/');
         if (slash != std::string_view::npos)
-            transfer.answer.total_bytes = std::strtoull(std::string(line.substr(slash + 1)).c_str(), nullptr, 10);
+            transfer.answer.total_bytes =
+                std::strtoull(std::string(line.substr(slash + 1)).c_str(), nullptr, 10);
     }
     return line.size();
 }
@@ -77,7 +80,8 @@ std::string code_of(const std::string& xml) {
     if (begin == std::string::npos || end == std::string::npos) return {};
     std::string code;
     for (const char letter : xml.substr(begin + 6, end - begin - 6))
-        if (std::isalnum(static_cast<unsigned char>(letter)) != 0 && code.size() < 64) code += letter;
+        if (std::isalnum(static_cast<unsigned char>(letter)) != 0 && code.size() < 64)
+            code += letter;
     return code;
 }
 
@@ -87,7 +91,8 @@ void set_method(CURL* handle, Transfer& transfer) {
     if (request.method == "DELETE") curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, "DELETE");
     if (request.method != "PUT") return;
     curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
-    curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.upload_bytes));
+    curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE,
+                     static_cast<curl_off_t>(request.upload_bytes));
     curl_easy_setopt(handle, CURLOPT_READFUNCTION, read_body);
     curl_easy_setopt(handle, CURLOPT_READDATA, &transfer);
     curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, seek_body);
@@ -129,15 +134,19 @@ Result<S3Answer> S3Client::send_once(const S3Request& request) {
     CURL* handle = take_handle();
     if (handle == nullptr) return make_error(ErrorKind::System, "libcurl does not start");
     Transfer transfer{request, handle};
-    const std::string address = place_.endpoint + "/" + place_.bucket + (request.key.empty() ? "" : "/" + request.key) +
+    const std::string address = place_.endpoint + "/" + place_.bucket +
+                                (request.key.empty() ? "" : "/" + request.key) +
                                 (request.query.empty() ? "" : "?" + request.query);
     curl_slist* headers = nullptr;
-    const auto add = [&](const std::string& header) { headers = curl_slist_append(headers, header.c_str()); };
+    const auto add = [&](const std::string& header) {
+        headers = curl_slist_append(headers, header.c_str());
+    };
     for (const std::string& header : request.headers) add(header);
     add("x-amz-content-sha256: " +
         (request.payload_sha256.empty() ? std::string(empty_sha256) : request.payload_sha256));
     if (!place_.session_token.empty()) add("x-amz-security-token: " + place_.session_token);
-    const std::string signature = "aws:amz:" + place_.region + ":s3", secret = place_.key_id + ":" + place_.secret;
+    const std::string signature = "aws:amz:" + place_.region + ":s3",
+                      secret = place_.key_id + ":" + place_.secret;
     curl_easy_setopt(handle, CURLOPT_URL, address.c_str());
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
@@ -169,9 +178,11 @@ Result<S3Answer> S3Client::send(const S3Request& request) {
     auto pause = first_pause;
     for (int attempt = 1;; ++attempt) {
         auto answer = send_once(request);
-        const bool unwell = !answer || answer->status >= 500 || answer->status == 408 || answer->status == 429;
+        const bool unwell =
+            !answer || answer->status >= 500 || answer->status == 408 || answer->status == 429;
         if (!unwell) return answer;
-        if (attempt == attempts) return answer ? Result<S3Answer>(s3_error(request.method, *answer)) : answer;
+        if (attempt == attempts)
+            return answer ? Result<S3Answer>(s3_error(request.method, *answer)) : answer;
         // Full jitter, so that servers which were refused together do not retry together.
         std::this_thread::sleep_for(pause * (random() % 1000) / 1000);
         pause *= 3;
@@ -179,8 +190,9 @@ Result<S3Answer> S3Client::send(const S3Request& request) {
 }
 
 Error s3_error(const std::string& doing, const S3Answer& answer) {
-    Error error = make_error(ErrorKind::System, "S3 store: " + doing + ": status " + std::to_string(answer.status) +
-                                                    (answer.error_code.empty() ? "" : " " + answer.error_code));
+    Error error = make_error(ErrorKind::System,
+                             "S3 store: " + doing + ": status " + std::to_string(answer.status) +
+                                 (answer.error_code.empty() ? "" : " " + answer.error_code));
     if (answer.status == 403) error.kind = ErrorKind::Denied;
     if (answer.status == 404) error.kind = ErrorKind::NotFound;
     if (answer.status >= 500 || answer.status == 429) error.kind = ErrorKind::Busy;

@@ -15,7 +15,8 @@ Result<std::vector<fs::path>> paths_in(const fs::path& folder) {
     std::vector<fs::path> found;
     std::error_code error;
     fs::directory_iterator files(folder, error);
-    for (; !error && files != fs::directory_iterator(); files.increment(error)) found.push_back(files->path());
+    for (; !error && files != fs::directory_iterator(); files.increment(error))
+        found.push_back(files->path());
     if (error) return system_error("listing " + folder.string(), error.value());
     return found;
 }

@@ -35,6 +35,8 @@ bool fits_pattern(std::string_view pattern, std::string_view text) {
 
 bool Sight::sees_event(std::string_view event) const { return any_fits(events, event); }
 
-bool Sight::sees_unit(std::string_view unit) const { return !unit.empty() && any_fits(units, unit); }
+bool Sight::sees_unit(std::string_view unit) const {
+    return !unit.empty() && any_fits(units, unit);
+}
 
 }  // namespace lagtrap::server

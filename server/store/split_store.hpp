@@ -28,7 +28,8 @@ struct SplitPoint {
 struct SplitPart {
     std::string name;  // empty: unknown
     SplitPoint whole;
-    std::map<std::uint64_t, SplitPoint> points;  // by begin of the unit of time, nanoseconds since 1970
+    // by begin of the unit of time, nanoseconds since 1970
+    std::map<std::uint64_t, SplitPoint> points;
 
     void add(const SplitPart& other);  // keeps its own name
 };
@@ -54,13 +55,15 @@ struct RunGroups {
 // Shows only what is visible. The rules of Store apply. Both functions need Filter::event.
 class SplitStore {
   public:
-    SplitStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    SplitStore(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     // The newest `run_limit` runs, split by host, build or unit, and by hour or day.
     [[nodiscard]] Result<SplitRuns> split(const Filter& filter, SplitBy by, ActivityUnit unit,
                                           std::uint32_t run_limit) const;
     // The newest `run_limit` runs, or delays in bundles, by host, build and unit.
-    [[nodiscard]] Result<RunGroups> run_groups(const Filter& filter, bool of_delays, std::uint32_t run_limit) const;
+    [[nodiscard]] Result<RunGroups> run_groups(const Filter& filter, bool of_delays,
+                                               std::uint32_t run_limit) const;
 
   private:
     SqlSession* session_;

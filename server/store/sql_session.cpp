@@ -2,8 +2,9 @@
 
 namespace lagtrap::server {
 
-Status SqlSession::read_filtered(const Filter& filter, const Visibility& visibility,
-                                 const std::function<Status(Connection&, const NumberedFilter&)>& task) {
+Status SqlSession::read_filtered(
+    const Filter& filter, const Visibility& visibility,
+    const std::function<Status(Connection&, const NumberedFilter&)>& task) {
     return read([&](Connection& connection) -> Status {
         TRY_ASSIGN(const auto numbered, number_filter(connection, labels_, filter, visibility));
         return numbered ? task(connection, *numbered) : success();

@@ -21,7 +21,8 @@ namespace lagtrap::server {
 // Any thread.
 class SqlSession {
   public:
-    explicit SqlSession(std::unique_ptr<Database> database) : database_(std::move(database)), labels_(*database_) {}
+    explicit SqlSession(std::unique_ptr<Database> database)
+        : database_(std::move(database)), labels_(*database_) {}
 
     [[nodiscard]] Database& database() { return *database_; }
     [[nodiscard]] Labels& labels() { return labels_; }
@@ -30,10 +31,11 @@ class SqlSession {
     // As Database::read() and Database::write().
     [[nodiscard]] Status read(const Database::Task& task) { return database_->read(task); }
     [[nodiscard]] Status write(const Database::Task& task) { return database_->write(task); }
-    // Runs the task with the names of the filter as numbers, limited to what is visible; skips it if
-    // nothing can match.
-    [[nodiscard]] Status read_filtered(const Filter& filter, const Visibility& visibility,
-                                       const std::function<Status(Connection&, const NumberedFilter&)>& task);
+    // Runs the task with the names of the filter as numbers, limited to what is visible; skips it
+    // if nothing can match.
+    [[nodiscard]] Status read_filtered(
+        const Filter& filter, const Visibility& visibility,
+        const std::function<Status(Connection&, const NumberedFilter&)>& task);
     // Reads all rows of a SELECT by `read_row(const Rows&)`.
     template <typename ReadRow>
     [[nodiscard]] auto select_all(const std::string& sql, const Values& values, ReadRow read_row)

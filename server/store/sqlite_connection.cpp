@@ -16,7 +16,8 @@ constexpr std::size_t idle_statements_limit = 300;
 constexpr const char* write_settings =
     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
     "PRAGMA journal_size_limit=67108864; PRAGMA temp_store=MEMORY;";
-constexpr const char* read_settings = "PRAGMA query_only=ON; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=8589934592;";
+constexpr const char* read_settings =
+    "PRAGMA query_only=ON; PRAGMA temp_store=MEMORY; PRAGMA mmap_size=8589934592;";
 
 bool bind(sqlite3_stmt* statement, int index, const Value& value) {
     const std::string_view text = value.text();
@@ -26,10 +27,13 @@ bool bind(sqlite3_stmt* statement, int index, const Value& value) {
     const char* data = text.data() == nullptr ? "" : text.data();
     switch (value.kind()) {
         case Value::Kind::Null: return sqlite3_bind_null(statement, index) == SQLITE_OK;
-        case Value::Kind::Integer: return sqlite3_bind_int64(statement, index, value.integer()) == SQLITE_OK;
+        case Value::Kind::Integer:
+            return sqlite3_bind_int64(statement, index, value.integer()) == SQLITE_OK;
         case Value::Kind::Text:
-            return sqlite3_bind_text64(statement, index, data, size, copy, SQLITE_UTF8) == SQLITE_OK;
-        case Value::Kind::Bytes: return sqlite3_bind_blob64(statement, index, data, size, copy) == SQLITE_OK;
+            return sqlite3_bind_text64(statement, index, data, size, copy, SQLITE_UTF8) ==
+                   SQLITE_OK;
+        case Value::Kind::Bytes:
+            return sqlite3_bind_blob64(statement, index, data, size, copy) == SQLITE_OK;
     }
     return false;
 }
@@ -51,13 +55,17 @@ class SqliteRows : public Rows {
         if (code == SQLITE_DONE) return false;
         return connection_.error("reading");
     }
-    std::int64_t integer(int column) const override { return sqlite3_column_int64(statement_, column); }
+    std::int64_t integer(int column) const override {
+        return sqlite3_column_int64(statement_, column);
+    }
     std::string_view bytes(int column) const override {
         const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
         if (data == nullptr) return {};
         return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
     }
-    bool is_null(int column) const override { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+    bool is_null(int column) const override {
+        return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+    }
 
   private:
     SqliteConnection& connection_;
@@ -66,10 +74,12 @@ class SqliteRows : public Rows {
     sqlite3_stmt* statement_;
 };
 
-Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::filesystem::path& path, Mode mode,
+Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::filesystem::path& path,
+                                                                 Mode mode,
                                                                  std::uint64_t cache_bytes) {
     sqlite3* opened = nullptr;
-    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | (mode == Mode::Write ? SQLITE_OPEN_CREATE : 0);
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX |
+                      (mode == Mode::Write ? SQLITE_OPEN_CREATE : 0);
     const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
     std::unique_ptr<SqliteConnection> connection(new SqliteConnection(opened));
     if (code != SQLITE_OK) return connection->error(path.string());
@@ -78,7 +88,8 @@ Result<std::unique_ptr<SqliteConnection>> SqliteConnection::open(const std::file
     const std::string settings =
         (mode == Mode::Write ? write_settings : read_settings) +
         ("PRAGMA cache_size=-" + std::to_string(std::max<std::uint64_t>(cache_bytes / 1024, 1)));
-    if (const auto status = connection->script(settings); !status) return status.error().within(path.string());
+    if (const auto status = connection->script(settings); !status)
+        return status.error().within(path.string());
     return connection;
 }
 
@@ -99,24 +110,27 @@ void SqliteConnection::release_memory() {
 }
 
 Error SqliteConnection::error(std::string_view doing) const {
-    Error error = make_error(ErrorKind::System, "database: " + std::string(doing) + ": " + sqlite3_errmsg(database_));
+    Error error = make_error(ErrorKind::System,
+                             "database: " + std::string(doing) + ": " + sqlite3_errmsg(database_));
     const int code = sqlite3_errcode(database_) & 0xff;
     if (code == SQLITE_FULL) error.system_errno = ENOSPC;
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED) error.kind = ErrorKind::Busy;
     return error;
 }
 
-Result<SqliteConnection::Prepared> SqliteConnection::take(const std::string& sql, std::span<const Value> values) {
+Result<SqliteConnection::Prepared> SqliteConnection::take(const std::string& sql,
+                                                          std::span<const Value> values) {
     Prepared prepared;
     if (const auto found = idle_.find(sql); found != idle_.end() && !found->second.empty()) {
         prepared = std::move(found->second.back());
         found->second.pop_back();
     } else {
-        if (sqlite3_prepare_v2(database_, sql.c_str(), static_cast<int>(sql.size()), &prepared.statement, nullptr) !=
-            SQLITE_OK)
+        if (sqlite3_prepare_v2(database_, sql.c_str(), static_cast<int>(sql.size()),
+                               &prepared.statement, nullptr) != SQLITE_OK)
             return error("preparing");
         for (std::size_t i = 1; i <= values.size(); ++i)
-            prepared.parameters.push_back(sqlite3_bind_parameter_index(prepared.statement, parameter_name(i).c_str()));
+            prepared.parameters.push_back(
+                sqlite3_bind_parameter_index(prepared.statement, parameter_name(i).c_str()));
     }
     for (std::size_t i = 0; i < values.size() && i < prepared.parameters.size(); ++i) {
         const int index = prepared.parameters[i];
@@ -142,12 +156,14 @@ void SqliteConnection::give_back(const std::string& sql, Prepared prepared) {
     idle_[sql].push_back(std::move(prepared));
 }
 
-Result<std::unique_ptr<Rows>> SqliteConnection::query(const std::string& sql, std::span<const Value> values) {
+Result<std::unique_ptr<Rows>> SqliteConnection::query(const std::string& sql,
+                                                      std::span<const Value> values) {
     TRY_ASSIGN(Prepared prepared, take(sql, values));
     return std::unique_ptr<Rows>(std::make_unique<SqliteRows>(*this, sql, std::move(prepared)));
 }
 
-Result<std::uint64_t> SqliteConnection::execute(const std::string& sql, std::span<const Value> values) {
+Result<std::uint64_t> SqliteConnection::execute(const std::string& sql,
+                                                std::span<const Value> values) {
     TRY_ASSIGN(Prepared prepared, take(sql, values));
     int code = SQLITE_ROW;
     while (code == SQLITE_ROW) code = sqlite3_step(prepared.statement);
@@ -163,7 +179,8 @@ Result<std::uint64_t> SqliteConnection::execute(const std::string& sql, std::spa
 }
 
 Status SqliteConnection::script(const std::string& sql) {
-    if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) return error("running");
+    if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+        return error("running");
     return success();
 }
 

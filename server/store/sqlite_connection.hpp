@@ -19,14 +19,16 @@ class SqliteConnection : public Connection {
     enum class Mode { Write, Read };
 
     // `cache_bytes` limits the page cache.
-    [[nodiscard]] static Result<std::unique_ptr<SqliteConnection>> open(const std::filesystem::path& path, Mode mode,
-                                                                        std::uint64_t cache_bytes);
+    [[nodiscard]] static Result<std::unique_ptr<SqliteConnection>> open(
+        const std::filesystem::path& path, Mode mode, std::uint64_t cache_bytes);
     ~SqliteConnection() override;
 
     using Connection::execute;
     using Connection::query;
-    [[nodiscard]] Result<std::unique_ptr<Rows>> query(const std::string& sql, std::span<const Value> values) override;
-    [[nodiscard]] Result<std::uint64_t> execute(const std::string& sql, std::span<const Value> values) override;
+    [[nodiscard]] Result<std::unique_ptr<Rows>> query(const std::string& sql,
+                                                      std::span<const Value> values) override;
+    [[nodiscard]] Result<std::uint64_t> execute(const std::string& sql,
+                                                std::span<const Value> values) override;
     [[nodiscard]] Status script(const std::string& sql) override;
 
     // Frees cached pages and unused prepared statements.

@@ -27,9 +27,11 @@ constexpr auto checkpoint_interval = std::chrono::seconds(1);
 Result<bool> put_first_version_aside(Connection& connection) {
     TRY_ASSIGN(const auto version, connection.number("PRAGMA user_version"));
     if (version.value_or(0) == 0) return false;
-    TRY_ASSIGN(const auto bundles, connection.number("SELECT 1 FROM sqlite_schema WHERE name='bundle'"));
+    TRY_ASSIGN(const auto bundles,
+               connection.number("SELECT 1 FROM sqlite_schema WHERE name='bundle'"));
     if (*version > 1 || !bundles)
-        return make_error(ErrorKind::Unsupported, "the database is of a newer lagtrap-server, or of another program");
+        return make_error(ErrorKind::Unsupported,
+                          "the database is of a newer lagtrap-server, or of another program");
     TRY(connection.script("ALTER TABLE bundle RENAME TO old_bundle; PRAGMA user_version=0"));
     return true;
 }
@@ -39,9 +41,12 @@ Status migrate(Connection& connection) {
     TRY(apply_migrations(connection, sqlite_migrations()));
     if (!aside) return success();
     return connection.script(
-        "INSERT INTO bundle(number, digest, bytes, received_ns, sender, session_id, host, event, process, started_ns,"
-        " longest_delay_ns, delays, bad_reason) SELECT number, digest, bytes, received_ns, sender, session_id, host,"
-        " event, process, started_ns, longest_delay_ns, delays, bad_reason FROM old_bundle; DROP TABLE old_bundle");
+        "INSERT INTO bundle(number, digest, bytes, received_ns, sender, session_id, host, event, "
+        "process, started_ns,"
+        " longest_delay_ns, delays, bad_reason) SELECT number, digest, bytes, received_ns, sender, "
+        "session_id, host,"
+        " event, process, started_ns, longest_delay_ns, delays, bad_reason FROM old_bundle; DROP "
+        "TABLE old_bundle");
 }
 
 Status make_private_file(const std::filesystem::path& path) {
@@ -54,13 +59,16 @@ Status make_private_file(const std::filesystem::path& path) {
 // SQLite creates its log and index with the file's own mode. Uses paths, because closing a
 // descriptor of the file would release SQLite's locks on it in this process.
 Status keep_from_others(const std::filesystem::path& path) {
-    if (const auto made = make_private_file(path); !made && made.error().system_errno != EEXIST) return made.error();
+    if (const auto made = make_private_file(path); !made && made.error().system_errno != EEXIST)
+        return made.error();
     // Older versions created files that everybody could read. Files of another user are left alone.
     for (const char* suffix : {"", "-wal", "-shm"}) {
         const std::string file = path.string() + suffix;
         struct stat facts {};
-        if (::stat(file.c_str(), &facts) != 0 || (facts.st_mode & 0777U & ~private_mode) == 0) continue;
-        if (::chmod(file.c_str(), private_mode) != 0 && errno != EPERM) return system_error("chmod " + file);
+        if (::stat(file.c_str(), &facts) != 0 || (facts.st_mode & 0777U & ~private_mode) == 0)
+            continue;
+        if (::chmod(file.c_str(), private_mode) != 0 && errno != EPERM)
+            return system_error("chmod " + file);
     }
     return success();
 }
@@ -80,9 +88,12 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::filesyst
                                                              std::chrono::milliseconds rest_after) {
     std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path, cache_bytes, rest_after));
     TRY(keep_from_others(path));
-    TRY_ASSIGN(database->writer_, SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
-    if (const auto status = bring_up_to_date(*database->writer_); !status) return status.error().within(path.string());
-    TRY_ASSIGN(database->checkpointer_, SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
+    TRY_ASSIGN(database->writer_,
+               SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
+    if (const auto status = bring_up_to_date(*database->writer_); !status)
+        return status.error().within(path.string());
+    TRY_ASSIGN(database->checkpointer_,
+               SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
     sqlite3_busy_timeout(database->checkpointer_->handle(), 100);
     database->write_thread_ = std::thread([raw = database.get()] { raw->write_loop(); });
     database->checkpoint_thread_ = std::thread([raw = database.get()] { raw->checkpoint_loop(); });
@@ -100,15 +111,16 @@ SqliteDatabase::~SqliteDatabase() {
 }
 
 const Dialect& SqliteDatabase::dialect() const {
-    static const Dialect dialect{" JOIN run_detail d ON d.id = r.id AND d.event = r.event AND d.begin_ns = r.begin_ns",
-                                 "d.detail",
-                                 "run_detail d CROSS JOIN run r ON r.event = d.event AND r.begin_ns = d.begin_ns"
-                                 " AND r.id = d.id",
-                                 "d.id",
-                                 "",
-                                 "",
-                                 false,
-                                 false};
+    static const Dialect dialect{
+        " JOIN run_detail d ON d.id = r.id AND d.event = r.event AND d.begin_ns = r.begin_ns",
+        "d.detail",
+        "run_detail d CROSS JOIN run r ON r.event = d.event AND r.begin_ns = d.begin_ns AND r.id = "
+        "d.id",
+        "d.id",
+        "",
+        "",
+        false,
+        false};
     return dialect;
 }
 
@@ -121,7 +133,8 @@ Result<std::unique_ptr<SqliteConnection>> SqliteDatabase::take_reader() {
             return reader;
         }
     }
-    return SqliteConnection::open(path_, SqliteConnection::Mode::Read, cache_bytes_ / cache_parts_of_reader);
+    return SqliteConnection::open(path_, SqliteConnection::Mode::Read,
+                                  cache_bytes_ / cache_parts_of_reader);
 }
 
 Status SqliteDatabase::read(const Task& task) {
@@ -130,16 +143,19 @@ Status SqliteDatabase::read(const Task& task) {
     Status outcome = task(*reader);
     TRY(reader->script("ROLLBACK"));
     const std::lock_guard lock(mutex_);
-    if (readers_.size() < idle_readers_limit) readers_.push_back({std::move(reader), std::chrono::steady_clock::now()});
+    if (readers_.size() < idle_readers_limit)
+        readers_.push_back({std::move(reader), std::chrono::steady_clock::now()});
     return outcome;
 }
 
 // Call with the lock held.
 std::vector<SqliteDatabase::IdleReader> SqliteDatabase::take_rested_readers() {
     const auto busy_since = std::chrono::steady_clock::now() - rest_after_;
-    const auto first_busy = std::find_if(readers_.begin(), readers_.end(),
-                                         [&](const IdleReader& reader) { return reader.since > busy_since; });
-    std::vector<IdleReader> rested(std::make_move_iterator(readers_.begin()), std::make_move_iterator(first_busy));
+    const auto first_busy =
+        std::find_if(readers_.begin(), readers_.end(),
+                     [&](const IdleReader& reader) { return reader.since > busy_since; });
+    std::vector<IdleReader> rested(std::make_move_iterator(readers_.begin()),
+                                   std::make_move_iterator(first_busy));
     readers_.erase(readers_.begin(), first_busy);
     return rested;
 }
@@ -157,7 +173,9 @@ Status SqliteDatabase::write(const Task& task) {
 void SqliteDatabase::write_loop() {
     std::unique_lock lock(mutex_);
     for (;;) {
-        if (work_.wait_for(lock, rest_after_, [&] { return stopping_ || !queue_.empty(); }) && queue_.empty()) return;
+        if (work_.wait_for(lock, rest_after_, [&] { return stopping_ || !queue_.empty(); }) &&
+            queue_.empty())
+            return;
         const auto count = static_cast<std::ptrdiff_t>(std::min(queue_.size(), group_limit));
         const std::vector<Waiting*> group(queue_.begin(), queue_.begin() + count);
         queue_.erase(queue_.begin(), queue_.begin() + count);
@@ -181,7 +199,8 @@ void SqliteDatabase::commit_group(const std::vector<Waiting*>& group) {
         }
         auto outcome = writer_->script("SAVEPOINT task");
         if (outcome) outcome = (*waiting->task)(*writer_);
-        const auto closed = writer_->script(outcome ? "RELEASE task" : "ROLLBACK TO task; RELEASE task");
+        const auto closed =
+            writer_->script(outcome ? "RELEASE task" : "ROLLBACK TO task; RELEASE task");
         outcomes.push_back(outcome && !closed ? closed : outcome);
         // A full disk ends the whole transaction.
         if (sqlite3_get_autocommit(writer_->handle()) != 0) begun = closed ? outcome : closed;
@@ -190,7 +209,8 @@ void SqliteDatabase::commit_group(const std::vector<Waiting*>& group) {
         const auto committed = writer_->script("COMMIT");
         if (!committed) begun = committed;
     }
-    if (!begun && sqlite3_get_autocommit(writer_->handle()) == 0) static_cast<void>(writer_->script("ROLLBACK"));
+    if (!begun && sqlite3_get_autocommit(writer_->handle()) == 0)
+        static_cast<void>(writer_->script("ROLLBACK"));
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < group.size(); ++i)
         group[i]->outcome = begun || !outcomes[i] ? outcomes[i] : Status(begun.error());
@@ -217,21 +237,25 @@ void SqliteDatabase::checkpoint_loop() {
         rested.clear();
         // Restarting the log waits for readers, at most 0.1 s; without it, the log would grow under
         // steady load.
-        sqlite3_wal_checkpoint_v2(checkpointer_->handle(), nullptr, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+        sqlite3_wal_checkpoint_v2(checkpointer_->handle(), nullptr, SQLITE_CHECKPOINT_RESTART,
+                                  nullptr, nullptr);
         lock.lock();
     }
 }
 
 Status SqliteDatabase::insert_runs(Connection& connection, const std::vector<RunRecord>& runs) {
     static const std::string run_sql =
-        "INSERT INTO run(event, begin_ns, id, duration_ns, bin, host, account, build, process, start, delay, dirty,"
+        "INSERT INTO run(event, begin_ns, id, duration_ns, bin, host, account, build, process, "
+        "start, delay, dirty,"
         " weight, unit) VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)";
-    static const std::string detail_sql = "INSERT INTO run_detail(id, event, begin_ns, detail) VALUES($1,$2,$3,$4)";
+    static const std::string detail_sql =
+        "INSERT INTO run_detail(id, event, begin_ns, detail) VALUES($1,$2,$3,$4)";
     for (const RunRecord& run : runs) {
-        TRY(connection.execute(
-            run_sql, {run.event, run.begin_ns, run.id, run.duration_ns, run.bin, run.host, run.user, run.build,
-                      run.process, run.start, run.delay, run.mark, run.weight, run.unit}));
-        TRY(connection.execute(detail_sql, {run.id, run.event, run.begin_ns, Value::bytes(run.detail)}));
+        TRY(connection.execute(run_sql, {run.event, run.begin_ns, run.id, run.duration_ns, run.bin,
+                                         run.host, run.user, run.build, run.process, run.start,
+                                         run.delay, run.mark, run.weight, run.unit}));
+        TRY(connection.execute(detail_sql,
+                               {run.id, run.event, run.begin_ns, Value::bytes(run.detail)}));
     }
     return success();
 }
@@ -244,11 +268,12 @@ Result<std::uint64_t> SqliteDatabase::remove_runs_before_hour(std::uint64_t hour
     for (;;) {
         std::uint64_t step = 0;
         const Status written = write([&](Connection& connection) -> Status {
-            const std::string oldest = "(SELECT id FROM run_detail WHERE id < $1 ORDER BY id LIMIT $2)";
-            TRY(
-                connection.execute("DELETE FROM run WHERE (event, begin_ns, id) IN (SELECT event, begin_ns, id FROM"
-                                   " run_detail WHERE id < $1 ORDER BY id LIMIT $2)",
-                                   {first_run_id_of_hour(hour), removed_at_once}));
+            const std::string oldest =
+                "(SELECT id FROM run_detail WHERE id < $1 ORDER BY id LIMIT $2)";
+            TRY(connection.execute(
+                "DELETE FROM run WHERE (event, begin_ns, id) IN (SELECT event, begin_ns, id FROM "
+                "run_detail WHERE id < $1 ORDER BY id LIMIT $2)",
+                {first_run_id_of_hour(hour), removed_at_once}));
             TRY_ASSIGN(step, connection.execute("DELETE FROM run_detail WHERE id IN " + oldest,
                                                 {first_run_id_of_hour(hour), removed_at_once}));
             return success();
@@ -259,7 +284,9 @@ Result<std::uint64_t> SqliteDatabase::remove_runs_before_hour(std::uint64_t hour
     }
 }
 
-std::uint64_t SqliteDatabase::memory_bytes() const { return static_cast<std::uint64_t>(sqlite3_memory_used()); }
+std::uint64_t SqliteDatabase::memory_bytes() const {
+    return static_cast<std::uint64_t>(sqlite3_memory_used());
+}
 
 Result<std::uint64_t> SqliteDatabase::run_bytes() {
     std::uint64_t bytes = 0;
@@ -267,7 +294,8 @@ Result<std::uint64_t> SqliteDatabase::run_bytes() {
         TRY_ASSIGN(const auto pages, connection.number("PRAGMA page_count"));
         TRY_ASSIGN(const auto unused, connection.number("PRAGMA freelist_count"));
         TRY_ASSIGN(const auto page_bytes, connection.number("PRAGMA page_size"));
-        bytes = static_cast<std::uint64_t>((pages.value_or(0) - unused.value_or(0)) * page_bytes.value_or(0));
+        bytes = static_cast<std::uint64_t>((pages.value_or(0) - unused.value_or(0)) *
+                                           page_bytes.value_or(0));
         return success();
     });
     if (!looked) return looked.error();
@@ -276,7 +304,8 @@ Result<std::uint64_t> SqliteDatabase::run_bytes() {
 
 Status SqliteDatabase::backup(const std::filesystem::path& file) {
     if (std::filesystem::exists(file))
-        return make_error(ErrorKind::Invalid, file.string() + " is there already; a backup makes a new file");
+        return make_error(ErrorKind::Invalid,
+                          file.string() + " is there already; a backup makes a new file");
     std::filesystem::path part = file;
     part += ".part";
     std::error_code ignored;
@@ -286,11 +315,13 @@ Status SqliteDatabase::backup(const std::filesystem::path& file) {
     {
         sqlite3* target = nullptr;
         const int opened = sqlite3_open_v2(part.c_str(), &target, SQLITE_OPEN_READWRITE, nullptr);
-        sqlite3_backup* copy =
-            opened == SQLITE_OK ? sqlite3_backup_init(target, "main", reader->handle(), "main") : nullptr;
+        sqlite3_backup* copy = opened == SQLITE_OK
+                                   ? sqlite3_backup_init(target, "main", reader->handle(), "main")
+                                   : nullptr;
         // One read transaction, so that concurrent commits do not restart the copy.
         auto status = copy == nullptr
-                          ? Status(make_error(ErrorKind::System, part.string() + ": " + sqlite3_errmsg(target)))
+                          ? Status(make_error(ErrorKind::System,
+                                              part.string() + ": " + sqlite3_errmsg(target)))
                           : reader->script("BEGIN; SELECT count(*) FROM schema_migrations");
         int code = SQLITE_OK;
         while (status && code == SQLITE_OK) code = sqlite3_backup_step(copy, backup_pages_at_once);
@@ -309,8 +340,8 @@ Status SqliteDatabase::backup(const std::filesystem::path& file) {
 Result<std::vector<std::string>> SqliteDatabase::check_structure() {
     std::vector<std::string> complaints;
     const Status looked = read([&](Connection& connection) -> Status {
-        TRY_ASSIGN(const auto rows,
-                   connection.query("PRAGMA integrity_check(" + std::to_string(complaints_limit) + ")"));
+        TRY_ASSIGN(const auto rows, connection.query("PRAGMA integrity_check(" +
+                                                     std::to_string(complaints_limit) + ")"));
         for (;;) {
             TRY_ASSIGN(const bool more, rows->next());
             if (!more) return success();
@@ -320,8 +351,10 @@ Result<std::vector<std::string>> SqliteDatabase::check_structure() {
     if (!looked) return looked.error();
     const Status looked_2 = read([&](Connection& connection) -> Status {
         TRY_ASSIGN(const auto lonely,
-                   connection.number("SELECT (SELECT count(*) FROM run) - (SELECT count(*) FROM run_detail)"));
-        if (lonely.value_or(0) != 0) complaints.push_back("runs and their details differ in number");
+                   connection.number(
+                       "SELECT (SELECT count(*) FROM run) - (SELECT count(*) FROM run_detail)"));
+        if (lonely.value_or(0) != 0)
+            complaints.push_back("runs and their details differ in number");
         return success();
     });
     if (!looked_2) return looked_2.error();

@@ -29,7 +29,8 @@ class SqliteDatabase : public Database {
     [[nodiscard]] Status read(const Task& task) override;
     [[nodiscard]] Status write(const Task& task) override;
     [[nodiscard]] const Dialect& dialect() const override;
-    [[nodiscard]] Status insert_runs(Connection& connection, const std::vector<RunRecord>& runs) override;
+    [[nodiscard]] Status insert_runs(Connection& connection,
+                                     const std::vector<RunRecord>& runs) override;
     [[nodiscard]] Status make_days(std::uint64_t first, std::uint64_t last) override;
     [[nodiscard]] Result<std::uint64_t> remove_runs_before_hour(std::uint64_t hour) override;
     [[nodiscard]] Result<std::uint64_t> run_bytes() override;
@@ -48,7 +49,8 @@ class SqliteDatabase : public Database {
         std::chrono::steady_clock::time_point since;
     };
 
-    SqliteDatabase(std::filesystem::path path, std::uint64_t cache_bytes, std::chrono::milliseconds rest_after)
+    SqliteDatabase(std::filesystem::path path, std::uint64_t cache_bytes,
+                   std::chrono::milliseconds rest_after)
         : path_(std::move(path)), cache_bytes_(cache_bytes), rest_after_(rest_after) {}
     void write_loop();
     void commit_group(const std::vector<Waiting*>& group);
@@ -61,7 +63,8 @@ class SqliteDatabase : public Database {
     std::uint64_t cache_bytes_;
     std::chrono::milliseconds rest_after_;
     std::unique_ptr<SqliteConnection> writer_;
-    std::int64_t changes_ = 0;  // the writer's total of changes, and when it last changed; used by the writing thread
+    // the writer's total of changes, and when it last changed; used by the writing thread
+    std::int64_t changes_ = 0;
     std::chrono::steady_clock::time_point changed_at_{};
     std::unique_ptr<SqliteConnection> checkpointer_;
 

@@ -4,7 +4,8 @@
 
 namespace lagtrap::server {
 
-Result<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& path, std::uint64_t cache_bytes) {
+Result<std::unique_ptr<Store>> open_sqlite_store(const std::filesystem::path& path,
+                                                 std::uint64_t cache_bytes) {
     TRY_ASSIGN(auto database, SqliteDatabase::open(path, cache_bytes));
     return std::make_unique<Store>(std::move(database));
 }

@@ -42,7 +42,9 @@ class Store {
     ~Store();
 
     // What machines sent, as far as it is visible.
-    [[nodiscard]] Evidence evidence(Visibility visibility) const { return {*session_, std::move(visibility)}; }
+    [[nodiscard]] Evidence evidence(Visibility visibility) const {
+        return {*session_, std::move(visibility)};
+    }
     // All of it, for the server's own work.
     [[nodiscard]] Evidence everything() const { return evidence(Visibility::everything()); }
 
@@ -77,7 +79,7 @@ inline constexpr std::uint64_t default_store_cache_bytes = 128ULL << 20;
 // cache of an SQLite file; each reader caches up to a quarter of it. At most eight idle readers
 // keep their cache, and after ten idle seconds it is freed. ErrorKind::Unsupported if a newer
 // version of the program created the store.
-[[nodiscard]] Result<std::unique_ptr<Store>> open_store(const std::string& where,
-                                                        std::uint64_t cache_bytes = default_store_cache_bytes);
+[[nodiscard]] Result<std::unique_ptr<Store>> open_store(
+    const std::string& where, std::uint64_t cache_bytes = default_store_cache_bytes);
 
 }  // namespace lagtrap::server

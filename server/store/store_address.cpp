@@ -25,16 +25,19 @@ Result<std::string> parse_store_address(const std::string& address) {
     for (const std::string_view start : {"postgresql://", "postgres://"})
         if (address.starts_with(start)) return address;
     constexpr std::string_view sqlite = "sqlite:";
-    if (address.starts_with(sqlite) && address.size() > sqlite.size()) return address.substr(sqlite.size());
+    if (address.starts_with(sqlite) && address.size() > sqlite.size())
+        return address.substr(sqlite.size());
     return make_error(ErrorKind::Invalid, expected);
 }
 
 bool has_password(const std::string& address) {
-    const std::unique_ptr<PQconninfoOption, FreeOptions> options(PQconninfoParse(address.c_str(), nullptr));
+    const std::unique_ptr<PQconninfoOption, FreeOptions> options(
+        PQconninfoParse(address.c_str(), nullptr));
     if (!options) return false;
     for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
         const std::string_view name = option->keyword;
-        if ((name == "password" || name == "sslpassword") && option->val != nullptr && *option->val != '\0')
+        if ((name == "password" || name == "sslpassword") && option->val != nullptr &&
+            *option->val != '\0')
             return true;
     }
     return false;
@@ -45,7 +48,8 @@ Result<std::string> read_store_file(const std::filesystem::path& path) {
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(path.string());
     if ((facts.st_mode & 0007) != 0)
-        return make_error(ErrorKind::Denied, path.string() + ": every user may use this address; chmod o= it");
+        return make_error(ErrorKind::Denied,
+                          path.string() + ": every user may use this address; chmod o= it");
     auto content = read_all(fd.get(), file_limit_bytes);
     if (!content) return content.error().within(path.string());
     while (content->ends_with('\n') || content->ends_with('\r')) content->pop_back();

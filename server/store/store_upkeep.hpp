@@ -23,7 +23,8 @@ struct StoreSize {
 
 struct RemovedRuns {
     std::uint64_t runs = 0;
-    std::uint64_t before_realtime_ns = 0;  // everything that began earlier is gone; 0: nothing was removed
+    // everything that began earlier is gone; 0: nothing was removed
+    std::uint64_t before_realtime_ns = 0;
 };
 
 // The rules of Store apply.

@@ -10,7 +10,8 @@ namespace lagtrap::server {
 namespace {
 
 Status needs_event(const Filter& filter) {
-    return filter.event ? success() : make_error(ErrorKind::Invalid, "this question needs an event");
+    return filter.event ? success()
+                        : make_error(ErrorKind::Invalid, "this question needs an event");
 }
 
 void count_piece(const Piece& piece, const NumberedFilter& filter, RunCounts& counts) {
@@ -38,22 +39,24 @@ Result<Summary> SummaryStore::summary(const Filter& filter) const {
                 hour.delays += piece.delays;
             };
             bool rolled_up = false;
-            const Status counted = each_piece(connection, session_->dialect(), numbered, Detail::Sketches, Grain::Day,
-                                              [&](const Piece& piece) -> Status {
-                                                  count_piece(piece, numbered, summary.counts);
-                                                  rolled_up = rolled_up || piece.rolled_up;
-                                                  if (!piece.rolled_up) count_hour(piece);
-                                                  if (!numbered.shows(piece.mark)) return success();
-                                                  summary.longest_ns = std::max(summary.longest_ns, piece.longest_ns);
-                                                  return add_piece(piece, summary.durations, &summary.delay_durations);
-                                              });
+            const Status counted =
+                each_piece(connection, session_->dialect(), numbered, Detail::Sketches, Grain::Day,
+                           [&](const Piece& piece) -> Status {
+                               count_piece(piece, numbered, summary.counts);
+                               rolled_up = rolled_up || piece.rolled_up;
+                               if (!piece.rolled_up) count_hour(piece);
+                               if (!numbered.shows(piece.mark)) return success();
+                               summary.longest_ns = std::max(summary.longest_ns, piece.longest_ns);
+                               return add_piece(piece, summary.durations, &summary.delay_durations);
+                           });
             if (!counted) return counted.error();
             if (rolled_up) {
-                const Status counted_2 = each_piece(connection, session_->dialect(), numbered, Detail::Counts,
-                                                    Grain::Hour, [&](const Piece& piece) -> Status {
-                                                        if (piece.rolled_up) count_hour(piece);
-                                                        return success();
-                                                    });
+                const Status counted_2 =
+                    each_piece(connection, session_->dialect(), numbered, Detail::Counts,
+                               Grain::Hour, [&](const Piece& piece) -> Status {
+                                   if (piece.rolled_up) count_hour(piece);
+                                   return success();
+                               });
                 if (!counted_2) return counted_2.error();
             }
             for (auto& [hour, count] : hours) {
@@ -89,16 +92,17 @@ Result<std::vector<TrendPoint>> SummaryStore::trend(const Filter& filter) const 
         filter, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
             points.clear();
             std::map<std::pair<std::uint64_t, std::uint32_t>, TrendPoint> days;
-            const Status counted = each_piece(connection, session_->dialect(), numbered, Detail::Sketches, Grain::Day,
-                                              [&](const Piece& piece) -> Status {
-                                                  if (!numbered.shows(piece.mark)) return success();
-                                                  const std::uint64_t from_ns = piece.hour * hour_ns / day_ns * day_ns;
-                                                  TrendPoint& point = days[{from_ns, piece.build}];
-                                                  point.from_ns = from_ns;
-                                                  point.runs += piece.runs;
-                                                  point.delays += piece.delays;
-                                                  return add_piece(piece, point.durations, nullptr);
-                                              });
+            const Status counted =
+                each_piece(connection, session_->dialect(), numbered, Detail::Sketches, Grain::Day,
+                           [&](const Piece& piece) -> Status {
+                               if (!numbered.shows(piece.mark)) return success();
+                               const std::uint64_t from_ns = piece.hour * hour_ns / day_ns * day_ns;
+                               TrendPoint& point = days[{from_ns, piece.build}];
+                               point.from_ns = from_ns;
+                               point.runs += piece.runs;
+                               point.delays += piece.delays;
+                               return add_piece(piece, point.durations, nullptr);
+                           });
             if (!counted) return counted.error();
             for (auto& [key, point] : days) {
                 TRY_ASSIGN(point.build, session_->labels().text_of(connection, key.second));

@@ -49,7 +49,8 @@ struct TrendPoint {
 // Shows only what is visible. The rules of Store apply. All functions need Filter::event.
 class SummaryStore {
   public:
-    SummaryStore(SqlSession& session, Visibility visibility) : session_(&session), visibility_(std::move(visibility)) {}
+    SummaryStore(SqlSession& session, Visibility visibility)
+        : session_(&session), visibility_(std::move(visibility)) {}
 
     // The functions below need Filter::event.
     [[nodiscard]] Result<Summary> summary(const Filter& filter) const;

@@ -18,7 +18,8 @@ class SqlSession;
 struct Team {
     std::string name;                        // same rules as for token names
     std::vector<std::string> events, units;  // patterns, see Sight
-    std::vector<std::string> groups;  // of an OpenID Connect provider; their people are members; "*": every group
+    // of an OpenID Connect provider; their people are members; "*": every group
+    std::vector<std::string> groups;
     struct Member {
         std::string account;
         bool by_group = false;  // valid until the next sign-in
@@ -27,7 +28,8 @@ struct Team {
 };
 
 inline constexpr std::size_t teams_limit = 1000;
-inline constexpr std::size_t team_lines_limit = 100;       // patterns of events, of units, and groups
+// patterns of events, of units, and groups
+inline constexpr std::size_t team_lines_limit = 100;
 inline constexpr std::size_t team_line_limit_bytes = 256;  // per line
 
 // The rules of Store apply.
@@ -42,14 +44,17 @@ class TeamStore {
     [[nodiscard]] Result<bool> remove_team(const std::string& name) const;
     [[nodiscard]] Result<std::vector<Team>> list() const;  // by name
     [[nodiscard]] Result<bool> has_teams() const;
-    [[nodiscard]] Result<std::vector<Team>> teams_of(const std::string& account) const;  // without members
+    // without members
+    [[nodiscard]] Result<std::vector<Team>> teams_of(const std::string& account) const;
     // False if there is no such team or account.
     [[nodiscard]] Result<bool> join_team(const std::string& team, const std::string& account) const;
     // False if the account was not a member.
-    [[nodiscard]] Result<bool> leave_team(const std::string& team, const std::string& account) const;
+    [[nodiscard]] Result<bool> leave_team(const std::string& team,
+                                          const std::string& account) const;
     // Adds an account to the teams of its groups, and removes it from those it had joined by other
     // groups.
-    [[nodiscard]] Status set_teams_by_groups(const std::string& account, const std::vector<std::string>& groups) const;
+    [[nodiscard]] Status set_teams_by_groups(const std::string& account,
+                                             const std::vector<std::string>& groups) const;
 
   private:
     SqlSession* session_;

@@ -14,13 +14,14 @@ bool is_under(std::string_view path, std::string_view folder) {
 std::optional<WebFile> find_web_file(std::string_view path) {
     const auto files = web_files();
     const auto named = [files](std::string_view name) -> std::optional<WebFile> {
-        const auto found =
-            std::find_if(files.begin(), files.end(), [name](const auto& file) { return file.path == name; });
+        const auto found = std::find_if(files.begin(), files.end(),
+                                        [name](const auto& file) { return file.path == name; });
         if (found == files.end()) return std::nullopt;
         return *found;
     };
     if (const auto file = named(path)) return file;
-    for (const std::string_view folder : {"/assets", "/api", "/metrics", "/healthz", "/favicon.ico", "/robots.txt"})
+    for (const std::string_view folder :
+         {"/assets", "/api", "/metrics", "/healthz", "/favicon.ico", "/robots.txt"})
         if (is_under(path, folder)) return std::nullopt;
     if (!path.starts_with('/')) return std::nullopt;
     return named("/index.html");

@@ -11,7 +11,8 @@ namespace lagtrap::server {
 struct WebFile {
     std::string_view path;          // "/index.html", "/assets/..."
     std::string_view content_type;  // with its charset
-    std::string_view etag;          // with quotes, for the uncompressed bytes; weaken or suffix it for other encodings
+    // with quotes, for the uncompressed bytes; weaken or suffix it for other encodings
+    std::string_view etag;
     std::string_view bytes;
     std::string_view gzip;    // the same bytes for `Content-Encoding: gzip`
     std::string_view brotli;  // the same bytes for `Content-Encoding: br`
@@ -23,8 +24,8 @@ struct WebFile {
 // Send it with every page and file. Do not send Cross-Origin-Opener-Policy: "Open in Perfetto"
 // talks to the window it opens.
 inline constexpr std::string_view web_content_security_policy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
+    "'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'";
 
 // All files.
 [[nodiscard]] std::span<const WebFile> web_files();

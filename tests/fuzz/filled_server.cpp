@@ -15,7 +15,8 @@ namespace {
 using namespace lagtrap::server;
 
 constexpr std::uint64_t monday_ns = 20'003ULL * 86'400ULL * 1'000'000'000ULL;
-constexpr const char* spare_token = "ltu_0123456789ef_DDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDD";  // to be revoked
+// to be revoked
+constexpr const char* spare_token = "ltu_0123456789ef_DDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDDD";
 constexpr std::uint64_t year_ns = 365ULL * 86'400ULL * 1'000'000'000ULL;
 
 void check(bool holds) {
@@ -62,7 +63,8 @@ const std::string& password_hash() {
 }  // namespace
 
 FilledServer::FilledServer(Accounts accounts) : accounts_(accounts) {
-    std::string pattern = "/dev/shm/lagtrap-fuzz-XXXXXX";  // in memory, because stores wait for their disk
+    // in memory, because stores wait for their disk
+    std::string pattern = "/dev/shm/lagtrap-fuzz-XXXXXX";
     check(::mkdtemp(pattern.data()) != nullptr);
     folder_ = pattern;
     auto store = open_store(folder_ / "lagtrap.sqlite");
@@ -82,8 +84,9 @@ FilledServer::FilledServer(Accounts accounts) : accounts_(accounts) {
     SenderLimits sender_limits;
     sender_limits.requests = {};
     alert_sender_ = std::make_unique<AlertSender>(*store_, AlertOptions{}, log);
-    application_ = std::make_unique<Application>(Parts{*store_, *ingest_, *jobs_, *alert_sender_, log, nullptr, {}},
-                                                 sender_limits, BasePath(), std::nullopt);
+    application_ = std::make_unique<Application>(
+        Parts{*store_, *ingest_, *jobs_, *alert_sender_, log, nullptr, {}}, sender_limits,
+        BasePath(), std::nullopt);
 }
 
 FilledServer::~FilledServer() {
@@ -97,7 +100,9 @@ FilledServer::~FilledServer() {
 }
 
 void FilledServer::add_runs() {
-    check(store_->batches().add_batch({sha256_of("batch"), 1000, monday_ns, "token"}, batch_of_two()).ok());
+    check(store_->batches()
+              .add_batch({sha256_of("batch"), 1000, monday_ns, "token"}, batch_of_two())
+              .ok());
 }
 
 void FilledServer::add_bundles() {
@@ -114,7 +119,8 @@ void FilledServer::add_bundles() {
     const BundleFacts facts{"session", "alpha", "open", "demo", monday_ns, 100'000'000, 1};
     check(store_->inventory().set_contents(row.digest, facts, "", {delay}).ok());
     auto blob = blobs_->begin();
-    check(blob.ok() && blob->write("y", 1).ok() && blob->seal().ok() && blobs_->keep(*blob, sha256_of("y")).ok());
+    check(blob.ok() && blob->write("y", 1).ok() && blob->seal().ok() &&
+          blobs_->keep(*blob, sha256_of("y")).ok());
     row.digest = sha256_of("y");
     row.bytes = 1;
     check(store_->inventory().add(row, {"parse", row.digest, monday_ns}).ok());
@@ -122,10 +128,13 @@ void FilledServer::add_bundles() {
 
 void FilledServer::add_accounts() {
     const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
-    check(store_->accounts().add_account({"ann", Role::Reader, password_hash(), now_ns, false}).ok());
-    check(store_->accounts().add_account({"bob", Role::Admin, password_hash(), now_ns, false}).ok());
+    check(
+        store_->accounts().add_account({"ann", Role::Reader, password_hash(), now_ns, false}).ok());
+    check(
+        store_->accounts().add_account({"bob", Role::Admin, password_hash(), now_ns, false}).ok());
     check(store_->accounts()
-              .add_session({sha256_of(session_secret), "ann", now_ns, now_ns, now_ns + year_ns, "10.0.0.1"})
+              .add_session(
+                  {sha256_of(session_secret), "ann", now_ns, now_ns, now_ns + year_ns, "10.0.0.1"})
               .ok());
     check(store_->tokens().add_token(token_of(admin_token, "ruler", ScopeAdmin)).ok());
     check(store_->tokens().add_token(token_of(upload_token, "sender", ScopeUpload)).ok());

@@ -11,9 +11,12 @@
 namespace lagtrap::fuzz {
 
 // Secrets of people and machines with rights; inputs may contain them.
-inline constexpr const char* admin_token = "ltu_0123456789ab_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-inline constexpr const char* upload_token = "ltu_0123456789cd_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-inline constexpr const char* session_secret = "CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC";  // of ann, a reader
+inline constexpr const char* admin_token =
+    "ltu_0123456789ab_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+inline constexpr const char* upload_token =
+    "ltu_0123456789cd_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+// of ann, a reader
+inline constexpr const char* session_secret = "CCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCCC";
 
 // Two runs, a parsed bundle whose bytes are gone, and an unparsed bundle, in a folder that is
 // removed with the object.
@@ -38,7 +41,8 @@ class FilledServer {
     std::filesystem::path folder_;
     std::unique_ptr<server::Store> store_;
     std::unique_ptr<server::Blobs> blobs_;
-    std::unique_ptr<server::JobRunner> jobs_;            // never started: jobs have their own fuzz targets
+    // never started: jobs have their own fuzz targets
+    std::unique_ptr<server::JobRunner> jobs_;
     std::unique_ptr<server::AlertSender> alert_sender_;  // never started: it would send messages
     std::unique_ptr<server::Ingest> ingest_;
     std::unique_ptr<server::Application> application_;

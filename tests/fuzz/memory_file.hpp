@@ -16,8 +16,10 @@ namespace lagtrap::fuzz {
 
 class MemoryFile {
   public:
-    MemoryFile(const std::uint8_t* data, std::size_t size) : fd_(::memfd_create("fuzz", MFD_CLOEXEC)) {
-        if (!fd_.valid() || ::write(fd_.get(), data, size) != static_cast<ssize_t>(size)) std::abort();
+    MemoryFile(const std::uint8_t* data, std::size_t size)
+        : fd_(::memfd_create("fuzz", MFD_CLOEXEC)) {
+        if (!fd_.valid() || ::write(fd_.get(), data, size) != static_cast<ssize_t>(size))
+            std::abort();
         ::lseek(fd_.get(), 0, SEEK_SET);
     }
     [[nodiscard]] int fd() const { return fd_.get(); }

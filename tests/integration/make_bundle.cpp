@@ -30,7 +30,8 @@ constexpr std::uint32_t process = 100, prefetcher = 101;
 // Computes and waits alternately, `turns` times; waits for `wait_ms` of the run in total. It waits
 // for the disk or, if `locked`, for another thread.
 void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::uint64_t length_ms,
-             std::uint64_t wait_ms, std::uint64_t turns, const std::string& event, bool locked = false) {
+             std::uint64_t wait_ms, std::uint64_t turns, const std::string& event,
+             bool locked = false) {
     const std::uint64_t begin = at_ms * ms, end = (at_ms + length_ms) * ms;
     const std::uint64_t wait = wait_ms * ms / turns, work = (end - begin) / turns - wait;
     const bool delayed = length_ms > 50;
@@ -38,11 +39,13 @@ void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::
     builder.switched(begin - ms, 0, 0, 0, process);
     for (std::uint64_t turn = 0; turn < turns; ++turn) {
         const std::uint64_t from = begin + turn * (work + wait);
-        builder.samples(from, from + work, 0, process, process,
-                        {"main", "PostgresMain", "exec_query", "ExecSort", "<script>alert(1)</script>"});
+        builder.samples(
+            from, from + work, 0, process, process,
+            {"main", "PostgresMain", "exec_query", "ExecSort", "<script>alert(1)</script>"});
         builder.switched(from + work, 0, process, locked ? 1 : 2, 0);
         builder.off_cpu(from + work, process, process,
-                        {"main", "PostgresMain", "exec_query", reader, locked ? "k:futex_wait" : "k:io_schedule"});
+                        {"main", "PostgresMain", "exec_query", reader,
+                         locked ? "k:futex_wait" : "k:io_schedule"});
         if (locked)
             builder.waking(from + work + wait, 1, prefetcher, process);
         else
@@ -51,8 +54,8 @@ void add_run(TraceBuilder& builder, std::uint64_t id, std::uint64_t at_ms, std::
     }
     builder.sample(end + ms / 2, 0, process, process, {"main"});
     builder.switched(end + ms, 0, process, 1, 0);
-    trace::Delay run =
-        TraceBuilder::delay(id, event, static_cast<std::int64_t>(begin), length_ms * ms, 50 * ms, process, process);
+    trace::Delay run = TraceBuilder::delay(id, event, static_cast<std::int64_t>(begin),
+                                           length_ms * ms, 50 * ms, process, process);
     run.process = "postgres";
     run.thread = "postgres";
     run.program = "/usr/lib/postgresql/15/bin/postgres";
@@ -75,24 +78,35 @@ trace::FunctionCounts traced_functions() {
     counts.min_ns = 20'000;
     counts.reported = 1800;
     counts.not_reported = 3;
-    const std::string sorted = "shop::sort_by<std::vector<shop::Item, std::allocator<shop::Item> > >";
-    counts.functions = {
-        {"exec_query",
-         "/usr/lib/postgresql/15/bin/postgres",
-         "/src/execute.c",
-         88,
-         412,
-         0,
-         2500 * ms,
-         310 * ms,
-         {"main", "PostgresMain"}},
-        {sorted, "/usr/lib/postgresql/15/lib/shop.so", "", 0, 420, 0, 400 * ms, 32 * ms, {"main", "exec_query"}}};
+    const std::string sorted =
+        "shop::sort_by<std::vector<shop::Item, std::allocator<shop::Item> > >";
+    counts.functions = {{"exec_query",
+                         "/usr/lib/postgresql/15/bin/postgres",
+                         "/src/execute.c",
+                         88,
+                         412,
+                         0,
+                         2500 * ms,
+                         310 * ms,
+                         {"main", "PostgresMain"}},
+                        {sorted,
+                         "/usr/lib/postgresql/15/lib/shop.so",
+                         "",
+                         0,
+                         420,
+                         0,
+                         400 * ms,
+                         32 * ms,
+                         {"main", "exec_query"}}};
     return counts;
 }
 
 void add_runs(TraceBuilder& builder, std::uint64_t seed, const std::string& event, bool locked) {
-    if (locked) builder.thread(process, prefetcher, "prefetch").switched(900 * ms, 1, 0, 0, prefetcher);
-    if (locked) builder.samples(1000 * ms, 2100 * ms, 1, process, prefetcher, {"start_thread", "parse_price_list"});
+    if (locked)
+        builder.thread(process, prefetcher, "prefetch").switched(900 * ms, 1, 0, 0, prefetcher);
+    if (locked)
+        builder.samples(1000 * ms, 2100 * ms, 1, process, prefetcher,
+                        {"start_thread", "parse_price_list"});
     std::uint64_t id = 1;
     for (; id <= 6; ++id) add_run(builder, id, 100 * id, 10 + (id + seed) % 3, 2, 1, event);
     add_run(builder, id++, 1000, 60, 6 * (2 + seed % 4), 6, event, locked);
@@ -107,7 +121,8 @@ void add_big_delay(TraceBuilder& builder, const std::string& event) {
     TraceBuilder::Stack stack{"main"};
     for (std::uint64_t at = begin; at < begin + length; at += ms) {
         stack.resize(std::min<std::size_t>(stack.size(), 2 + random() % 60));
-        while (stack.size() < 80) stack.push_back("office::layout::step_" + std::to_string(random() % 2400));
+        while (stack.size() < 80)
+            stack.push_back("office::layout::step_" + std::to_string(random() % 2400));
         builder.sample(at, 0, process, process, stack);
     }
     builder.switched(begin + length + ms, 0, process, 1, 0);
@@ -118,9 +133,11 @@ void add_big_delay(TraceBuilder& builder, const std::string& event) {
 }
 
 TraceBuilder make_recording(const std::string& session, const std::string& host, std::uint64_t seed,
-                            std::uint64_t since_ns, const std::string& event, const std::string& kind) {
+                            std::uint64_t since_ns, const std::string& event,
+                            const std::string& kind) {
     TraceBuilder builder(4000 * ms);
-    builder.process(process, "/usr/lib/postgresql/15/bin/postgres").thread(process, process, "postgres");
+    builder.process(process, "/usr/lib/postgresql/15/bin/postgres")
+        .thread(process, process, "postgres");
     if (kind == "big")
         add_big_delay(builder, event);
     else
@@ -151,13 +168,15 @@ int main(int argc, char** argv) {
     std::string pattern = std::filesystem::temp_directory_path() / "lagtrap-make-bundle-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) return EXIT_FAILURE;
     const std::filesystem::path directory = pattern;
-    const TraceBuilder builder = make_recording(argv[1], argv[2], std::strtoull(argv[4], nullptr, 10),
-                                                std::strtoull(argv[5], nullptr, 10) * 1000 * ms,
-                                                argc > 6 ? argv[6] : "query", argc > 7 ? argv[7] : "");
+    const TraceBuilder builder =
+        make_recording(argv[1], argv[2], std::strtoull(argv[4], nullptr, 10),
+                       std::strtoull(argv[5], nullptr, 10) * 1000 * ms,
+                       argc > 6 ? argv[6] : "query", argc > 7 ? argv[7] : "");
     const std::string xml = trace::write_system_file(builder.system);
-    const bool written = lagtrap::write_file_durably(directory / "trace.pftrace", builder.trace()).ok() &&
-                         lagtrap::write_file_durably(directory / "system.xml", xml).ok() &&
-                         lagtrap::write_file_durably(directory / "settings.xml", "<lagtrap/>").ok();
+    const bool written =
+        lagtrap::write_file_durably(directory / "trace.pftrace", builder.trace()).ok() &&
+        lagtrap::write_file_durably(directory / "system.xml", xml).ok() &&
+        lagtrap::write_file_durably(directory / "settings.xml", "<lagtrap/>").ok();
     const auto bundle = trace::write_bundle(directory, argv[1], argv[3]);
     std::filesystem::remove_all(directory);
     if (!written || !bundle) {

@@ -18,12 +18,14 @@ namespace trace = lagtrap::trace;
 
 std::string lines_of(std::uint64_t number, const std::string& kind, std::uint64_t now_ns) {
     const std::uint64_t at_ms = 1'000 * number;
-    std::vector<calls::ObjectCall> reported = number == 1 ? test::shop_calls() : std::vector<calls::ObjectCall>{};
+    std::vector<calls::ObjectCall> reported =
+        number == 1 ? test::shop_calls() : std::vector<calls::ObjectCall>{};
     if (number > 1) reported = {test::shop_call(test::ShopPrice, at_ms, 1)};
     std::string lines = number == 1 ? test::line_of(test::shop_started(4002, now_ns)) + "\n" : "";
     if (kind == "long") {
         reported[0].title = "long";
-        reported[0].title.resize(trace::objects_part_limit_bytes - test::line_of(reported).size(), '.');
+        reported[0].title.resize(trace::objects_part_limit_bytes - test::line_of(reported).size(),
+                                 '.');
         return test::line_of(reported) + "\n";
     }
     lines += test::line_of(reported) + "\n";
@@ -58,5 +60,6 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "%s\n", bytes.error().message.c_str());
         return EXIT_FAILURE;
     }
-    return std::fwrite(bytes->data(), 1, bytes->size(), stdout) == bytes->size() ? EXIT_SUCCESS : EXIT_FAILURE;
+    return std::fwrite(bytes->data(), 1, bytes->size(), stdout) == bytes->size() ? EXIT_SUCCESS
+                                                                                 : EXIT_FAILURE;
 }

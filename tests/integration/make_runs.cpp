@@ -18,17 +18,19 @@ namespace trace = lagtrap::trace;
 constexpr std::uint64_t ms = 1'000'000;
 
 trace::RunStack stack_of(const std::string& function) {
-    return {{"/usr/bin/app", "abcd", 0x1234, function, "app.cpp", 12}, {"/usr/bin/app", "abcd", 0x1000, "main", "", 0}};
+    return {{"/usr/bin/app", "abcd", 0x1234, function, "app.cpp", 12},
+            {"/usr/bin/app", "abcd", 0x1000, "main", "", 0}};
 }
 
-trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std::uint64_t seed, std::uint64_t since_ns,
-                            std::uint64_t factor) {
+trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std::uint64_t seed,
+                            std::uint64_t since_ns, std::uint64_t factor) {
     trace::RecordedRun run;
     run.event = event;
     run.begin_realtime_ns = since_ns + seed * 3'600'000 * ms + number * 1000 * ms;
     run.delay = number % 10 == 9;
     // Spread, so that slow runs differ from fast ones.
-    run.duration_ns = (run.delay ? 80 : 8) * ms + (number * 7'919'000 + seed * 1'104'729) % (30 * ms);
+    run.duration_ns =
+        (run.delay ? 80 : 8) * ms + (number * 7'919'000 + seed * 1'104'729) % (30 * ms);
     run.duration_ns *= factor;
     run.threshold_ns = 50 * ms;
     run.pid = 500;
@@ -48,9 +50,11 @@ trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std:
     if (number % 50 == 49) return run;
     trace::RunTimes& times = run.times.emplace();
     times.parts.runnable_ns = run.duration_ns / 20;
-    times.parts.blocked_ns[LAGTRAP_WAIT_LOCK] = run.delay ? run.duration_ns / 4 * 3 : run.duration_ns / 50;
+    times.parts.blocked_ns[LAGTRAP_WAIT_LOCK] =
+        run.delay ? run.duration_ns / 4 * 3 : run.duration_ns / 50;
     times.parts.blocked_ns[LAGTRAP_WAIT_DISK] = run.duration_ns / 100;
-    times.parts.on_cpu_ns = run.duration_ns - times.parts.runnable_ns - times.parts.blocked_total_ns() - 1000;
+    times.parts.on_cpu_ns =
+        run.duration_ns - times.parts.runnable_ns - times.parts.blocked_total_ns() - 1000;
     if (number == 7) run.dirty_reasons = trace::DirtySuspended;
     return run;
 }
@@ -59,12 +63,14 @@ trace::RecordedRun make_run(const std::string& event, std::uint64_t number, std:
 
 int main(int argc, char** argv) {
     if (argc != 8 && argc != 10) return EXIT_FAILURE;
-    const std::uint64_t count = std::strtoull(argv[3], nullptr, 10), seed = std::strtoull(argv[4], nullptr, 10);
+    const std::uint64_t count = std::strtoull(argv[3], nullptr, 10),
+                        seed = std::strtoull(argv[4], nullptr, 10);
     const std::uint64_t since_ns = std::strtoull(argv[5], nullptr, 10) * 1000 * ms;
     const std::uint64_t factor = argc == 10 ? std::strtoull(argv[8], nullptr, 10) : 1;
     trace::RunBatch batch;
     char id[64];
-    std::snprintf(id, sizeof id, "00000000-0000-4000-8000-%012llx", static_cast<unsigned long long>(seed));
+    std::snprintf(id, sizeof id, "00000000-0000-4000-8000-%012llx",
+                  static_cast<unsigned long long>(seed));
     batch.batch_id = id;
     batch.host = argv[1];
     batch.boot_id = id;

@@ -18,7 +18,8 @@ namespace lagtrap::server {
 class PostgresServer {
   public:
     // ErrorKind::NotFound if PostgreSQL is not installed.
-    [[nodiscard]] static Result<std::unique_ptr<PostgresServer>> start(const std::string& settings = "") {
+    [[nodiscard]] static Result<std::unique_ptr<PostgresServer>> start(
+        const std::string& settings = "") {
         const std::string bin = "/usr/lib/postgresql/15/bin";
         if (!std::filesystem::exists(bin + "/initdb"))
             return make_error(ErrorKind::NotFound, "PostgreSQL 15 is not installed");
@@ -32,9 +33,12 @@ class PostgresServer {
                 return make_error(ErrorKind::NotFound, "there is no user postgres");
             server->as_ = "runuser -u postgres -- ";
         }
-        const bool made = server->run("initdb --no-sync -A trust -U lagtrap -D " + pattern + "/data");
-        server->options_ = "-k " + pattern + " -c listen_addresses= -c max_connections=100 -c fsync=off " + settings;
-        if (!made || !server->start_again()) return make_error(ErrorKind::System, "PostgreSQL does not start");
+        const bool made =
+            server->run("initdb --no-sync -A trust -U lagtrap -D " + pattern + "/data");
+        server->options_ = "-k " + pattern +
+                           " -c listen_addresses= -c max_connections=100 -c fsync=off " + settings;
+        if (!made || !server->start_again())
+            return make_error(ErrorKind::System, "PostgreSQL does not start");
         return server;
     }
     ~PostgresServer() {
@@ -62,19 +66,23 @@ class PostgresServer {
         PGresult* result = PQexec(connection, sql.c_str());
         const auto code = PQresultStatus(result);
         const bool done = code == PGRES_COMMAND_OK || code == PGRES_TUPLES_OK;
-        const Status outcome = done ? success() : make_error(ErrorKind::System, PQerrorMessage(connection));
+        const Status outcome =
+            done ? success() : make_error(ErrorKind::System, PQerrorMessage(connection));
         PQclear(result);
         PQfinish(connection);
         return outcome;
     }
 
   private:
-    PostgresServer(std::string directory, std::string bin) : directory_(std::move(directory)), bin_(std::move(bin)) {}
+    PostgresServer(std::string directory, std::string bin)
+        : directory_(std::move(directory)), bin_(std::move(bin)) {}
     bool start_again() {
-        return run("pg_ctl -D " + directory_ + "/data -w -l " + directory_ + "/log -o '" + options_ + "' start");
+        return run("pg_ctl -D " + directory_ + "/data -w -l " + directory_ + "/log -o '" +
+                   options_ + "' start");
     }
     bool run(const std::string& command) const {
-        return std::system(("cd / && " + as_ + bin_ + "/" + command + " >/dev/null 2>&1").c_str()) == 0;
+        return std::system(
+                   ("cd / && " + as_ + bin_ + "/" + command + " >/dev/null 2>&1").c_str()) == 0;
     }
 
     std::string directory_, bin_, as_, options_;

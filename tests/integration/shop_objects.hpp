@@ -19,7 +19,14 @@ inline constexpr std::uint64_t shop_began_monotonic_ns = 1'000 * shop_ms;
 inline constexpr std::uint64_t shop_cart = 0x7f10'0000'1000, shop_statement = 0x7f10'0000'2000;
 
 // Numbers of the functions.
-enum ShopFunction : std::uint32_t { ShopNewCart, ShopPrice, ShopEndCart, ShopPrepare, ShopStep, ShopFinalize };
+enum ShopFunction : std::uint32_t {
+    ShopNewCart,
+    ShopPrice,
+    ShopEndCart,
+    ShopPrepare,
+    ShopStep,
+    ShopFinalize
+};
 
 inline calls::ObjectsStarted shop_started(std::uint32_t pid, std::uint64_t began_realtime_ns) {
     calls::ObjectsStarted started;
@@ -28,10 +35,12 @@ inline calls::ObjectsStarted shop_started(std::uint32_t pid, std::uint64_t began
     started.began_realtime_ns = began_realtime_ns;
     started.began_monotonic_ns = shop_began_monotonic_ns;
     started.classes = {"shop::Cart", "sqlite3_stmt"};
-    const auto add = [&started](const char* name, calls::ObjectRole role, std::uint32_t class_number) {
+    const auto add = [&started](const char* name, calls::ObjectRole role,
+                                std::uint32_t class_number) {
         calls::ObjectFunction& one = started.functions.emplace_back();
         one.function.name = name;
-        one.function.module = class_number == 0 ? "/usr/bin/shop" : "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0.8.6";
+        one.function.module =
+            class_number == 0 ? "/usr/bin/shop" : "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0.8.6";
         one.role = role;
         one.class_number = class_number;
     };
@@ -46,8 +55,8 @@ inline calls::ObjectsStarted shop_started(std::uint32_t pid, std::uint64_t began
 }
 
 // `at_ms` after the trace began.
-inline calls::ObjectCall shop_call(ShopFunction function, std::uint64_t at_ms, std::uint64_t elapsed_ms,
-                                   std::uint32_t depth = 0) {
+inline calls::ObjectCall shop_call(ShopFunction function, std::uint64_t at_ms,
+                                   std::uint64_t elapsed_ms, std::uint32_t depth = 0) {
     calls::ObjectCall call;
     call.function = function;
     call.tid = 4102;
@@ -71,8 +80,10 @@ inline calls::ObjectCall failed_preparation(std::uint64_t at_ms) {
 
 // In the order they end: the price of a cart with the statement below it, then the failed calls.
 inline std::vector<calls::ObjectCall> shop_calls() {
-    calls::ObjectCall prepare = shop_call(ShopPrepare, 5, 2, 1), finalize = shop_call(ShopFinalize, 300, 1, 1),
-                      price = shop_call(ShopPrice, 0, 310), refused = shop_call(ShopNewCart, 320, 40);
+    calls::ObjectCall prepare = shop_call(ShopPrepare, 5, 2, 1),
+                      finalize = shop_call(ShopFinalize, 300, 1, 1),
+                      price = shop_call(ShopPrice, 0, 310),
+                      refused = shop_call(ShopNewCart, 320, 40);
     prepare.taken_bytes = finalize.given_bytes = 8192;
     prepare.title = "select * from prices";
     prepare.state = calls::ObjectState::Created;
@@ -80,11 +91,13 @@ inline std::vector<calls::ObjectCall> shop_calls() {
     price.taken_bytes = 4096;
     refused.failed = refused.left = true;
     refused.error = "std::runtime_error: no customer 4711";
-    return {prepare, shop_call(ShopStep, 8, 290, 1), finalize, price, failed_preparation(312), failed_preparation(314),
+    return {prepare, shop_call(ShopStep, 8, 290, 1), finalize,
+            price,   failed_preparation(312),        failed_preparation(314),
             refused};
 }
 
-inline std::vector<calls::ClassCounts> shop_counts(std::uint64_t failed_carts, std::uint64_t failed_statements) {
+inline std::vector<calls::ClassCounts> shop_counts(std::uint64_t failed_carts,
+                                                   std::uint64_t failed_statements) {
     std::vector<calls::ClassCounts> counts(2);
     counts[0].created = 412;
     counts[0].released = 399;
@@ -109,7 +122,9 @@ inline calls::ObjectsEnded shop_ended(std::uint64_t failed_carts, std::uint64_t 
                     {ShopPrice, 412, 0, 3'100 * shop_ms},
                     {ShopPrepare, 111, failed_statements, 120 * shop_ms}};
     ended.stacks.push_back(
-        {12, false, {"shop::Session::restore (shop)", "shop::Server::accept (shop)", "main (shop)"}});
+        {12,
+         false,
+         {"shop::Session::restore (shop)", "shop::Server::accept (shop)", "main (shop)"}});
     calls::OldObject& oldest = ended.oldest.emplace_back();
     oldest.function = ShopNewCart;
     oldest.tid = 4102;
@@ -130,9 +145,11 @@ std::string line_of(const Reported& reported) {
 // As in the system file of a recording.
 inline std::vector<std::string> recorded_shop_objects(std::uint32_t pid) {
     const std::vector<calls::ObjectFailure> failures{
-        {ShopPrepare, 21, "result 1, no such table: discounts", "select * from discounts where a < 5", 0, 312},
+        {ShopPrepare, 21, "result 1, no such table: discounts",
+         "select * from discounts where a < 5", 0, 312},
         {ShopNewCart, 7, "std::runtime_error: no customer 4711", "", shop_cart, 320}};
-    return {line_of(shop_started(pid, 0)), line_of(shop_calls()), line_of(failures), line_of(shop_ended(7, 21))};
+    return {line_of(shop_started(pid, 0)), line_of(shop_calls()), line_of(failures),
+            line_of(shop_ended(7, 21))};
 }
 
 }  // namespace lagtrap::test

@@ -43,14 +43,17 @@ TEST_F(PostgresAlone, TwoServersShareADatabase) {
             Store& mine = writer % 2 == 0 ? *store_ : *other;
             for (std::uint64_t i = 0; i < 20; ++i) {
                 BatchMaker maker("host" + std::to_string(i % 3));
-                for (std::uint64_t run = 0; run < 10; ++run) maker.add(monday + run * hour, (run + 1) * ms);
+                for (std::uint64_t run = 0; run < 10; ++run)
+                    maker.add(monday + run * hour, (run + 1) * ms);
                 // Every batch is sent to both servers.
-                const auto outcome = mine.batches().add_batch(receipt_of(writer / 2 * 100 + i), maker.batch);
+                const auto outcome =
+                    mine.batches().add_batch(receipt_of(writer / 2 * 100 + i), maker.batch);
                 EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
             }
         });
     for (std::thread& writer : writers) writer.join();
-    EXPECT_EQ(must(other->everything().summaries().count_runs(event_filter())).records, 2U * 20 * 10);
+    EXPECT_EQ(must(other->everything().summaries().count_runs(event_filter())).records,
+              2U * 20 * 10);
     EXPECT_THAT(must(store_->upkeep().check()), testing::IsEmpty());
     // A name that the other server created is known here too.
     Filter filter = event_filter();
@@ -100,13 +103,13 @@ TEST_F(PostgresAlone, DaysArePartitions) {
     ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
     // Four days created ahead, one on demand.
     EXPECT_TRUE(backend_
-                    ->script("DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_inherits WHERE inhparent = 'run'::regclass)"
-                             " = 5; END $$")
+                    ->script("DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_inherits WHERE inhparent "
+                             "= 'run'::regclass) = 5; END $$")
                     .ok());
     EXPECT_EQ(must(store_->upkeep().remove_runs_before(monday)).runs, 1U);
     EXPECT_TRUE(backend_
-                    ->script("DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_inherits WHERE inhparent = 'run'::regclass)"
-                             " = 4; END $$")
+                    ->script("DO $$ BEGIN ASSERT (SELECT count(*) FROM pg_inherits WHERE inhparent "
+                             "= 'run'::regclass) = 4; END $$")
                     .ok());
 }
 
@@ -124,7 +127,8 @@ int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);
     auto started = lagtrap::server::PostgresServer::start();
     if (!started) {
-        std::printf("%s: %s\n", started.error().kind == lagtrap::ErrorKind::NotFound ? "SKIP" : "FAILED",
+        std::printf("%s: %s\n",
+                    started.error().kind == lagtrap::ErrorKind::NotFound ? "SKIP" : "FAILED",
                     started.error().message.c_str());
         return started.error().kind == lagtrap::ErrorKind::NotFound ? 77 : 1;
     }

@@ -40,14 +40,20 @@ class S3Backend : public BlobsBackend {
         S3Request request;
         request.method = "PUT";
         const auto made = client.send(request);
-        EXPECT_TRUE(made.ok() && made->status == 200) << (made.ok() ? made->error_code : made.error().message);
+        EXPECT_TRUE(made.ok() && made->status == 200)
+            << (made.ok() ? made->error_code : made.error().message);
     }
     ~S3Backend() override { fs::remove_all(scratch_); }
 
-    Result<std::unique_ptr<Blobs>> open() override { return open_blobs(address("/some/prefix"), scratch_); }
-    void leave_behind(const std::string& name) override { std::ofstream(scratch_ / "incoming" / name) << "half"; }
+    Result<std::unique_ptr<Blobs>> open() override {
+        return open_blobs(address("/some/prefix"), scratch_);
+    }
+    void leave_behind(const std::string& name) override {
+        std::ofstream(scratch_ / "incoming" / name) << "half";
+    }
     std::size_t incoming() override {
-        return static_cast<std::size_t>(std::distance(fs::directory_iterator(scratch_ / "incoming"), {}));
+        return static_cast<std::size_t>(
+            std::distance(fs::directory_iterator(scratch_ / "incoming"), {}));
     }
     std::string address(const std::string& prefix) const {
         return "s3://" + bucket_ + prefix + "?endpoint=" + endpoint;
@@ -71,7 +77,8 @@ TEST(S3Alone, AWrongSecretIsRefused) {
 }
 
 TEST(S3Alone, ABucketThatIsNotThereIsSaidSo) {
-    const auto opened = open_s3_blobs(place_of("no-such-bucket"), fs::temp_directory_path() / "lagtrap-s3-none");
+    const auto opened =
+        open_s3_blobs(place_of("no-such-bucket"), fs::temp_directory_path() / "lagtrap-s3-none");
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.error().kind, ErrorKind::NotFound);
     EXPECT_THAT(opened.error().message, HasSubstr("no-such-bucket"));

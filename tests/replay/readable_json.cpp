@@ -12,7 +12,8 @@ constexpr std::size_t line_limit = 120;
 void write(std::string& text, const json::value& value, std::size_t indent, std::size_t taken);
 
 // A part of an object or array on its own line; `name` includes the colon.
-void write_part(std::string& text, const std::string& name, const json::value& value, std::size_t indent, bool last) {
+void write_part(std::string& text, const std::string& name, const json::value& value,
+                std::size_t indent, bool last) {
     text += std::string(indent, ' ') + name;
     write(text, value, indent, indent + name.size() + 1);
     text += last ? "\n" : ",\n";
@@ -32,7 +33,8 @@ void write(std::string& text, const json::value& value, std::size_t indent, std:
         for (const auto& [name, part] : value.get_object())
             write_part(text, json::serialize(json::string(name)) + ": ", part, inner, --left == 0);
     } else {
-        for (const json::value& part : value.get_array()) write_part(text, "", part, inner, --left == 0);
+        for (const json::value& part : value.get_array())
+            write_part(text, "", part, inner, --left == 0);
     }
     text += std::string(indent, ' ') + (value.is_object() ? "}" : "]");
 }

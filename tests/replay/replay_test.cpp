@@ -36,7 +36,8 @@ std::vector<std::string> recording_names() {
     std::vector<std::string> names;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder())) {
         const std::string name = entry.path().filename().string();
-        if (name.ends_with(archive_suffix)) names.push_back(name.substr(0, name.size() - std::strlen(archive_suffix)));
+        if (name.ends_with(archive_suffix))
+            names.push_back(name.substr(0, name.size() - std::strlen(archive_suffix)));
     }
     std::sort(names.begin(), names.end());
     return names;
@@ -58,10 +59,12 @@ std::vector<std::string> lines_of(const std::string& text) {
 std::string difference(const std::string& expected, const std::string& said) {
     const auto before = lines_of(expected);
     const auto now = lines_of(said);
-    const auto [at_before, at_now] = std::mismatch(before.begin(), before.end(), now.begin(), now.end());
+    const auto [at_before, at_now] =
+        std::mismatch(before.begin(), before.end(), now.begin(), now.end());
     std::string text = "from line " + std::to_string(at_before - before.begin() + 1) + " on:\n";
     const auto show = [&](const char* sign, auto at, auto end) {
-        for (std::size_t shown = 0; at != end && shown < shown_lines; ++at, ++shown) text += sign + *at + "\n";
+        for (std::size_t shown = 0; at != end && shown < shown_lines; ++at, ++shown)
+            text += sign + *at + "\n";
     };
     show("- ", at_before, before.end());
     show("+ ", at_now, now.end());
@@ -70,9 +73,11 @@ std::string difference(const std::string& expected, const std::string& said) {
 
 void expect_said(const std::string& said, const std::string& name) {
     const fs::path path = folder() / name;
-    if (::getenv("LAGTRAP_UPDATE_EXPECTED") != nullptr) std::ofstream(path, std::ios::binary) << said;
+    if (::getenv("LAGTRAP_UPDATE_EXPECTED") != nullptr)
+        std::ofstream(path, std::ios::binary) << said;
     const std::string expected = content_of(path);
-    if (said != expected) ADD_FAILURE() << "tests/replay/" << name << " differs " << difference(expected, said);
+    if (said != expected)
+        ADD_FAILURE() << "tests/replay/" << name << " differs " << difference(expected, said);
 }
 
 class Replay : public testing::TestWithParam<std::string> {
@@ -89,7 +94,8 @@ TEST_P(Replay, SaysWhatItSaid) {
     ASSERT_TRUE(merged) << merged.error().message;
     const auto recording = analysis::read_recording(unpacked.capture());
     ASSERT_TRUE(recording) << recording.error().message;
-    expect_said(cli::report_text(*recording, {}, {cli::Paint(false), columns, false}), GetParam() + ".report.txt");
+    expect_said(cli::report_text(*recording, {}, {cli::Paint(false), columns, false}),
+                GetParam() + ".report.txt");
     expect_said(readable_json(cli::report_json(*recording, {})), GetParam() + ".report.json");
 }
 

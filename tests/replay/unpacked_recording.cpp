@@ -23,7 +23,8 @@ struct FreeArchive {
 // In memory if possible, because a merge waits for its files to reach the disk.
 fs::path make_folder() {
     std::error_code ignored;
-    const fs::path parent = fs::is_directory("/dev/shm", ignored) ? "/dev/shm" : fs::temp_directory_path();
+    const fs::path parent =
+        fs::is_directory("/dev/shm", ignored) ? "/dev/shm" : fs::temp_directory_path();
     std::string name = (parent / "lagtrap-replay-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
     return name;
@@ -48,7 +49,8 @@ void unpack(const fs::path& archive_path, const fs::path& folder) {
     archive_read_support_filter_zstd(handle.get());
     int status = archive_read_open_filename(handle.get(), archive_path.c_str(), 1 << 16);
     archive_entry* entry = nullptr;
-    while (status == ARCHIVE_OK && (status = archive_read_next_header(handle.get(), &entry)) == ARCHIVE_OK)
+    while (status == ARCHIVE_OK &&
+           (status = archive_read_next_header(handle.get(), &entry)) == ARCHIVE_OK)
         if (archive_entry_filetype(entry) == AE_IFREG)
             unpack_file(handle.get(), folder / archive_entry_pathname(entry));
     if (status != ARCHIVE_EOF) throw std::runtime_error(archive_error_string(handle.get()));
@@ -56,7 +58,9 @@ void unpack(const fs::path& archive_path, const fs::path& folder) {
 
 }  // namespace
 
-UnpackedRecording::UnpackedRecording(const fs::path& archive) : folder_(make_folder()) { unpack(archive, folder_); }
+UnpackedRecording::UnpackedRecording(const fs::path& archive) : folder_(make_folder()) {
+    unpack(archive, folder_);
+}
 
 UnpackedRecording::~UnpackedRecording() {
     std::error_code ignored;

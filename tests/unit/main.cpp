@@ -16,7 +16,8 @@ std::string skipped_of(const testing::TestSuite& suite) {
         const testing::TestInfo& test = *suite.GetTestInfo(i);
         if (!test.result()->Skipped()) continue;
         const std::string reason = test.result()->GetTestPartResult(0).message();
-        text += std::string(suite.name()) + "." + test.name() + " (" + reason.substr(0, reason.find('\n')) + "); ";
+        text += std::string(suite.name()) + "." + test.name() + " (" +
+                reason.substr(0, reason.find('\n')) + "); ";
     }
     return text;
 }
@@ -29,7 +30,8 @@ int main(int argc, char** argv) {
     const testing::UnitTest& all = *testing::UnitTest::GetInstance();
     if (status != 0 || all.skipped_test_count() == 0) return status;
     std::cout << all.skipped_test_count() << " skipped: ";
-    for (int i = 0; i < all.total_test_suite_count(); ++i) std::cout << skipped_of(*all.GetTestSuite(i));
+    for (int i = 0; i < all.total_test_suite_count(); ++i)
+        std::cout << skipped_of(*all.GetTestSuite(i));
     std::cout << '\n';
     return skip_exit_code;
 }

@@ -32,8 +32,9 @@ using Entry = std::unique_ptr<archive_entry, FreeEntry>;
 
 Error archive_error(archive* handle, std::string_view doing) {
     const char* said = archive_error_string(handle);
-    return make_error(ErrorKind::Invalid,
-                      std::string(doing) + ": " + (said != nullptr ? printable(said) : "unknown error"));
+    return make_error(
+        ErrorKind::Invalid,
+        std::string(doing) + ": " + (said != nullptr ? printable(said) : "unknown error"));
 }
 
 // Receives the archive's bytes: a file, and the digest of what was written.
@@ -59,7 +60,8 @@ Status add_file(archive* handle, const std::filesystem::path& path, const char* 
     TRY_ASSIGN(const UniqueFd fd, open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat facts {};
     if (::fstat(fd.get(), &facts) != 0) return system_error(path.string());
-    if (!S_ISREG(facts.st_mode)) return make_error(ErrorKind::Invalid, path.string() + ": not a plain file");
+    if (!S_ISREG(facts.st_mode))
+        return make_error(ErrorKind::Invalid, path.string() + ": not a plain file");
     const Entry entry(archive_entry_new());
     archive_entry_set_pathname(entry.get(), name);
     archive_entry_set_size(entry.get(), facts.st_size);
@@ -71,10 +73,12 @@ Status add_file(archive* handle, const std::filesystem::path& path, const char* 
     std::array<char, 65536> buffer;
     std::uint64_t left = static_cast<std::uint64_t>(facts.st_size);
     while (left > 0) {
-        const ssize_t got = ::read(fd.get(), buffer.data(), std::min<std::uint64_t>(left, buffer.size()));
+        const ssize_t got =
+            ::read(fd.get(), buffer.data(), std::min<std::uint64_t>(left, buffer.size()));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return system_error(path.string());
-        if (got == 0) return make_error(ErrorKind::Invalid, path.string() + ": shrank while it was packed");
+        if (got == 0)
+            return make_error(ErrorKind::Invalid, path.string() + ": shrank while it was packed");
         if (archive_write_data(handle, buffer.data(), static_cast<std::size_t>(got)) != got)
             return archive_error(handle, name);
         left -= static_cast<std::uint64_t>(got);
@@ -86,7 +90,8 @@ Status pack(const std::filesystem::path& directory, Output& output) {
     const Archive handle(archive_write_new());
     if (archive_write_set_format_pax_restricted(handle.get()) != ARCHIVE_OK ||
         archive_write_add_filter_zstd(handle.get()) != ARCHIVE_OK ||
-        archive_write_set_filter_option(handle.get(), "zstd", "compression-level", compression_level) != ARCHIVE_OK ||
+        archive_write_set_filter_option(handle.get(), "zstd", "compression-level",
+                                        compression_level) != ARCHIVE_OK ||
         archive_write_set_bytes_per_block(handle.get(), 1 << 16) != ARCHIVE_OK ||
         archive_write_set_bytes_in_last_block(handle.get(), 1) != ARCHIVE_OK ||
         archive_write_open(handle.get(), &output, nullptr, write_output, nullptr) != ARCHIVE_OK)
@@ -96,7 +101,8 @@ Status pack(const std::filesystem::path& directory, Output& output) {
         if (!status) break;
         status = add_file(handle.get(), directory / name, name);
         // A capture without settings is still useful.
-        if (!status && name == settings_name && status.error().kind == ErrorKind::NotFound) status = success();
+        if (!status && name == settings_name && status.error().kind == ErrorKind::NotFound)
+            status = success();
     }
     if (status && archive_write_close(handle.get()) != ARCHIVE_OK)
         status = archive_error(handle.get(), "close archive");
@@ -106,10 +112,12 @@ Status pack(const std::filesystem::path& directory, Output& output) {
 
 }  // namespace
 
-Result<PackedBundle> pack_bundle(const std::filesystem::path& directory, const std::string& session_id,
+Result<PackedBundle> pack_bundle(const std::filesystem::path& directory,
+                                 const std::string& session_id,
                                  const std::filesystem::path& output_directory) {
     if (!is_session_id(session_id))
-        return make_error(ErrorKind::Invalid, "session id \"" + printable(session_id) + "\" is not a UUID");
+        return make_error(ErrorKind::Invalid,
+                          "session id \"" + printable(session_id) + "\" is not a UUID");
     std::string beside = (output_directory / ("." + session_id + ".XXXXXX")).string();
     Output output;
     TRY_ASSIGN(output.fd, make_temporary_file(beside));
@@ -127,11 +135,13 @@ Result<PackedBundle> pack_bundle(const std::filesystem::path& directory, const s
     PackedBundle bundle{beside, {}};
     bundle.info.digest = output.digest.finish_hex();
     bundle.info.size_bytes = output.size_bytes;
-    bundle.info.path = output_directory / (session_id + "-" + bundle.info.digest.substr(0, 16) + ".lagtrap.tar.zst");
+    bundle.info.path = output_directory /
+                       (session_id + "-" + bundle.info.digest.substr(0, 16) + ".lagtrap.tar.zst");
     return bundle;
 }
 
-Result<BundleInfo> write_bundle(const std::filesystem::path& directory, const std::string& session_id,
+Result<BundleInfo> write_bundle(const std::filesystem::path& directory,
+                                const std::string& session_id,
                                 const std::filesystem::path& output_directory) {
     TRY_ASSIGN(const PackedBundle packed, pack_bundle(directory, session_id, output_directory));
     if (const auto renamed = rename_durably(packed.beside, packed.info.path); !renamed) {

@@ -26,13 +26,15 @@ struct PackedBundle {
     BundleInfo info;
 };
 // Packs like write_bundle(), but leaves the rename to the caller.
-[[nodiscard]] Result<PackedBundle> pack_bundle(const std::filesystem::path& directory, const std::string& session_id,
+[[nodiscard]] Result<PackedBundle> pack_bundle(const std::filesystem::path& directory,
+                                               const std::string& session_id,
                                                const std::filesystem::path& output_directory);
 
 // Packs the three files of `directory` (settings.xml may be missing) into `output_directory`. The
 // bundle is written to a temporary file and renamed once it is complete and synced. The same three
 // files always give the same bytes.
-[[nodiscard]] Result<BundleInfo> write_bundle(const std::filesystem::path& directory, const std::string& session_id,
+[[nodiscard]] Result<BundleInfo> write_bundle(const std::filesystem::path& directory,
+                                              const std::string& session_id,
                                               const std::filesystem::path& output_directory);
 
 // The contents of a bundle in memory. Reading accepts only the three known regular files, each at

@@ -26,7 +26,8 @@ constexpr std::uint64_t padding_limit_bytes = 1 << 20;
 struct TarHeader {
     char name[100], mode[8], owner[8], group[8], size[12], modified[12], checksum[8];
     char kind;
-    char link[100], magic[6], version[2], owner_name[32], group_name[32], major[8], minor[8], prefix[155], padding[12];
+    char link[100], magic[6], version[2], owner_name[32], group_name[32], major[8], minor[8],
+        prefix[155], padding[12];
 };
 static_assert(sizeof(TarHeader) == 512);
 constexpr char plain_file = '0';
@@ -85,14 +86,18 @@ class BundleReader {
 
     // The next regular file, or nullptr after the last.
     Result<const TarHeader*> next() {
-        TRY_ASSIGN(const std::size_t got, stream_.read(reinterpret_cast<char*>(&header_), sizeof header_));
+        TRY_ASSIGN(const std::size_t got,
+                   stream_.read(reinterpret_cast<char*>(&header_), sizeof header_));
         if (got == 0 && first_) return invalid("not a bundle: it is empty");
         if (got != sizeof header_) return invalid(first_ ? "not a bundle" : "is cut short");
-        if (!first_ && is_blank(reinterpret_cast<const char*>(&header_), sizeof header_)) return nullptr;
+        if (!first_ && is_blank(reinterpret_cast<const char*>(&header_), sizeof header_))
+            return nullptr;
         if (!text_of(header_.magic).starts_with("ustar") || !has_right_checksum(header_))
-            return invalid(first_ ? "not a bundle: no tar file is packed in it" : "is damaged: a header is malformed");
+            return invalid(first_ ? "not a bundle: no tar file is packed in it"
+                                  : "is damaged: a header is malformed");
         first_ = false;
-        if ((header_.kind != plain_file && header_.kind != plain_file_of_old) || header_.link[0] != 0)
+        if ((header_.kind != plain_file && header_.kind != plain_file_of_old) ||
+            header_.link[0] != 0)
             return invalid("holds something that is not a plain file");
         return &header_;
     }
@@ -104,8 +109,9 @@ class BundleReader {
         member.seen = true;
         const auto size_bytes = number_of(header_.size);
         if (!size_bytes || *size_bytes > member.limit_bytes)
-            return make_error(ErrorKind::TooLarge,
-                              name + " is larger than " + std::to_string(member.limit_bytes) + " bytes");
+            return make_error(
+                ErrorKind::TooLarge,
+                name + " is larger than " + std::to_string(member.limit_bytes) + " bytes");
         // Grow with the data actually read: a small file may announce gigabytes.
         std::array<char, 65536> buffer;
         for (std::uint64_t left = *size_bytes; left > 0;) {
@@ -164,11 +170,12 @@ Status read_members(int fd, std::array<Member, 3>& members, std::size_t stop_aft
         TRY_ASSIGN(const TarHeader* const header, reader.next());
         if (header == nullptr) return reader.check_end();
         const std::string_view name = text_of(header->name);
-        const auto known =
-            std::find_if(members.begin(), members.end(), [&](const Member& member) { return name == member.name; });
+        const auto known = std::find_if(members.begin(), members.end(),
+                                        [&](const Member& member) { return name == member.name; });
         if (known == members.end() || header->prefix[0] != 0)
-            return invalid("holds \"" + printable(name) +
-                           "\"; only system.xml, settings.xml and trace.pftrace belong into a bundle");
+            return invalid(
+                "holds \"" + printable(name) +
+                "\"; only system.xml, settings.xml and trace.pftrace belong into a bundle");
         TRY(reader.read(*known));
     }
     return success();
@@ -177,8 +184,10 @@ Status read_members(int fd, std::array<Member, 3>& members, std::size_t stop_aft
 Status read_archive(int fd, std::array<Member, 3> members, std::size_t stop_after) {
     TRY(read_members(fd, members, stop_after));
     for (const auto& member : members)
-        if (!member.seen && (member.name == system_name || (stop_after == 0 && member.name == trace_name)))
-            return invalid(std::string("holds no ") + member.name + (stop_after == 0 ? "" : " as its first file"));
+        if (!member.seen &&
+            (member.name == system_name || (stop_after == 0 && member.name == trace_name)))
+            return invalid(std::string("holds no ") + member.name +
+                           (stop_after == 0 ? "" : " as its first file"));
     return success();
 }
 
@@ -196,21 +205,24 @@ Result<BundleContent> read_open_bundle(int fd, std::uint64_t trace_limit_bytes) 
 
 Result<std::string> read_open_bundle_system_file(int fd) {
     std::string system_xml;
-    TRY(read_archive(fd,
-                     {Member{system_name, xml_limit_bytes, append_to(system_xml)},
-                      Member{settings_name, xml_limit_bytes, ignore()}, Member{trace_name, 0, ignore()}},
-                     1));
+    TRY(read_archive(
+        fd,
+        {Member{system_name, xml_limit_bytes, append_to(system_xml)},
+         Member{settings_name, xml_limit_bytes, ignore()}, Member{trace_name, 0, ignore()}},
+        1));
     return system_xml;
 }
 
 Status read_open_bundle_trace(int fd, std::uint64_t trace_limit_bytes, const Take& take) {
     return read_archive(fd,
                         {Member{system_name, xml_limit_bytes, ignore()},
-                         Member{settings_name, xml_limit_bytes, ignore()}, Member{trace_name, trace_limit_bytes, take}},
+                         Member{settings_name, xml_limit_bytes, ignore()},
+                         Member{trace_name, trace_limit_bytes, take}},
                         0);
 }
 
-Result<BundleContent> read_bundle(const std::filesystem::path& path, std::uint64_t trace_limit_bytes) {
+Result<BundleContent> read_bundle(const std::filesystem::path& path,
+                                  std::uint64_t trace_limit_bytes) {
     TRY_ASSIGN(const UniqueFd fd, open_file(path, O_RDONLY | O_NONBLOCK));
     auto content = read_open_bundle(fd.get(), trace_limit_bytes);
     if (!content) return content.error().within(path.string());

@@ -30,9 +30,11 @@ Status UnpackedStream::refill() {
 }
 
 Status UnpackedStream::check_expansion() const {
-    if (unpacked_bytes_ <= limits_.free_bytes || unpacked_bytes_ / limits_.max_expansion <= packed_bytes_)
+    if (unpacked_bytes_ <= limits_.free_bytes ||
+        unpacked_bytes_ / limits_.max_expansion <= packed_bytes_)
         return success();
-    return make_error(ErrorKind::TooLarge, "unpacks to more than " + std::to_string(limits_.max_expansion) +
+    return make_error(ErrorKind::TooLarge, "unpacks to more than " +
+                                               std::to_string(limits_.max_expansion) +
                                                " times its size, as no recording does");
 }
 
@@ -46,7 +48,8 @@ Result<std::size_t> UnpackedStream::read(char* into, std::size_t size) {
         // Call it without input too: zstd may hold more output than there was room for.
         const std::size_t answer = ZSTD_decompressStream(context_.get(), &output, &input);
         if (ZSTD_isError(answer) != 0)
-            return make_error(ErrorKind::Invalid, std::string("is damaged: ") + ZSTD_getErrorName(answer));
+            return make_error(ErrorKind::Invalid,
+                              std::string("is damaged: ") + ZSTD_getErrorName(answer));
         const bool moved = input.pos != packed_begin_ || output.pos != unpacked_before;
         if (moved) within_frame_ = answer != 0;
         packed_begin_ = input.pos;

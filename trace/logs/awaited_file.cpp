@@ -30,7 +30,8 @@ Result<AwaitedFileNote> AwaitedFileNote::create(const std::filesystem::path& cap
     return AwaitedFileNote(static_cast<char*>(page));
 }
 
-AwaitedFileNote::AwaitedFileNote(AwaitedFileNote&& other) noexcept : page_(std::exchange(other.page_, nullptr)) {}
+AwaitedFileNote::AwaitedFileNote(AwaitedFileNote&& other) noexcept
+    : page_(std::exchange(other.page_, nullptr)) {}
 
 AwaitedFileNote::~AwaitedFileNote() {
     if (page_ != nullptr) ::munmap(page_, page_bytes);

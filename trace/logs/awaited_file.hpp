@@ -12,7 +12,8 @@
 namespace lagtrap::trace {
 
 struct AwaitedFile {
-    std::string path;  // printable; as the merge requested it: below /proc/PID/root if it belongs to a process
+    // printable; as the merge requested it: below /proc/PID/root if it belongs to a process
+    std::string path;
     std::optional<std::uint32_t> uid;  // of that process
 };
 

@@ -11,7 +11,8 @@ constexpr std::size_t container_id_digits = 64;
 constexpr std::size_t shown_digits = 12;  // as docker and podman show it
 
 bool is_container_id(std::string_view text) {
-    return text.size() == container_id_digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    return text.size() == container_id_digits &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 // For "docker-ID.scope", or a folder "ID" in "docker".
@@ -77,7 +78,8 @@ GroupWords group_words(std::string_view path, const ContainerNames& names) {
     const auto found = names.find(id);
     if (found == names.end()) return words;
     const auto& [name, image, pod, pod_namespace] = found->second;
-    const std::string whole_pod = pod.empty() ? "" : "pod " + pod_namespace + (pod_namespace.empty() ? "" : "/") + pod;
+    const std::string whole_pod =
+        pod.empty() ? "" : "pod " + pod_namespace + (pod_namespace.empty() ? "" : "/") + pod;
     if (!whole_pod.empty()) words.whole += ", " + whole_pod;
     if (!name.empty()) words.whole += ", " + name;
     if (!image.empty()) words.whole += ", image " + image;

@@ -12,11 +12,12 @@ constexpr std::uint64_t limit_bytes = 4 << 20;
 
 }  // namespace
 
-std::optional<std::filesystem::path> HeldRoots::find(std::uint32_t pid, const std::filesystem::path& path) const {
+std::optional<std::filesystem::path> HeldRoots::find(std::uint32_t pid,
+                                                     const std::filesystem::path& path) const {
     const auto found = descriptors.find(pid);
     if (found == descriptors.end()) return std::nullopt;
-    return std::filesystem::path("/proc") / std::to_string(holder) / "fd" / std::to_string(found->second) /
-           path.relative_path();
+    return std::filesystem::path("/proc") / std::to_string(holder) / "fd" /
+           std::to_string(found->second) / path.relative_path();
 }
 
 bool HeldRoots::holds(int descriptor) const {

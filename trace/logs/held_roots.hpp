@@ -21,7 +21,8 @@ struct HeldRoots {
     std::map<std::uint32_t, int> descriptors;  // its descriptors of the processes' roots, by pid
 
     // Where to find the file that was at `path` for the process; nullopt if its root is not held.
-    [[nodiscard]] std::optional<std::filesystem::path> find(std::uint32_t pid, const std::filesystem::path& path) const;
+    [[nodiscard]] std::optional<std::filesystem::path> find(
+        std::uint32_t pid, const std::filesystem::path& path) const;
     [[nodiscard]] bool holds(int descriptor) const;
 };
 

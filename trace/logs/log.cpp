@@ -20,7 +20,8 @@ namespace lagtrap::trace {
 namespace {
 
 std::uint32_t checksum_of(const void* data, std::size_t size, std::uint32_t so_far = 0) {
-    return static_cast<std::uint32_t>(crc32(so_far, static_cast<const Bytef*>(data), static_cast<uInt>(size)));
+    return static_cast<std::uint32_t>(
+        crc32(so_far, static_cast<const Bytef*>(data), static_cast<uInt>(size)));
 }
 
 std::uint32_t header_checksum(const LogFileHeader& header) {
@@ -49,16 +50,20 @@ Status check_header(const LogFileHeader& header, std::size_t got) {
     if (got < sizeof(header) || std::memcmp(header.magic, log_magic, sizeof(log_magic)) != 0)
         return make_error(ErrorKind::Invalid, "not a lagtrap log (its first bytes are others)");
     if (header.version != log_version)
-        return make_error(ErrorKind::Unsupported, "log of version " + std::to_string(header.version) +
-                                                      "; this program reads version " + std::to_string(log_version));
+        return make_error(ErrorKind::Unsupported,
+                          "log of version " + std::to_string(header.version) +
+                              "; this program reads version " + std::to_string(log_version));
     if (header.checksum != header_checksum(header))
         return make_error(ErrorKind::Invalid, "the log's header is damaged (checksum differs)");
     if (header.kind < 1 || header.kind > 3)
-        return make_error(ErrorKind::Invalid, "log of kind " + std::to_string(header.kind) +
-                                                  "; allowed are 1 (user), 2 (kernel) and 3 (rundown)");
-    const std::string_view id(header.session_id, strnlen(header.session_id, sizeof(header.session_id)));
+        return make_error(ErrorKind::Invalid,
+                          "log of kind " + std::to_string(header.kind) +
+                              "; allowed are 1 (user), 2 (kernel) and 3 (rundown)");
+    const std::string_view id(header.session_id,
+                              strnlen(header.session_id, sizeof(header.session_id)));
     if (!is_session_id(id))
-        return make_error(ErrorKind::Invalid, "the log's session id is \"" + printable(id) + "\", not a UUID");
+        return make_error(ErrorKind::Invalid,
+                          "the log's session id is \"" + printable(id) + "\", not a UUID");
     return success();
 }
 
@@ -73,15 +78,17 @@ const char* log_file_name(LogKind kind) {
     return "rundown.log";
 }
 
-Result<LogWriter> LogWriter::create(const std::filesystem::path& directory, LogKind kind, const std::string& session_id,
-                                    const ClockSnapshot& clocks) {
+Result<LogWriter> LogWriter::create(const std::filesystem::path& directory, LogKind kind,
+                                    const std::string& session_id, const ClockSnapshot& clocks) {
     if (!is_session_id(session_id))
-        return make_error(ErrorKind::Invalid, "session id \"" + printable(session_id) + "\" is not a UUID");
+        return make_error(ErrorKind::Invalid,
+                          "session id \"" + printable(session_id) + "\" is not a UUID");
     LogWriter writer;
     FAULT_POINT_OF("log.create", log_file_name(kind));
     // The user log may contain memory of programs (lagtrap_stack_copy), so only root may read it.
     const unsigned mode = kind == LogKind::User ? 0600 : 0640;
-    TRY_ASSIGN(writer.fd_, open_file(directory / log_file_name(kind), O_WRONLY | O_CREAT | O_EXCL, mode));
+    TRY_ASSIGN(writer.fd_,
+               open_file(directory / log_file_name(kind), O_WRONLY | O_CREAT | O_EXCL, mode));
     LogFileHeader header{};
     std::memcpy(header.magic, log_magic, sizeof(log_magic));
     header.version = log_version;
@@ -100,7 +107,8 @@ Result<LogWriter> LogWriter::create(const std::filesystem::path& directory, LogK
 Status LogWriter::append(const lagtrap_record* record) {
     if (record->size_bytes < sizeof(*record) || record->size_bytes > log_block_bytes)
         return make_error(ErrorKind::Invalid, "record of " + std::to_string(record->size_bytes) +
-                                                  " bytes; allowed are 16 to " + std::to_string(log_block_bytes));
+                                                  " bytes; allowed are 16 to " +
+                                                  std::to_string(log_block_bytes));
     const std::size_t padded = padded_record_bytes(record->size_bytes);
     if (block_.size() + padded > log_block_bytes) TRY(flush());
     const auto* bytes = reinterpret_cast<const char*>(record);
@@ -112,7 +120,8 @@ Status LogWriter::append(const lagtrap_record* record) {
 
 Status LogWriter::flush() {
     if (block_.empty()) return success();
-    LogBlockHeader header{log_block_magic, static_cast<std::uint32_t>(block_.size()), block_records_, 0};
+    LogBlockHeader header{log_block_magic, static_cast<std::uint32_t>(block_.size()),
+                          block_records_, 0};
     header.checksum = block_checksum(header, block_);
     const auto write_block = [&]() -> Status {
         TRY(write_all(fd_.get(), &header, sizeof(header)));
@@ -139,10 +148,12 @@ Result<LogReader> LogReader::open(const std::filesystem::path& path) {
     TRY_ASSIGN(reader.fd_, open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat facts {};
     if (::fstat(reader.fd_.get(), &facts) != 0) return system_error(path.string());
-    if (!S_ISREG(facts.st_mode)) return make_error(ErrorKind::Invalid, path.string() + ": not a plain file");
+    if (!S_ISREG(facts.st_mode))
+        return make_error(ErrorKind::Invalid, path.string() + ": not a plain file");
     LogFileHeader header{};
     TRY_ASSIGN(const std::size_t got, read_fully(reader.fd_.get(), &header, sizeof(header)));
-    if (auto checked = check_header(header, got); !checked) return checked.error().within(path.string());
+    if (auto checked = check_header(header, got); !checked)
+        return checked.error().within(path.string());
     reader.summary_.kind = static_cast<LogKind>(header.kind);
     reader.summary_.bytes = sizeof(header);
     reader.summary_.clocks = {header.monotonic_ns, header.boottime_ns, header.realtime_ns};
@@ -158,7 +169,8 @@ Result<bool> LogReader::read_block() {
     if (got == 0) return false;
     summary_.partial = true;
     if (got < sizeof(header) || header.magic != log_block_magic || header.payload_bytes == 0 ||
-        header.payload_bytes > log_block_bytes || header.payload_bytes % record_alignment_bytes != 0)
+        header.payload_bytes > log_block_bytes ||
+        header.payload_bytes % record_alignment_bytes != 0)
         return false;
     block_.resize(header.payload_bytes);
     position_ = 0;
@@ -181,7 +193,8 @@ Result<const lagtrap_record*> LogReader::next() {
         }
         const std::size_t available = block_.size() - position_;
         const auto* record = reinterpret_cast<const lagtrap_record*>(block_.data() + position_);
-        const RecordCheck check = available < sizeof(*record) ? RecordCheck::Damaged : check_record(record, available);
+        const RecordCheck check =
+            available < sizeof(*record) ? RecordCheck::Damaged : check_record(record, available);
         if (check == RecordCheck::Damaged) {
             summary_.partial = true;
             ended_ = true;

@@ -30,8 +30,9 @@ class LogWriter {
   public:
     // Creates `directory`/log_file_name(kind); fails if it exists. `session_id` is the capture's
     // UUID.
-    [[nodiscard]] static Result<LogWriter> create(const std::filesystem::path& directory, LogKind kind,
-                                                  const std::string& session_id, const ClockSnapshot& clocks);
+    [[nodiscard]] static Result<LogWriter> create(const std::filesystem::path& directory,
+                                                  LogKind kind, const std::string& session_id,
+                                                  const ClockSnapshot& clocks);
 
     // `record` starts with a lagtrap_record whose size_bytes covers all of it (at most
     // log_block_bytes). If a full block cannot be written (no space), append() returns the error

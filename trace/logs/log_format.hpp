@@ -36,7 +36,8 @@ static_assert(sizeof(LogBlockHeader) == 16);
 
 // Size of a record in a block, including padding.
 [[nodiscard]] constexpr std::size_t padded_record_bytes(std::size_t size_bytes) {
-    return (size_bytes + record_alignment_bytes - 1) / record_alignment_bytes * record_alignment_bytes;
+    return (size_bytes + record_alignment_bytes - 1) / record_alignment_bytes *
+           record_alignment_bytes;
 }
 
 }  // namespace lagtrap::trace

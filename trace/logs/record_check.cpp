@@ -15,7 +15,9 @@ RecordCheck check_plain(const lagtrap_record* record) {
     return as<Record>(record) != nullptr ? RecordCheck::Whole : RecordCheck::Damaged;
 }
 
-RecordCheck whole_if(bool condition) { return condition ? RecordCheck::Whole : RecordCheck::Damaged; }
+RecordCheck whole_if(bool condition) {
+    return condition ? RecordCheck::Whole : RecordCheck::Damaged;
+}
 
 RecordCheck check_run(const lagtrap_record* record) {
     constexpr std::size_t fixed_bytes = offsetof(lagtrap_run, stages);
@@ -28,7 +30,8 @@ RecordCheck check_run(const lagtrap_record* record) {
 RecordCheck check_stack(const lagtrap_record* record) {
     const auto* stack = as<lagtrap_stack>(record);
     return whole_if(stack != nullptr && stack->frame_count <= LAGTRAP_MAX_FRAMES &&
-                    sizeof(*stack) + stack->frame_count * sizeof(stack->frames[0]) <= record->size_bytes);
+                    sizeof(*stack) + stack->frame_count * sizeof(stack->frames[0]) <=
+                        record->size_bytes);
 }
 
 RecordCheck check_stack_copy(const lagtrap_record* record) {
@@ -44,7 +47,8 @@ RecordCheck check_least(const lagtrap_record* record, std::size_t min_bytes) {
 
 RecordCheck check_process(const lagtrap_record* record) {
     const auto* process = as<lagtrap_process>(record);
-    return whole_if(process != nullptr && process->text_bytes <= record->size_bytes - sizeof(*process));
+    return whole_if(process != nullptr &&
+                    process->text_bytes <= record->size_bytes - sizeof(*process));
 }
 
 RecordCheck check_mapping(const lagtrap_record* record) {

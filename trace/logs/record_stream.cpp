@@ -5,7 +5,8 @@
 
 namespace lagtrap::trace {
 
-Result<RecordStream> RecordStream::open(const std::filesystem::path& path, std::size_t window_records) {
+Result<RecordStream> RecordStream::open(const std::filesystem::path& path,
+                                        std::size_t window_records) {
     RecordStream stream;
     TRY_ASSIGN(LogReader reader, LogReader::open(path));
     stream.reader_ = std::make_unique<LogReader>(std::move(reader));

@@ -14,7 +14,8 @@ namespace lagtrap::trace {
 class RecordStream {
   public:
     // Errors as LogReader::open(). `window_records` is the most records to hold back.
-    [[nodiscard]] static Result<RecordStream> open(const std::filesystem::path& path, std::size_t window_records);
+    [[nodiscard]] static Result<RecordStream> open(const std::filesystem::path& path,
+                                                   std::size_t window_records);
     // A stand-in for a missing log: it has no records and is partial().
     [[nodiscard]] static RecordStream missing();
 
@@ -34,7 +35,8 @@ class RecordStream {
         std::uint64_t at_ns;
         std::uint64_t place;  // position in the log
         std::unique_ptr<std::uint64_t[]> bytes;
-        [[nodiscard]] bool operator<(const Held& other) const {  // for a heap with the earliest on top
+        // for a heap with the earliest on top
+        [[nodiscard]] bool operator<(const Held& other) const {
             return at_ns != other.at_ns ? at_ns > other.at_ns : place > other.place;
         }
     };

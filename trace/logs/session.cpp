@@ -129,7 +129,8 @@ class Fields {
             return fail(name, "is not a whole number of 0 or more");
         }
         if (found > most)
-            return fail(name, "is " + std::to_string(found) + "; at most " + std::to_string(most) + " is allowed");
+            return fail(name, "is " + std::to_string(found) + "; at most " + std::to_string(most) +
+                                  " is allowed");
         into = static_cast<Number>(found);
     }
 
@@ -159,8 +160,8 @@ class Fields {
         if (!value->is_array()) return fail(name, "is not a list");
         const json::array& elements = value->get_array();
         if (elements.size() > limit)
-            return fail(name, "has " + std::to_string(elements.size()) + " elements; at most " + std::to_string(limit) +
-                                  " are allowed");
+            return fail(name, "has " + std::to_string(elements.size()) + " elements; at most " +
+                                  std::to_string(limit) + " are allowed");
         for (std::size_t i = 0; i < elements.size() && !error_; ++i)
             each(elements[i], where_ + name + "[" + std::to_string(i) + "]");
     }
@@ -201,7 +202,8 @@ void read_event(Fields fields, SessionEvent& event, std::optional<Error>& error)
     fields.number("threshold_ns", event.threshold_ns);
     fields.number("trace_length_ns", event.trace_length_ns);
     if (fields.has("trace_length_limit_ns"))
-        fields.number("trace_length_limit_ns", event.trace_length_limit_ns);  // older captures lack it
+        fields.number("trace_length_limit_ns",
+                      event.trace_length_limit_ns);  // older captures lack it
     fields.string("program", event.program);
     const auto add_text_to = [&error](std::vector<std::string>& texts) {
         return [&](const json::value& value, const std::string& where) {
@@ -212,7 +214,8 @@ void read_event(Fields fields, SessionEvent& event, std::optional<Error>& error)
         };
     };
     fields.list("stages", LAGTRAP_MAX_STAGES, add_text_to(event.stages));
-    if (fields.has("markers")) fields.list("markers", LAGTRAP_MAX_STAGES + 2, add_text_to(event.markers));
+    if (fields.has("markers"))
+        fields.list("markers", LAGTRAP_MAX_STAGES + 2, add_text_to(event.markers));
 }
 
 void read_trigger(Fields fields, SessionTrigger& trigger) {
@@ -225,7 +228,8 @@ void read_trigger(Fields fields, SessionTrigger& trigger) {
     } else if (reason == "manual") {
         trigger.reason = TriggerReason::Manual;
     } else {
-        fields.fail("reason", "is \"" + printable(reason) + "\"; allowed are deadline, end and manual");
+        fields.fail("reason",
+                    "is \"" + printable(reason) + "\"; allowed are deadline, end and manual");
     }
     fields.number("event", trigger.event);
     fields.number("pid", trigger.pid);
@@ -264,7 +268,8 @@ void read_quality(Fields fields, SessionQuality& quality, std::optional<Error>& 
 
 // Older captures lack both.
 void read_end(Fields& fields, Session& session) {
-    if (fields.has("longest_length_ns")) fields.number("longest_length_ns", session.longest_length_ns);
+    if (fields.has("longest_length_ns"))
+        fields.number("longest_length_ns", session.longest_length_ns);
     if (!fields.has("end")) return;
     std::string end;
     fields.string("end", end);
@@ -274,20 +279,22 @@ void read_end(Fields& fields, Session& session) {
 // Older captures lack them.
 void read_containers(Fields& fields, ContainerNames& containers, std::optional<Error>& error) {
     if (!fields.has("containers")) return;
-    fields.list("containers", session_containers_limit, [&](const json::value& value, const std::string& where) {
-        if (!value.is_object()) {
-            error = make_error(ErrorKind::Invalid, "\"" + where + "\" is not an object");
-            return;
-        }
-        Fields one(value.get_object(), where + ".", error);
-        std::string id;
-        one.string("id", id);
-        ContainerName& container = containers[id];
-        one.string("name", container.name);
-        one.string("image", container.image);
-        one.string("pod", container.pod);
-        one.string("namespace", container.pod_namespace);
-    });
+    fields.list("containers", session_containers_limit,
+                [&](const json::value& value, const std::string& where) {
+                    if (!value.is_object()) {
+                        error =
+                            make_error(ErrorKind::Invalid, "\"" + where + "\" is not an object");
+                        return;
+                    }
+                    Fields one(value.get_object(), where + ".", error);
+                    std::string id;
+                    one.string("id", id);
+                    ContainerName& container = containers[id];
+                    one.string("name", container.name);
+                    one.string("image", container.image);
+                    one.string("pod", container.pod);
+                    one.string("namespace", container.pod_namespace);
+                });
 }
 
 void read_all_fields(Fields fields, Session& session, std::optional<Error>& error) {
@@ -301,26 +308,31 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
     if (session.ended_ns != 0 && session.ended_ns < session.started_ns)
         fields.fail("ended_ns", "lies before \"started_ns\"");
     // Older captures lack both.
-    if (fields.has("history_length_ns")) fields.number("history_length_ns", session.history_length_ns);
-    if (fields.has("history_interval_ns")) fields.number("history_interval_ns", session.history_interval_ns);
+    if (fields.has("history_length_ns"))
+        fields.number("history_length_ns", session.history_length_ns);
+    if (fields.has("history_interval_ns"))
+        fields.number("history_interval_ns", session.history_interval_ns);
     fields.number("planned_length_ns", session.planned_length_ns);
     read_end(fields, session);
     fields.number("sample_interval_ns", session.sample_interval_ns);
     if (session.sample_interval_ns == 0) fields.fail("sample_interval_ns", "is 0");
     fields.number("cpu_count", session.cpu_count, cpu_limit);
     fields.string("stack_method", session.stack_method);
-    fields.list("events", LAGTRAP_MAX_EVENTS, [&](const json::value& value, const std::string& where) {
-        if (!value.is_object()) {
-            error = make_error(ErrorKind::Invalid, "\"" + where + "\" is not an object");
-            return;
-        }
-        session.events.emplace_back();
-        read_event(Fields(value.get_object(), where + ".", error), session.events.back(), error);
-    });
+    fields.list(
+        "events", LAGTRAP_MAX_EVENTS, [&](const json::value& value, const std::string& where) {
+            if (!value.is_object()) {
+                error = make_error(ErrorKind::Invalid, "\"" + where + "\" is not an object");
+                return;
+            }
+            session.events.emplace_back();
+            read_event(Fields(value.get_object(), where + ".", error), session.events.back(),
+                       error);
+        });
     fields.object("trigger", [&](const Fields& inner) { read_trigger(inner, session.trigger); });
     if (session.trigger.event >= session.events.size() && !session.events.empty())
         fields.fail("trigger.event", "is no index into \"events\"");
-    fields.object("quality", [&](const Fields& inner) { read_quality(inner, session.quality, error); });
+    fields.object("quality",
+                  [&](const Fields& inner) { read_quality(inner, session.quality, error); });
     read_containers(fields, session.containers, error);
     fields.flag("finished", session.finished);
 }
@@ -373,8 +385,10 @@ Result<Session> read_session(const std::filesystem::path& directory) {
     TRY_ASSIGN(const std::string content, read_file(path, file_limit_bytes));
     json::error_code code;
     const json::value value = json::parse(content, code);
-    if (code) return make_error(ErrorKind::Invalid, path.string() + ": not JSON: " + code.message());
-    if (!value.is_object()) return make_error(ErrorKind::Invalid, path.string() + ": not a JSON object");
+    if (code)
+        return make_error(ErrorKind::Invalid, path.string() + ": not JSON: " + code.message());
+    if (!value.is_object())
+        return make_error(ErrorKind::Invalid, path.string() + ": not a JSON object");
     Session session;
     std::optional<Error> error;
     read_all_fields(Fields(value.get_object(), "", error), session, error);

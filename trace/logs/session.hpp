@@ -22,9 +22,12 @@ struct SessionEvent {
     std::uint64_t threshold_ns = 0;
     std::uint64_t trace_length_ns = 0;
     std::vector<std::string> stages;
-    std::string program;                      // the binary its markers are in; empty for kernel tracepoints
-    std::vector<std::string> markers{};       // of begin, each stage, and end: "tracepoint block:block_rq_issue"
-    std::uint64_t trace_length_limit_ns = 0;  // while the triggering run is still open; 0 if unknown
+    // the binary its markers are in; empty for kernel tracepoints
+    std::string program;
+    // of begin, each stage, and end: "tracepoint block:block_rq_issue"
+    std::vector<std::string> markers{};
+    // while the triggering run is still open; 0 if unknown
+    std::uint64_t trace_length_limit_ns = 0;
 };
 
 enum class TriggerReason { Deadline, End, Manual };
@@ -37,7 +40,8 @@ struct SessionTrigger {
     std::uint32_t tid = 0;
     std::string comm;
     std::uint64_t begin_ns = 0;
-    std::uint64_t breach_ns = 0;    // when the delay was detected (Manual: when the capture was requested)
+    // when the delay was detected (Manual: when the capture was requested)
+    std::uint64_t breach_ns = 0;
     std::uint64_t reported_ns = 0;  // when the listener reported it to the collector
     bool of_goroutine = false;      // the run may end on another thread; not stored in files
 };
@@ -71,11 +75,13 @@ struct SessionQuality {
     std::uint64_t stack_copies_left_out = 0;  // copies not made, for lack of budget or room
     std::uint64_t runs_lost = 0;
     std::uint64_t task_changes_lost = 0;  // exec, mmap and exit records that the kernel dropped
-    std::uint64_t code_files_lost = 0;    // files about JIT code that were refused, truncated or unreadable
-    std::uint64_t bpf_run_time_ns = 0;    // 0 if the kernel does not count it
+    // files about JIT code that were refused, truncated or unreadable
+    std::uint64_t code_files_lost = 0;
+    std::uint64_t bpf_run_time_ns = 0;  // 0 if the kernel does not count it
     std::uint64_t daemon_cpu_ns = 0;
     bool truncated_by_size = false;
-    std::vector<std::string> shed;  // what was disabled to limit the cost, one sentence each; at most shed_limit
+    // what was disabled to limit the cost, one sentence each; at most shed_limit
+    std::vector<std::string> shed;
 };
 
 struct Session {
@@ -89,7 +95,8 @@ struct Session {
     std::uint64_t history_length_ns = 0;
     std::uint64_t history_interval_ns = 0;  // between two of its samples of one CPU
     std::uint64_t planned_length_ns = 0;    // minimum
-    std::uint64_t longest_length_ns = 0;    // maximum while the triggering run is open; 0 if unknown
+    // maximum while the triggering run is open; 0 if unknown
+    std::uint64_t longest_length_ns = 0;
     RecordingEnd end = RecordingEnd::Unknown;
     std::uint64_t sample_interval_ns = 1'000'000;
     std::uint32_t cpu_count = 0;

@@ -28,13 +28,16 @@ std::string names_of_taken_out(const RecordedCalls& recorded) {
 void CallsInTrace::load(const std::filesystem::path& directory, SystemFile& file) {
     recorded_ = read_recorded_calls(directory, call_slices_limit);
     std::vector<std::string> sentences;
-    if (!recorded_.problem.empty()) sentences.push_back(fmt::format("calls were not recorded: {}", recorded_.problem));
+    if (!recorded_.problem.empty())
+        sentences.push_back(fmt::format("calls were not recorded: {}", recorded_.problem));
     if (!recorded_.taken_out.empty())
         sentences.push_back(
-            fmt::format("calls of {} were too frequent and are not recorded; their time counts as their callers'",
+            fmt::format("calls of {} were too frequent and are not recorded; their time counts as "
+                        "their callers'",
                         names_of_taken_out(recorded_)));
     if (recorded_.left_out != 0)
-        sentences.push_back(fmt::format("{} call trees were left out: too many", recorded_.left_out));
+        sentences.push_back(
+            fmt::format("{} call trees were left out: too many", recorded_.left_out));
     for (std::string& sentence : sentences)
         if (file.quality.shed.size() < shed_limit) file.quality.shed.push_back(printable(sentence));
 }
@@ -46,14 +49,17 @@ void CallsInTrace::ask_sources(StackTable& stacks, ModuleTable& modules) {
     sources_.ask(stacks, modules, recorded_.pid, recorded_.functions, called);
 }
 
-void CallsInTrace::fill_sources(const StackTable& stacks) { sources_.fill(stacks, recorded_.functions); }
+void CallsInTrace::fill_sources(const StackTable& stacks) {
+    sources_.fill(stacks, recorded_.functions);
+}
 
 void CallsInTrace::add_to(PacketWriter& writer, std::uint64_t offset_ns) {
     const std::string target = recorded_.functions.empty() ? "" : recorded_.functions.front().name;
     slices_.emplace(writer, offset_ns, "calls of " + target);
     slices_->add_functions(recorded_.functions);
     for (const calls::Tree& tree : recorded_.trees)
-        (void)slices_->add(tree, calls::net_times(tree, recorded_.functions), recorded_.pid, recorded_.process);
+        (void)slices_->add(tree, calls::net_times(tree, recorded_.functions), recorded_.pid,
+                           recorded_.process);
     recorded_.trees.clear();
     slices_->sort();
 }

@@ -53,19 +53,23 @@ Result<std::optional<Note>> read_note(const fs::path& capture, const std::string
     const auto* object = code ? nullptr : value.if_object();
     const auto text = [&](const char* field) -> std::string {
         const auto* found = object == nullptr ? nullptr : object->if_contains(field);
-        return found != nullptr && found->is_string() ? std::string(found->as_string()) : std::string();
+        return found != nullptr && found->is_string() ? std::string(found->as_string())
+                                                      : std::string();
     };
     Note note{text("name"), text("beside"), text("digest"), 0};
     if (!is_plain_name(note.name, session_id) || !is_plain_name(note.beside, "." + session_id))
-        return make_error(ErrorKind::Invalid, path.string() + ": tells of no bundle of this capture");
+        return make_error(ErrorKind::Invalid,
+                          path.string() + ": tells of no bundle of this capture");
     if (const auto* size = object->if_contains("bytes"); size != nullptr && size->is_int64())
         note.size_bytes = static_cast<std::uint64_t>(size->get_int64());
     return std::optional(std::move(note));
 }
 
 Status write_note(const fs::path& capture, const Note& note) {
-    const json::object object{
-        {"name", note.name}, {"beside", note.beside}, {"digest", note.digest}, {"bytes", note.size_bytes}};
+    const json::object object{{"name", note.name},
+                              {"beside", note.beside},
+                              {"digest", note.digest},
+                              {"bytes", note.size_bytes}};
     return write_file_durably(capture / note_name, json::serialize(object) + "\n", 0640);
 }
 
@@ -74,7 +78,8 @@ void remove_unfinished(const fs::path& output, const std::string& session_id) {
     std::error_code error;
     fs::directory_iterator files(output, error);
     for (; !error && files != fs::directory_iterator(); files.increment(error))
-        if (files->path().filename().string().starts_with("." + session_id + ".")) ::unlink(files->path().c_str());
+        if (files->path().filename().string().starts_with("." + session_id + "."))
+            ::unlink(files->path().c_str());
 }
 
 // Gives the bundle in a note its name, unless it already has it.
@@ -85,15 +90,16 @@ Status put_in_place(const Note& note, const fs::path& output) {
     return errno == ENOENT ? success() : Status(system_error(beside.string()));
 }
 
-Result<CaptureBundle> make_bundle(const fs::path& capture, const fs::path& output, const MergeOptions& options) {
+Result<CaptureBundle> make_bundle(const fs::path& capture, const fs::path& output,
+                                  const MergeOptions& options) {
     CaptureBundle made;
     KILL_POINT("merge.begin");
     TRY_ASSIGN(made.merged, merge_capture(capture, options));
     FAULT_POINT("merge.merged");
     TRY_ASSIGN(const PackedBundle packed, pack_bundle(capture, made.merged.session_id, output));
     made.bundle = packed.info;
-    const Note note{packed.info.path.filename().string(), packed.beside.filename().string(), packed.info.digest,
-                    packed.info.size_bytes};
+    const Note note{packed.info.path.filename().string(), packed.beside.filename().string(),
+                    packed.info.digest, packed.info.size_bytes};
     const auto noted = [&]() -> Status {
         FAULT_POINT("bundle.packed");
         // If a power failure undid the bundle's name but kept the note, the capture would be lost.
@@ -113,7 +119,8 @@ Result<CaptureBundle> make_bundle(const fs::path& capture, const fs::path& outpu
 
 }  // namespace
 
-Result<CaptureClaim> claim_capture(const fs::path& capture_directory, const fs::path& output_directory) {
+Result<CaptureClaim> claim_capture(const fs::path& capture_directory,
+                                   const fs::path& output_directory) {
     CaptureClaim claim;
     TRY_ASSIGN(claim.lock, lock_capture(capture_directory));
     TRY_ASSIGN(const Session session, read_session(capture_directory));
@@ -123,11 +130,13 @@ Result<CaptureClaim> claim_capture(const fs::path& capture_directory, const fs::
         return claim;
     }
     TRY(put_in_place(*note, output_directory));
-    claim.made = CaptureBundle{{output_directory / note->name, note->digest, note->size_bytes}, true, {}};
+    claim.made =
+        CaptureBundle{{output_directory / note->name, note->digest, note->size_bytes}, true, {}};
     return claim;
 }
 
-Result<CaptureBundle> bundle_capture(const fs::path& capture_directory, const fs::path& output_directory,
+Result<CaptureBundle> bundle_capture(const fs::path& capture_directory,
+                                     const fs::path& output_directory,
                                      const MergeOptions& options) {
     auto made = make_bundle(capture_directory, output_directory, options);
     // The trace can be made again, so it should not use space until then.

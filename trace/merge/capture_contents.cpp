@@ -5,8 +5,8 @@
 
 namespace lagtrap::trace {
 
-CaptureContents::CaptureContents(const std::filesystem::path& capture_directory, const MergeOptions& merge_options,
-                                 Session capture_session)
+CaptureContents::CaptureContents(const std::filesystem::path& capture_directory,
+                                 const MergeOptions& merge_options, Session capture_session)
     : directory(capture_directory),
       options(merge_options),
       session(std::move(capture_session)),
@@ -21,14 +21,16 @@ CaptureContents::CaptureContents(const std::filesystem::path& capture_directory,
 Result<std::optional<LogReader>> CaptureContents::open_log(LogKind kind) {
     auto reader = LogReader::open(directory / log_file_name(kind));
     if (!reader) {
-        const bool torn = reader.error().kind == ErrorKind::NotFound || reader.error().kind == ErrorKind::Invalid;
+        const bool torn =
+            reader.error().kind == ErrorKind::NotFound || reader.error().kind == ErrorKind::Invalid;
         if (!torn) return reader.error();
         partial = true;
         return std::optional<LogReader>();
     }
     if (reader->summary().session_id != session.id || reader->summary().kind != kind)
-        return make_error(ErrorKind::Invalid, std::string(log_file_name(kind)) + ": belongs to session " +
-                                                  reader->summary().session_id + ", not to " + session.id);
+        return make_error(ErrorKind::Invalid,
+                          std::string(log_file_name(kind)) + ": belongs to session " +
+                              reader->summary().session_id + ", not to " + session.id);
     return std::optional<LogReader>(std::move(reader).value());
 }
 

@@ -23,15 +23,17 @@
 namespace lagtrap::trace {
 
 struct CaptureContents {
-    CaptureContents(const std::filesystem::path& capture_directory, const MergeOptions& merge_options,
-                    Session capture_session);
+    CaptureContents(const std::filesystem::path& capture_directory,
+                    const MergeOptions& merge_options, Session capture_session);
 
     // nullopt if the log is missing or torn within its header. The capture is then what the other
     // logs contain.
     [[nodiscard]] Result<std::optional<LogReader>> open_log(LogKind kind);
     // The same, in order of time; empty if there is no log.
     [[nodiscard]] Result<RecordStream> open_stream(LogKind kind);
-    [[nodiscard]] std::uint64_t to_boottime(std::uint64_t monotonic_ns) const { return monotonic_ns + offset_ns; }
+    [[nodiscard]] std::uint64_t to_boottime(std::uint64_t monotonic_ns) const {
+        return monotonic_ns + offset_ns;
+    }
 
     const std::filesystem::path directory;
     MergeOptions options;

@@ -17,7 +17,8 @@ Status CaptureLoader::load_user_log() {
     for (;;) {
         TRY_ASSIGN(const lagtrap_record* record, reader->next());
         if (record == nullptr) break;
-        if (record->type == LAGTRAP_RECORD_STACK) contents_.stacks.add(*reinterpret_cast<const lagtrap_stack*>(record));
+        if (record->type == LAGTRAP_RECORD_STACK)
+            contents_.stacks.add(*reinterpret_cast<const lagtrap_stack*>(record));
         if (record->type == LAGTRAP_RECORD_RUN_SO_FAR)
             contents_.run_details.take(*reinterpret_cast<const lagtrap_run_so_far*>(record));
         if (record->type == LAGTRAP_RECORD_TRACE_TEXT)
@@ -43,8 +44,12 @@ Status CaptureLoader::walk_copies() {
     TRY_ASSIGN(auto reader, contents_.open_log(LogKind::User));
     if (!reader) return success();
     const SymbolizerOptions& symbols = contents_.options.symbols;
-    LateTables tables(contents_.modules,
-                      {symbols.proc_root, symbols.open_programs, symbols.this_boot, {}, symbols.machine, symbols.vdso});
+    LateTables tables(contents_.modules, {symbols.proc_root,
+                                          symbols.open_programs,
+                                          symbols.this_boot,
+                                          {},
+                                          symbols.machine,
+                                          symbols.vdso});
     for (;;) {
         TRY_ASSIGN(const lagtrap_record* record, reader->next());
         if (record == nullptr) return success();
@@ -54,10 +59,11 @@ Status CaptureLoader::walk_copies() {
         const auto rule_at = [&](std::uint64_t address) {
             return tables.rule_at(contents_.spaces.find(copy.pid, address, copy.header.at_ns));
         };
-        const ContinuedStack rest = continue_stack(copy, inner != nullptr ? inner->frame_count : 1, rule_at);
+        const ContinuedStack rest =
+            continue_stack(copy, inner != nullptr ? inner->frame_count : 1, rule_at);
         // If it found no frame, keep the end that the BPF side saw.
-        const bool useless =
-            rest.frames.empty() && (rest.end & ~LAGTRAP_STACK_BY_FRAME_POINTER) != LAGTRAP_STACK_END_COMPLETE;
+        const bool useless = rest.frames.empty() && (rest.end & ~LAGTRAP_STACK_BY_FRAME_POINTER) !=
+                                                        LAGTRAP_STACK_END_COMPLETE;
         contents_.stacks.add_copied(copy, rest.frames, useless ? copy.end : rest.end);
     }
 }
@@ -68,9 +74,11 @@ Status CaptureLoader::load_kernel_log() {
     for (;;) {
         TRY_ASSIGN(const lagtrap_record* record, reader->next());
         if (record == nullptr) break;
-        if (record->type == LAGTRAP_RECORD_STACK) contents_.stacks.add(*reinterpret_cast<const lagtrap_stack*>(record));
+        if (record->type == LAGTRAP_RECORD_STACK)
+            contents_.stacks.add(*reinterpret_cast<const lagtrap_stack*>(record));
         if (record->type == LAGTRAP_RECORD_SAMPLE)
-            contents_.stacks.count_use(reinterpret_cast<const lagtrap_sample*>(record)->user_stack_id);
+            contents_.stacks.count_use(
+                reinterpret_cast<const lagtrap_sample*>(record)->user_stack_id);
         if (record->type != LAGTRAP_RECORD_SWITCH) continue;
         const auto& change = *reinterpret_cast<const lagtrap_switch*>(record);
         contents_.stacks.count_use(change.user_stack_id);
@@ -88,7 +96,8 @@ Status CaptureLoader::load_threads() {
     for (;;) {
         TRY_ASSIGN(const lagtrap_record* record, reader->next());
         if (record == nullptr) break;
-        if (record->type == LAGTRAP_RECORD_EXIT) contents_.thread_ends.add(whole_record<lagtrap_task_change>(record));
+        if (record->type == LAGTRAP_RECORD_EXIT)
+            contents_.thread_ends.add(whole_record<lagtrap_task_change>(record));
         if (record->type != LAGTRAP_RECORD_THREAD) continue;
         const auto thread = whole_record<lagtrap_thread>(record);
         if (thread.started_ns > contents_.to_boottime(contents_.session.started_ns)) continue;
@@ -114,11 +123,14 @@ Status CaptureLoader::load() {
     TRY(walk_copies());
     TRY(contents_.sorter.finish());
     TRY(load_kernel_log());
-    for (const lagtrap_thread& thread : contents_.listed.first()) contents_.stacks.count_use(thread.user_stack_id);
+    for (const lagtrap_thread& thread : contents_.listed.first())
+        contents_.stacks.count_use(thread.user_stack_id);
     contents_.file.quality.stacks_lost += contents_.stacks.dropped();
-    contents_.modules.at(kernel_module).build_id = read_kernel_build_id(contents_.options.symbols.kernel_notes);
+    contents_.modules.at(kernel_module).build_id =
+        read_kernel_build_id(contents_.options.symbols.kernel_notes);
     contents_.file.quality.code_files_lost +=
-        name_run_time_code(contents_.stacks, contents_.directory, contents_.session.started_ns).files_bad;
+        name_run_time_code(contents_.stacks, contents_.directory, contents_.session.started_ns)
+            .files_bad;
     if (!contents_.options.symbols.open_programs && contents_.file.quality.shed.size() < shed_limit)
         contents_.file.quality.shed.emplace_back(
             "program functions have no names: the merge that looked them up took too long");

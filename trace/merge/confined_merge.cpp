@@ -43,7 +43,8 @@ Status confine_child() {
 
 int run_child(UniqueFd socket, const std::function<int()>& merge) {
     if (const Status confined = confine_child(); !confined) {
-        std::fprintf(stderr, "lagtrap-merge: could not be confined: %s\n", confined.error().message.c_str());
+        std::fprintf(stderr, "lagtrap-merge: could not be confined: %s\n",
+                     confined.error().message.c_str());
         return not_confined;
     }
     BrokeredFiles files(std::move(socket));
@@ -62,7 +63,8 @@ std::optional<std::uint32_t> user_of(const std::filesystem::path& path) {
     constexpr std::string_view start = "/proc/";
     const std::size_t end = text.find('/', start.size());
     struct stat facts {};
-    if (!text.starts_with(start) || end == std::string::npos || ::stat(text.substr(0, end).c_str(), &facts) != 0)
+    if (!text.starts_with(start) || end == std::string::npos ||
+        ::stat(text.substr(0, end).c_str(), &facts) != 0)
         return std::nullopt;
     return facts.st_uid;
 }
@@ -78,17 +80,21 @@ struct Opening {
     }
 };
 
-Result<FileBroker> make_broker(const std::filesystem::path& capture, const std::filesystem::path& output,
-                               const std::string& session_id, Programs programs,
-                               const std::shared_ptr<Opening>& opening) {
+Result<FileBroker> make_broker(const std::filesystem::path& capture,
+                               const std::filesystem::path& output, const std::string& session_id,
+                               Programs programs, const std::shared_ptr<Opening>& opening) {
     BrokerPolicy policy;
     policy.folders = {{capture, ""}, {output, session_id}};
-    policy.readable = {"/proc/self/maps", "/sys/kernel/notes", "/proc/kallsyms", "/proc/sys/kernel/random/boot_id"};
-    for (const char* const fact : {"etc/machine-id", "etc/os-release", "etc/passwd", "proc/cpuinfo", "proc/meminfo"})
+    policy.readable = {"/proc/self/maps", "/sys/kernel/notes", "/proc/kallsyms",
+                       "/proc/sys/kernel/random/boot_id"};
+    for (const char* const fact :
+         {"etc/machine-id", "etc/os-release", "etc/passwd", "proc/cpuinfo", "proc/meminfo"})
         policy.readable.push_back(machine_root() / fact);
     if (programs == Programs::Opened) policy.is_readable = is_package_file;
     if (programs == Programs::Opened)
-        policy.program_access = [opening](const std::filesystem::path& path) { return opening->named.access(path); };
+        policy.program_access = [opening](const std::filesystem::path& path) {
+            return opening->named.access(path);
+        };
     policy.on_program = [opening](const std::filesystem::path& path) { opening->note(path); };
     return FileBroker::create(std::move(policy));
 }
@@ -105,13 +111,15 @@ int end_as_child_did(pid_t child) {
 
 }  // namespace
 
-Result<int> merge_confined(const std::filesystem::path& capture, const std::filesystem::path& output,
-                           const std::string& session_id, Programs programs, const std::function<int()>& merge) {
+Result<int> merge_confined(const std::filesystem::path& capture,
+                           const std::filesystem::path& output, const std::string& session_id,
+                           Programs programs, const std::function<int()>& merge) {
     const pid_t daemon = ::getppid();  // ask before confinement
     const auto opening = std::make_shared<Opening>();
     TRY_ASSIGN(FileBroker broker, make_broker(capture, output, session_id, programs, opening));
     std::array<int, 2> ends{-1, -1};
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return system_error("socketpair");
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+        return system_error("socketpair");
     UniqueFd own(ends[0]);
     UniqueFd its(ends[1]);
     const pid_t child = ::fork();
@@ -126,8 +134,8 @@ Result<int> merge_confined(const std::filesystem::path& capture, const std::file
     // If there is no space for the note, nobody learns which file held a merge up.
     if (auto note = AwaitedFileNote::create(capture)) opening->awaited.emplace(std::move(*note));
     // Only what it takes to open other users' files.
-    TRY(keep_capabilities(
-        {CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYSLOG, CAP_KILL}));
+    TRY(keep_capabilities({CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE, CAP_SYS_PTRACE, CAP_SYS_ADMIN,
+                           CAP_SYSLOG, CAP_KILL}));
     Confinement confinement;
     confinement.file_bytes = file_bytes;
     confinement.messages = true;

@@ -21,7 +21,8 @@ enum class Programs { Opened, LeftAlone };
 // Returns the child's exit status, which is the result of `merge`. If a signal kills the child, the
 // same signal ends this process. Call it with a single thread, before reading anything the daemon
 // did not write. Fails if the child cannot be created or confined.
-[[nodiscard]] Result<int> merge_confined(const std::filesystem::path& capture, const std::filesystem::path& output,
+[[nodiscard]] Result<int> merge_confined(const std::filesystem::path& capture,
+                                         const std::filesystem::path& output,
                                          const std::string& session_id, Programs programs,
                                          const std::function<int()>& merge);
 

@@ -38,7 +38,8 @@ void DelayList::add(const lagtrap_run& run, const RunFacts& facts, const ThreadT
             run.begin_pid, std::max<std::uint64_t>(run.begin_ns, contents_.session.started_ns))) {
         delay.program = image->started_path.empty() ? image->program : image->started_path;
         delay.control_group = image->control_group;
-        delay.unit = printable(group_words(image->control_group, contents_.session.containers).whole);
+        delay.unit =
+            printable(group_words(image->control_group, contents_.session.containers).whole);
         delay.user = users_.name_of(image->uid);
         delay.program_build_id = hexadecimal(contents_.spaces.program_build_id(*image));
         if (contents_.options.symbols.open_programs)
@@ -48,7 +49,8 @@ void DelayList::add(const lagtrap_run& run, const RunFacts& facts, const ThreadT
     for (std::size_t i = 0; i < run.stage_count; ++i) {
         const lagtrap_stage_hit& stage = run.stages[i];
         if (stage.stage >= event.stages.size()) continue;
-        const std::uint64_t at_ns = std::clamp<std::uint64_t>(stage.at_ns, run.begin_ns, run.end_ns);
+        const std::uint64_t at_ns =
+            std::clamp<std::uint64_t>(stage.at_ns, run.begin_ns, run.end_ns);
         delay.stages.push_back({event.stages[stage.stage], at_ns - run.begin_ns, stage.tid});
     }
     std::stable_sort(delay.stages.begin(), delay.stages.end(),

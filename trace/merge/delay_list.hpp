@@ -15,7 +15,9 @@ namespace lagtrap::trace {
 class DelayList {
   public:
     explicit DelayList(CaptureContents& contents)
-        : contents_(contents), packages_(contents.options.symbols.machine), users_(contents.options.symbols.machine) {}
+        : contents_(contents),
+          packages_(contents.options.symbols.machine),
+          users_(contents.options.symbols.machine) {}
 
     // Adds a run that is a delay, or counts it if there are too many. `threads` as of its begin.
     void add(const lagtrap_run& run, const RunFacts& facts, const ThreadTable& threads);

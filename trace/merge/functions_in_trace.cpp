@@ -14,7 +14,8 @@ namespace {
 
 // Functions with the longest calls that are kept regardless of own time.
 constexpr std::size_t max_kept = 50;
-CountedFunction counted(const calls::FunctionTotals& totals, const std::vector<calls::Function>& functions) {
+CountedFunction counted(const calls::FunctionTotals& totals,
+                        const std::vector<calls::Function>& functions) {
     const calls::Function& function = functions[totals.function];
     CountedFunction one{function.name,
                         function.module,
@@ -26,14 +27,17 @@ CountedFunction counted(const calls::FunctionTotals& totals, const std::vector<c
                         totals.longest_ns,
                         {}};
     const std::size_t length = std::min(totals.path.size(), FunctionCounts::path_limit);
-    for (std::size_t place = length; place-- > 0;) one.path.push_back(functions[totals.path[place]].name);
+    for (std::size_t place = length; place-- > 0;)
+        one.path.push_back(functions[totals.path[place]].name);
     return one;
 }
 
 // Most own time first. The longest ones beyond the limit replace the last.
 void choose(std::vector<calls::FunctionTotals>& totals) {
     const auto by_own = [](const auto& a, const auto& b) { return a.own_ns > b.own_ns; };
-    const auto by_longest = [](const auto& a, const auto& b) { return a.longest_ns > b.longest_ns; };
+    const auto by_longest = [](const auto& a, const auto& b) {
+        return a.longest_ns > b.longest_ns;
+    };
     if (totals.size() > FunctionCounts::functions_limit) {
         std::stable_sort(totals.begin(), totals.end(), by_longest);
         std::stable_sort(totals.begin() + max_kept, totals.end(), by_own);
@@ -50,15 +54,16 @@ void FunctionsInTrace::load(const std::filesystem::path& directory, SystemFile& 
     if (recorded_.started && !recorded_.ended && recorded_.problem.empty())
         recorded_.problem = "lagtrapd exited before it reported the counts";
     if (recorded_.problem.empty() || file.quality.shed.size() >= shed_limit) return;
-    file.quality.shed.push_back(printable(
-        fmt::format("functions were not {}: {}", recorded_.started ? "counted" : "traced", recorded_.problem)));
+    file.quality.shed.push_back(printable(fmt::format(
+        "functions were not {}: {}", recorded_.started ? "counted" : "traced", recorded_.problem)));
 }
 
 void FunctionsInTrace::ask_sources(StackTable& stacks, ModuleTable& modules) {
     if (!recorded_.started) return;
     std::set<std::uint32_t> traced;
     if (recorded_.ended)
-        for (const calls::FunctionTotals& totals : recorded_.ended->totals) traced.insert(totals.function);
+        for (const calls::FunctionTotals& totals : recorded_.ended->totals)
+            traced.insert(totals.function);
     for (const calls::TracedCall& call : recorded_.calls) traced.insert(call.function);
     sources_.ask(stacks, modules, recorded_.started->pid, recorded_.started->functions, traced);
 }

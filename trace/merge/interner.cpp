@@ -35,9 +35,11 @@ void CallstackInterner::clear() {
 void CallstackInterner::define_mapping(ModuleId id, protozero::pbf_writer& interned) {
     if (!mark(mappings_defined_, id)) return;
     const RecordedModule& module = modules_.at(id);
-    perfetto::add_interned(interned, perfetto::interned_data::mapping_paths, iid(id), printable(module.path));
+    perfetto::add_interned(interned, perfetto::interned_data::mapping_paths, iid(id),
+                           printable(module.path));
     if (!module.build_id.empty())
-        perfetto::add_interned(interned, perfetto::interned_data::build_ids, iid(id), module.build_id);
+        perfetto::add_interned(interned, perfetto::interned_data::build_ids, iid(id),
+                               module.build_id);
     // No start or end: one mapping stands for the module in all processes, wherever it was mapped.
     protozero::pbf_writer mapping(interned, perfetto::interned_data::mappings);
     mapping.add_uint64(perfetto::mapping::iid, iid(id));
@@ -48,12 +50,14 @@ void CallstackInterner::define_mapping(ModuleId id, protozero::pbf_writer& inter
 
 void CallstackInterner::define_name(FunctionName name, protozero::pbf_writer& interned) {
     if (name != no_name && mark(names_defined_, name))
-        perfetto::add_interned(interned, perfetto::interned_data::function_names, name, stacks_.name(name));
+        perfetto::add_interned(interned, perfetto::interned_data::function_names, name,
+                               stacks_.name(name));
 }
 
 void CallstackInterner::define_source(FunctionName path, protozero::pbf_writer& interned) {
     if (path != no_name && mark(sources_defined_, path))
-        perfetto::add_interned(interned, perfetto::interned_data::source_paths, path, stacks_.name(path));
+        perfetto::add_interned(interned, perfetto::interned_data::source_paths, path,
+                               stacks_.name(path));
 }
 
 void CallstackInterner::define_frame(FrameId id, protozero::pbf_writer& interned) {
@@ -76,18 +80,22 @@ void CallstackInterner::define_frame(FrameId id, protozero::pbf_writer& interned
 // Inlined functions have their own frames, all at the same place.
 void CallstackInterner::define_frames(const CallStack& stack, protozero::pbf_writer& interned) {
     for (const FrameId place : stacks_.frames_of(stack))
-        for (FrameId id = place; id != no_frame; id = stacks_.frames()[id].inlined_into) define_frame(id, interned);
+        for (FrameId id = place; id != no_frame; id = stacks_.frames()[id].inlined_into)
+            define_frame(id, interned);
 }
 
-void CallstackInterner::append_outermost_first(const CallStack* stack, std::vector<std::uint64_t>& ids) const {
+void CallstackInterner::append_outermost_first(const CallStack* stack,
+                                               std::vector<std::uint64_t>& ids) const {
     if (stack == nullptr) return;
     const auto begin = static_cast<std::ptrdiff_t>(ids.size());
     for (const FrameId place : stacks_.frames_of(*stack))
-        for (FrameId id = place; id != no_frame; id = stacks_.frames()[id].inlined_into) ids.push_back(iid(id));
+        for (FrameId id = place; id != no_frame; id = stacks_.frames()[id].inlined_into)
+            ids.push_back(iid(id));
     std::reverse(ids.begin() + begin, ids.end());
 }
 
-std::uint64_t CallstackInterner::intern(const CallStack* kernel, const CallStack* user, protozero::pbf_writer& packet) {
+std::uint64_t CallstackInterner::intern(const CallStack* kernel, const CallStack* user,
+                                        protozero::pbf_writer& packet) {
     if (kernel == nullptr && user == nullptr) return 0;
     const auto [known, added] = callstacks_.try_emplace(Pair{kernel, user}, callstacks_.size() + 1);
     if (!added) return known->second;

@@ -21,7 +21,8 @@ class CallstackInterner {
     // Returns the number of the call stack made of a kernel and a user stack (either may be
     // nullptr); 0 if both are nullptr. If the number is new, adds its definition to `packet` as
     // interned_data.
-    std::uint64_t intern(const CallStack* kernel, const CallStack* user, protozero::pbf_writer& packet);
+    std::uint64_t intern(const CallStack* kernel, const CallStack* user,
+                         protozero::pbf_writer& packet);
 
     // Number of interned call stacks.
     [[nodiscard]] std::size_t size() const { return callstacks_.size(); }

@@ -18,7 +18,8 @@ using protozero::pbf_writer;
 // kernel's linux/sched.h): one bit of S D T t X Z P I. Records contain the task's own state, which
 // has more bits.
 std::int64_t reported_state(std::uint32_t state) {
-    constexpr std::uint32_t interruptible = 1, uninterruptible = 2, reported = 0x7f, idle = 0x402, reported_idle = 0x80;
+    constexpr std::uint32_t interruptible = 1, uninterruptible = 2, reported = 0x7f, idle = 0x402,
+                            reported_idle = 0x80;
     constexpr std::uint32_t dead = 0x80, reported_dead = 0x10;
     if (state == 0) return 0;
     if ((state & dead) != 0) return reported_dead;
@@ -46,7 +47,8 @@ void add_wake_cause(pbf_writer& packet, const lagtrap_waking& record) {
     pbf_writer cause(packet, perfetto::trace_packet::lagtrap_waking);
     cause.add_uint32(perfetto::lagtrap_waking::cause, record.cause);
     if (record.number != 0) cause.add_uint32(perfetto::lagtrap_waking::number, record.number);
-    if (record.device[0] != 0) cause.add_string(perfetto::lagtrap_waking::device, comm_text(record.device));
+    if (record.device[0] != 0)
+        cause.add_string(perfetto::lagtrap_waking::device, comm_text(record.device));
 }
 
 // What triggers the samples of a sequence; for its first packet.
@@ -61,9 +63,10 @@ void add_timebase(pbf_writer& packet, const char* name, Fill fill) {
 
 }  // namespace
 
-KernelRecordWriter::KernelRecordWriter(const Session& session, const StackTable& stacks, const ModuleTable& modules,
-                                       StackQualityCounter& stack_quality, ThreadTable& threads, PacketWriter& writer,
-                                       std::size_t callstacks_limit)
+KernelRecordWriter::KernelRecordWriter(const Session& session, const StackTable& stacks,
+                                       const ModuleTable& modules,
+                                       StackQualityCounter& stack_quality, ThreadTable& threads,
+                                       PacketWriter& writer, std::size_t callstacks_limit)
     : session_(session),
       offset_ns_(session.clocks.boottime_ns - session.clocks.monotonic_ns),
       stacks_(stacks),
@@ -91,9 +94,11 @@ void KernelRecordWriter::write_timebase(Sequence sequence, std::uint64_t at_ns) 
             return;
         }
         const bool is_history = sequence == Sequence::History;
-        const std::uint64_t interval_ns = is_history ? session_.history_interval_ns : session_.sample_interval_ns;
+        const std::uint64_t interval_ns =
+            is_history ? session_.history_interval_ns : session_.sample_interval_ns;
         add_timebase(packet, is_history ? "history" : "cpu-clock", [&](pbf_writer& timebase) {
-            timebase.add_uint64(perfetto::timebase::frequency, 1'000'000'000 / std::max<std::uint64_t>(interval_ns, 1));
+            timebase.add_uint64(perfetto::timebase::frequency,
+                                1'000'000'000 / std::max<std::uint64_t>(interval_ns, 1));
             timebase.add_enum(perfetto::timebase::counter, perfetto::timebase::sw_cpu_clock);
         });
     });
@@ -105,23 +110,25 @@ void KernelRecordWriter::write_stack_sample(Sequence sequence, CallstackInterner
     const CallStack* kernel = stacks_.find(sample.kernel_stack_id);
     const CallStack* user = stacks_.find(sample.user_stack_id);
     if (sequence != Sequence::History)
-        stack_quality_.count(sequence == Sequence::Samples ? StackUse::OnCpu : StackUse::OffCpu, sample.pid,
-                             sample.kernel_stack_id, sample.user_stack_id);
+        stack_quality_.count(sequence == Sequence::Samples ? StackUse::OnCpu : StackUse::OffCpu,
+                             sample.pid, sample.kernel_stack_id, sample.user_stack_id);
     if (interner.size() >= callstacks_limit_) {
         interner.clear();
         writer_.begin_anew(sequence);
         write_timebase(sequence, to_boottime(sample.header.at_ns));
     }
-    writer_.packet(sequence, to_boottime(sample.header.at_ns), UsesInterning::Yes, [&](pbf_writer& packet) {
-        const std::uint64_t callstack = interner.intern(kernel, user, packet);
-        if (add) add(packet);
-        pbf_writer message(packet, perfetto::trace_packet::perf_sample);
-        message.add_uint32(field::cpu, sample.header.cpu);
-        message.add_uint32(field::pid, sample.pid);
-        message.add_uint32(field::tid, sample.tid);
-        if (callstack != 0) message.add_uint64(field::callstack_iid, callstack);
-        message.add_enum(field::cpu_mode, sample.in_kernel != 0 ? field::mode_kernel : field::mode_user);
-    });
+    writer_.packet(
+        sequence, to_boottime(sample.header.at_ns), UsesInterning::Yes, [&](pbf_writer& packet) {
+            const std::uint64_t callstack = interner.intern(kernel, user, packet);
+            if (add) add(packet);
+            pbf_writer message(packet, perfetto::trace_packet::perf_sample);
+            message.add_uint32(field::cpu, sample.header.cpu);
+            message.add_uint32(field::pid, sample.pid);
+            message.add_uint32(field::tid, sample.tid);
+            if (callstack != 0) message.add_uint64(field::callstack_iid, callstack);
+            message.add_enum(field::cpu_mode,
+                             sample.in_kernel != 0 ? field::mode_kernel : field::mode_user);
+        });
 }
 
 void KernelRecordWriter::write_sample(const lagtrap_sample& sample) {
@@ -131,9 +138,10 @@ void KernelRecordWriter::write_sample(const lagtrap_sample& sample) {
     ++counts_.samples;
 }
 
-void KernelRecordWriter::write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns,
-                                       std::uint64_t kernel_stack_id, std::uint64_t user_stack_id,
-                                       std::uint64_t wait_object, std::uint32_t lock_owner) {
+void KernelRecordWriter::write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
+                                       std::uint64_t at_ns, std::uint64_t kernel_stack_id,
+                                       std::uint64_t user_stack_id, std::uint64_t wait_object,
+                                       std::uint32_t lock_owner) {
     lagtrap_sample sample{};
     sample.header = {sizeof(sample), LAGTRAP_RECORD_SAMPLE, static_cast<std::uint16_t>(cpu), at_ns};
     sample.pid = pid;
@@ -149,7 +157,8 @@ void KernelRecordWriter::write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std
     });
 }
 
-std::string KernelRecordWriter::comm_of(std::uint32_t tid, std::uint32_t pid, std::uint16_t cpu, std::uint64_t at_ns) {
+std::string KernelRecordWriter::comm_of(std::uint32_t tid, std::uint32_t pid, std::uint16_t cpu,
+                                        std::uint64_t at_ns) {
     if (tid == 0) return "swapper/" + std::to_string(cpu);
     return threads_.at(tid, pid, at_ns).name;
 }
@@ -175,26 +184,30 @@ void KernelRecordWriter::close_gap(const lagtrap_switch& record) {
 void KernelRecordWriter::write_switch_event(const lagtrap_switch& record) {
     namespace field = perfetto::sched_switch;
     const std::uint64_t at_ns = record.header.at_ns;
-    const std::string prev_comm = comm_of(record.prev_tid, record.prev_pid, record.header.cpu, at_ns);
-    const std::string next_comm = comm_of(record.next_tid, record.next_pid, record.header.cpu, at_ns);
-    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(at_ns), UsesInterning::No, [&](pbf_writer& packet) {
-        {
-            pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
-            bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
-            pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
-            event.add_uint64(perfetto::ftrace_event::timestamp, to_boottime(at_ns));
-            event.add_uint32(perfetto::ftrace_event::pid, record.prev_tid);
-            pbf_writer change(event, perfetto::ftrace_event::sched_switch);
-            change.add_string(field::prev_comm, prev_comm);
-            change.add_int32(field::prev_pid, static_cast<std::int32_t>(record.prev_tid));
-            change.add_int32(field::prev_prio, static_cast<std::int32_t>(record.prev_priority));
-            change.add_int64(field::prev_state, reported_state(record.prev_state));
-            change.add_string(field::next_comm, next_comm);
-            change.add_int32(field::next_pid, static_cast<std::int32_t>(record.next_tid));
-            change.add_int32(field::next_prio, static_cast<std::int32_t>(record.next_priority));
-        }
-        add_switch_facts(packet, record);
-    });
+    const std::string prev_comm =
+        comm_of(record.prev_tid, record.prev_pid, record.header.cpu, at_ns);
+    const std::string next_comm =
+        comm_of(record.next_tid, record.next_pid, record.header.cpu, at_ns);
+    writer_.packet(
+        cpu_sequence(record.header.cpu), to_boottime(at_ns), UsesInterning::No,
+        [&](pbf_writer& packet) {
+            {
+                pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
+                bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
+                pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
+                event.add_uint64(perfetto::ftrace_event::timestamp, to_boottime(at_ns));
+                event.add_uint32(perfetto::ftrace_event::pid, record.prev_tid);
+                pbf_writer change(event, perfetto::ftrace_event::sched_switch);
+                change.add_string(field::prev_comm, prev_comm);
+                change.add_int32(field::prev_pid, static_cast<std::int32_t>(record.prev_tid));
+                change.add_int32(field::prev_prio, static_cast<std::int32_t>(record.prev_priority));
+                change.add_int64(field::prev_state, reported_state(record.prev_state));
+                change.add_string(field::next_comm, next_comm);
+                change.add_int32(field::next_pid, static_cast<std::int32_t>(record.next_tid));
+                change.add_int32(field::next_prio, static_cast<std::int32_t>(record.next_priority));
+            }
+            add_switch_facts(packet, record);
+        });
 }
 
 // Most switches have nothing to add.
@@ -224,10 +237,12 @@ void KernelRecordWriter::write_switch(const lagtrap_switch& record) {
     }
     ++counts_.switches;
     const bool stopped = reported_state(record.prev_state) != 0;
-    const bool yielded = (record.flags & LAGTRAP_SWITCH_PREV_YIELDED) != 0 && record.user_stack_id != 0;
+    const bool yielded =
+        (record.flags & LAGTRAP_SWITCH_PREV_YIELDED) != 0 && record.user_stack_id != 0;
     if (record.prev_tid != 0 && (stopped || yielded))
-        write_off_cpu(record.header.cpu, record.prev_pid, record.prev_tid, record.header.at_ns, record.kernel_stack_id,
-                      record.user_stack_id, record.wait_object, record.lock_owner);
+        write_off_cpu(record.header.cpu, record.prev_pid, record.prev_tid, record.header.at_ns,
+                      record.kernel_stack_id, record.user_stack_id, record.wait_object,
+                      record.lock_owner);
 }
 
 // The waker is the thread to blame, and viewers need to know about interrupts. For a packet from
@@ -237,27 +252,31 @@ void KernelRecordWriter::write_waking(const lagtrap_waking& record) {
     const std::uint64_t at_ns = record.header.at_ns;
     const std::string comm = comm_of(record.wakee_tid, record.wakee_pid, record.header.cpu, at_ns);
     const bool sent_here = record.cause == LAGTRAP_WAKE_PACKET && record.sender_tid != 0;
-    const std::uint32_t flags = sent_here                                       ? 0
-                                : record.in_interrupt == LAGTRAP_INTERRUPT_SOFT ? perfetto::ftrace_event::flag_softirq
-                                : record.in_interrupt != LAGTRAP_INTERRUPT_NONE ? perfetto::ftrace_event::flag_hardirq
-                                                                                : 0;
-    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(at_ns), UsesInterning::No, [&](pbf_writer& packet) {
-        {
-            pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
-            bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
-            pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
-            event.add_uint64(perfetto::ftrace_event::timestamp, to_boottime(at_ns));
-            event.add_uint32(perfetto::ftrace_event::pid, sent_here ? record.sender_tid : record.waker_tid);
-            if (flags != 0) event.add_uint32(perfetto::ftrace_event::common_flags, flags);
-            pbf_writer waking(event, perfetto::ftrace_event::sched_waking);
-            waking.add_string(field::comm, comm);
-            waking.add_int32(field::pid, static_cast<std::int32_t>(record.wakee_tid));
-            waking.add_int32(field::prio, static_cast<std::int32_t>(record.wakee_priority));
-            waking.add_int32(field::success, 1);
-            waking.add_int32(field::target_cpu, static_cast<std::int32_t>(record.target_cpu));
-        }
-        add_wake_cause(packet, record);
-    });
+    const std::uint32_t flags =
+        sent_here                                       ? 0
+        : record.in_interrupt == LAGTRAP_INTERRUPT_SOFT ? perfetto::ftrace_event::flag_softirq
+        : record.in_interrupt != LAGTRAP_INTERRUPT_NONE ? perfetto::ftrace_event::flag_hardirq
+                                                        : 0;
+    writer_.packet(
+        cpu_sequence(record.header.cpu), to_boottime(at_ns), UsesInterning::No,
+        [&](pbf_writer& packet) {
+            {
+                pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
+                bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, record.header.cpu);
+                pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
+                event.add_uint64(perfetto::ftrace_event::timestamp, to_boottime(at_ns));
+                event.add_uint32(perfetto::ftrace_event::pid,
+                                 sent_here ? record.sender_tid : record.waker_tid);
+                if (flags != 0) event.add_uint32(perfetto::ftrace_event::common_flags, flags);
+                pbf_writer waking(event, perfetto::ftrace_event::sched_waking);
+                waking.add_string(field::comm, comm);
+                waking.add_int32(field::pid, static_cast<std::int32_t>(record.wakee_tid));
+                waking.add_int32(field::prio, static_cast<std::int32_t>(record.wakee_priority));
+                waking.add_int32(field::success, 1);
+                waking.add_int32(field::target_cpu, static_cast<std::int32_t>(record.target_cpu));
+            }
+            add_wake_cause(packet, record);
+        });
 }
 
 void KernelRecordWriter::write_wait_file(const lagtrap_wait_file& record) {
@@ -266,19 +285,24 @@ void KernelRecordWriter::write_wait_file(const lagtrap_wait_file& record) {
         const std::string_view after{reinterpret_cast<const char*>(&record + 1), record.path_bytes};
         const bool local = record.kind == LAGTRAP_FILE_LOCAL_PEER;
         waited_files_[record.file] = has_peer(record.kind) ? peer_text(after)
-                                     : local               ? printable(std::string(after.substr(0, after.find('\0'))))
-                                                           : path_of_names(after);
+                                     : local
+                                         ? printable(std::string(after.substr(0, after.find('\0'))))
+                                         : path_of_names(after);
     }
     const auto known = waited_files_.find(record.file);
-    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns), UsesInterning::No,
-                   [&](pbf_writer& packet) {
+    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns),
+                   UsesInterning::No, [&](pbf_writer& packet) {
                        pbf_writer wait(packet, perfetto::trace_packet::lagtrap_wait_file);
                        wait.add_uint32(field::tid, record.tid);
                        wait.add_uint32(field::kind, record.kind);
-                       if (known != waited_files_.end()) wait.add_string(field::path, known->second);
-                       if (record.disk[0] != 0) wait.add_string(field::disk, comm_text(record.disk));
-                       if (record.queue_depth != 0) wait.add_uint32(field::queue_depth, record.queue_depth);
-                       if (record.holder_pid != 0) wait.add_uint32(field::holder_pid, record.holder_pid);
+                       if (known != waited_files_.end())
+                           wait.add_string(field::path, known->second);
+                       if (record.disk[0] != 0)
+                           wait.add_string(field::disk, comm_text(record.disk));
+                       if (record.queue_depth != 0)
+                           wait.add_uint32(field::queue_depth, record.queue_depth);
+                       if (record.holder_pid != 0)
+                           wait.add_uint32(field::holder_pid, record.holder_pid);
                        if (is_of_socket(record.kind)) wait.add_uint64(field::socket, record.file);
                    });
 }
@@ -286,26 +310,31 @@ void KernelRecordWriter::write_wait_file(const lagtrap_wait_file& record) {
 void KernelRecordWriter::write_written(const lagtrap_written& record) {
     namespace field = perfetto::lagtrap_written;
     if (record.path_bytes > 0)
-        written_files_[record.file] = path_of_names({reinterpret_cast<const char*>(&record + 1), record.path_bytes});
+        written_files_[record.file] =
+            path_of_names({reinterpret_cast<const char*>(&record + 1), record.path_bytes});
     const auto known = written_files_.find(record.file);
-    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns), UsesInterning::No,
-                   [&](pbf_writer& packet) {
+    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns),
+                   UsesInterning::No, [&](pbf_writer& packet) {
                        pbf_writer written(packet, perfetto::trace_packet::lagtrap_written);
                        if (record.file != 0) written.add_uint64(field::file, record.file);
                        if (record.bytes != 0) written.add_uint64(field::bytes, record.bytes);
-                       if (known != written_files_.end()) written.add_string(field::path, known->second);
-                       if (record.name[0] != 0) written.add_string(field::name, comm_text(record.name));
+                       if (known != written_files_.end())
+                           written.add_string(field::path, known->second);
+                       if (record.name[0] != 0)
+                           written.add_string(field::name, comm_text(record.name));
                        if (record.pid != 0) written.add_uint32(field::pid, record.pid);
-                       if (record.ended_ns != 0) written.add_uint64(field::ended, to_boottime(record.ended_ns));
+                       if (record.ended_ns != 0)
+                           written.add_uint64(field::ended, to_boottime(record.ended_ns));
                    });
 }
 
 void KernelRecordWriter::write_group_memory(const lagtrap_group_memory& record) {
     namespace field = perfetto::lagtrap_group_memory;
-    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns), UsesInterning::No,
-                   [&](pbf_writer& packet) {
+    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns),
+                   UsesInterning::No, [&](pbf_writer& packet) {
                        pbf_writer memory(packet, perfetto::trace_packet::lagtrap_group_memory);
-                       const std::string path(reinterpret_cast<const char*>(&record + 1), record.path_bytes);
+                       const std::string path(reinterpret_cast<const char*>(&record + 1),
+                                              record.path_bytes);
                        memory.add_uint32(field::pid, record.pid);
                        memory.add_string(field::path, printable(path));
                        memory.add_uint64(field::limit_bytes, record.limit_bytes);
@@ -320,8 +349,8 @@ void KernelRecordWriter::write_group_memory(const lagtrap_group_memory& record) 
 }
 
 // A thread that ended before the recording began appears nowhere else.
-void KernelRecordWriter::name_thread(std::uint32_t pid, std::uint32_t tid, const char (&comm)[LAGTRAP_COMM_BYTES],
-                                     std::uint64_t at_ns) {
+void KernelRecordWriter::name_thread(std::uint32_t pid, std::uint32_t tid,
+                                     const char (&comm)[LAGTRAP_COMM_BYTES], std::uint64_t at_ns) {
     if (tid == 0) return;
     // Its name may have changed in the meantime: every program that a shell starts gets a new one.
     const ThreadState* const known = threads_.find(tid);
@@ -364,7 +393,8 @@ void KernelRecordWriter::write_history_wait(const lagtrap_history_wait& record) 
     begin_history(at_ns);
     name_thread(record.pid, record.pid, record.process, at_ns);
     name_thread(record.pid, record.tid, record.comm, at_ns);
-    if (record.by_interrupt == 0) name_thread(record.waker_pid, record.waker_tid, record.waker, at_ns);
+    if (record.by_interrupt == 0)
+        name_thread(record.waker_pid, record.waker_tid, record.waker, at_ns);
     lagtrap_sample sample{};
     sample.header = record.header;
     sample.pid = record.pid;
@@ -392,11 +422,17 @@ void KernelRecordWriter::write_history_wait(const lagtrap_history_wait& record) 
 
 void KernelRecordWriter::write(const lagtrap_record* record) {
     switch (record->type) {
-        case LAGTRAP_RECORD_SAMPLE: write_sample(*reinterpret_cast<const lagtrap_sample*>(record)); break;
+        case LAGTRAP_RECORD_SAMPLE:
+            write_sample(*reinterpret_cast<const lagtrap_sample*>(record));
+            break;
         case LAGTRAP_RECORD_SWITCH: write_switch(whole_record<lagtrap_switch>(record)); break;
         case LAGTRAP_RECORD_WAKING: write_waking(whole_record<lagtrap_waking>(record)); break;
-        case LAGTRAP_RECORD_WAIT_FILE: write_wait_file(*reinterpret_cast<const lagtrap_wait_file*>(record)); break;
-        case LAGTRAP_RECORD_WRITTEN: write_written(*reinterpret_cast<const lagtrap_written*>(record)); break;
+        case LAGTRAP_RECORD_WAIT_FILE:
+            write_wait_file(*reinterpret_cast<const lagtrap_wait_file*>(record));
+            break;
+        case LAGTRAP_RECORD_WRITTEN:
+            write_written(*reinterpret_cast<const lagtrap_written*>(record));
+            break;
         case LAGTRAP_RECORD_GROUP_MEMORY:
             write_group_memory(*reinterpret_cast<const lagtrap_group_memory*>(record));
             break;

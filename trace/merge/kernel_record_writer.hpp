@@ -28,8 +28,8 @@ class KernelRecordWriter {
     // `callstacks_limit` is the number of call stacks interned per sequence; beyond it the
     // sequence's state is cleared.
     KernelRecordWriter(const Session& session, const StackTable& stacks, const ModuleTable& modules,
-                       StackQualityCounter& stack_quality, ThreadTable& threads, PacketWriter& writer,
-                       std::size_t callstacks_limit);
+                       StackQualityCounter& stack_quality, ThreadTable& threads,
+                       PacketWriter& writer, std::size_t callstacks_limit);
 
     // Writes how samples are triggered. Call once, before the first record; `at_ns` as in records
     // (CLOCK_MONOTONIC).
@@ -39,8 +39,8 @@ class KernelRecordWriter {
     // Writes where a thread slept, as if it had just left a CPU there, and the object it waited for
     // (as in lagtrap_switch).
     void write_off_cpu(std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns,
-                       std::uint64_t kernel_stack_id, std::uint64_t user_stack_id, std::uint64_t wait_object,
-                       std::uint32_t lock_owner);
+                       std::uint64_t kernel_stack_id, std::uint64_t user_stack_id,
+                       std::uint64_t wait_object, std::uint32_t lock_owner);
 
     struct Counts {
         std::uint64_t samples = 0, switches = 0;
@@ -51,8 +51,8 @@ class KernelRecordWriter {
   private:
     using AddToPacket = std::function<void(protozero::pbf_writer&)>;
     void write_timebase(Sequence sequence, std::uint64_t at_ns);
-    void write_stack_sample(Sequence sequence, CallstackInterner& interner, const lagtrap_sample& sample,
-                            const AddToPacket& add = {});
+    void write_stack_sample(Sequence sequence, CallstackInterner& interner,
+                            const lagtrap_sample& sample, const AddToPacket& add = {});
     void write_sample(const lagtrap_sample& sample);
     void close_gap(const lagtrap_switch& record);
     void write_switch_event(const lagtrap_switch& record);
@@ -65,9 +65,13 @@ class KernelRecordWriter {
     void begin_history(std::uint64_t at_ns);
     void write_history_sample(const lagtrap_history_sample& record);
     void write_history_wait(const lagtrap_history_wait& record);
-    void name_thread(std::uint32_t pid, std::uint32_t tid, const char (&comm)[LAGTRAP_COMM_BYTES], std::uint64_t at_ns);
-    [[nodiscard]] std::string comm_of(std::uint32_t tid, std::uint32_t pid, std::uint16_t cpu, std::uint64_t at_ns);
-    [[nodiscard]] std::uint64_t to_boottime(std::uint64_t monotonic) const { return monotonic + offset_ns_; }
+    void name_thread(std::uint32_t pid, std::uint32_t tid, const char (&comm)[LAGTRAP_COMM_BYTES],
+                     std::uint64_t at_ns);
+    [[nodiscard]] std::string comm_of(std::uint32_t tid, std::uint32_t pid, std::uint16_t cpu,
+                                      std::uint64_t at_ns);
+    [[nodiscard]] std::uint64_t to_boottime(std::uint64_t monotonic) const {
+        return monotonic + offset_ns_;
+    }
 
     const Session& session_;
     std::uint64_t offset_ns_;  // boottime - monotonic, modulo 2^64
@@ -78,11 +82,13 @@ class KernelRecordWriter {
     PacketWriter& writer_;
     std::size_t callstacks_limit_;
     CallstackInterner samples_, off_cpu_;
-    std::optional<CallstackInterner> history_;                      // if there is a history
-    std::unordered_set<std::uint32_t> named_by_history_;            // threads that appear nowhere else
+    std::optional<CallstackInterner> history_;  // if there is a history
+    // threads that appear nowhere else
+    std::unordered_set<std::uint32_t> named_by_history_;
     std::unordered_map<std::uint64_t, std::string> waited_files_;   // path by file number
     std::unordered_map<std::uint64_t, std::string> written_files_;  // path by number
-    std::unordered_map<std::uint16_t, std::uint32_t> running_;      // last thread switched in, by CPU
+    // last thread switched in, by CPU
+    std::unordered_map<std::uint16_t, std::uint32_t> running_;
     Counts counts_;
 };
 

@@ -19,7 +19,8 @@ using protozero::pbf_writer;
 std::int64_t hexadecimal_digits(std::string_view text) {
     std::uint64_t value = 0;
     for (const char c : text)
-        if (c != '-') value = value << 4 | static_cast<std::uint64_t>(c <= '9' ? c - '0' : c - 'a' + 10);
+        if (c != '-')
+            value = value << 4 | static_cast<std::uint64_t>(c <= '9' ? c - '0' : c - 'a' + 10);
     return static_cast<std::int64_t>(value);
 }
 
@@ -46,8 +47,10 @@ void add_system_info(pbf_writer& packet, const Session& session) {
         kernel.add_string(perfetto::utsname::release, printable(names.release));
         kernel.add_string(perfetto::utsname::machine, printable(names.machine));
     }
-    info.add_string(perfetto::system_info::tracing_service_version, "lagtrap " + printable(session.lagtrap_version));
-    info.add_uint32(perfetto::system_info::page_size, static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE)));
+    info.add_string(perfetto::system_info::tracing_service_version,
+                    "lagtrap " + printable(session.lagtrap_version));
+    info.add_uint32(perfetto::system_info::page_size,
+                    static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE)));
     info.add_uint32(perfetto::system_info::num_cpus, session.cpu_count);
 }
 

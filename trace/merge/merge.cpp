@@ -35,7 +35,8 @@ Status write_system(CaptureContents& contents, std::uint64_t last_ns) {
     file.trigger_reason = trigger.reason == TriggerReason::Deadline ? "deadline"
                           : trigger.reason == TriggerReason::End    ? "end"
                                                                     : "manual";
-    if (trigger.event < session.events.size()) file.trigger_event = session.events[trigger.event].name;
+    if (trigger.event < session.events.size())
+        file.trigger_event = session.events[trigger.event].name;
     file.breach_boottime_ns = contents.to_boottime(trigger.breach_ns);
     file.partial = contents.partial;
     file.stacks.naming = contents.naming;
@@ -44,11 +45,13 @@ Status write_system(CaptureContents& contents, std::uint64_t last_ns) {
         if (event.markers.size() != event.stages.size() + 2) continue;
         std::vector<EventMarker>& markers = file.markers[event.name];
         for (std::size_t i = 0; i < event.markers.size(); ++i)
-            markers.push_back({i > 0 && i <= event.stages.size() ? event.stages[i - 1] : "", event.markers[i]});
+            markers.push_back(
+                {i > 0 && i <= event.stages.size() ? event.stages[i - 1] : "", event.markers[i]});
     }
     for (ModuleId id = kernel_module; id < contents.modules.size(); ++id)
         if (id != jit_module)
-            file.modules.push_back({contents.modules.at(id).path, hexadecimal(contents.modules.at(id).build_id)});
+            file.modules.push_back(
+                {contents.modules.at(id).path, hexadecimal(contents.modules.at(id).build_id)});
     std::sort(file.modules.begin(), file.modules.end(), [](const Module& a, const Module& b) {
         return std::tie(a.path, a.build_id) < std::tie(b.path, b.build_id);
     });
@@ -73,7 +76,8 @@ Result<MergeSummary> merge(CaptureContents& contents) {
 
 }  // namespace
 
-Result<MergeSummary> merge_capture(const std::filesystem::path& capture_directory, const MergeOptions& options) {
+Result<MergeSummary> merge_capture(const std::filesystem::path& capture_directory,
+                                   const MergeOptions& options) {
     auto session = read_session(capture_directory);
     if (!session) return session.error().within("merge");
     CaptureContents contents(capture_directory, options, std::move(session).value());

@@ -33,7 +33,8 @@ struct MergeSummary {
     std::uint64_t delays = 0;
     std::uint64_t samples = 0;
     std::uint64_t switches = 0;
-    std::uint64_t late_records = 0;  // later than the reorder window allows; counted as lost in the system file
+    // later than the reorder window allows; counted as lost in the system file
+    std::uint64_t late_records = 0;
     std::uint64_t trace_bytes = 0;
     bool partial = false;  // the capture was cut short, or a log is torn or missing
 };

@@ -51,11 +51,13 @@ void print(const trace::CaptureBundle& made, std::chrono::steady_clock::time_poi
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
     fmt::print(
-        "{{\"bundle\":\"{}\",\"digest\":\"{}\",\"bytes\":{},\"trace_bytes\":{},\"delays\":{},\"runs\":{},"
+        "{{\"bundle\":\"{}\",\"digest\":\"{}\",\"bytes\":{},\"trace_bytes\":{},\"delays\":{},"
+        "\"runs\":{},"
         "\"samples\":{},\"switches\":{},\"late_records\":{},\"partial\":{},\"made_before\":{},"
         "\"seconds\":{:.3f},\"peak_memory_bytes\":{}}}\n",
-        escaped(bundle.path.string()), bundle.digest, bundle.size_bytes, merged.trace_bytes, merged.delays, merged.runs,
-        merged.samples, merged.switches, merged.late_records, merged.partial, made.made_before, took.count(),
+        escaped(bundle.path.string()), bundle.digest, bundle.size_bytes, merged.trace_bytes,
+        merged.delays, merged.runs, merged.samples, merged.switches, merged.late_records,
+        merged.partial, made.made_before, took.count(),
         static_cast<unsigned long long>(usage.ru_maxrss) * 1024);
 }
 
@@ -64,7 +66,8 @@ int fail(const Error& error) {
     return 1;
 }
 
-int run(const std::filesystem::path& capture, const std::filesystem::path& output, trace::Programs programs) {
+int run(const std::filesystem::path& capture, const std::filesystem::path& output,
+        trace::Programs programs) {
     const auto begun = std::chrono::steady_clock::now();
     const auto claim = trace::claim_capture(capture, output);
     if (!claim) return fail(claim.error());
@@ -91,12 +94,13 @@ int run(const std::filesystem::path& capture, const std::filesystem::path& outpu
 int main(int argc, char** argv) {
     const bool without_names = argc == 4 && std::string_view(argv[1]) == "--without-names";
     if (argc != 3 && !without_names) {
-        std::fputs("usage: lagtrap-merge [--without-names] CAPTURE_DIRECTORY OUTPUT_DIRECTORY\n", stderr);
+        std::fputs("usage: lagtrap-merge [--without-names] CAPTURE_DIRECTORY OUTPUT_DIRECTORY\n",
+                   stderr);
         return 2;
     }
     step_back();
-    const int status =
-        run(argv[argc - 2], argv[argc - 1], without_names ? trace::Programs::LeftAlone : trace::Programs::Opened);
+    const int status = run(argv[argc - 2], argv[argc - 1],
+                           without_names ? trace::Programs::LeftAlone : trace::Programs::Opened);
     // Skip exit handlers: a leak check needs system calls that are no longer allowed.
     (void)std::fflush(nullptr);
     ::_exit(status);

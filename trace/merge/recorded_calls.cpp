@@ -20,7 +20,8 @@ class CallsReader {
         }
         if (message->started) take_started(std::move(*message->started));
         if (message->more)
-            calls_.functions.insert(calls_.functions.end(), message->more->begin(), message->more->end());
+            calls_.functions.insert(calls_.functions.end(), message->more->begin(),
+                                    message->more->end());
         if (message->tree) take_tree(std::move(*message->tree));
         if (message->taken_out)
             for (const calls::TakenOut& one : *message->taken_out)
@@ -38,7 +39,8 @@ class CallsReader {
     }
 
     void take_tree(calls::Tree tree) {
-        if (!calls::check(tree, calls_.functions.size()) || kept_ + tree.calls.size() > calls_limit_) {
+        if (!calls::check(tree, calls_.functions.size()) ||
+            kept_ + tree.calls.size() > calls_limit_) {
             ++calls_.left_out;
             return;
         }
@@ -54,7 +56,8 @@ class CallsReader {
 
 RecordedCalls read_recorded_calls(const std::filesystem::path& capture, std::size_t calls_limit) {
     CallsReader reader(calls_limit);
-    const Status read = read_lines(capture, calls_lines, [&](const std::string& line) { return reader.take(line); });
+    const Status read = read_lines(capture, calls_lines,
+                                   [&](const std::string& line) { return reader.take(line); });
     if (!read && read.error().kind != ErrorKind::NotFound) {
         RecordedCalls none;
         none.problem = read.error().message;

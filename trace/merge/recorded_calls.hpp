@@ -24,6 +24,7 @@ struct RecordedCalls {
 
 // Never fails; read errors are reported as the problem. Beyond `calls_limit` calls, only the first
 // trees are kept.
-[[nodiscard]] RecordedCalls read_recorded_calls(const std::filesystem::path& capture, std::size_t calls_limit);
+[[nodiscard]] RecordedCalls read_recorded_calls(const std::filesystem::path& capture,
+                                                std::size_t calls_limit);
 
 }  // namespace lagtrap::trace

@@ -21,7 +21,8 @@ class FunctionsReader {
         }
         if (message->started) all_.started = std::move(*message->started);
         if (message->more && all_.started)
-            all_.started->functions.insert(all_.started->functions.end(), message->more->begin(), message->more->end());
+            all_.started->functions.insert(all_.started->functions.end(), message->more->begin(),
+                                           message->more->end());
         if (message->calls) take_calls(std::move(*message->calls));
         if (message->taken_out)
             for (const calls::TakenOut& one : *message->taken_out)
@@ -47,7 +48,8 @@ class FunctionsReader {
     }
 
     void take_ended(calls::FunctionsEnded ended) {
-        std::erase_if(ended.totals, [&](const calls::FunctionTotals& one) { return !is_known(one.function); });
+        std::erase_if(ended.totals,
+                      [&](const calls::FunctionTotals& one) { return !is_known(one.function); });
         for (calls::FunctionTotals& one : ended.totals)
             std::erase_if(one.path, [&](std::uint32_t caller) { return !is_known(caller); });
         all_.ended = std::move(ended);
@@ -59,10 +61,11 @@ class FunctionsReader {
 
 }  // namespace
 
-RecordedFunctions read_recorded_functions(const std::filesystem::path& capture, std::size_t calls_limit) {
+RecordedFunctions read_recorded_functions(const std::filesystem::path& capture,
+                                          std::size_t calls_limit) {
     FunctionsReader reader(calls_limit);
-    const Status read =
-        read_lines(capture, functions_lines, [&](const std::string& line) { return reader.take(line); });
+    const Status read = read_lines(capture, functions_lines,
+                                   [&](const std::string& line) { return reader.take(line); });
     RecordedFunctions all = reader.finish();
     if (!read && read.error().kind != ErrorKind::NotFound) all.problem = read.error().message;
     return all;

@@ -18,10 +18,12 @@ struct RecordedFunctions {
     std::vector<calls::TakenOut> taken_out;          // only of known functions
     std::optional<calls::FunctionsEnded> ended;      // nullopt if the trace was cut short
     std::uint64_t left_out = 0;                      // calls beyond `calls_limit`
-    std::string problem;                             // why calls are missing, entirely or from some line on
+    // why calls are missing, entirely or from some line on
+    std::string problem;
 };
 
 // Never fails; read errors are reported as the problem.
-[[nodiscard]] RecordedFunctions read_recorded_functions(const std::filesystem::path& capture, std::size_t calls_limit);
+[[nodiscard]] RecordedFunctions read_recorded_functions(const std::filesystem::path& capture,
+                                                        std::size_t calls_limit);
 
 }  // namespace lagtrap::trace

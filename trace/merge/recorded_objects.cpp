@@ -26,7 +26,8 @@ bool take(const std::string& line, RecordedObjects& all) {
 
 RecordedObjects read_recorded_objects(const std::filesystem::path& capture) {
     RecordedObjects all;
-    const Status read = read_lines(capture, objects_lines, [&](const std::string& line) { return take(line, all); });
+    const Status read = read_lines(capture, objects_lines,
+                                   [&](const std::string& line) { return take(line, all); });
     if (!read && read.error().kind != ErrorKind::NotFound) all.problem = read.error().message;
     if (all.summary.has_begun() && !all.summary.ended() && all.problem.empty())
         all.problem = "lagtrapd exited before it reported the counts";

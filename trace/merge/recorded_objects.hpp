@@ -24,7 +24,8 @@ struct RecordedObjects {
 [[nodiscard]] RecordedObjects objects_of(const SystemFile& file);
 // The object trace of process `pid` from a bundle's system file, as ObjectsSummary::to_json(); null
 // if there is none.
-[[nodiscard]] boost::json::value objects_json(const SystemFile& file, std::uint32_t pid, std::size_t rows_limit);
+[[nodiscard]] boost::json::value objects_json(const SystemFile& file, std::uint32_t pid,
+                                              std::size_t rows_limit);
 
 // Adds the object trace to the system file if it fits; otherwise the recording quality says why it
 // is missing.

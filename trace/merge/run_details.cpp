@@ -24,9 +24,11 @@ void RunDetails::take(const lagtrap_trace_text& record) {
 }
 
 void RunDetails::tell(const lagtrap_run& run, Delay& delay) const {
-    if (const auto known = so_far_.find({run.event, run.begin_tid, run.begin_hit_ns}); known != so_far_.end())
+    if (const auto known = so_far_.find({run.event, run.begin_tid, run.begin_hit_ns});
+        known != so_far_.end())
         delay.so_far = run_so_far(known->second, run.begin_ns);
-    if (const auto text = trace_texts_.find({run.event, run.begin_tid, run.begin_hit_ns}); text != trace_texts_.end()) {
+    if (const auto text = trace_texts_.find({run.event, run.begin_tid, run.begin_hit_ns});
+        text != trace_texts_.end()) {
         if (auto context = trace_context_of(text->second))
             delay.trace = std::move(*context);
         else

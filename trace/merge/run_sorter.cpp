@@ -16,7 +16,8 @@ constexpr std::size_t piece_buffer_runs = 256;
 }  // namespace
 
 RunSorter::RunSorter(std::filesystem::path directory, std::size_t limit_bytes)
-    : directory_(std::move(directory)), runs_limit_(std::max<std::size_t>(limit_bytes / sizeof(lagtrap_run), 1)) {}
+    : directory_(std::move(directory)),
+      runs_limit_(std::max<std::size_t>(limit_bytes / sizeof(lagtrap_run), 1)) {}
 
 bool RunSorter::before(const lagtrap_run& a, const lagtrap_run& b) {
     if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
@@ -51,14 +52,14 @@ Status RunSorter::finish() {
 }
 
 Status RunSorter::refill(Piece& piece) {
-    const std::uint64_t bytes =
-        std::min<std::uint64_t>(piece.end_byte - piece.next_byte, piece_buffer_runs * sizeof(lagtrap_run));
+    const std::uint64_t bytes = std::min<std::uint64_t>(piece.end_byte - piece.next_byte,
+                                                        piece_buffer_runs * sizeof(lagtrap_run));
     piece.runs.resize(bytes / sizeof(lagtrap_run));
     piece.position = 0;
     std::uint64_t done = 0;
     while (done < bytes) {
-        const ssize_t got = ::pread(file_.get(), reinterpret_cast<char*>(piece.runs.data()) + done, bytes - done,
-                                    static_cast<off_t>(piece.next_byte + done));
+        const ssize_t got = ::pread(file_.get(), reinterpret_cast<char*>(piece.runs.data()) + done,
+                                    bytes - done, static_cast<off_t>(piece.next_byte + done));
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return system_error("read sorted runs", got == 0 ? EIO : errno);
         done += static_cast<std::uint64_t>(got);
@@ -70,9 +71,11 @@ Status RunSorter::refill(Piece& piece) {
 Result<const lagtrap_run*> RunSorter::peek() {
     if (front_ != nullptr) return &front_->runs[front_->position];
     for (Piece& piece : pieces_) {
-        if (piece.position == piece.runs.size() && piece.next_byte < piece.end_byte) TRY(refill(piece));
+        if (piece.position == piece.runs.size() && piece.next_byte < piece.end_byte)
+            TRY(refill(piece));
         if (piece.position == piece.runs.size()) continue;
-        if (front_ == nullptr || before(piece.runs[piece.position], front_->runs[front_->position])) front_ = &piece;
+        if (front_ == nullptr || before(piece.runs[piece.position], front_->runs[front_->position]))
+            front_ = &piece;
     }
     if (front_ == nullptr) return static_cast<const lagtrap_run*>(nullptr);
     return &front_->runs[front_->position];

@@ -63,7 +63,8 @@ void annotate_text(pbf_writer& event, Annotation name, const std::string& value)
 bool is_of_goroutine(const lagtrap_run& run) { return (run.flags & LAGTRAP_RUN_OF_GOROUTINE) != 0; }
 
 // The hits in time order, clamped to the run.
-std::vector<lagtrap_stage_hit> stages_of(const lagtrap_run& run, std::uint64_t end_ns, std::size_t known_stages) {
+std::vector<lagtrap_stage_hit> stages_of(const lagtrap_run& run, std::uint64_t end_ns,
+                                         std::size_t known_stages) {
     std::vector<lagtrap_stage_hit> stages;
     for (std::size_t i = 0; i < run.stage_count; ++i) {
         lagtrap_stage_hit stage = run.stages[i];
@@ -71,7 +72,8 @@ std::vector<lagtrap_stage_hit> stages_of(const lagtrap_run& run, std::uint64_t e
         stage.at_ns = std::clamp<std::uint64_t>(stage.at_ns, run.begin_ns, end_ns);
         stages.push_back(stage);
     }
-    std::stable_sort(stages.begin(), stages.end(), [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
+    std::stable_sort(stages.begin(), stages.end(),
+                     [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
     return stages;
 }
 
@@ -79,7 +81,10 @@ std::vector<lagtrap_stage_hit> stages_of(const lagtrap_run& run, std::uint64_t e
 
 RunWriter::RunWriter(const Session& session, ThreadTable& threads, PacketWriter& writer,
                      std::uint64_t boottime_offset_ns)
-    : session_(session), threads_(threads), writer_(writer), boottime_offset_ns_(boottime_offset_ns) {
+    : session_(session),
+      threads_(threads),
+      writer_(writer),
+      boottime_offset_ns_(boottime_offset_ns) {
     auto next = static_cast<std::uint32_t>(session.events.size() + 1);
     for (const SessionEvent& known : session.events) {
         first_stage_name_.push_back(next);
@@ -89,33 +94,39 @@ RunWriter::RunWriter(const Session& session, ThreadTable& threads, PacketWriter&
 
 template <typename Fill>
 void RunWriter::descriptor(std::uint64_t at_ns, Fill fill) {
-    writer_.packet(Sequence::Runs, at_ns + boottime_offset_ns_, UsesInterning::No, [&](pbf_writer& packet) {
-        pbf_writer track(packet, perfetto::trace_packet::track_descriptor);
-        fill(track);
-    });
+    writer_.packet(Sequence::Runs, at_ns + boottime_offset_ns_, UsesInterning::No,
+                   [&](pbf_writer& packet) {
+                       pbf_writer track(packet, perfetto::trace_packet::track_descriptor);
+                       fill(track);
+                   });
 }
 
 template <typename Fill>
 void RunWriter::event(std::uint64_t at_ns, Fill fill) {
-    writer_.packet(Sequence::Runs, at_ns + boottime_offset_ns_, UsesInterning::Yes, [&](pbf_writer& packet) {
-        if (!std::exchange(names_defined_, true)) {
-            pbf_writer interned(packet, perfetto::trace_packet::interned_data);
-            for (std::size_t i = 0; i < category_names.size(); ++i)
-                perfetto::add_interned(interned, perfetto::interned_data::event_categories, i + 1, category_names[i]);
-            for (std::size_t i = 0; i < annotation_names.size(); ++i)
-                perfetto::add_interned(interned, perfetto::interned_data::debug_annotation_names, i + 1,
-                                       annotation_names[i]);
-            for (std::size_t i = 0; i < session_.events.size(); ++i) {
-                const SessionEvent& known = session_.events[i];
-                perfetto::add_interned(interned, perfetto::interned_data::event_names, i + 1, printable(known.name));
-                for (std::size_t j = 0; j < known.stages.size(); ++j)
-                    perfetto::add_interned(interned, perfetto::interned_data::event_names, first_stage_name_[i] + j,
-                                           printable(known.stages[j]));
+    writer_.packet(
+        Sequence::Runs, at_ns + boottime_offset_ns_, UsesInterning::Yes, [&](pbf_writer& packet) {
+            if (!std::exchange(names_defined_, true)) {
+                pbf_writer interned(packet, perfetto::trace_packet::interned_data);
+                for (std::size_t i = 0; i < category_names.size(); ++i)
+                    perfetto::add_interned(interned, perfetto::interned_data::event_categories,
+                                           i + 1, category_names[i]);
+                for (std::size_t i = 0; i < annotation_names.size(); ++i)
+                    perfetto::add_interned(interned,
+                                           perfetto::interned_data::debug_annotation_names, i + 1,
+                                           annotation_names[i]);
+                for (std::size_t i = 0; i < session_.events.size(); ++i) {
+                    const SessionEvent& known = session_.events[i];
+                    perfetto::add_interned(interned, perfetto::interned_data::event_names, i + 1,
+                                           printable(known.name));
+                    for (std::size_t j = 0; j < known.stages.size(); ++j)
+                        perfetto::add_interned(interned, perfetto::interned_data::event_names,
+                                               first_stage_name_[i] + j,
+                                               printable(known.stages[j]));
+                }
             }
-        }
-        pbf_writer track_event(packet, perfetto::trace_packet::track_event);
-        fill(track_event);
-    });
+            pbf_writer track_event(packet, perfetto::trace_packet::track_event);
+            fill(track_event);
+        });
 }
 
 std::uint64_t RunWriter::process_track(const lagtrap_run& run) {
@@ -126,7 +137,8 @@ std::uint64_t RunWriter::process_track(const lagtrap_run& run) {
         descriptor(run.begin_ns, [&](pbf_writer& descriptor) {
             descriptor.add_uint64(perfetto::track_descriptor::uuid, track);
             pbf_writer process(descriptor, perfetto::track_descriptor::process);
-            process.add_int32(perfetto::process_descriptor::pid, static_cast<std::int32_t>(run.begin_pid));
+            process.add_int32(perfetto::process_descriptor::pid,
+                              static_cast<std::int32_t>(run.begin_pid));
             const std::string name = threads_.process_name(run.begin_pid, run.begin_ns);
             if (!name.empty()) process.add_string(perfetto::process_descriptor::process_name, name);
         });
@@ -143,7 +155,8 @@ RunWriter::ThreadTrack& RunWriter::thread_track(const lagtrap_run& run) {
         descriptor(run.begin_ns, [&](pbf_writer& descriptor) {
             descriptor.add_uint64(perfetto::track_descriptor::uuid, track.uuid);
             pbf_writer part(descriptor, perfetto::track_descriptor::thread);
-            part.add_int32(perfetto::thread_descriptor::pid, static_cast<std::int32_t>(run.begin_pid));
+            part.add_int32(perfetto::thread_descriptor::pid,
+                           static_cast<std::int32_t>(run.begin_pid));
             part.add_int64(perfetto::thread_descriptor::tid, run.begin_tid);
             const std::string name = thread.name.empty() ? comm_text(run.comm) : thread.name;
             if (!name.empty()) part.add_string(perfetto::thread_descriptor::thread_name, name);
@@ -164,7 +177,8 @@ std::uint64_t RunWriter::own_track(const lagtrap_run& run, std::uint64_t end_ns)
         descriptor(run.begin_ns, [&](pbf_writer& descriptor) {
             descriptor.add_uint64(perfetto::track_descriptor::uuid, track);
             descriptor.add_uint64(perfetto::track_descriptor::parent_uuid, parent);
-            descriptor.add_string(perfetto::track_descriptor::name, printable(session_.events[run.event].name));
+            descriptor.add_string(perfetto::track_descriptor::name,
+                                  printable(session_.events[run.event].name));
         });
     }
     lanes.push({end_ns, track});
@@ -176,7 +190,8 @@ std::uint64_t RunWriter::track_for(const lagtrap_run& run, std::uint64_t end_ns,
         (run.flags & LAGTRAP_RUN_OPEN) == 0 && run.end_tid != 0 && run.end_tid != run.begin_tid;
     if (ended_elsewhere || (run.flags & LAGTRAP_RUN_IN_GO) != 0) return own_track(run, end_ns);
     ThreadTrack& track = thread_track(run);
-    if (!track.open.empty() && open_.at(track.open.back()).next_boundary_ns() < end_ns) return own_track(run, end_ns);
+    if (!track.open.empty() && open_.at(track.open.back()).next_boundary_ns() < end_ns)
+        return own_track(run, end_ns);
     track.open.push_back(id);
     return track.uuid;
 }
@@ -184,7 +199,8 @@ std::uint64_t RunWriter::track_for(const lagtrap_run& run, std::uint64_t end_ns,
 void RunWriter::begin_slice(const OpenRun& open, const lagtrap_run& run, const RunFacts& facts) {
     const SessionEvent& known = session_.events[run.event];
     event(run.begin_ns, [&](pbf_writer& slice) {
-        slice.add_uint64(perfetto::track_event::category_iids, facts.delay ? delay_category : run_category);
+        slice.add_uint64(perfetto::track_event::category_iids,
+                         facts.delay ? delay_category : run_category);
         slice.add_enum(perfetto::track_event::type, perfetto::track_event::slice_begin);
         slice.add_uint64(perfetto::track_event::name_iid, run.event + 1);
         slice.add_uint64(perfetto::track_event::track_uuid, open.track);
@@ -207,7 +223,8 @@ void RunWriter::begin_slice(const OpenRun& open, const lagtrap_run& run, const R
         annotate_flag(slice, reported_at_deadline, (run.flags & LAGTRAP_RUN_REPORTED) != 0);
         annotate_flag(slice, is_first, facts.first);
         if ((run.flags & LAGTRAP_RUN_IN_GO) != 0) annotate_flag(slice, is_in_go, true);
-        if ((run.flags & LAGTRAP_RUN_WITHOUT_STAGES) != 0) annotate_flag(slice, without_stages, true);
+        if ((run.flags & LAGTRAP_RUN_WITHOUT_STAGES) != 0)
+            annotate_flag(slice, without_stages, true);
         annotate_flag(slice, earlier_begin, (run.flags & LAGTRAP_RUN_EARLIER_BEGIN) != 0);
     });
 }
@@ -216,7 +233,8 @@ void RunWriter::begin_stage(const OpenRun& open, const lagtrap_stage_hit& stage)
     event(stage.at_ns, [&](pbf_writer& slice) {
         slice.add_uint64(perfetto::track_event::category_iids, stage_category);
         slice.add_enum(perfetto::track_event::type, perfetto::track_event::slice_begin);
-        slice.add_uint64(perfetto::track_event::name_iid, first_stage_name_[open.event] + stage.stage);
+        slice.add_uint64(perfetto::track_event::name_iid,
+                         first_stage_name_[open.event] + stage.stage);
         slice.add_uint64(perfetto::track_event::track_uuid, open.track);
         perfetto::annotate(slice, run_id, open.id);
         perfetto::annotate(slice, stage_tid, stage.tid);

@@ -29,7 +29,8 @@ struct RunFacts {
 // which later runs of the event reuse.
 class RunWriter {
   public:
-    RunWriter(const Session& session, ThreadTable& threads, PacketWriter& writer, std::uint64_t boottime_offset_ns);
+    RunWriter(const Session& session, ThreadTable& threads, PacketWriter& writer,
+              std::uint64_t boottime_offset_ns);
 
     // Writes the begin of the next run, preceded by anything of earlier runs that is due.
     // `run.event` must be an event of the session.
@@ -91,15 +92,19 @@ class RunWriter {
     ThreadTable& threads_;
     PacketWriter& writer_;
     std::uint64_t boottime_offset_ns_;
-    std::vector<std::uint32_t> first_stage_name_;  // interned number of each event's first stage name
+    // interned number of each event's first stage name
+    std::vector<std::uint32_t> first_stage_name_;
     bool names_defined_ = false;
     std::uint64_t tracks_ = 0;
     std::unordered_map<std::uint64_t, OpenRun> open_;
     std::priority_queue<Due> due_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, ThreadTrack> thread_tracks_;  // tid, generation
+    // tid, generation
+    std::map<std::pair<std::uint32_t, std::uint32_t>, ThreadTrack> thread_tracks_;
     std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> track_threads_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> process_tracks_;     // pid, generation
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::priority_queue<Lane>> lanes_;  // process track, event
+    // pid, generation
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> process_tracks_;
+    // process track, event
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::priority_queue<Lane>> lanes_;
 };
 
 }  // namespace lagtrap::trace

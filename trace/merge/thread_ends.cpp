@@ -5,7 +5,8 @@
 namespace lagtrap::trace {
 
 void ThreadEnds::cut_off(lagtrap_run& run) const {
-    const bool of_thread = run.key == 0 && (run.flags & (LAGTRAP_RUN_OF_GOROUTINE | LAGTRAP_RUN_IN_GO)) == 0;
+    const bool of_thread =
+        run.key == 0 && (run.flags & (LAGTRAP_RUN_OF_GOROUTINE | LAGTRAP_RUN_IN_GO)) == 0;
     if ((run.flags & LAGTRAP_RUN_OPEN) == 0 || !of_thread) return;
     const auto known = ends_ns_.find(run.begin_tid);
     if (known == ends_ns_.end()) return;

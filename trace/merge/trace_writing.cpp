@@ -21,7 +21,8 @@ void TraceWriting::take_run(const lagtrap_run& run) {
     facts.queued_ns = run.begin_hit_ns > run.begin_ns ? run.begin_hit_ns - run.begin_ns : 0;
     facts.delay = (run.flags & LAGTRAP_RUN_DELAY) != 0 || facts.duration_ns > event.threshold_ns;
     facts.first = trigger.reason != TriggerReason::Manual && trigger.event == run.event &&
-                  trigger.begin_ns == run.begin_ns && trigger.pid == run.begin_pid && trigger.tid == run.begin_tid;
+                  trigger.begin_ns == run.begin_ns && trigger.pid == run.begin_pid &&
+                  trigger.tid == run.begin_tid;
     ++summary_.runs;
     RunCounts& counts = contents_.file.runs[event.name];
     ++counts.runs;
@@ -48,7 +49,8 @@ Status TraceWriting::write_records() {
     TRY_ASSIGN(const lagtrap_record* kernel_record, kernel.peek());
     TRY_ASSIGN(const lagtrap_run* run, contents_.sorter.peek());
     last_ns_ = contents_.session.started_ns;
-    if (kernel_record != nullptr) last_ns_ = std::min<std::uint64_t>(last_ns_, kernel_record->at_ns);
+    if (kernel_record != nullptr)
+        last_ns_ = std::min<std::uint64_t>(last_ns_, kernel_record->at_ns);
     if (run != nullptr) last_ns_ = std::min<std::uint64_t>(last_ns_, run->begin_ns);
     write_machine(contents_.session, *writer_, contents_.to_boottime(last_ns_));
     kernel_records_->begin(last_ns_);
@@ -59,21 +61,25 @@ Status TraceWriting::write_records() {
         TRY_ASSIGN(const lagtrap_record* rundown_record, rundown.peek());
         TRY_ASSIGN(run, contents_.sorter.peek());
         const std::uint64_t kernel_ns = kernel_record != nullptr ? kernel_record->at_ns : never_ns;
-        const std::uint64_t rundown_ns = rundown_record != nullptr ? rundown_record->at_ns : never_ns;
+        const std::uint64_t rundown_ns =
+            rundown_record != nullptr ? rundown_record->at_ns : never_ns;
         const std::uint64_t run_ns = run != nullptr ? run->begin_ns : never_ns;
-        const std::uint64_t next_ns = std::min({kernel_ns, rundown_ns, run_ns, runs_->next_due_ns(),
-                                                contents_.calls.next_due_ns(), contents_.functions.next_due_ns()});
+        const std::uint64_t next_ns =
+            std::min({kernel_ns, rundown_ns, run_ns, runs_->next_due_ns(),
+                      contents_.calls.next_due_ns(), contents_.functions.next_due_ns()});
         if (!sleepers_written && next_ns >= contents_.session.started_ns) {
             sleepers_written = true;
             last_ns_ = std::max(last_ns_, contents_.session.started_ns);
             contents_.listed.take_sleepers([&](const lagtrap_thread& thread) {
-                kernel_records_->write_off_cpu(0, thread.pid, thread.tid, last_ns_, thread.kernel_stack_id,
-                                               thread.user_stack_id, thread.wait_object, thread.lock_owner);
+                kernel_records_->write_off_cpu(0, thread.pid, thread.tid, last_ns_,
+                                               thread.kernel_stack_id, thread.user_stack_id,
+                                               thread.wait_object, thread.lock_owner);
             });
             continue;
         }
         // A record with a time before the last one written is late.
-        const std::uint64_t at_ns = next_ns == never_ns ? last_ns_ + 1 : std::max(last_ns_, next_ns);
+        const std::uint64_t at_ns =
+            next_ns == never_ns ? last_ns_ + 1 : std::max(last_ns_, next_ns);
         threads_->write_pending(at_ns);
         if (next_ns == never_ns) return success();
         if (rundown_record != nullptr && rundown_ns == next_ns) {
@@ -106,8 +112,8 @@ Status TraceWriting::write(const std::filesystem::path& file) {
     runs_.emplace(contents_.session, *threads_, *writer_, contents_.offset_ns);
     contents_.calls.add_to(*writer_, contents_.offset_ns);
     contents_.functions.add_to(*writer_, contents_.offset_ns, contents_.file);
-    kernel_records_.emplace(contents_.session, contents_.stacks, contents_.modules, stack_quality_, *threads_, *writer_,
-                            contents_.options.callstacks_limit);
+    kernel_records_.emplace(contents_.session, contents_.stacks, contents_.modules, stack_quality_,
+                            *threads_, *writer_, contents_.options.callstacks_limit);
     TRY(write_records());
     TRY(writer_->finish());
     sum_up();

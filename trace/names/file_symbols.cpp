@@ -12,13 +12,15 @@ namespace {
 constexpr std::size_t functions_limit = 64;
 
 Error over_budget(const std::filesystem::path& path) {
-    return make_error(ErrorKind::TooLarge, path.string() + ": is beyond what may be read for names");
+    return make_error(ErrorKind::TooLarge,
+                      path.string() + ": is beyond what may be read for names");
 }
 
 }  // namespace
 
 Result<binaries::SymbolTable> load_symbols(const std::filesystem::path& program,
-                                           const binaries::DebugFileSearch& search, NamingBudget& budget) {
+                                           const binaries::DebugFileSearch& search,
+                                           NamingBudget& budget) {
     if (!budget.take_bytes(0)) return over_budget(program);
     TRY_ASSIGN(binaries::SymbolTable table,
                binaries::SymbolTable::of_file(program, search, budget.limits().symbol_table_bytes));
@@ -28,8 +30,10 @@ Result<binaries::SymbolTable> load_symbols(const std::filesystem::path& program,
     return table;
 }
 
-Result<binaries::SourceLines> load_lines(const std::filesystem::path& program, const std::filesystem::path& debug_file,
-                                         const binaries::DebugInfoLimits& limits, NamingBudget& budget) {
+Result<binaries::SourceLines> load_lines(const std::filesystem::path& program,
+                                         const std::filesystem::path& debug_file,
+                                         const binaries::DebugInfoLimits& limits,
+                                         NamingBudget& budget) {
     TRY_ASSIGN(const UniqueFd file, open_regular_file(debug_file));
     struct stat facts {};
     if (::fstat(file.get(), &facts) != 0) return system_error(debug_file.string());

@@ -16,13 +16,15 @@ namespace lagtrap::trace {
 // Symbols of a program and its debug file. ErrorKind::TooLarge if they exceed the budget; other
 // errors as SymbolTable::of_file.
 [[nodiscard]] Result<binaries::SymbolTable> load_symbols(const std::filesystem::path& program,
-                                                         const binaries::DebugFileSearch& search, NamingBudget& budget);
+                                                         const binaries::DebugFileSearch& search,
+                                                         NamingBudget& budget);
 
 // DWARF of `program` from `debug_file`. ErrorKind::TooLarge if it exceeds the budget; other errors
 // as SourceLines::open.
 [[nodiscard]] Result<binaries::SourceLines> load_lines(const std::filesystem::path& program,
                                                        const std::filesystem::path& debug_file,
-                                                       const binaries::DebugInfoLimits& limits, NamingBudget& budget);
+                                                       const binaries::DebugInfoLimits& limits,
+                                                       NamingBudget& budget);
 
 // Renames the outermost of `functions` (innermost first) to its symbol, which is the name callers
 // use (pthread_mutex_lock, where DWARF has ___pthread_mutex_lock). A part that the compiler split

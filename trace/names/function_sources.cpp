@@ -15,7 +15,8 @@ ModuleId module_of(const ModuleTable& modules, const std::string& path, std::uin
     for (ModuleId id = first_file_module; id < modules.size(); ++id) {
         const RecordedModule& module = modules.at(id);
         if (module.path != path) continue;
-        if (std::any_of(module.users.begin(), module.users.end(), [&](const auto& user) { return user.pid == pid; }))
+        if (std::any_of(module.users.begin(), module.users.end(),
+                        [&](const auto& user) { return user.pid == pid; }))
             return id;
         only = id;
         ++found;
@@ -26,7 +27,8 @@ ModuleId module_of(const ModuleTable& modules, const std::string& path, std::uin
 }  // namespace
 
 void FunctionSources::ask(StackTable& stacks, const ModuleTable& modules, std::uint32_t pid,
-                          const std::vector<calls::Function>& functions, const std::set<std::uint32_t>& wanted) {
+                          const std::vector<calls::Function>& functions,
+                          const std::set<std::uint32_t>& wanted) {
     std::map<std::string, ModuleId> known;
     for (const std::uint32_t number : wanted) {
         if (number >= functions.size() || asked_.size() >= functions_limit) continue;
@@ -43,7 +45,8 @@ void FunctionSources::ask(StackTable& stacks, const ModuleTable& modules, std::u
 }
 
 // If functions are inlined at its begin, the last frame is the function itself.
-void FunctionSources::fill(const StackTable& stacks, std::vector<calls::Function>& functions) const {
+void FunctionSources::fill(const StackTable& stacks,
+                           std::vector<calls::Function>& functions) const {
     for (const Asked& one : asked_) {
         const CodeFrame* frame = &stacks.frames()[one.frame];
         while (frame->inlined_into != no_frame) frame = &stacks.frames()[frame->inlined_into];

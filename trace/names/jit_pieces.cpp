@@ -15,20 +15,24 @@ constexpr int later_looks = 4096;
 std::vector<JitPiece> lay_out(const std::vector<JitPiece>& made) {
     std::vector<std::uint32_t> by_start(made.size());
     for (std::uint32_t i = 0; i < by_start.size(); ++i) by_start[i] = i;
-    std::stable_sort(by_start.begin(), by_start.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return made[a].start < made[b].start; });
+    std::stable_sort(by_start.begin(), by_start.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return made[a].start < made[b].start;
+    });
     std::vector<JitPiece> visible;
     std::priority_queue<std::uint32_t> over;
     std::size_t next = 0;
     std::uint64_t at = 0;
     while (next < by_start.size() || !over.empty()) {
         if (over.empty()) at = made[by_start[next]].start;
-        while (next < by_start.size() && made[by_start[next]].start <= at) over.push(by_start[next++]);
+        while (next < by_start.size() && made[by_start[next]].start <= at)
+            over.push(by_start[next++]);
         while (!over.empty() && made[over.top()].end <= at) over.pop();
         if (over.empty()) continue;
         const JitPiece& top = made[over.top()];
-        const std::uint64_t until = next < by_start.size() ? std::min(top.end, made[by_start[next]].start) : top.end;
-        if (!visible.empty() && visible.back().end == at && visible.back().name.data() == top.name.data()) {
+        const std::uint64_t until =
+            next < by_start.size() ? std::min(top.end, made[by_start[next]].start) : top.end;
+        if (!visible.empty() && visible.back().end == at &&
+            visible.back().name.data() == top.name.data()) {
             visible.back().end = until;
         } else {
             visible.push_back({at, until, top.from_ns, top.name});
@@ -45,8 +49,9 @@ bool starts_after(std::uint64_t address, const JitPiece& piece) { return address
 JitPieces::JitPieces(std::vector<JitPiece> made, std::uint64_t settled_ns) {
     std::stable_sort(made.begin(), made.end(),
                      [](const JitPiece& a, const JitPiece& b) { return a.from_ns < b.from_ns; });
-    const auto first_later =
-        std::find_if(made.begin(), made.end(), [&](const JitPiece& piece) { return piece.from_ns > settled_ns; });
+    const auto first_later = std::find_if(made.begin(), made.end(), [&](const JitPiece& piece) {
+        return piece.from_ns > settled_ns;
+    });
     later_.assign(first_later, made.end());
     made.erase(first_later, made.end());
     settled_ = lay_out(made);
@@ -59,13 +64,16 @@ JitPieces::JitPieces(std::vector<JitPiece> made, std::uint64_t settled_ns) {
 std::string_view JitPieces::find(std::uint64_t address, std::uint64_t at_ns) const {
     const JitPiece* before = nullptr;
     const JitPiece* after = nullptr;
-    auto i = static_cast<std::size_t>(std::upper_bound(later_.begin(), later_.end(), address, starts_after) -
-                                      later_.begin());
-    for (int looks = 0; i > 0 && later_reach_[i - 1] > address && looks < later_looks; --i, ++looks) {
+    auto i = static_cast<std::size_t>(
+        std::upper_bound(later_.begin(), later_.end(), address, starts_after) - later_.begin());
+    for (int looks = 0; i > 0 && later_reach_[i - 1] > address && looks < later_looks;
+         --i, ++looks) {
         const JitPiece& piece = later_[i - 1];
         if (piece.end <= address) continue;
-        if (piece.from_ns <= at_ns && (before == nullptr || piece.from_ns > before->from_ns)) before = &piece;
-        if (piece.from_ns > at_ns && (after == nullptr || piece.from_ns < after->from_ns)) after = &piece;
+        if (piece.from_ns <= at_ns && (before == nullptr || piece.from_ns > before->from_ns))
+            before = &piece;
+        if (piece.from_ns > at_ns && (after == nullptr || piece.from_ns < after->from_ns))
+            after = &piece;
     }
     if (before != nullptr) return before->name;
     const auto settled = std::upper_bound(settled_.begin(), settled_.end(), address, starts_after);

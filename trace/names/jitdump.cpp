@@ -56,14 +56,18 @@ class Parser {
   private:
     bool load(std::string_view record, std::uint64_t at_ns);
     bool move(std::string_view record, std::uint64_t at_ns);
-    bool add(std::uint64_t start, std::uint64_t size_bytes, std::uint64_t at_ns, std::string_view name);
+    bool add(std::uint64_t start, std::uint64_t size_bytes, std::uint64_t at_ns,
+             std::string_view name);
 
     bool with_times_;
     std::unordered_map<std::uint64_t, std::string_view> name_of_index_;
 };
 
-bool Parser::add(std::uint64_t start, std::uint64_t size_bytes, std::uint64_t at_ns, std::string_view name) {
-    if (size_bytes == 0 || size_bytes > std::numeric_limits<std::uint64_t>::max() - start || name.empty()) return false;
+bool Parser::add(std::uint64_t start, std::uint64_t size_bytes, std::uint64_t at_ns,
+                 std::string_view name) {
+    if (size_bytes == 0 || size_bytes > std::numeric_limits<std::uint64_t>::max() - start ||
+        name.empty())
+        return false;
     if (dump.pieces.size() < code_pieces_limit) {
         dump.pieces.push_back({start, start + size_bytes, with_times_ ? at_ns : 0, name});
     } else {
@@ -86,14 +90,16 @@ bool Parser::move(std::string_view record, std::uint64_t at_ns) {
     MoveRecord moved{};
     if (!take(record, moved)) return false;
     const auto name = name_of_index_.find(moved.index);
-    return name != name_of_index_.end() && add(moved.new_address, moved.size_bytes, at_ns, name->second);
+    return name != name_of_index_.end() &&
+           add(moved.new_address, moved.size_bytes, at_ns, name->second);
 }
 
 void Parser::parse(std::string_view content) {
     while (!content.empty()) {
         std::string_view rest = content;
         Prefix prefix{};
-        if (!take(rest, prefix) || prefix.total_bytes < sizeof(prefix) || prefix.total_bytes > content.size()) {
+        if (!take(rest, prefix) || prefix.total_bytes < sizeof(prefix) ||
+            prefix.total_bytes > content.size()) {
             ++dump.damaged;  // the start of the next record is unknown
             return;
         }
@@ -122,18 +128,22 @@ Result<Jitdump> parse_jitdump(std::string_view content) {
     Header header{};
     std::string_view rest = content;
     if (!take(rest, header))
-        return make_error(ErrorKind::Invalid,
-                          "has " + std::to_string(content.size()) + " bytes, less than the 40 of a jitdump's header");
+        return make_error(ErrorKind::Invalid, "has " + std::to_string(content.size()) +
+                                                  " bytes, less than the 40 of a jitdump's header");
     if (header.magic == magic_of_other_order)
-        return make_error(ErrorKind::Unsupported, "is a jitdump of a machine with the other byte order");
-    if (header.magic != magic)
-        return make_error(ErrorKind::Invalid, "is no jitdump: it does not begin with the bytes DTiJ");
-    if (header.version != 1)
         return make_error(ErrorKind::Unsupported,
-                          "is a jitdump of version " + std::to_string(header.version) + "; known is 1");
+                          "is a jitdump of a machine with the other byte order");
+    if (header.magic != magic)
+        return make_error(ErrorKind::Invalid,
+                          "is no jitdump: it does not begin with the bytes DTiJ");
+    if (header.version != 1)
+        return make_error(
+            ErrorKind::Unsupported,
+            "is a jitdump of version " + std::to_string(header.version) + "; known is 1");
     if (header.total_bytes < sizeof(header) || header.total_bytes > content.size())
-        return make_error(ErrorKind::Invalid, "announces a header of " + std::to_string(header.total_bytes) +
-                                                  " bytes; it has " + std::to_string(content.size()));
+        return make_error(ErrorKind::Invalid,
+                          "announces a header of " + std::to_string(header.total_bytes) +
+                              " bytes; it has " + std::to_string(content.size()));
     Parser parser((header.flags & flag_processor_time) == 0);
     parser.parse(content.substr(header.total_bytes));
     return std::move(parser.dump);

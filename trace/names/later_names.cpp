@@ -28,12 +28,14 @@ bool has_code(const std::filesystem::path& path) {
     const auto file = binaries::ProgramFile::open(path);
     if (!file) return false;
     const auto& sections = file->image().sections();
-    return sections.empty() || std::any_of(sections.begin(), sections.end(), [](const binaries::ElfSection& section) {
+    return sections.empty() ||
+           std::any_of(sections.begin(), sections.end(), [](const binaries::ElfSection& section) {
                return section.name == ".text" && section.type == SHT_PROGBITS;
            });
 }
 
-std::optional<std::filesystem::path> find_program(const UnnamedModule& module, const LaterNamesOptions& options) {
+std::optional<std::filesystem::path> find_program(const UnnamedModule& module,
+                                                  const LaterNamesOptions& options) {
     std::string path = module.path;
     if (path.ends_with(deleted_mark)) path.resize(path.size() - deleted_mark.size());
     std::vector<std::filesystem::path> candidates{path};
@@ -42,7 +44,8 @@ std::optional<std::filesystem::path> find_program(const UnnamedModule& module, c
         candidates.push_back(folder / std::filesystem::path(path).filename());
     }
     for (auto& candidate : candidates)
-        if (has_build_id(candidate, module.build_id) && has_code(candidate)) return std::move(candidate);
+        if (has_build_id(candidate, module.build_id) && has_code(candidate))
+            return std::move(candidate);
     return std::nullopt;
 }
 
@@ -79,9 +82,10 @@ void ModuleSearch::open() {
     else if (program_)
         result_.found_in = *program_;
     if (!program_ && !debug_file_) return;
-    auto table = program_ ? load_symbols(*program_, options_.search, budget_)
-                          : binaries::SymbolTable::of_debug_file(*debug_file_, module_.load_bias,
-                                                                 options_.limits.symbol_table_bytes);
+    auto table = program_
+                     ? load_symbols(*program_, options_.search, budget_)
+                     : binaries::SymbolTable::of_debug_file(*debug_file_, module_.load_bias,
+                                                            options_.limits.symbol_table_bytes);
     if (table)
         symbols_ = std::move(table).value();
     else
@@ -90,7 +94,8 @@ void ModuleSearch::open() {
 }
 
 void ModuleSearch::open_lines() {
-    auto lines = load_lines(program_.value_or(*debug_file_), *debug_file_, options_.debug_info, budget_);
+    auto lines =
+        load_lines(program_.value_or(*debug_file_), *debug_file_, options_.debug_info, budget_);
     if (lines)
         lines_ = std::move(lines).value();
     else if (lines.error().kind != ErrorKind::NotFound)
@@ -101,7 +106,8 @@ std::vector<binaries::SourceFrame> ModuleSearch::functions_at(const UnnamedPlace
     std::vector<binaries::SourceFrame> functions;
     const std::uint64_t offset = place.address - module_.load_bias;
     // Without the program, trust the recording about how its code was linked.
-    if (lines_) functions = program_ ? lines_->frames_at(offset) : lines_->frames_at_address(place.address);
+    if (lines_)
+        functions = program_ ? lines_->frames_at(offset) : lines_->frames_at_address(place.address);
     std::string symbol = place.name;
     if (symbol.empty() && symbols_) {
         if (const auto hit = symbols_->find(offset)) symbol = hit->name;
@@ -109,7 +115,8 @@ std::vector<binaries::SourceFrame> ModuleSearch::functions_at(const UnnamedPlace
     if (functions.empty() && place.name.empty() && !symbol.empty()) functions.emplace_back();
     take_symbol(functions, symbol);
     const bool better =
-        std::any_of(functions.begin(), functions.end(), [](const auto& f) { return !f.file.empty(); }) ||
+        std::any_of(functions.begin(), functions.end(),
+                    [](const auto& f) { return !f.file.empty(); }) ||
         (place.name.empty() && !functions.empty() && !functions.back().function.empty());
     if (!better) functions.clear();
     return functions;

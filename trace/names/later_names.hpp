@@ -31,7 +31,8 @@ struct LaterNamesOptions {
     binaries::DebugFileSearch search;
     // That contain programs under their path or their file name.
     std::vector<std::filesystem::path> program_folders;
-    NamingLimits limits{std::chrono::minutes(30), std::chrono::hours(2), 64ULL << 30, 4ULL << 30, 0, 0};
+    NamingLimits limits{
+        std::chrono::minutes(30), std::chrono::hours(2), 64ULL << 30, 4ULL << 30, 0, 0};
     binaries::DebugInfoLimits debug_info{16ULL << 30, 4ULL << 30};
 };
 
@@ -39,11 +40,13 @@ struct LaterNamesOptions {
 struct LaterNames {
     ModuleNames names;               // only places that gained something
     std::filesystem::path found_in;  // file with the symbols or lines; empty if none was found
-    std::string problem;             // why a file that was found is unusable; empty if there was no problem
+    // why a file that was found is unusable; empty if there was no problem
+    std::string problem;
 };
 
 // Tries the module's own path, then the folders, then the servers if `search` allows it. Accepts a
 // file only if it has the module's build id. Holds the tables of one module in memory at a time.
-[[nodiscard]] LaterNames find_later_names(const UnnamedModule& module, const LaterNamesOptions& options);
+[[nodiscard]] LaterNames find_later_names(const UnnamedModule& module,
+                                          const LaterNamesOptions& options);
 
 }  // namespace lagtrap::trace

@@ -20,8 +20,11 @@ constexpr std::size_t ranges_limit = 4'000'000;
 // As the kernel writes it: without leading zeros.
 template <typename Number>
 bool take_number(std::string_view& text, Number& number, int base) {
-    if (text.size() > 1 && text[0] == '0' && std::isxdigit(static_cast<unsigned char>(text[1])) != 0) return false;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+    if (text.size() > 1 && text[0] == '0' &&
+        std::isxdigit(static_cast<unsigned char>(text[1])) != 0)
+        return false;
+    const auto [end, failed] =
+        std::from_chars(text.data(), text.data() + text.size(), number, base);
     if (failed != std::errc{}) return false;
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     return true;
@@ -36,10 +39,12 @@ bool is_debug_name(const std::filesystem::path& path) {
 Result<NamedFiles> NamedFiles::of_capture(const std::filesystem::path& capture, pid_t holder) {
     NamedFiles named;
     // Descriptors are valid only in the process that wrote them.
-    if (HeldRoots held = read_held_roots(capture); held.holder == holder) named.held_ = std::move(held);
+    if (HeldRoots held = read_held_roots(capture); held.holder == holder)
+        named.held_ = std::move(held);
     auto reader = LogReader::open(capture / log_file_name(LogKind::Rundown));
     if (!reader) {
-        const bool torn = reader.error().kind == ErrorKind::NotFound || reader.error().kind == ErrorKind::Invalid;
+        const bool torn =
+            reader.error().kind == ErrorKind::NotFound || reader.error().kind == ErrorKind::Invalid;
         return torn ? Result<NamedFiles>(std::move(named)) : Result<NamedFiles>(reader.error());
     }
     for (;;) {
@@ -55,7 +60,8 @@ Result<NamedFiles> NamedFiles::of_capture(const std::filesystem::path& capture, 
 
 void NamedFiles::add(const lagtrap_mapping& mapping, std::string_view path) {
     if (!path.starts_with('/')) return;
-    if (ranges_.size() < ranges_limit) ranges_.push_back({mapping.pid, mapping.start, mapping.start + mapping.length});
+    if (ranges_.size() < ranges_limit)
+        ranges_.push_back({mapping.pid, mapping.start, mapping.start + mapping.length});
     if (path.ends_with(deleted_mark)) path.remove_suffix(deleted_mark.size());
     if (paths_.size() >= paths_limit || !paths_.emplace(path).second) return;
     folders_.emplace(path.substr(0, path.rfind('/')));
@@ -77,7 +83,9 @@ bool NamedFiles::names(const std::filesystem::path& path) const {
     const auto folder = path.parent_path();
     if (folders_.contains(folder == "/" ? std::string() : folder.native())) return true;
     const bool of_debug = folder.filename() == ".debug" || folder.filename() == ".dwz";
-    return of_debug && folders_.contains(folder.parent_path() == "/" ? std::string() : folder.parent_path().native());
+    return of_debug &&
+           folders_.contains(folder.parent_path() == "/" ? std::string()
+                                                         : folder.parent_path().native());
 }
 
 // `rest` is "N/PATH", with a descriptor of the holder.
@@ -96,21 +104,25 @@ ProgramAccess NamedFiles::access(const std::filesystem::path& path) const {
         if (name.native().starts_with(debug_root)) return ProgramAccess::Allowed;
         return names(name) ? ProgramAccess::WithoutLinks : ProgramAccess::Refused;
     }
-    if (!text.starts_with(processes)) return names(path) ? ProgramAccess::WithoutLinks : ProgramAccess::Refused;
+    if (!text.starts_with(processes))
+        return names(path) ? ProgramAccess::WithoutLinks : ProgramAccess::Refused;
     text.remove_prefix(processes.size());
     Range range;
     constexpr std::string_view held = "/fd/";
     const std::string holder = std::to_string(held_.holder);
-    if (held_.holder != 0 && text.starts_with(holder) && text.substr(holder.size()).starts_with(held))
+    if (held_.holder != 0 && text.starts_with(holder) &&
+        text.substr(holder.size()).starts_with(held))
         return access_to_held(text.substr(holder.size() + held.size()));
     if (!take_number(text, range.pid, 10) || !has_process(range.pid)) return ProgramAccess::Refused;
     if (text == "/exe") return ProgramAccess::Allowed;
     constexpr std::string_view root = "/root/", mapped = "/map_files/";
     if (text.starts_with(root))
-        return names(text.substr(root.size() - 1)) ? ProgramAccess::WithoutLinks : ProgramAccess::Refused;
+        return names(text.substr(root.size() - 1)) ? ProgramAccess::WithoutLinks
+                                                   : ProgramAccess::Refused;
     if (!text.starts_with(mapped)) return ProgramAccess::Refused;
     text.remove_prefix(mapped.size());
-    if (!take_number(text, range.start, 16) || !text.starts_with('-')) return ProgramAccess::Refused;
+    if (!take_number(text, range.start, 16) || !text.starts_with('-'))
+        return ProgramAccess::Refused;
     text.remove_prefix(1);
     const bool whole = take_number(text, range.end, 16) && text.empty();
     const bool known = whole && std::binary_search(ranges_.begin(), ranges_.end(), range);

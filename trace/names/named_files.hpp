@@ -22,7 +22,8 @@ class NamedFiles {
     // Reads the rundown log of a capture; its end may be torn, and if it is missing, nothing is
     // named. Held roots are used only if process `holder` holds them (0: nobody does). Fails if the
     // log cannot be read.
-    [[nodiscard]] static Result<NamedFiles> of_capture(const std::filesystem::path& capture, pid_t holder = 0);
+    [[nodiscard]] static Result<NamedFiles> of_capture(const std::filesystem::path& capture,
+                                                       pid_t holder = 0);
 
     void add(const lagtrap_mapping& mapping, std::string_view path);
     // Call after the last add().

@@ -12,10 +12,12 @@ struct NamingLimits {
     // longer.
     std::chrono::milliseconds cpu_time{2000};
     std::chrono::milliseconds wall_time{60'000};
-    std::uint64_t read_bytes = 1ULL << 30;        // of tables and debug information, all files together
-    std::uint64_t symbol_table_bytes = 96 << 20;  // memory for one file's symbols while its frames are named
-    std::uint64_t name_bytes = 48 << 20;          // memory for all names
-    std::uint64_t inlined_functions = 500'000;    // frames added for inlined functions
+    // of tables and debug information, all files together
+    std::uint64_t read_bytes = 1ULL << 30;
+    // memory for one file's symbols while its frames are named
+    std::uint64_t symbol_table_bytes = 96 << 20;
+    std::uint64_t name_bytes = 48 << 20;        // memory for all names
+    std::uint64_t inlined_functions = 500'000;  // frames added for inlined functions
 };
 
 // Starts counting when constructed. Not thread-safe.

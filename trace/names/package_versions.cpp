@@ -39,8 +39,10 @@ std::string_view longest_word(std::string_view program) {
     while (!program.empty()) {
         const std::string_view word = program.substr(0, program.find_first_of("/-_."));
         program.remove_prefix(std::min(word.size() + 1, program.size()));
-        constexpr std::array<std::string_view, 6> of_all{"usr", "lib", "bin", "sbin", "local", "libexec"};
-        if (word.size() > longest.size() && std::find(of_all.begin(), of_all.end(), word) == of_all.end())
+        constexpr std::array<std::string_view, 6> of_all{"usr",  "lib",   "bin",
+                                                         "sbin", "local", "libexec"};
+        if (word.size() > longest.size() &&
+            std::find(of_all.begin(), of_all.end(), word) == of_all.end())
             longest = word;
     }
     return longest;
@@ -50,7 +52,8 @@ std::string_view longest_word(std::string_view program) {
 
 bool is_package_file(const std::filesystem::path& path) {
     const std::filesystem::path name = name_on_machine(path);
-    return name == dpkg_status || (name.parent_path() == dpkg_lists && name.native().ends_with(dpkg_list_suffix));
+    return name == dpkg_status ||
+           (name.parent_path() == dpkg_lists && name.native().ends_with(dpkg_list_suffix));
 }
 
 std::string PackageVersions::version_of(const std::string& program, const std::string& build_id) {
@@ -64,7 +67,9 @@ std::string PackageVersions::version_of(const std::string& program, const std::s
 std::string PackageVersions::find(const std::string& program) {
     if (!packages_) load();
     const std::string_view word = longest_word(program);
-    const auto is_likely = [&](const Package& package) { return package.list.find(word) != std::string::npos; };
+    const auto is_likely = [&](const Package& package) {
+        return package.list.find(word) != std::string::npos;
+    };
     for (const bool likely : {true, false})
         for (const Package& package : *packages_)
             if (is_likely(package) == likely && owns(package, program)) return package.version;
@@ -81,28 +86,32 @@ void PackageVersions::load() {
     std::string_view rest = *content;
     while (!rest.empty() && packages_->size() < packages_limit) {
         const std::string_view line = take_line(rest);
-        (void)(take_field(line, "Package: ", name) || take_field(line, "Architecture: ", architecture) ||
-               take_field(line, "Multi-Arch: ", multiple) || take_field(line, "Version: ", version) ||
-               take_field(line, "Status: ", status));
+        (void)(take_field(line, "Package: ", name) ||
+               take_field(line, "Architecture: ", architecture) ||
+               take_field(line, "Multi-Arch: ", multiple) ||
+               take_field(line, "Version: ", version) || take_field(line, "Status: ", status));
         if (!line.empty() && !rest.empty()) continue;
         if (status.ends_with(" installed") && name.find('/') == std::string::npos &&
             architecture.find('/') == std::string::npos) {
             const std::string suffix = multiple == "same" ? ":" + architecture : "";
-            packages_->push_back(
-                {name + suffix + std::string(dpkg_list_suffix), printable(version.substr(0, version_limit_bytes))});
+            packages_->push_back({name + suffix + std::string(dpkg_list_suffix),
+                                  printable(version.substr(0, version_limit_bytes))});
         }
-        for (std::string* field : {&name, &architecture, &multiple, &version, &status}) field->clear();
+        for (std::string* field : {&name, &architecture, &multiple, &version, &status})
+            field->clear();
     }
 }
 
 // If /bin is a link to /usr/bin, some lists still say /bin.
 bool PackageVersions::owns(const Package& package, std::string_view program) {
-    const auto content = read_file(on_machine(std::filesystem::path(dpkg_lists) / package.list, machine_),
-                                   std::min(list_limit_bytes, bytes_left_));
+    const auto content =
+        read_file(on_machine(std::filesystem::path(dpkg_lists) / package.list, machine_),
+                  std::min(list_limit_bytes, bytes_left_));
     if (!content) return false;
     bytes_left_ -= content->size();
     constexpr std::string_view usr = "/usr";
-    const std::string_view shorter = program.starts_with("/usr/") ? program.substr(usr.size()) : std::string_view{};
+    const std::string_view shorter =
+        program.starts_with("/usr/") ? program.substr(usr.size()) : std::string_view{};
     std::string_view rest = *content;
     while (!rest.empty()) {
         const std::string_view line = take_line(rest);

@@ -22,7 +22,8 @@ namespace lagtrap::trace {
 class PackageVersions {
   public:
     // `machine` is the root folder for the machine's files.
-    explicit PackageVersions(std::filesystem::path machine = machine_root()) : machine_(std::move(machine)) {}
+    explicit PackageVersions(std::filesystem::path machine = machine_root())
+        : machine_(std::move(machine)) {}
 
     // Version, such as "5:7.0.15-1~deb12u2", of the package that owns `program`, a path on the
     // machine without links. Empty if no package owns it, if the machine has no dpkg, or if the

@@ -26,7 +26,8 @@ std::optional<JitPiece> parse_line(std::string_view line) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     const auto start = take_number(line);
     const auto size = start ? take_number(line) : std::nullopt;
-    if (!size || *size == 0 || *size > std::numeric_limits<std::uint64_t>::max() - *start) return std::nullopt;
+    if (!size || *size == 0 || *size > std::numeric_limits<std::uint64_t>::max() - *start)
+        return std::nullopt;
     return JitPiece{*start, *start + *size, 0, line.substr(0, code_name_limit_bytes)};
 }
 

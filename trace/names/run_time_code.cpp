@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t files_limit = 10'000;
 
-using FilesOfProcesses = std::map<std::uint32_t, std::vector<CodeFileName>>;  // by pid; oldest first for each
+// by pid; oldest first for each
+using FilesOfProcesses = std::map<std::uint32_t, std::vector<CodeFileName>>;
 
 FilesOfProcesses list_files(const std::filesystem::path& directory) {
     FilesOfProcesses files;
@@ -37,7 +38,8 @@ class Namer {
         : stacks_(stacks), directory_(directory), started_ns_(started_ns) {}
 
     // Names the frames of one process from the files of one kind.
-    void name(std::span<const RunTimeFrame> frames, const std::vector<CodeFileName>& files, CodeFileKind kind);
+    void name(std::span<const RunTimeFrame> frames, const std::vector<CodeFileName>& files,
+              CodeFileKind kind);
     RunTimeNaming naming;
 
   private:
@@ -50,7 +52,8 @@ class Namer {
 };
 
 // A copy covers the time from the previous copy until it was made.
-void Namer::name(std::span<const RunTimeFrame> frames, const std::vector<CodeFileName>& files, CodeFileKind kind) {
+void Namer::name(std::span<const RunTimeFrame> frames, const std::vector<CodeFileName>& files,
+                 CodeFileKind kind) {
     std::vector<CodeFileName> copies;
     std::copy_if(files.begin(), files.end(), std::back_inserter(copies),
                  [&](const CodeFileName& file) { return file.kind == kind; });
@@ -58,8 +61,9 @@ void Namer::name(std::span<const RunTimeFrame> frames, const std::vector<CodeFil
     std::vector<std::vector<RunTimeFrame>> frames_of_copy(copies.size());
     for (const RunTimeFrame& frame : frames) {
         if (stacks_.frames()[frame.frame].name != no_name) continue;
-        const auto copy = std::find_if(copies.begin(), copies.end() - 1,
-                                       [&](const CodeFileName& file) { return file.at_ns >= frame.at_ns; });
+        const auto copy =
+            std::find_if(copies.begin(), copies.end() - 1,
+                         [&](const CodeFileName& file) { return file.at_ns >= frame.at_ns; });
         frames_of_copy[static_cast<std::size_t>(copy - copies.begin())].push_back(frame);
     }
     for (std::size_t i = 0; i < copies.size(); ++i)
@@ -112,8 +116,8 @@ RunTimeNaming name_run_time_code(StackTable& stacks, const std::filesystem::path
                      [](const RunTimeFrame& a, const RunTimeFrame& b) { return a.pid < b.pid; });
     for (auto first = frames.begin(); first != frames.end();) {
         const std::uint32_t pid = first->pid;
-        const auto last =
-            std::find_if(first, frames.end(), [&](const RunTimeFrame& frame) { return frame.pid != pid; });
+        const auto last = std::find_if(first, frames.end(),
+                                       [&](const RunTimeFrame& frame) { return frame.pid != pid; });
         // Jitdumps first, because they say when each piece was made.
         if (const auto known = files.find(pid); known != files.end())
             for (const CodeFileKind kind : {CodeFileKind::Jitdump, CodeFileKind::PerfMap})

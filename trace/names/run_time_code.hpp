@@ -12,7 +12,8 @@ struct RunTimeNaming {
     std::uint64_t frames = 0;  // in JIT code or unknown code
     std::uint64_t named = 0;
     std::uint64_t files_bad = 0;  // copies that are unreadable or not what their name says
-    std::uint64_t lines_bad = 0;  // damaged lines and records in the other files, or beyond the limit of pieces
+    // damaged lines and records in the other files, or beyond the limit of pieces
+    std::uint64_t lines_bad = 0;
 };
 
 // Names frames from the files in `capture_directory`/code (trace/logs/code_files.hpp) and moves

@@ -33,7 +33,11 @@ struct Work {
 class Symbolizer {
   public:
     Symbolizer(StackTable& stacks, ModuleTable& modules, const SymbolizerOptions& options)
-        : stacks_(stacks), modules_(modules), options_(options), search_(options.debug_files), budget_(options.limits) {
+        : stacks_(stacks),
+          modules_(modules),
+          options_(options),
+          search_(options.debug_files),
+          budget_(options.limits) {
         search_.ask_servers = nullptr;
     }
     NamingQuality run();
@@ -67,14 +71,17 @@ bool Symbolizer::may_have_names(ModuleId id) const {
 }
 
 // Most used first, but among about equals by file offset, because DWARF is read unit by unit.
-void Symbolizer::sort_places(std::vector<FrameId>& places, const std::vector<std::uint64_t>& uses) const {
+void Symbolizer::sort_places(std::vector<FrameId>& places,
+                             const std::vector<std::uint64_t>& uses) const {
     constexpr std::size_t equals = 1000;
-    std::stable_sort(places.begin(), places.end(), [&](FrameId a, FrameId b) { return uses[a] > uses[b]; });
+    std::stable_sort(places.begin(), places.end(),
+                     [&](FrameId a, FrameId b) { return uses[a] > uses[b]; });
     for (std::size_t begin = 0; begin < places.size(); begin += equals) {
         const std::size_t end = std::min(places.size(), begin + equals);
         std::sort(places.begin() + static_cast<std::ptrdiff_t>(begin),
-                  places.begin() + static_cast<std::ptrdiff_t>(end),
-                  [&](FrameId a, FrameId b) { return stacks_.frames()[a].offset < stacks_.frames()[b].offset; });
+                  places.begin() + static_cast<std::ptrdiff_t>(end), [&](FrameId a, FrameId b) {
+                      return stacks_.frames()[a].offset < stacks_.frames()[b].offset;
+                  });
     }
 }
 
@@ -87,8 +94,11 @@ std::vector<Work> Symbolizer::gather() const {
         work.uses += uses[id];
     }
     for (ModuleId id = 0; id < works.size(); ++id) works[id].module = id;
-    std::erase_if(works, [&](const Work& work) { return work.places.empty() || !may_have_names(work.module); });
-    std::stable_sort(works.begin(), works.end(), [](const Work& a, const Work& b) { return a.uses > b.uses; });
+    std::erase_if(works, [&](const Work& work) {
+        return work.places.empty() || !may_have_names(work.module);
+    });
+    std::stable_sort(works.begin(), works.end(),
+                     [](const Work& a, const Work& b) { return a.uses > b.uses; });
     for (Work& work : works) sort_places(work.places, uses);
     return works;
 }
@@ -97,9 +107,9 @@ std::optional<ModuleFile> Symbolizer::file_of(const RecordedModule& module) cons
     if (module.path != vdso_path)
         return find_module_file(module, options_.proc_root, options_.held_roots, options_.machine);
     auto image = find_vdso(options_.vdso);
-    const bool same = module.build_id.empty()
-                          ? options_.this_boot
-                          : image && binaries::read_build_id(image->fd.get()) == hexadecimal(module.build_id);
+    const bool same = module.build_id.empty() ? options_.this_boot
+                                              : image && binaries::read_build_id(image->fd.get()) ==
+                                                             hexadecimal(module.build_id);
     if (!same) return std::nullopt;
     return image;
 }
@@ -205,8 +215,9 @@ void Symbolizer::locate_module(Work& work) {
 NamingQuality Symbolizer::count(const std::vector<Work>& works) const {
     NamingQuality quality;
     const auto count_places = [&](const Work& work, auto lacks) {
-        return static_cast<std::uint64_t>(std::count_if(work.places.begin(), work.places.end(),
-                                                        [&](FrameId place) { return lacks(stacks_.frames()[place]); }));
+        return static_cast<std::uint64_t>(
+            std::count_if(work.places.begin(), work.places.end(),
+                          [&](FrameId place) { return lacks(stacks_.frames()[place]); }));
     };
     for (const Work& work : works) {
         if (work.module == kernel_module) continue;
@@ -214,7 +225,8 @@ NamingQuality Symbolizer::count(const std::vector<Work>& works) const {
         if (work.gone) ++quality.modules_gone;
         if (work.damaged) ++quality.modules_damaged;
         if (work.names_left_out) {
-            const auto places = count_places(work, [](const CodeFrame& frame) { return frame.name == no_name; });
+            const auto places =
+                count_places(work, [](const CodeFrame& frame) { return frame.name == no_name; });
             quality.places_left_out += places;
             if (places > 0) ++quality.modules_left_out;
         }
@@ -254,14 +266,16 @@ std::string read_kernel_build_id(const std::filesystem::path& notes) {
         const std::string_view owner = rest.substr(0, note.n_namesz);
         rest.remove_prefix(padded_note(note.n_namesz));
         if (note.n_descsz > rest.size()) return {};
-        if (note.n_type == NT_GNU_BUILD_ID && owner == std::string_view("GNU\0", 4) && note.n_descsz <= 64)
+        if (note.n_type == NT_GNU_BUILD_ID && owner == std::string_view("GNU\0", 4) &&
+            note.n_descsz <= 64)
             return std::string(rest.substr(0, note.n_descsz));
         rest.remove_prefix(std::min(padded_note(note.n_descsz), rest.size()));
     }
     return {};
 }
 
-NamingQuality symbolize(StackTable& stacks, ModuleTable& modules, const SymbolizerOptions& options) {
+NamingQuality symbolize(StackTable& stacks, ModuleTable& modules,
+                        const SymbolizerOptions& options) {
     return Symbolizer(stacks, modules, options).run();
 }
 

@@ -20,8 +20,10 @@ struct SymbolizerOptions {
     HeldRoots held_roots;
     std::filesystem::path kernel_notes = "/sys/kernel/notes";
     std::filesystem::path machine = machine_root();  // root folder for the machine's files
-    std::filesystem::path vdso;                      // a file that contains it; empty: use this process's own
-    binaries::DebugFileSearch debug_files;           // servers are never asked, even if this enables them
+    // a file that contains it; empty: use this process's own
+    std::filesystem::path vdso;
+    // servers are never asked, even if this enables them
+    binaries::DebugFileSearch debug_files;
     NamingLimits limits;
     binaries::DebugInfoLimits debug_info{1ULL << 30, 128 << 20};
     bool open_programs = true;  // if false, only kernel and vDSO frames are named
@@ -33,7 +35,8 @@ struct SymbolizerOptions {
 // the very file that was mapped). Symbols of all modules come first, then lines of those with
 // DWARF, most used modules first, so that the limits cut off what matters least. At most two files
 // are open at a time, and one file's tables are in memory. Unnamed frames keep module and offset.
-[[nodiscard]] NamingQuality symbolize(StackTable& stacks, ModuleTable& modules, const SymbolizerOptions& options);
+[[nodiscard]] NamingQuality symbolize(StackTable& stacks, ModuleTable& modules,
+                                      const SymbolizerOptions& options);
 
 // Build id (raw bytes) of the running kernel, from its ELF notes; empty if it has none.
 [[nodiscard]] std::string read_kernel_build_id(const std::filesystem::path& notes);

@@ -39,8 +39,11 @@ void UserNames::load() {
         take(line, ':');
         const std::string_view number = take(line, ':');
         std::uint32_t uid = 0;
-        const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), uid);
-        if (name.empty() || number.empty() || error != std::errc() || end != number.data() + number.size()) continue;
+        const auto [end, error] =
+            std::from_chars(number.data(), number.data() + number.size(), uid);
+        if (name.empty() || number.empty() || error != std::errc() ||
+            end != number.data() + number.size())
+            continue;
         names_->try_emplace(uid, printable(name.substr(0, user_name_limit_bytes)));
     }
 }

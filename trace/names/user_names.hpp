@@ -15,7 +15,8 @@ namespace lagtrap::trace {
 class UserNames {
   public:
     // `machine` is the root folder for the machine's files.
-    explicit UserNames(std::filesystem::path machine = machine_root()) : machine_(std::move(machine)) {}
+    explicit UserNames(std::filesystem::path machine = machine_root())
+        : machine_(std::move(machine)) {}
 
     // "postgres", or "999" if the file does not list the user. If a user has several names, the
     // first.

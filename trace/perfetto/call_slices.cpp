@@ -29,8 +29,9 @@ enum Annotation : std::uint64_t {
     begin_pid,
     begin_tid,
 };
-constexpr std::array annotation_names{"wall_ns", "own_ns", "on_cpu_ns", "runnable_ns", "blocked_ns", "module",
-                                      "source",  "ended",  "not_kept",  "seen",        "begin_pid",  "begin_tid"};
+constexpr std::array annotation_names{"wall_ns",    "own_ns", "on_cpu_ns", "runnable_ns",
+                                      "blocked_ns", "module", "source",    "ended",
+                                      "not_kept",   "seen",   "begin_pid", "begin_tid"};
 
 void annotate_text(pbf_writer& event, Annotation name, std::uint64_t text) {
     pbf_writer annotation(event, perfetto::track_event::debug_annotations);
@@ -48,11 +49,12 @@ void CallSlices::add_functions(const std::vector<calls::Function>& functions) {
     functions_.insert(functions_.end(), functions.begin(), functions.end());
 }
 
-bool CallSlices::add(const calls::Tree& tree, const std::vector<calls::Times>& times, std::uint32_t pid,
-                     std::string_view process) {
+bool CallSlices::add(const calls::Tree& tree, const std::vector<calls::Times>& times,
+                     std::uint32_t pid, std::string_view process) {
     if (calls_ + tree.calls.size() > call_slices_limit) return false;
     calls_ += tree.calls.size();
-    trees_.push_back({pid, tree.tid, tree.goroutine, tree.thread, std::string(process), tree.calls, times, {}});
+    trees_.push_back(
+        {pid, tree.tid, tree.goroutine, tree.thread, std::string(process), tree.calls, times, {}});
     add_edges(static_cast<std::uint32_t>(trees_.size() - 1), tree.began_monotonic_ns);
     return true;
 }
@@ -82,7 +84,8 @@ void CallSlices::add_edges(std::uint32_t number, std::uint64_t began_ns) {
 }
 
 void CallSlices::sort() {
-    std::stable_sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
+    std::stable_sort(edges_.begin(), edges_.end(),
+                     [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
 }
 
 std::uint64_t CallSlices::next_due_ns() const {
@@ -94,8 +97,9 @@ void CallSlices::write_due(std::uint64_t at_ns) {
 }
 
 std::uint64_t CallSlices::track_of(const KeptTree& tree, std::uint64_t at_ns) {
-    const auto [known, is_new] = tracks_.try_emplace({tree.goroutine, tree.goroutine == 0 ? tree.tid : 0},
-                                                     kind_.first_track + 2 * tracks_.size() + 1);
+    const auto [known, is_new] =
+        tracks_.try_emplace({tree.goroutine, tree.goroutine == 0 ? tree.tid : 0},
+                            kind_.first_track + 2 * tracks_.size() + 1);
     const std::uint64_t track = known->second;
     if (!is_new) return track;
     const auto describe = [&](auto fill) {
@@ -106,9 +110,11 @@ std::uint64_t CallSlices::track_of(const KeptTree& tree, std::uint64_t at_ns) {
     };
     if (!tree.process.empty() && processes_.insert(tree.pid).second)
         describe([&](pbf_writer& descriptor) {
-            descriptor.add_uint64(perfetto::track_descriptor::uuid, kind_.first_process_track + tree.pid);
+            descriptor.add_uint64(perfetto::track_descriptor::uuid,
+                                  kind_.first_process_track + tree.pid);
             pbf_writer process(descriptor, perfetto::track_descriptor::process);
-            process.add_int32(perfetto::process_descriptor::pid, static_cast<std::int32_t>(tree.pid));
+            process.add_int32(perfetto::process_descriptor::pid,
+                              static_cast<std::int32_t>(tree.pid));
             process.add_string(perfetto::process_descriptor::process_name, tree.process);
         });
     if (tree.goroutine != 0) {
@@ -116,7 +122,8 @@ std::uint64_t CallSlices::track_of(const KeptTree& tree, std::uint64_t at_ns) {
             descriptor.add_uint64(perfetto::track_descriptor::uuid, track);
             descriptor.add_string(perfetto::track_descriptor::name,
                                   "goroutine " + std::to_string(tree.goroutine) + ", " + name_);
-            descriptor.add_uint64(perfetto::track_descriptor::parent_uuid, kind_.first_process_track + tree.pid);
+            descriptor.add_uint64(perfetto::track_descriptor::parent_uuid,
+                                  kind_.first_process_track + tree.pid);
         });
         return track;
     }
@@ -160,17 +167,19 @@ void CallSlices::write_begin(const Edge& edge, std::uint64_t track) {
         if (is_first || is_new_function || !fresh.empty()) {
             pbf_writer interned(packet, perfetto::trace_packet::interned_data);
             if (is_first) {
-                perfetto::add_interned(interned, perfetto::interned_data::event_categories, call_category,
-                                       kind_.category);
+                perfetto::add_interned(interned, perfetto::interned_data::event_categories,
+                                       call_category, kind_.category);
                 for (std::size_t i = 0; i < annotation_names.size(); ++i)
-                    perfetto::add_interned(interned, perfetto::interned_data::debug_annotation_names, i + 1,
+                    perfetto::add_interned(interned,
+                                           perfetto::interned_data::debug_annotation_names, i + 1,
                                            annotation_names[i]);
             }
             if (is_new_function)
-                perfetto::add_interned(interned, perfetto::interned_data::event_names, call.function + 1,
-                                       function.name);
+                perfetto::add_interned(interned, perfetto::interned_data::event_names,
+                                       call.function + 1, function.name);
             for (std::size_t i = 0; i < fresh.size(); ++i)
-                perfetto::add_interned(interned, perfetto::interned_data::debug_annotation_string_values,
+                perfetto::add_interned(interned,
+                                       perfetto::interned_data::debug_annotation_string_values,
                                        first_fresh + i, fresh[i]);
         }
         pbf_writer slice(packet, perfetto::trace_packet::track_event);

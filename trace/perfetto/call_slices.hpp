@@ -26,14 +26,16 @@ struct SliceKind {
 };
 // Tracks of runs count from 1.
 inline constexpr SliceKind call_slices{Sequence::Calls, "lagtrap.call", 1ULL << 32, 2ULL << 32};
-inline constexpr SliceKind function_slices{Sequence::Functions, "lagtrap.function", 3ULL << 32, 4ULL << 32};
+inline constexpr SliceKind function_slices{Sequence::Functions, "lagtrap.function", 3ULL << 32,
+                                           4ULL << 32};
 
 // First add all trees, then sort(), then write the slices by time. Times are CLOCK_MONOTONIC, as in
 // trees. Not thread-safe.
 class CallSlices {
   public:
     // `name` is the name of the tracks. `writer` must outlive this object.
-    CallSlices(PacketWriter& writer, std::uint64_t offset_ns, std::string name, const SliceKind& kind = call_slices)
+    CallSlices(PacketWriter& writer, std::uint64_t offset_ns, std::string name,
+               const SliceKind& kind = call_slices)
         : writer_(writer), boottime_offset_ns_(offset_ns), name_(std::move(name)), kind_(kind) {}
 
     // Numbers continue after those of earlier functions.
@@ -70,7 +72,8 @@ class CallSlices {
     [[nodiscard]] std::uint64_t track_of(const KeptTree& tree, std::uint64_t at_ns);
     void write(const Edge& edge);
     void write_begin(const Edge& edge, std::uint64_t track);
-    [[nodiscard]] std::uint64_t text_number(const std::string& text, std::vector<std::string>& fresh);
+    [[nodiscard]] std::uint64_t text_number(const std::string& text,
+                                            std::vector<std::string>& fresh);
 
     PacketWriter& writer_;
     std::uint64_t boottime_offset_ns_;
@@ -80,8 +83,9 @@ class CallSlices {
     std::vector<KeptTree> trees_;
     std::vector<Edge> edges_;
     std::size_t next_ = 0, calls_ = 0;
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> tracks_;  // by goroutine or thread
-    std::set<std::uint32_t> processes_;                                        // already described
+    // by goroutine or thread
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> tracks_;
+    std::set<std::uint32_t> processes_;  // already described
     bool names_defined_ = false;
     std::set<std::uint32_t> named_functions_;
     std::map<std::string, std::uint64_t> texts_;

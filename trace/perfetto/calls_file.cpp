@@ -48,21 +48,24 @@ CallsFile::CallsFile(std::filesystem::path path, std::filesystem::path beside, P
       path_(std::move(path)),
       beside_(std::move(beside)),
       writer_(std::make_unique<PacketWriter>(std::move(writer))),
-      slices_(std::make_unique<CallSlices>(*writer_, clocks_.boottime_ns - clocks_.monotonic_ns, name)) {}
+      slices_(std::make_unique<CallSlices>(*writer_, clocks_.boottime_ns - clocks_.monotonic_ns,
+                                           name)) {}
 
 CallsFile::~CallsFile() {
     if (!beside_.empty() && writer_) ::unlink(beside_.c_str());
 }
 
-Result<CallsFile> CallsFile::create(const std::filesystem::path& path, const std::string& track_name) {
-    const std::filesystem::path beside = path.string() + "." + std::to_string(::getpid()) + ".partial";
+Result<CallsFile> CallsFile::create(const std::filesystem::path& path,
+                                    const std::string& track_name) {
+    const std::filesystem::path beside =
+        path.string() + "." + std::to_string(::getpid()) + ".partial";
     auto writer = PacketWriter::create(beside);
     if (!writer) return writer.error();
     return CallsFile(path, beside, std::move(*writer), track_name);
 }
 
-bool CallsFile::add(const calls::Tree& tree, const std::vector<calls::Times>& times, std::uint32_t pid,
-                    std::string_view process) {
+bool CallsFile::add(const calls::Tree& tree, const std::vector<calls::Times>& times,
+                    std::uint32_t pid, std::string_view process) {
     if (slices_->add(tree, times, pid, process)) return true;
     ++left_out_;
     return false;

@@ -20,13 +20,16 @@ class CallsFile {
   public:
     // Creates a temporary file next to `path`; finish() renames it. Without finish(), an existing
     // file at `path` stays untouched. Fails if the file cannot be created.
-    [[nodiscard]] static Result<CallsFile> create(const std::filesystem::path& path, const std::string& track_name);
+    [[nodiscard]] static Result<CallsFile> create(const std::filesystem::path& path,
+                                                  const std::string& track_name);
     CallsFile(CallsFile&&) noexcept = default;
     CallsFile& operator=(CallsFile&&) = delete;
     ~CallsFile();
 
     // As in CallSlices.
-    void add_functions(const std::vector<calls::Function>& functions) { slices_->add_functions(functions); }
+    void add_functions(const std::vector<calls::Function>& functions) {
+        slices_->add_functions(functions);
+    }
     bool add(const calls::Tree& tree, const std::vector<calls::Times>& times, std::uint32_t pid,
              std::string_view process);
     // Returns the first error of any write.
@@ -36,7 +39,8 @@ class CallsFile {
     [[nodiscard]] std::uint64_t size_bytes() const { return writer_->size_bytes(); }
 
   private:
-    CallsFile(std::filesystem::path path, std::filesystem::path beside, PacketWriter writer, const std::string& name);
+    CallsFile(std::filesystem::path path, std::filesystem::path beside, PacketWriter writer,
+              const std::string& name);
     ClockSnapshot clocks_;                 // for converting times
     std::filesystem::path path_, beside_;  // beside_ is empty if it was renamed or moved from
     std::unique_ptr<PacketWriter> writer_;

@@ -11,7 +11,8 @@
 namespace lagtrap::trace::perfetto {
 
 // Defines a text that events refer to by its number, `id`.
-inline void add_interned(protozero::pbf_writer& interned, Field field, std::uint64_t id, const std::string& text) {
+inline void add_interned(protozero::pbf_writer& interned, Field field, std::uint64_t id,
+                         const std::string& text) {
     protozero::pbf_writer entry(interned, field);
     entry.add_uint64(interned_string::iid, id);
     entry.add_string(interned_string::text, text);

@@ -46,9 +46,11 @@ class PacketWriter {
     void packet(Sequence sequence, std::uint64_t at_ns, UsesInterning uses_interning, Fill fill) {
         {
             const auto id = static_cast<std::uint32_t>(sequence);
-            std::uint32_t flags =
-                uses_interning == UsesInterning::Yes ? perfetto::trace_packet::needs_incremental_state : 0;
-            if (begun_.insert(id).second) flags |= perfetto::trace_packet::incremental_state_cleared;
+            std::uint32_t flags = uses_interning == UsesInterning::Yes
+                                      ? perfetto::trace_packet::needs_incremental_state
+                                      : 0;
+            if (begun_.insert(id).second)
+                flags |= perfetto::trace_packet::incremental_state_cleared;
             protozero::pbf_writer root(buffer_);
             protozero::pbf_writer packet(root, perfetto::trace_file::packet);
             packet.add_uint64(perfetto::trace_packet::timestamp, at_ns);

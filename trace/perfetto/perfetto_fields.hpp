@@ -278,7 +278,8 @@ inline constexpr Field target_cpu = 5;
 namespace lagtrap_switch {  // adds to the sched_switch in the same packet
 inline constexpr Field next_policy = 1;
 inline constexpr Field prev_throttled = 2;
-inline constexpr Field throttled_from = 3;  // CLOCK_BOOTTIME, ns: when the next thread's group was last throttled
+// CLOCK_BOOTTIME, ns: when the next thread's group was last throttled
+inline constexpr Field throttled_from = 3;
 inline constexpr Field throttled_to = 4;
 inline constexpr Field prev_yielded = 6;
 // inferred: the kernel reported no switch; how the previous thread stopped is unknown.
@@ -287,7 +288,8 @@ inline constexpr Field concluded = 5;
 
 namespace lagtrap_wait {            // adds to the off-CPU stack in the same packet
 inline constexpr Field object = 1;  // equal for threads that wait for the same lock
-inline constexpr Field owner = 2;   // thread that has the lock, according to the program's memory; not checked
+// thread that has the lock, according to the program's memory; not checked
+inline constexpr Field owner = 2;
 }  // namespace lagtrap_wait
 
 namespace lagtrap_waking {         // what caused the sched_waking in the same packet
@@ -299,11 +301,13 @@ inline constexpr Field device = 3;
 namespace lagtrap_wait_file {  // the file a thread waits for from this packet's time on
 inline constexpr Field tid = 1;
 inline constexpr Field kind = 2;  // enum lagtrap_wait_file_kind in bpf/records.h
-inline constexpr Field path = 3;  // from the root of the machine's first mount namespace, or of the thread's
+// from the root of the machine's first mount namespace, or of the thread's
+inline constexpr Field path = 3;
 inline constexpr Field disk = 4;
 inline constexpr Field queue_depth = 5;  // requests sent to the disk and not yet completed
-inline constexpr Field holder_pid = 6;   // a process with a conflicting lock, or at the other end of the socket
-inline constexpr Field socket = 7;       // the same number for the same connection
+// a process with a conflicting lock, or at the other end of the socket
+inline constexpr Field holder_pid = 6;
+inline constexpr Field socket = 7;  // the same number for the same connection
 }  // namespace lagtrap_wait_file
 
 // Whose data disks write: a file, a process that has it open for writing, or a process that wrote

@@ -17,7 +17,8 @@ enum class When { Before, After };
 
 // The mapping of `address` in the image's own list: the last one made at or before `at_ns`, or with
 // When::After the first one made later.
-const CodeMapping* find_in(const ProcessImage& image, std::uint64_t address, std::uint64_t at_ns, When when) {
+const CodeMapping* find_in(const ProcessImage& image, std::uint64_t address, std::uint64_t at_ns,
+                           When when) {
     const CodeMapping* best = nullptr;
     auto place = image.mappings.upper_bound(address);
     // A mapping may partly cover another one; mappings that start earlier may still reach this
@@ -27,14 +28,16 @@ const CodeMapping* find_in(const ProcessImage& image, std::uint64_t address, std
         for (const CodeMapping& mapping : place->second) {
             if (address >= mapping.end) continue;
             if ((mapping.at_ns <= at_ns) != (when == When::Before)) continue;
-            if (best == nullptr || (when == When::Before ? mapping.at_ns >= best->at_ns : mapping.at_ns < best->at_ns))
+            if (best == nullptr ||
+                (when == When::Before ? mapping.at_ns >= best->at_ns : mapping.at_ns < best->at_ns))
                 best = &mapping;
         }
     }
     return best;
 }
 
-const CodeMapping* find_inherited(const ProcessImage& image, std::uint64_t address, std::uint64_t at_ns, When when) {
+const CodeMapping* find_inherited(const ProcessImage& image, std::uint64_t address,
+                                  std::uint64_t at_ns, When when) {
     const ProcessImage* here = &image;
     for (int depth = 0; here != nullptr && depth < inheritance_limit; ++depth) {
         if (const CodeMapping* found = find_in(*here, address, at_ns, when)) return found;
@@ -49,11 +52,13 @@ const CodeMapping* find_inherited(const ProcessImage& image, std::uint64_t addre
 // Names as the kernel writes them (fs/proc/task_mmu.c; "//anon" in perf's records). A memory file
 // may contain a program; then it has a build id.
 bool is_run_time_memory(std::string_view path, std::string_view build_id) {
-    constexpr std::array<std::string_view, 9> beginnings{
-        "//anon", "[anon", "[heap]", "[stack", "/anon_hugepage", "/dev/zero", "/SYSV", "/memfd:", "anon_inode:"};
+    constexpr std::array<std::string_view, 9> beginnings{"//anon", "[anon",          "[heap]",
+                                                         "[stack", "/anon_hugepage", "/dev/zero",
+                                                         "/SYSV",  "/memfd:",        "anon_inode:"};
     if (path.empty()) return true;
-    return build_id.empty() && std::any_of(beginnings.begin(), beginnings.end(),
-                                           [&](std::string_view beginning) { return path.starts_with(beginning); });
+    return build_id.empty() &&
+           std::any_of(beginnings.begin(), beginnings.end(),
+                       [&](std::string_view beginning) { return path.starts_with(beginning); });
 }
 
 Status AddressSpaces::load(RecordStream& rundown) {
@@ -67,9 +72,15 @@ Status AddressSpaces::load(RecordStream& rundown) {
 
 void AddressSpaces::take(const lagtrap_record* record) {
     switch (record->type) {
-        case LAGTRAP_RECORD_PROCESS: take_process(*reinterpret_cast<const lagtrap_process*>(record)); break;
-        case LAGTRAP_RECORD_MAPPING: take_mapping(*reinterpret_cast<const lagtrap_mapping*>(record)); break;
-        case LAGTRAP_RECORD_FORK: take_fork(*reinterpret_cast<const lagtrap_task_change*>(record)); break;
+        case LAGTRAP_RECORD_PROCESS:
+            take_process(*reinterpret_cast<const lagtrap_process*>(record));
+            break;
+        case LAGTRAP_RECORD_MAPPING:
+            take_mapping(*reinterpret_cast<const lagtrap_mapping*>(record));
+            break;
+        case LAGTRAP_RECORD_FORK:
+            take_fork(*reinterpret_cast<const lagtrap_task_change*>(record));
+            break;
         case LAGTRAP_RECORD_NAME: take_exec(*reinterpret_cast<const lagtrap_name*>(record)); break;
         case LAGTRAP_RECORD_EXIT: {
             const auto& change = *reinterpret_cast<const lagtrap_task_change*>(record);
@@ -108,15 +119,17 @@ void AddressSpaces::take_process(const lagtrap_process& process) {
 void AddressSpaces::take_mapping(const lagtrap_mapping& mapping) {
     if (mapping.length == 0 || mapping.start + mapping.length < mapping.start) return;
     const std::string path(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes);
-    const std::string build_id(reinterpret_cast<const char*>(mapping.build_id), mapping.build_id_bytes);
+    const std::string build_id(reinterpret_cast<const char*>(mapping.build_id),
+                               mapping.build_id_bytes);
     const std::uint64_t end = mapping.start + mapping.length;
     ProcessImage& image = current(mapping.pid, mapping.header.at_ns);
-    const ModuleId module =
-        is_run_time_memory(path, build_id)
-            ? jit_module
-            : modules_.intern(path, build_id, mapping.device, mapping.inode, {mapping.pid, mapping.start, end});
+    const ModuleId module = is_run_time_memory(path, build_id)
+                                ? jit_module
+                                : modules_.intern(path, build_id, mapping.device, mapping.inode,
+                                                  {mapping.pid, mapping.start, end});
     if (image.program.empty() && path.starts_with('/')) image.program = path;
-    image.mappings[mapping.start].push_back({mapping.start, end, mapping.file_offset, mapping.header.at_ns, module});
+    image.mappings[mapping.start].push_back(
+        {mapping.start, end, mapping.file_offset, mapping.header.at_ns, module});
 }
 
 void AddressSpaces::take_fork(const lagtrap_task_change& change) {
@@ -174,7 +187,8 @@ CodePlace AddressSpaces::find(std::uint32_t pid, std::uint64_t address, std::uin
     if (mapping == nullptr) mapping = find_inherited(*image, address, at_ns, When::After);
     if (mapping == nullptr) mapping = find_inherited(*image, address, any_time, When::Before);
     if (mapping == nullptr) return {unknown_module, pid, address};
-    if (mapping->module == unknown_module || mapping->module == jit_module) return {mapping->module, pid, address};
+    if (mapping->module == unknown_module || mapping->module == jit_module)
+        return {mapping->module, pid, address};
     return {mapping->module, 0, address - mapping->start + mapping->file_offset};
 }
 
@@ -183,7 +197,8 @@ std::string AddressSpaces::program_build_id(const ProcessImage& image) const {
     for (int depth = 0; here != nullptr && depth < inheritance_limit; ++depth) {
         for (const auto& [start, mappings] : here->mappings)
             for (const CodeMapping& mapping : mappings)
-                if (modules_.at(mapping.module).path == image.program) return modules_.at(mapping.module).build_id;
+                if (modules_.at(mapping.module).path == image.program)
+                    return modules_.at(mapping.module).build_id;
         here = here->inherited.get();
     }
     return {};

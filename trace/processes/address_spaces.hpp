@@ -34,13 +34,17 @@ struct ProcessImage {
     std::uint32_t parent_pid = 0;
     std::uint32_t uid = 0;
     bool by_exec = false;
-    bool forked = false;       // its fork was recorded
-    std::string program;       // path; after an exec, the first file mapped
-    std::string started_path;  // path used to start the same file; empty if equal to `program` or unknown
+    bool forked = false;  // its fork was recorded
+    std::string program;  // path; after an exec, the first file mapped
+    // path used to start the same file; empty if equal to `program` or unknown
+    std::string started_path;
     std::string command_line;
-    std::string control_group;                      // path below the root of control groups; empty if unknown
-    std::shared_ptr<const ProcessImage> inherited;  // its mappings from before from_ns apply here too
-    std::map<std::uint64_t, std::vector<CodeMapping>> mappings;  // by start; those with equal start by time
+    // path below the root of control groups; empty if unknown
+    std::string control_group;
+    // its mappings from before from_ns apply here too
+    std::shared_ptr<const ProcessImage> inherited;
+    // by start; those with equal start by time
+    std::map<std::uint64_t, std::vector<CodeMapping>> mappings;
 };
 
 // A place in a module's file. For the kernel, JIT code and unknown code, the offset is the address.
@@ -63,7 +67,8 @@ class AddressSpaces {
 
     // The code at `address` of process `pid` at `at_ns`. If nothing was mapped there yet, what was
     // mapped there next (a capture scans a process some milliseconds after it begins).
-    [[nodiscard]] CodePlace find(std::uint32_t pid, std::uint64_t address, std::uint64_t at_ns) const;
+    [[nodiscard]] CodePlace find(std::uint32_t pid, std::uint64_t address,
+                                 std::uint64_t at_ns) const;
 
     // The image of `pid` at `at_ns`, or its first; nullptr if the log does not have the process.
     [[nodiscard]] const ProcessImage* image_of(std::uint32_t pid, std::uint64_t at_ns) const;

@@ -24,10 +24,9 @@ struct ModuleFile {
 // device and inode. Looks through the processes that had it mapped (their root, their map_files and
 // exe links, which work for deleted files too, and their held root), then at its path below
 // `machine`. nullopt if the file is gone or was replaced.
-[[nodiscard]] std::optional<ModuleFile> find_module_file(const RecordedModule& module,
-                                                         const std::filesystem::path& proc_root,
-                                                         const HeldRoots& held = {},
-                                                         const std::filesystem::path& machine = machine_root());
+[[nodiscard]] std::optional<ModuleFile> find_module_file(
+    const RecordedModule& module, const std::filesystem::path& proc_root,
+    const HeldRoots& held = {}, const std::filesystem::path& machine = machine_root());
 
 inline constexpr const char* vdso_path = "[vdso]";
 

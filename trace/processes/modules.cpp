@@ -15,9 +15,10 @@ ModuleTable::ModuleTable() {
     modules_[jit_module].path = "[jit]";
 }
 
-ModuleId ModuleTable::intern(const std::string& path, const std::string& build_id, std::uint64_t device,
-                             std::uint64_t inode, const ModuleUser& user) {
-    const auto [place, added] = by_name_.try_emplace(path + '\0' + build_id, static_cast<ModuleId>(modules_.size()));
+ModuleId ModuleTable::intern(const std::string& path, const std::string& build_id,
+                             std::uint64_t device, std::uint64_t inode, const ModuleUser& user) {
+    const auto [place, added] =
+        by_name_.try_emplace(path + '\0' + build_id, static_cast<ModuleId>(modules_.size()));
     if (added) {
         if (modules_.size() >= modules_limit) {
             place->second = unknown_module;
@@ -30,7 +31,8 @@ ModuleId ModuleTable::intern(const std::string& path, const std::string& build_i
         module.inode = inode;
     }
     RecordedModule& module = modules_[place->second];
-    if (place->second != unknown_module && module.users.size() < users_limit) module.users.push_back(user);
+    if (place->second != unknown_module && module.users.size() < users_limit)
+        module.users.push_back(user);
     if (module.inode == 0) {
         module.device = device;
         module.inode = inode;

@@ -30,9 +30,11 @@ void ThreadTable::add_process(protozero::pbf_writer& tree, std::uint32_t pid, st
     process.add_int32(field::pid, static_cast<std::int32_t>(pid));
     // A process whose parent exits gets a new one. Readers keep the first and count a second as an
     // error.
-    const auto [parent, first] = parents_.try_emplace(pid, image != nullptr ? image->parent_pid : 0);
+    const auto [parent, first] =
+        parents_.try_emplace(pid, image != nullptr ? image->parent_pid : 0);
     process.add_int32(field::ppid, static_cast<std::int32_t>(parent->second));
-    std::string_view command = image != nullptr ? std::string_view(image->command_line) : std::string_view();
+    std::string_view command =
+        image != nullptr ? std::string_view(image->command_line) : std::string_view();
     if (command.empty() && image != nullptr && !image->program.empty()) command = image->program;
     if (command.find_first_not_of(' ') == std::string_view::npos) {
         const std::string name = process_name(pid, at_ns);
@@ -45,7 +47,8 @@ void ThreadTable::add_process(protozero::pbf_writer& tree, std::uint32_t pid, st
     }
     if (image != nullptr) process.add_int32(field::uid, static_cast<std::int32_t>(image->uid));
     if (image != nullptr)
-        if (GroupWords words = group_words(image->control_group, containers_); labels_[pid] != words.whole) {
+        if (GroupWords words = group_words(image->control_group, containers_);
+            labels_[pid] != words.whole) {
             labels_[pid] = words.whole;
             labels_due_.emplace_back(pid, std::move(words));
         }
@@ -53,7 +56,8 @@ void ThreadTable::add_process(protozero::pbf_writer& tree, std::uint32_t pid, st
         process.add_uint64(field::process_start_from_boot, started->second);
 }
 
-void ThreadTable::add_thread(protozero::pbf_writer& tree, std::uint32_t tid, const ThreadState& state) {
+void ThreadTable::add_thread(protozero::pbf_writer& tree, std::uint32_t tid,
+                             const ThreadState& state) {
     namespace field = perfetto::process_tree_thread;
     protozero::pbf_writer thread(tree, perfetto::process_tree::threads);
     thread.add_int32(field::tid, static_cast<std::int32_t>(tid));
@@ -76,16 +80,20 @@ void ThreadTable::write(std::uint32_t tid, std::uint64_t at_ns, bool with_proces
 void ThreadTable::write_labels(std::uint64_t at_ns) {
     constexpr std::uint64_t first_track = 1ULL << 62;  // tracks of runs count from 1
     for (const auto& [pid, words] : std::exchange(labels_due_, {}))
-        writer_.packet(Sequence::Runs, at_ns + boottime_offset_ns_, UsesInterning::No,
-                       [&, &pid = pid, &words = words](protozero::pbf_writer& packet) {
-                           protozero::pbf_writer track(packet, perfetto::trace_packet::track_descriptor);
-                           track.add_uint64(perfetto::track_descriptor::uuid, first_track + ++label_tracks_);
-                           protozero::pbf_writer process(track, perfetto::track_descriptor::process);
-                           process.add_int32(perfetto::process_descriptor::pid, static_cast<std::int32_t>(pid));
-                           process.add_string(perfetto::process_descriptor::process_labels, printable(words.brief));
-                           if (words.whole != words.brief)
-                               process.add_string(perfetto::process_descriptor::process_labels, printable(words.whole));
-                       });
+        writer_.packet(
+            Sequence::Runs, at_ns + boottime_offset_ns_, UsesInterning::No,
+            [&, &pid = pid, &words = words](protozero::pbf_writer& packet) {
+                protozero::pbf_writer track(packet, perfetto::trace_packet::track_descriptor);
+                track.add_uint64(perfetto::track_descriptor::uuid, first_track + ++label_tracks_);
+                protozero::pbf_writer process(track, perfetto::track_descriptor::process);
+                process.add_int32(perfetto::process_descriptor::pid,
+                                  static_cast<std::int32_t>(pid));
+                process.add_string(perfetto::process_descriptor::process_labels,
+                                   printable(words.brief));
+                if (words.whole != words.brief)
+                    process.add_string(perfetto::process_descriptor::process_labels,
+                                       printable(words.whole));
+            });
 }
 
 void ThreadTable::write_initial(const std::vector<lagtrap_thread>& threads, std::uint64_t at_ns) {
@@ -131,20 +139,23 @@ void ThreadTable::take_fork(const lagtrap_task_change& change, std::uint64_t at_
     pending_.push_back({change.tid, at_ns, process});
 }
 
-void ThreadTable::write_new_task(const lagtrap_task_change& change, const ThreadState& state, std::uint64_t at_ns) {
+void ThreadTable::write_new_task(const lagtrap_task_change& change, const ThreadState& state,
+                                 std::uint64_t at_ns) {
     namespace field = perfetto::task_newtask;
     const std::uint64_t boottime_ns = at_ns + boottime_offset_ns_;
-    writer_.packet(cpu_sequence(change.header.cpu), boottime_ns, UsesInterning::No, [&](protozero::pbf_writer& packet) {
-        protozero::pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
-        bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, change.header.cpu);
-        protozero::pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
-        event.add_uint64(perfetto::ftrace_event::timestamp, boottime_ns);
-        event.add_uint32(perfetto::ftrace_event::pid, change.parent_tid);
-        protozero::pbf_writer task(event, perfetto::ftrace_event::task_newtask);
-        task.add_int32(field::pid, static_cast<std::int32_t>(change.tid));
-        task.add_string(field::comm, state.name);
-        task.add_uint64(field::clone_flags, change.pid == change.parent_pid ? field::clone_thread : 0);
-    });
+    writer_.packet(cpu_sequence(change.header.cpu), boottime_ns, UsesInterning::No,
+                   [&](protozero::pbf_writer& packet) {
+                       protozero::pbf_writer bundle(packet, perfetto::trace_packet::ftrace_events);
+                       bundle.add_uint32(perfetto::ftrace_event_bundle::cpu, change.header.cpu);
+                       protozero::pbf_writer event(bundle, perfetto::ftrace_event_bundle::event);
+                       event.add_uint64(perfetto::ftrace_event::timestamp, boottime_ns);
+                       event.add_uint32(perfetto::ftrace_event::pid, change.parent_tid);
+                       protozero::pbf_writer task(event, perfetto::ftrace_event::task_newtask);
+                       task.add_int32(field::pid, static_cast<std::int32_t>(change.tid));
+                       task.add_string(field::comm, state.name);
+                       task.add_uint64(field::clone_flags,
+                                       change.pid == change.parent_pid ? field::clone_thread : 0);
+                   });
 }
 
 void ThreadTable::write_pending(std::uint64_t at_ns) {
@@ -162,16 +173,22 @@ void ThreadTable::take_name(const lagtrap_name& name, std::uint64_t at_ns) {
 
 void ThreadTable::take(const lagtrap_record* record, std::uint64_t at_ns) {
     switch (record->type) {
-        case LAGTRAP_RECORD_FORK: take_fork(*reinterpret_cast<const lagtrap_task_change*>(record), at_ns); break;
-        case LAGTRAP_RECORD_NAME: take_name(*reinterpret_cast<const lagtrap_name*>(record), at_ns); break;
+        case LAGTRAP_RECORD_FORK:
+            take_fork(*reinterpret_cast<const lagtrap_task_change*>(record), at_ns);
+            break;
+        case LAGTRAP_RECORD_NAME:
+            take_name(*reinterpret_cast<const lagtrap_name*>(record), at_ns);
+            break;
         case LAGTRAP_RECORD_EXIT: {
-            const auto found = threads_.find(reinterpret_cast<const lagtrap_task_change*>(record)->tid);
+            const auto found =
+                threads_.find(reinterpret_cast<const lagtrap_task_change*>(record)->tid);
             if (found != threads_.end()) found->second.exited = true;
             break;
         }
         case LAGTRAP_RECORD_PROCESS: {
             const std::uint32_t pid = reinterpret_cast<const lagtrap_process*>(record)->pid;
-            if (threads_.contains(pid) && !reported_processes_.contains(pid)) write(pid, at_ns, true);
+            if (threads_.contains(pid) && !reported_processes_.contains(pid))
+                write(pid, at_ns, true);
             break;
         }
         default: break;

@@ -29,7 +29,10 @@ class ThreadTable {
     // outlive this object.
     ThreadTable(const AddressSpaces& spaces, PacketWriter& writer, std::uint64_t boottime_offset_ns,
                 const ContainerNames& containers)
-        : spaces_(spaces), writer_(writer), boottime_offset_ns_(boottime_offset_ns), containers_(containers) {}
+        : spaces_(spaces),
+          writer_(writer),
+          boottime_offset_ns_(boottime_offset_ns),
+          containers_(containers) {}
 
     // Writes the threads alive at the start, and their processes, as the first packets.
     void write_initial(const std::vector<lagtrap_thread>& threads, std::uint64_t at_ns);
@@ -55,7 +58,8 @@ class ThreadTable {
 
   private:
     void add_process(protozero::pbf_writer& tree, std::uint32_t pid, std::uint64_t at_ns);
-    static void add_thread(protozero::pbf_writer& tree, std::uint32_t tid, const ThreadState& thread);
+    static void add_thread(protozero::pbf_writer& tree, std::uint32_t tid,
+                           const ThreadState& thread);
     // Writes the unit or container of each process written since the last call, as labels.
     void write_labels(std::uint64_t at_ns);
     struct Pending {
@@ -64,7 +68,8 @@ class ThreadTable {
         bool with_process = false;
     };
     void write(std::uint32_t tid, std::uint64_t at_ns, bool with_process);
-    void write_new_task(const lagtrap_task_change& change, const ThreadState& state, std::uint64_t at_ns);
+    void write_new_task(const lagtrap_task_change& change, const ThreadState& state,
+                        std::uint64_t at_ns);
     ThreadState& begin_thread(std::uint32_t tid, std::uint32_t pid);
     void take_fork(const lagtrap_task_change& change, std::uint64_t at_ns);
     void take_name(const lagtrap_name& name, std::uint64_t at_ns);
@@ -73,7 +78,8 @@ class ThreadTable {
     PacketWriter& writer_;
     std::uint64_t boottime_offset_ns_;
     std::unordered_map<std::uint32_t, ThreadState> threads_;
-    std::unordered_set<std::uint32_t> reported_processes_;         // listed, or seen without being listed
+    // listed, or seen without being listed
+    std::unordered_set<std::uint32_t> reported_processes_;
     std::unordered_map<std::uint32_t, std::uint32_t> parents_;     // as first written, by pid
     std::unordered_map<std::uint32_t, std::uint64_t> started_ns_;  // of processes; CLOCK_BOOTTIME
     std::vector<Pending> pending_;

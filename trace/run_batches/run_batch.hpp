@@ -40,8 +40,9 @@ enum DirtyReason : std::uint32_t {
     DirtyClockStepped = 2,  // the wall clock was set while the run was open
     DirtyMissingStage = 4,  // a stage named in the event's settings is missing
     DirtyAborted = 8,       // the thread exited while the run was open
-    DirtyFailed = 16,       // ended at a marker for failure: a quick error does not make an operation fast
-    DirtyCancelled = 32     // ended at a marker for cancellation
+    // ended at a marker for failure: a quick error does not make an operation fast
+    DirtyFailed = 16,
+    DirtyCancelled = 32  // ended at a marker for cancellation
 };
 
 // A marker between begin and end. A stage lasts until the next marker.

@@ -76,7 +76,8 @@ inline constexpr std::uint32_t on_cpu_ns = 1;
 inline constexpr std::uint32_t runnable_ns = 2;
 inline constexpr std::uint32_t throttled_ns = 3;
 inline constexpr std::uint32_t handed_over_ns = 4;
-inline constexpr std::uint32_t blocked_ns = 16;  // of lagtrap_wait_class 0; the other classes follow
+// of lagtrap_wait_class 0; the other classes follow
+inline constexpr std::uint32_t blocked_ns = 16;
 inline constexpr std::uint32_t blocked_last = 16 + 63;
 }  // namespace times
 

@@ -25,10 +25,12 @@ inline constexpr std::uint32_t run_batch_known_dirty_reasons = 63;
 inline constexpr std::uint64_t run_batch_duration_limit_ns = 400ULL * 86400 * 1'000'000'000;
 
 // "a batch of runs with COUNT THINGS; at most LIMIT are allowed" if there are too many.
-[[nodiscard]] inline Status check_count(std::string_view things, std::size_t count, std::size_t limit) {
+[[nodiscard]] inline Status check_count(std::string_view things, std::size_t count,
+                                        std::size_t limit) {
     if (count <= limit) return success();
-    return make_error(ErrorKind::TooLarge, "a batch of runs with " + std::to_string(count) + " " + std::string(things) +
-                                               "; at most " + std::to_string(limit) + " are allowed");
+    return make_error(ErrorKind::TooLarge, "a batch of runs with " + std::to_string(count) + " " +
+                                               std::string(things) + "; at most " +
+                                               std::to_string(limit) + " are allowed");
 }
 
 // Checks what every run must satisfy: an event, a weight, stages in order and within the run,

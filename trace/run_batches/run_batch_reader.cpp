@@ -21,7 +21,9 @@ struct Refused {
     Error error;
 };
 
-[[noreturn]] void refuse(std::string message) { throw Refused{make_error(ErrorKind::Invalid, std::move(message))}; }
+[[noreturn]] void refuse(std::string message) {
+    throw Refused{make_error(ErrorKind::Invalid, std::move(message))};
+}
 
 void demand(const Status& status) {
     if (!status) throw Refused{status.error()};
@@ -29,19 +31,23 @@ void demand(const Status& status) {
 
 Result<std::string> unpack(std::string_view compressed) {
     TRY(check_count("compressed bytes", compressed.size(), run_batch_limit_bytes));
-    const std::size_t frame_bytes = ZSTD_findFrameCompressedSize(compressed.data(), compressed.size());
+    const std::size_t frame_bytes =
+        ZSTD_findFrameCompressedSize(compressed.data(), compressed.size());
     const unsigned long long size = ZSTD_getFrameContentSize(compressed.data(), compressed.size());
     if (ZSTD_isError(frame_bytes) != 0 || size == ZSTD_CONTENTSIZE_ERROR)
         return make_error(ErrorKind::Invalid, "not a batch of runs: no whole zstd frame");
     if (frame_bytes != compressed.size())
         return make_error(ErrorKind::Invalid, "a batch of runs with bytes after its zstd frame");
     if (size == ZSTD_CONTENTSIZE_UNKNOWN)
-        return make_error(ErrorKind::Invalid, "a batch of runs that does not say how large it is unpacked");
+        return make_error(ErrorKind::Invalid,
+                          "a batch of runs that does not say how large it is unpacked");
     TRY(check_count("bytes", size, run_batch_unpacked_limit_bytes));
     std::string message(size, '\0');
-    const std::size_t got = ZSTD_decompress(message.data(), message.size(), compressed.data(), compressed.size());
+    const std::size_t got =
+        ZSTD_decompress(message.data(), message.size(), compressed.data(), compressed.size());
     if (ZSTD_isError(got) != 0)
-        return make_error(ErrorKind::Invalid, std::string("damaged batch of runs: ") + ZSTD_getErrorName(got));
+        return make_error(ErrorKind::Invalid,
+                          std::string("damaged batch of runs: ") + ZSTD_getErrorName(got));
     message.resize(got);
     return message;
 }
@@ -52,16 +58,19 @@ class Reader {
         read_texts(message);
         protozero::pbf_reader reader(message);
         while (reader.next()) read_field(reader);
-        if (!is_session_id(batch_.batch_id)) refuse("the batch's id \"" + batch_.batch_id + "\" is no UUID");
+        if (!is_session_id(batch_.batch_id))
+            refuse("the batch's id \"" + batch_.batch_id + "\" is no UUID");
         if (batch_.objects) demand(check_objects_part(*batch_.objects));
-        for (const RecordedRun& run : batch_.runs) demand(check_recorded_run(run, batch_.stacks.size()));
+        for (const RecordedRun& run : batch_.runs)
+            demand(check_recorded_run(run, batch_.stacks.size()));
         return std::move(batch_);
     }
 
   private:
     // protozero asserts that a field has the expected encoding, so check untrusted bytes first.
     static void expect(const protozero::pbf_reader& reader, protozero::pbf_wire_type type) {
-        if (!reader.has_wire_type(type)) refuse("field " + std::to_string(reader.tag()) + " is encoded in another way");
+        if (!reader.has_wire_type(type))
+            refuse("field " + std::to_string(reader.tag()) + " is encoded in another way");
     }
 
     static std::uint64_t value_of(protozero::pbf_reader& reader) {
@@ -85,7 +94,8 @@ class Reader {
         const auto view = reader.get_view();
         demand(check_count("bytes in a text", view.size(), run_batch_text_limit_bytes));
         const std::string_view text(view.data(), view.size());
-        if (printable(text) != text) refuse("a text that is not printable: \"" + printable(text) + "\"");
+        if (printable(text) != text)
+            refuse("a text that is not printable: \"" + printable(text) + "\"");
         return text;
     }
 
@@ -101,7 +111,8 @@ class Reader {
         const std::uint64_t number = value_of(reader);
         if (number == 0) return {};
         if (number > texts_.size())
-            refuse("text " + std::to_string(number) + " of " + std::to_string(texts_.size()) + " is named");
+            refuse("text " + std::to_string(number) + " of " + std::to_string(texts_.size()) +
+                   " is named");
         const std::string_view text = texts_[number - 1];
         spelled_bytes_ += text.size();
         demand(check_count("bytes of texts", spelled_bytes_, run_batch_spelled_limit_bytes));
@@ -116,7 +127,9 @@ class Reader {
             case fields::batch::session_hint: batch_.session_hint = text_of(reader); break;
             case fields::batch::version: batch_.version = text_of(reader); break;
             case fields::batch::made_realtime_ns: batch_.made_realtime_ns = value_of(reader); break;
-            case fields::batch::runs_sampled_away: batch_.runs_sampled_away = value_of(reader); break;
+            case fields::batch::runs_sampled_away:
+                batch_.runs_sampled_away = value_of(reader);
+                break;
             case fields::batch::runs_lost: batch_.runs_lost = value_of(reader); break;
             case fields::batch::stack: read_stack(message_of(reader)); break;
             case fields::batch::run: read_run(message_of(reader)); break;
@@ -154,7 +167,8 @@ class Reader {
         RunStack stack;
         while (reader.next(fields::stack::frame)) {
             demand(check_count("frames", ++frames_, run_batch_frames_limit));
-            demand(check_count("frames in a stack", stack.size() + 1, run_batch_stack_frames_limit));
+            demand(
+                check_count("frames in a stack", stack.size() + 1, run_batch_stack_frames_limit));
             stack.push_back(read_frame(message_of(reader)));
         }
         batch_.stacks.push_back(std::move(stack));
@@ -230,7 +244,9 @@ class Reader {
             switch (reader.tag()) {
                 case fields::times::on_cpu_ns: times.parts.on_cpu_ns = value_of(reader); break;
                 case fields::times::runnable_ns: times.parts.runnable_ns = value_of(reader); break;
-                case fields::times::throttled_ns: times.parts.throttled_ns = value_of(reader); break;
+                case fields::times::throttled_ns:
+                    times.parts.throttled_ns = value_of(reader);
+                    break;
                 case fields::times::handed_over_ns: times.handed_over_ns = value_of(reader); break;
                 default: read_blocked(reader, times.parts);
             }
@@ -241,7 +257,8 @@ class Reader {
     // Classes of later versions count as "other".
     static void read_blocked(protozero::pbf_reader& reader, TimeParts& parts) {
         const std::uint32_t field = reader.tag();
-        if (field < fields::times::blocked_ns || field > fields::times::blocked_last) return reader.skip();
+        if (field < fields::times::blocked_ns || field > fields::times::blocked_last)
+            return reader.skip();
         const std::size_t wait_class = field - fields::times::blocked_ns;
         const bool known = wait_class < parts.blocked_ns.size();
         std::uint64_t& sum = parts.blocked_ns[known ? wait_class : std::size_t{LAGTRAP_WAIT_OTHER}];
@@ -251,7 +268,8 @@ class Reader {
 
     static StartKind start_of(std::uint64_t value) {
         if (value > static_cast<std::uint64_t>(StartKind::Warm))
-            refuse("kind of start " + std::to_string(value) + "; 0 (unknown), 1 (cold) and 2 (warm) are known");
+            refuse("kind of start " + std::to_string(value) +
+                   "; 0 (unknown), 1 (cold) and 2 (warm) are known");
         return static_cast<StartKind>(value);
     }
 
@@ -287,7 +305,8 @@ Result<RunBatch> read_run_batch(std::string_view compressed) {
     } catch (const Refused& refused) {
         return refused.error.within("batch of runs");
     } catch (const protozero::exception& damage) {
-        return make_error(ErrorKind::Invalid, std::string("damaged batch of runs: ") + damage.what());
+        return make_error(ErrorKind::Invalid,
+                          std::string("damaged batch of runs: ") + damage.what());
     }
 }
 

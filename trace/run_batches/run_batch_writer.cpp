@@ -47,7 +47,8 @@ class Writer {
   private:
     Status check_limits() const {
         if (!is_session_id(batch_.batch_id))
-            return make_error(ErrorKind::Invalid, "the batch's id \"" + printable(batch_.batch_id) + "\" is no UUID");
+            return make_error(ErrorKind::Invalid,
+                              "the batch's id \"" + printable(batch_.batch_id) + "\" is no UUID");
         TRY(check_count("runs", batch_.runs.size(), run_batch_runs_limit));
         TRY(check_count("stacks", batch_.stacks.size(), run_batch_stacks_limit));
         std::size_t frames = 0;
@@ -181,10 +182,11 @@ class Writer {
 
     Result<std::string> compress() const {
         std::string compressed(ZSTD_compressBound(message_.size()), '\0');
-        const std::size_t size =
-            ZSTD_compress(compressed.data(), compressed.size(), message_.data(), message_.size(), compression_level);
+        const std::size_t size = ZSTD_compress(compressed.data(), compressed.size(),
+                                               message_.data(), message_.size(), compression_level);
         if (ZSTD_isError(size) != 0)
-            return make_error(ErrorKind::System, std::string("compress a batch of runs: ") + ZSTD_getErrorName(size));
+            return make_error(ErrorKind::System,
+                              std::string("compress a batch of runs: ") + ZSTD_getErrorName(size));
         TRY(check_count("compressed bytes", size, run_batch_limit_bytes));
         compressed.resize(size);
         return compressed;

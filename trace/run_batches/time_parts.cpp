@@ -38,7 +38,9 @@ std::uint64_t TimeParts::blocked_total_ns() const {
     return total_ns;
 }
 
-std::uint64_t TimeParts::total_ns() const { return add_up(add_up(on_cpu_ns, runnable_ns), blocked_total_ns()); }
+std::uint64_t TimeParts::total_ns() const {
+    return add_up(add_up(on_cpu_ns, runnable_ns), blocked_total_ns());
+}
 
 TimeParts time_parts(const lagtrap_time_parts& record) {
     TimeParts parts;

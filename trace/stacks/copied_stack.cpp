@@ -9,9 +9,12 @@ namespace {
 
 // Index of each register in struct pt_regs (x86-64) and in a ucontext's general registers, in
 // words, by DWARF number.
-constexpr std::array<std::uint8_t, 16> pt_regs_word{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
-constexpr std::array<std::uint8_t, 16> ucontext_word{13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7};
-constexpr std::uint64_t ucontext_registers_bytes = 40;  // their offset in struct ucontext (asm/ucontext.h)
+constexpr std::array<std::uint8_t, 16> pt_regs_word{10, 12, 11, 5, 13, 14, 4, 19,
+                                                    9,  8,  7,  6, 3,  2,  1, 0};
+constexpr std::array<std::uint8_t, 16> ucontext_word{13, 12, 14, 11, 9, 8, 10, 15,
+                                                     0,  1,  2,  3,  4, 5, 6,  7};
+// their offset in struct ucontext (asm/ucontext.h)
+constexpr std::uint64_t ucontext_registers_bytes = 40;
 constexpr std::uint64_t max_frame_bytes = 1 << 20;  // if found through its frame pointer
 constexpr std::uint64_t word_bytes = 8;
 constexpr unsigned rbx_number = 3, rbp_number = 6, rsp_number = 7;
@@ -56,12 +59,14 @@ class Walk {
     // mapped there.
     bool end_unread(std::uint64_t from) {
         const bool cut = copy_.copied_bytes + 4096 > LAGTRAP_COPIED_STACK_BYTES;
-        return end(cut && from >= copy_.copied_from ? LAGTRAP_STACK_END_COPY_ENDED : LAGTRAP_STACK_END_BAD_ADDRESS);
+        return end(cut && from >= copy_.copied_from ? LAGTRAP_STACK_END_COPY_ENDED
+                                                    : LAGTRAP_STACK_END_BAD_ADDRESS);
     }
 
     [[nodiscard]] std::optional<std::uint64_t> word_at(std::uint64_t address) const {
         const std::uint64_t within = address - copy_.copied_from;
-        if (within >= copy_.copied_bytes || copy_.copied_bytes - within < word_bytes) return std::nullopt;
+        if (within >= copy_.copied_bytes || copy_.copied_bytes - within < word_bytes)
+            return std::nullopt;
         std::uint64_t word = 0;
         std::memcpy(&word, reinterpret_cast<const char*>(&copy_ + 1) + within, sizeof word);
         return word;
@@ -75,11 +80,15 @@ class Walk {
         return registers_[number];
     }
 
-    [[nodiscard]] bool is_code(std::uint64_t address) const { return find_(address).kind != CodeRule::Kind::NoCode; }
+    [[nodiscard]] bool is_code(std::uint64_t address) const {
+        return find_(address).kind != CodeRule::Kind::NoCode;
+    }
 
     std::uint64_t true_return_address(std::uint64_t slot, std::uint64_t found) {
-        for (; next_return_ < copy_.return_count && copy_.returns[next_return_].slot <= slot; ++next_return_)
-            if (copy_.returns[next_return_].slot == slot) found = copy_.returns[next_return_].address;
+        for (; next_return_ < copy_.return_count && copy_.returns[next_return_].slot <= slot;
+             ++next_return_)
+            if (copy_.returns[next_return_].slot == slot)
+                found = copy_.returns[next_return_].address;
         return found;
     }
 
@@ -126,9 +135,11 @@ class Walk {
         return true;
     }
 
-    [[nodiscard]] std::optional<std::uint64_t> frame_address(const lagtrap_unwind_rule& rule, unsigned kind) {
+    [[nodiscard]] std::optional<std::uint64_t> frame_address(const lagtrap_unwind_rule& rule,
+                                                             unsigned kind) {
         if (kind == LAGTRAP_UNWIND_PLT)
-            return sp_ + word_bytes + ((pc_ & 15) >= static_cast<std::uint32_t>(rule.cfa_offset) ? word_bytes : 0);
+            return sp_ + word_bytes +
+                   ((pc_ & 15) >= static_cast<std::uint32_t>(rule.cfa_offset) ? word_bytes : 0);
         const auto base = register_value(rule.register_and_add % 16);
         if (!base) {
             (void)end(LAGTRAP_STACK_END_UNSUPPORTED);
@@ -155,7 +166,8 @@ class Walk {
         if (place == LAGTRAP_UNWIND_RBP_UNDEFINED) bp = ~std::uint64_t{0};
         // As on the BPF side: for a function with an aligned stack, gcc's tables say so until its
         // very end.
-        if (place == LAGTRAP_UNWIND_RBP_AT_RBP && (bp < sp_ || bp >= *cfa)) place = LAGTRAP_UNWIND_RBP_SAME;
+        if (place == LAGTRAP_UNWIND_RBP_AT_RBP && (bp < sp_ || bp >= *cfa))
+            place = LAGTRAP_UNWIND_RBP_SAME;
         if (place == LAGTRAP_UNWIND_RBP_AT_CFA || place == LAGTRAP_UNWIND_RBP_AT_RBP) {
             const std::uint64_t from = (place == LAGTRAP_UNWIND_RBP_AT_CFA ? *cfa : bp_) +
                                        static_cast<std::uint64_t>(std::int64_t{rule.rbp_offset});
@@ -164,9 +176,10 @@ class Walk {
             bp = *saved;
         }
         if (rule.rbx_words != 0)
-            rbx_ = rule.rbx_words == LAGTRAP_UNWIND_RBX_UNKNOWN
-                       ? std::nullopt
-                       : word_at(*cfa + static_cast<std::uint64_t>(std::int64_t{rule.rbx_words} * 8));
+            rbx_ =
+                rule.rbx_words == LAGTRAP_UNWIND_RBX_UNKNOWN
+                    ? std::nullopt
+                    : word_at(*cfa + static_cast<std::uint64_t>(std::int64_t{rule.rbx_words} * 8));
         return go_to_caller(*cfa, *return_address, bp);
     }
 
@@ -206,7 +219,8 @@ class Walk {
 
 }  // namespace
 
-ContinuedStack continue_stack(const lagtrap_stack_copy& copy, std::size_t frames_before, const FindCodeRule& find) {
+ContinuedStack continue_stack(const lagtrap_stack_copy& copy, std::size_t frames_before,
+                              const FindCodeRule& find) {
     Walk walk(copy, find);
     ContinuedStack stack = walk.run(frames_before);
     stack.end |= copy.end & LAGTRAP_STACK_BY_FRAME_POINTER;

@@ -33,7 +33,7 @@ struct ContinuedStack {
 
 // Continues the walk at the point where `copy` was made; `copy` must have passed check_record().
 // The inner stack has `frames_before` frames; both together have at most LAGTRAP_MAX_FRAMES.
-[[nodiscard]] ContinuedStack continue_stack(const lagtrap_stack_copy& copy, std::size_t frames_before,
-                                            const FindCodeRule& find);
+[[nodiscard]] ContinuedStack continue_stack(const lagtrap_stack_copy& copy,
+                                            std::size_t frames_before, const FindCodeRule& find);
 
 }  // namespace lagtrap::trace

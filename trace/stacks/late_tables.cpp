@@ -10,9 +10,11 @@ namespace lagtrap::trace {
 namespace {
 
 // The address as linked; nullopt if the offset is in no code segment.
-std::optional<std::uint64_t> address_of(const binaries::UnwindTable& table, std::uint64_t file_offset) {
+std::optional<std::uint64_t> address_of(const binaries::UnwindTable& table,
+                                        std::uint64_t file_offset) {
     for (const binaries::CodeSegment& segment : table.segments)
-        if (file_offset >= segment.file_offset && file_offset - segment.file_offset < segment.size_bytes)
+        if (file_offset >= segment.file_offset &&
+            file_offset - segment.file_offset < segment.size_bytes)
             return file_offset - segment.file_offset + segment.address;
     return std::nullopt;
 }
@@ -24,7 +26,8 @@ LateTables::Table LateTables::make(const RecordedModule& module) {
     if (!vdso && (!module.path.starts_with('/') || !options_.open_programs)) return {};
     if (vdso && !options_.this_boot) return {};
     if (table_bytes_ >= options_.limits.table_bytes || took_ >= options_.limits.time) return {};
-    auto file = vdso ? find_vdso(options_.vdso) : find_module_file(module, options_.proc_root, {}, options_.machine);
+    auto file = vdso ? find_vdso(options_.vdso)
+                     : find_module_file(module, options_.proc_root, {}, options_.machine);
     if (!file) return {};
     const auto image = binaries::ElfImage::from_file(std::move(file->fd), module.path);
     if (!image) return {};

@@ -31,7 +31,8 @@ class LateTables {
         std::filesystem::path machine = machine_root();
         std::filesystem::path vdso{};  // a file that contains it; empty: use this process's own
     };
-    LateTables(const ModuleTable& modules, const Options& options) : modules_(modules), options_(options) {}
+    LateTables(const ModuleTable& modules, const Options& options)
+        : modules_(modules), options_(options) {}
 
     [[nodiscard]] CodeRule rule_at(const CodePlace& place);
 

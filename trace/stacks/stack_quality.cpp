@@ -10,12 +10,15 @@ namespace {
 constexpr std::size_t stops_limit = 20;
 
 constexpr std::array<const char*, LAGTRAP_STACK_ENDS> end_names{
-    "unknown",       "complete", "too-deep",    "bad-address", "no-process", "no-mapping", "no-table",
-    "out-of-budget", "gap",      "unsupported", "no-progress", "32-bit",     "copy-ended"};
+    "unknown",     "complete", "too-deep",      "bad-address", "no-process",
+    "no-mapping",  "no-table", "out-of-budget", "gap",         "unsupported",
+    "no-progress", "32-bit",   "copy-ended"};
 
 }  // namespace
 
-const char* stack_end_name(std::uint8_t end) { return end < end_names.size() ? end_names[end] : end_names[0]; }
+const char* stack_end_name(std::uint8_t end) {
+    return end < end_names.size() ? end_names[end] : end_names[0];
+}
 
 void StackQualityCounter::count(StackUse use, std::uint32_t pid, std::uint64_t kernel_stack_id,
                                 std::uint64_t user_stack_id) {
@@ -46,12 +49,14 @@ void StackQualityCounter::count_walk(StackUse use, std::uint32_t pid, const Call
     }
     if (complete) return;
     // The outermost frame is the one the walk could not leave.
-    const ModuleId module = user == nullptr ? unknown_module : stacks_.frames()[stacks_.frames_of(*user).back()].module;
+    const ModuleId module =
+        user == nullptr ? unknown_module : stacks_.frames()[stacks_.frames_of(*user).back()].module;
     StackStop& stop = stops_[{module, user == nullptr ? lost : user->end}];
     ++(use == StackUse::OnCpu ? stop.on_cpu : stop.off_cpu);
 }
 
-void StackQualityCounter::finish(StackQuality& quality, const std::set<std::uint32_t>& delayed) const {
+void StackQualityCounter::finish(StackQuality& quality,
+                                 const std::set<std::uint32_t>& delayed) const {
     quality = quality_;
     for (const std::uint32_t pid : delayed) {
         const auto found = by_process_.find(pid);

@@ -23,10 +23,12 @@ enum class StackUse { OnCpu, OffCpu };
 // Counts each use of a stack, not each stack. Not thread-safe.
 class StackQualityCounter {
   public:
-    StackQualityCounter(const StackTable& stacks, const ModuleTable& modules) : stacks_(stacks), modules_(modules) {}
+    StackQualityCounter(const StackTable& stacks, const ModuleTable& modules)
+        : stacks_(stacks), modules_(modules) {}
 
     // Counts one sample or switch of process `pid`; a stack id of 0 means there is no such stack.
-    void count(StackUse use, std::uint32_t pid, std::uint64_t kernel_stack_id, std::uint64_t user_stack_id);
+    void count(StackUse use, std::uint32_t pid, std::uint64_t kernel_stack_id,
+               std::uint64_t user_stack_id);
     // Adds the counts to `quality`; `delayed` are the processes with delays.
     void finish(StackQuality& quality, const std::set<std::uint32_t>& delayed) const;
 

@@ -11,15 +11,17 @@ constexpr std::size_t stack_entry_bytes = 64;
 constexpr std::size_t frame_entry_bytes = 88;
 
 bool begins_threads(std::string_view function) {
-    constexpr std::array<std::string_view, 7> known{"_start",  "start_thread", "clone",         "clone3",
-                                                    "__clone", "__clone3",     "_dl_start_user"};
-    return std::find(known.begin(), known.end(), function) != known.end() || function.starts_with("__libc_start");
+    constexpr std::array<std::string_view, 7> known{
+        "_start", "start_thread", "clone", "clone3", "__clone", "__clone3", "_dl_start_user"};
+    return std::find(known.begin(), known.end(), function) != known.end() ||
+           function.starts_with("__libc_start");
 }
 
 }  // namespace
 
 FrameId StackTable::intern_frame(const CodePlace& place, std::uint64_t at_ns) {
-    const auto [known, added] = frame_of_place_.try_emplace(place, static_cast<FrameId>(frames_.size()));
+    const auto [known, added] =
+        frame_of_place_.try_emplace(place, static_cast<FrameId>(frames_.size()));
     if (added) {
         CodeFrame& frame = frames_.emplace_back();
         frame.module = place.module;
@@ -54,13 +56,16 @@ void StackTable::put(std::uint64_t stack_id, CallStack stack, std::uint8_t end) 
 }
 
 void StackTable::add(const lagtrap_stack& stack) {
-    if (stack.stack_id == 0 || stack.frame_count == 0 || stacks_.contains(stack.stack_id) || !has_room()) return;
+    if (stack.stack_id == 0 || stack.frame_count == 0 || stacks_.contains(stack.stack_id) ||
+        !has_room())
+        return;
     CallStack known;
     known.first_frame = static_cast<std::uint32_t>(frame_ids_.size());
     for (std::uint16_t i = 0; i < stack.frame_count; ++i) {
         // All but the innermost are return addresses. The call precedes them, possibly at the very
         // end of a function.
-        const std::uint64_t address = i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
+        const std::uint64_t address =
+            i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
         if (stack.kind == LAGTRAP_STACK_KERNEL)
             frame_ids_.push_back(intern_frame({kernel_module, 0, address}, stack.header.at_ns));
         else
@@ -69,7 +74,8 @@ void StackTable::add(const lagtrap_stack& stack) {
     put(stack.stack_id, known, stack.end);
 }
 
-void StackTable::add_copied(const lagtrap_stack_copy& copy, std::span<const std::uint64_t> further, std::uint8_t end) {
+void StackTable::add_copied(const lagtrap_stack_copy& copy, std::span<const std::uint64_t> further,
+                            std::uint8_t end) {
     if (copy.stack_id == 0 || stacks_.contains(copy.stack_id) || !has_room()) return;
     CallStack known;
     known.first_frame = static_cast<std::uint32_t>(frame_ids_.size());
@@ -105,7 +111,8 @@ std::vector<std::uint64_t> StackTable::uses_of_frames() const {
 
 FunctionName StackTable::intern_name(std::string_view name) {
     if (name.empty()) return no_name;
-    const auto [known, added] = name_ids_.try_emplace(std::string(name), static_cast<FunctionName>(names_.size()));
+    const auto [known, added] =
+        name_ids_.try_emplace(std::string(name), static_cast<FunctionName>(names_.size()));
     if (added) {
         names_.emplace_back(name);
         name_bytes_ += 2 * (name.size() + sizeof(std::string));
@@ -121,8 +128,8 @@ void StackTable::drop_tracing_frames(CallStack& stack) const {
     for (std::size_t i = std::min(deepest, ids.size()); i-- > 0;) {
         const CodeFrame& frame = frames_[ids[i]];
         const std::string_view name = names_[frame.name];
-        const bool tracing =
-            name.starts_with("bpf_trace_run") || name.starts_with("__bpf_trace_") || name.starts_with("__traceiter_");
+        const bool tracing = name.starts_with("bpf_trace_run") ||
+                             name.starts_with("__bpf_trace_") || name.starts_with("__traceiter_");
         if (frame.module != kernel_module || !tracing || i + 1 == ids.size()) continue;
         stack.first_frame += static_cast<std::uint32_t>(i + 1);
         stack.frame_count = static_cast<std::uint16_t>(stack.frame_count - (i + 1));

@@ -38,14 +38,15 @@ struct RunTimeFrame {
 };
 
 struct CallStack {
-    std::uint32_t first_frame = 0;     // index into the table's list of frames, innermost first
-    std::uint16_t frame_count = 0;     // excluding inlined functions
-    std::uint8_t end = 0;              // enum lagtrap_stack_end
-    bool by_frame_pointers = false;    // at least in part
-    bool complete = false;             // known to reach the thread's first frame
-    bool late = false;                 // the merge walked the rest, from a copy
-    std::uint32_t uses = 0;            // counted by count_use()
-    std::uint32_t function_count = 0;  // including inlined functions; finish() sets this and the next two
+    std::uint32_t first_frame = 0;   // index into the table's list of frames, innermost first
+    std::uint16_t frame_count = 0;   // excluding inlined functions
+    std::uint8_t end = 0;            // enum lagtrap_stack_end
+    bool by_frame_pointers = false;  // at least in part
+    bool complete = false;           // known to reach the thread's first frame
+    bool late = false;               // the merge walked the rest, from a copy
+    std::uint32_t uses = 0;          // counted by count_use()
+    // including inlined functions; finish() sets this and the next two
+    std::uint32_t function_count = 0;
     std::uint32_t named_count = 0;
     std::uint32_t located_count = 0;  // with a source file
 };
@@ -53,7 +54,8 @@ struct CallStack {
 class StackTable {
   public:
     // `limit_bytes` limits the memory of all stacks; further ones are counted as dropped.
-    StackTable(const AddressSpaces& spaces, std::size_t limit_bytes) : spaces_(spaces), limit_bytes_(limit_bytes) {}
+    StackTable(const AddressSpaces& spaces, std::size_t limit_bytes)
+        : spaces_(spaces), limit_bytes_(limit_bytes) {}
 
     // Resolves a stack with the mappings at its time. If an id occurs twice, the first stack
     // counts.
@@ -61,7 +63,8 @@ class StackTable {
     // Adds the stack of a copy: the frames of stack `copy.inner_id` if it was added, otherwise the
     // one of `copy`, followed by the `further` frames, which were walked late. `end` as in
     // lagtrap_stack.
-    void add_copied(const lagtrap_stack_copy& copy, std::span<const std::uint64_t> further, std::uint8_t end);
+    void add_copied(const lagtrap_stack_copy& copy, std::span<const std::uint64_t> further,
+                    std::uint8_t end);
 
     // Counts a sample or switch with this stack; ignores unknown ids.
     void count_use(std::uint64_t stack_id);
@@ -83,7 +86,9 @@ class StackTable {
 
     // Frames of code without a file. Only the process itself provides their names
     // (trace/names/run_time_code.hpp).
-    [[nodiscard]] const std::vector<RunTimeFrame>& run_time_frames() const { return run_time_frames_; }
+    [[nodiscard]] const std::vector<RunTimeFrame>& run_time_frames() const {
+        return run_time_frames_;
+    }
 
     // Call after naming all frames. Removes the frames of the tracing itself, counts the named
     // ones, and finds the stacks that end where threads begin.
@@ -93,7 +98,8 @@ class StackTable {
   private:
     struct PlaceHash {
         std::size_t operator()(const CodePlace& place) const {
-            const std::uint64_t owner = std::uint64_t{place.module} << 40 ^ std::uint64_t{place.pid} << 20;
+            const std::uint64_t owner = std::uint64_t{place.module} << 40 ^ std::uint64_t{place.pid}
+                                                                                << 20;
             return (place.offset ^ owner) * 0x9e3779b97f4a7c15ULL >> 17;
         }
     };

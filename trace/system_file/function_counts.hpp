@@ -26,17 +26,20 @@ struct FunctionCounts {
 
     std::uint32_t pid = 0;
     std::string process;
-    std::uint64_t from_ns = 0;               // CLOCK_BOOTTIME: calls that ended since then are counted
-    std::uint64_t length_ns = 0;             // 0 if the trace ended before it sent its counts
-    std::uint64_t window_ns = 0;             // of a standing trace; 0 if it began at the breach
-    std::uint64_t watched = 0;               // functions
-    std::uint64_t taken_out = 0;             // functions detached because they were called too often
-    std::uint64_t min_ns = 0;                // final minimum; shorter calls have no slice
-    std::uint64_t reported = 0;              // calls with a slice
-    std::uint64_t not_reported = 0;          // calls that would have one, but for lack of room
-    std::uint64_t too_deep = 0;              // calls nested too deeply to be seen
-    std::vector<CountedFunction> functions;  // with most own time, or with the longest calls; by own time
-    std::uint64_t others = 0;                // number of further functions
+    // CLOCK_BOOTTIME: calls that ended since then are counted
+    std::uint64_t from_ns = 0;
+    std::uint64_t length_ns = 0;  // 0 if the trace ended before it sent its counts
+    std::uint64_t window_ns = 0;  // of a standing trace; 0 if it began at the breach
+    std::uint64_t watched = 0;    // functions
+    // functions detached because they were called too often
+    std::uint64_t taken_out = 0;
+    std::uint64_t min_ns = 0;        // final minimum; shorter calls have no slice
+    std::uint64_t reported = 0;      // calls with a slice
+    std::uint64_t not_reported = 0;  // calls that would have one, but for lack of room
+    std::uint64_t too_deep = 0;      // calls nested too deeply to be seen
+    // with most own time, or with the longest calls; by own time
+    std::vector<CountedFunction> functions;
+    std::uint64_t others = 0;  // number of further functions
     std::uint64_t others_calls = 0, others_own_ns = 0;
 };
 

@@ -25,7 +25,8 @@ std::string value_of(const std::filesystem::path& path, std::string_view label, 
         const std::string_view line = rest.substr(0, rest.find('\n'));
         rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         const std::size_t at = line.find(separator);
-        if (line.starts_with(label) && at != std::string_view::npos && without_quotes(line.substr(0, at)) == label)
+        if (line.starts_with(label) && at != std::string_view::npos &&
+            without_quotes(line.substr(0, at)) == label)
             return without_quotes(line.substr(at + 1));
     }
     return {};
@@ -41,7 +42,8 @@ void read_machine_facts(SystemFile& file, const std::filesystem::path& root) {
         file.architecture = names.machine;
     }
     // From the folder instead, if it stands for another machine.
-    if (const auto host = read_file(root / "proc/sys/kernel/hostname", 4096)) file.host = without_quotes(*host);
+    if (const auto host = read_file(root / "proc/sys/kernel/hostname", 4096))
+        file.host = without_quotes(*host);
     if (const auto release = read_file(root / "proc/sys/kernel/osrelease", 4096))
         file.kernel_release = without_quotes(*release);
     if (const auto id = read_file(root / "etc/machine-id", 4096)) {

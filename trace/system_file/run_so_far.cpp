@@ -13,7 +13,9 @@ constexpr std::array<std::string_view, 4> wakers{"unknown", "thread", "interrupt
 
 }  // namespace
 
-std::string_view waker_name(std::uint32_t waker) { return waker < wakers.size() ? wakers[waker] : wakers[0]; }
+std::string_view waker_name(std::uint32_t waker) {
+    return waker < wakers.size() ? wakers[waker] : wakers[0];
+}
 
 std::uint32_t waker_of(std::string_view name) {
     const auto found = std::find(wakers.begin(), wakers.end(), name);
@@ -30,7 +32,8 @@ RunSoFar run_so_far(const lagtrap_run_so_far& record, std::uint64_t begin_ns) {
     known.earlier = time_parts(record.earlier);
     for (const lagtrap_wait& wait : record.waits) {
         const std::uint64_t begin = std::max<std::uint64_t>(wait.begin_ns, record.from_ns);
-        const std::uint64_t end = std::min<std::uint64_t>(wait.begin_ns + wait.length_ns, record.until_ns);
+        const std::uint64_t end =
+            std::min<std::uint64_t>(wait.begin_ns + wait.length_ns, record.until_ns);
         // With nested runs of a thread, waits of an earlier run may remain.
         if (wait.length_ns == 0 || end <= begin) continue;
         RunSoFar::Wait& one = known.waits.emplace_back();

@@ -25,7 +25,9 @@ void set_number(pugi::xml_node node, const char* name, std::uint64_t value) {
     node.append_attribute(name) = static_cast<unsigned long long>(value);
 }
 
-void set_flag(pugi::xml_node node, const char* name, bool value) { node.append_attribute(name) = value; }
+void set_flag(pugi::xml_node node, const char* name, bool value) {
+    node.append_attribute(name) = value;
+}
 
 void write_machine(pugi::xml_node parent, const SystemFile& file) {
     pugi::xml_node node = parent.append_child("machine");
@@ -184,7 +186,8 @@ void write_delay(pugi::xml_node parent, const Delay& delay) {
     if (!delay.unit.empty()) set_text(node, "unit", delay.unit);
     if (!delay.user.empty()) set_text(node, "user", delay.user);
     if (!delay.trace.trace_id.empty()) set_text(node, "trace-id", delay.trace.trace_id);
-    if (!delay.trace.parent_span_id.empty()) set_text(node, "parent-span-id", delay.trace.parent_span_id);
+    if (!delay.trace.parent_span_id.empty())
+        set_text(node, "parent-span-id", delay.trace.parent_span_id);
     if (!delay.no_trace.empty()) set_text(node, "no-trace-id", delay.no_trace);
     if (delay.without_stages) set_flag(node, "without-stages", true);
     for (const auto& stage : delay.stages) {
@@ -222,7 +225,8 @@ void write_functions(pugi::xml_node parent, const FunctionCounts& counts) {
         set_number(child, "left", one.left);
         set_number(child, "own-ns", one.own_ns);
         set_number(child, "longest-ns", one.longest_ns);
-        for (const std::string& caller : one.path) set_text(child.append_child("caller"), "name", caller);
+        for (const std::string& caller : one.path)
+            set_text(child.append_child("caller"), "name", caller);
     }
 }
 
@@ -265,7 +269,8 @@ std::string write_system_file(const SystemFile& file) {
     if (file.functions) write_functions(root, *file.functions);
     if (!file.objects.empty()) {
         pugi::xml_node node = root.append_child("objects");
-        for (const std::string& line : file.objects) set_text(node.append_child("line"), "json", line);
+        for (const std::string& line : file.objects)
+            set_text(node.append_child("line"), "json", line);
     }
     std::ostringstream text;
     document.save(text, " ");

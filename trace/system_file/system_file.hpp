@@ -39,7 +39,8 @@ struct Delay {
     bool earlier_begin = false;     // the marker carried the begin time
     std::uint64_t queued_ns = 0;    // from that begin time to the begin marker
     std::uint64_t key = 0;
-    bool in_go = false;           // of goroutines: between its markers, its threads may have run others
+    // of goroutines: between its markers, its threads may have run others
+    bool in_go = false;
     std::uint64_t goroutine = 0;  // goroutine that began and ended it; 0 if it may be several
     std::uint32_t begin_pid = 0, begin_tid = 0, end_pid = 0, end_tid = 0;
     std::string process;  // name of the process
@@ -48,8 +49,10 @@ struct Delay {
     std::string program_build_id;
     std::string program_version;  // of the package that owns it; empty if unknown
     std::string control_group;    // path of the process's group; empty if unknown
-    std::string unit;             // or container of the process, GroupWords::whole; empty if unknown
-    std::string user;             // name of the process's user, or number if it has no name; empty if unknown
+    // or container of the process, GroupWords::whole; empty if unknown
+    std::string unit;
+    // name of the process's user, or number if it has no name; empty if unknown
+    std::string user;
     std::vector<StageTime> stages;
     bool without_stages = false;  // stages were not watched all the time, so there are none
     RunSoFar so_far;              // what is known from before the recording
@@ -66,9 +69,10 @@ struct Module {
 // User stacks, counted once per sample or switch.
 struct StackWalks {
     std::uint64_t stacks = 0;
-    std::uint64_t complete = 0;           // known to reach the thread's first frame
-    std::uint64_t by_frame_pointers = 0;  // of the complete ones, needed frame pointers: likely, not certain
-    std::uint64_t late = 0;               // of the complete ones, walked by the merge, from copies
+    std::uint64_t complete = 0;  // known to reach the thread's first frame
+    // of the complete ones, needed frame pointers: likely, not certain
+    std::uint64_t by_frame_pointers = 0;
+    std::uint64_t late = 0;  // of the complete ones, walked by the merge, from copies
 };
 
 // What kept the other stacks from being complete.
@@ -87,7 +91,8 @@ struct NamingQuality {
     std::uint64_t modules_damaged = 0;   // file unreadable
     std::uint64_t modules_left_out = 0;  // not or only partly named, for lack of budget
     std::uint64_t places_left_out = 0;   // places in their code
-    std::uint64_t lines_left_out = 0;    // places without lines and inlined functions, for lack of budget
+    // places without lines and inlined functions, for lack of budget
+    std::uint64_t lines_left_out = 0;
 };
 
 // Quality of stacks and frames. Frames count once per use of their stack.
@@ -147,11 +152,14 @@ struct SystemFile {
     std::map<std::string, RunCounts> runs;                    // by event
     std::map<std::string, std::vector<EventMarker>> markers;  // by event; empty if unknown
     std::vector<Delay> delays;                                // by begin; at most 100,000
-    std::uint64_t delays_left_out = 0;                        // beyond the limit; `runs` includes them
-    std::vector<Module> modules;                              // by path
-    std::optional<FunctionCounts> functions;                  // of one process, if the event's settings ask for it
+    // beyond the limit; `runs` includes them
+    std::uint64_t delays_left_out = 0;
+    std::vector<Module> modules;  // by path
+    // of one process, if the event's settings ask for it
+    std::optional<FunctionCounts> functions;
     static constexpr std::size_t object_lines_limit = 16;
-    std::vector<std::string> objects;  // object trace of a process, as lines (trace/merge/recorded_objects.hpp)
+    // object trace of a process, as lines (trace/merge/recorded_objects.hpp)
+    std::vector<std::string> objects;
 };
 
 // Returns XML in UTF-8, without bytes that XML forbids.

@@ -31,7 +31,8 @@ class Attributes {
         const char* end = value + std::char_traits<char>::length(value);
         const auto parsed = std::from_chars(value, end, into);
         if (parsed.ec != std::errc() || parsed.ptr != end || value == end)
-            fail(name, value, "a whole number up to " + std::to_string(std::numeric_limits<Number>::max()));
+            fail(name, value,
+                 "a whole number up to " + std::to_string(std::numeric_limits<Number>::max()));
     }
 
     void text(const char* name, std::string& into) {
@@ -39,7 +40,8 @@ class Attributes {
         if (value == nullptr) return;
         into = printable(value);
         if (into.size() > text_limit_bytes)
-            fail(name, into.substr(0, 40), "a text of at most " + std::to_string(text_limit_bytes) + " bytes");
+            fail(name, into.substr(0, 40),
+                 "a text of at most " + std::to_string(text_limit_bytes) + " bytes");
     }
 
     [[nodiscard]] bool has(const char* name) const { return !node_.attribute(name).empty(); }
@@ -54,21 +56,25 @@ class Attributes {
 
     void hexadecimal(const char* name, std::size_t digits_limit, std::string& into) {
         text(name, into);
-        if (into.size() > digits_limit || into.find_first_not_of("0123456789abcdef") != std::string::npos)
-            fail(name, into, "at most " + std::to_string(digits_limit) + " lower-case hexadecimal digits");
+        if (into.size() > digits_limit ||
+            into.find_first_not_of("0123456789abcdef") != std::string::npos)
+            fail(name, into,
+                 "at most " + std::to_string(digits_limit) + " lower-case hexadecimal digits");
     }
 
     // Accepts exactly this many digits, or a missing attribute.
     void hexadecimal_if_there(const char* name, std::size_t digits, std::string& into) {
         if (!has(name)) return;
         hexadecimal(name, digits, into);
-        if (into.size() != digits) fail(name, into, std::to_string(digits) + " lower-case hexadecimal digits");
+        if (into.size() != digits)
+            fail(name, into, std::to_string(digits) + " lower-case hexadecimal digits");
     }
 
     void fail(const char* name, std::string_view found, const std::string& allowed) {
         if (error_) return;
-        error_ = make_error(ErrorKind::Invalid, std::string("system file: ") + node_.name() + " has " + name + "=\"" +
-                                                    printable(found.substr(0, 80)) + "\"; allowed is " + allowed);
+        error_ = make_error(ErrorKind::Invalid,
+                            std::string("system file: ") + node_.name() + " has " + name + "=\"" +
+                                printable(found.substr(0, 80)) + "\"; allowed is " + allowed);
     }
 
   private:
@@ -76,8 +82,8 @@ class Attributes {
         if (error_) return nullptr;
         const pugi::xml_attribute attribute = node_.attribute(name);
         if (attribute) return attribute.value();
-        error_ =
-            make_error(ErrorKind::Invalid, std::string("system file: ") + node_.name() + " has no \"" + name + "\"");
+        error_ = make_error(ErrorKind::Invalid, std::string("system file: ") + node_.name() +
+                                                    " has no \"" + name + "\"");
         return nullptr;
     }
 
@@ -104,7 +110,8 @@ void read_quality(Attributes node, SystemFile& file) {
     node.number("wakings-lost", quality.wakings_lost);
     node.number("stacks-lost", quality.stacks_lost);
     if (node.has("stack-copies")) node.number("stack-copies", quality.stack_copies);
-    if (node.has("stack-copies-left-out")) node.number("stack-copies-left-out", quality.stack_copies_left_out);
+    if (node.has("stack-copies-left-out"))
+        node.number("stack-copies-left-out", quality.stack_copies_left_out);
     node.number("runs-lost", quality.runs_lost);
     node.number("task-changes-lost", quality.task_changes_lost);
     // Newer than version 1.
@@ -119,13 +126,15 @@ void read_quality(Attributes node, SystemFile& file) {
 }
 
 template <typename Each>
-void read_list(pugi::xml_node parent, const char* name, std::size_t limit, std::optional<Error>& error, Each each) {
+void read_list(pugi::xml_node parent, const char* name, std::size_t limit,
+               std::optional<Error>& error, Each each) {
     std::size_t count = 0;
     for (const pugi::xml_node node : parent.children(name)) {
         if (error) return;
         if (++count > limit) {
-            error = make_error(ErrorKind::TooLarge, std::string("system file: more than ") + std::to_string(limit) +
-                                                        " elements \"" + name + "\"");
+            error = make_error(ErrorKind::TooLarge, std::string("system file: more than ") +
+                                                        std::to_string(limit) + " elements \"" +
+                                                        name + "\"");
             return;
         }
         each(node);
@@ -136,7 +145,8 @@ void read_walks(Attributes node, const std::string& use, StackWalks& walks) {
     node.number(use, walks.stacks);
     node.number(use + "-complete", walks.complete);
     node.number(use + "-by-frame-pointers", walks.by_frame_pointers);
-    if (node.has((use + "-late").c_str())) node.number(use + "-late", walks.late);  // newer than the others
+    // newer than the others
+    if (node.has((use + "-late").c_str())) node.number(use + "-late", walks.late);
 }
 
 // Both elements are newer than version 1 of the file.
@@ -144,7 +154,8 @@ void read_stacks(pugi::xml_node recording, StackQuality& quality, std::optional<
     if (const pugi::xml_node node = recording.child("stacks")) {
         read_walks(Attributes(node, error), "on-cpu", quality.on_cpu);
         read_walks(Attributes(node, error), "off-cpu", quality.off_cpu);
-        if (node.attribute("delayed")) read_walks(Attributes(node, error), "delayed", quality.delayed);
+        if (node.attribute("delayed"))
+            read_walks(Attributes(node, error), "delayed", quality.delayed);
         read_list(node, "stop", stops_limit, error, [&](pugi::xml_node child) {
             StackStop& stop = quality.stops.emplace_back();
             Attributes attributes(child, error);
@@ -172,9 +183,12 @@ void read_stacks(pugi::xml_node recording, StackQuality& quality, std::optional<
 // Newer than version 1 of the file.
 void read_length(Attributes& recording, SystemFile& file) {
     if (recording.has("trace-length-ns")) recording.number("trace-length-ns", file.trace_length_ns);
-    if (recording.has("history-length-ns")) recording.number("history-length-ns", file.history_length_ns);
-    if (recording.has("history-interval-ns")) recording.number("history-interval-ns", file.history_interval_ns);
-    if (recording.has("trace-length-limit-ns")) recording.number("trace-length-limit-ns", file.trace_length_limit_ns);
+    if (recording.has("history-length-ns"))
+        recording.number("history-length-ns", file.history_length_ns);
+    if (recording.has("history-interval-ns"))
+        recording.number("history-interval-ns", file.history_interval_ns);
+    if (recording.has("trace-length-limit-ns"))
+        recording.number("trace-length-limit-ns", file.trace_length_limit_ns);
     std::string end;
     if (recording.has("end")) recording.text("end", end);
     file.end = recording_end_named(end);
@@ -191,14 +205,16 @@ void read_recording(pugi::xml_node node, SystemFile& file, std::optional<Error>&
     recording.flag("partial", file.partial);
     Attributes trigger(node.child("trigger"), error);
     trigger.text("reason", file.trigger_reason);
-    if (file.trigger_reason != "deadline" && file.trigger_reason != "end" && file.trigger_reason != "manual")
+    if (file.trigger_reason != "deadline" && file.trigger_reason != "end" &&
+        file.trigger_reason != "manual")
         trigger.fail("reason", file.trigger_reason, "deadline, end or manual");
     trigger.text("event", file.trigger_event);
     trigger.number("breach-boottime-ns", file.breach_boottime_ns);
     read_quality(Attributes(node.child("quality"), error), file);
     // Newer than version 1 of the file.
-    read_list(node.child("quality"), "shed", shed_limit, error,
-              [&](pugi::xml_node child) { Attributes(child, error).text("text", file.quality.shed.emplace_back()); });
+    read_list(node.child("quality"), "shed", shed_limit, error, [&](pugi::xml_node child) {
+        Attributes(child, error).text("text", file.quality.shed.emplace_back());
+    });
     read_stacks(node, file.stacks, error);
 }
 
@@ -221,7 +237,8 @@ void read_so_far(pugi::xml_node node, RunSoFar& known, std::optional<Error>& err
     attributes.number("from-offset-ns", known.from_offset_ns);
     attributes.number("until-offset-ns", known.until_offset_ns);
     read_parts(node, known, error);
-    if (const pugi::xml_node earlier = node.child("earlier")) read_parts(earlier, known.earlier, error);
+    if (const pugi::xml_node earlier = node.child("earlier"))
+        read_parts(earlier, known.earlier, error);
     read_list(node, "wait", LAGTRAP_KEPT_WAITS, error, [&](pugi::xml_node child) {
         std::string name;
         RunSoFar::Wait& wait = known.waits.emplace_back();
@@ -275,8 +292,9 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
     for (const pugi::xml_node child : node.children("stage")) {
         if (error) return;
         if (delay.stages.size() == LAGTRAP_MAX_STAGES) {
-            error = make_error(ErrorKind::TooLarge,
-                               "system file: a delay has more than " + std::to_string(LAGTRAP_MAX_STAGES) + " stages");
+            error =
+                make_error(ErrorKind::TooLarge, "system file: a delay has more than " +
+                                                    std::to_string(LAGTRAP_MAX_STAGES) + " stages");
             return;
         }
         StageTime& stage = delay.stages.emplace_back();
@@ -285,7 +303,8 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
         of_stage.number("offset-ns", stage.offset_ns);
         of_stage.number("tid", stage.tid);
     }
-    if (const pugi::xml_node so_far = node.child("so-far")) read_so_far(so_far, delay.so_far, error);
+    if (const pugi::xml_node so_far = node.child("so-far"))
+        read_so_far(so_far, delay.so_far, error);
 }
 
 void read_lists(pugi::xml_node root, SystemFile& file, std::optional<Error>& error) {
@@ -326,8 +345,9 @@ void read_function(pugi::xml_node node, CountedFunction& function, std::optional
     attributes.number("left", function.left);
     attributes.number("own-ns", function.own_ns);
     attributes.number("longest-ns", function.longest_ns);
-    read_list(node, "caller", FunctionCounts::path_limit, error,
-              [&](pugi::xml_node child) { Attributes(child, error).text("name", function.path.emplace_back()); });
+    read_list(node, "caller", FunctionCounts::path_limit, error, [&](pugi::xml_node child) {
+        Attributes(child, error).text("name", function.path.emplace_back());
+    });
     if (function.calls == 0) attributes.fail("calls", "0", "a number from 1");
 }
 
@@ -347,16 +367,19 @@ void read_functions(pugi::xml_node node, FunctionCounts& counts, std::optional<E
     attributes.number("others", counts.others);
     attributes.number("others-calls", counts.others_calls);
     attributes.number("others-own-ns", counts.others_own_ns);
-    read_list(node, "function", FunctionCounts::functions_limit, error,
-              [&](pugi::xml_node child) { read_function(child, counts.functions.emplace_back(), error); });
+    read_list(node, "function", FunctionCounts::functions_limit, error, [&](pugi::xml_node child) {
+        read_function(child, counts.functions.emplace_back(), error);
+    });
 }
 
 Status check_bounds(std::string_view text) {
     if (text.size() > file_limit_bytes)
-        return make_error(ErrorKind::TooLarge, "system file of " + std::to_string(text.size()) + " bytes; at most " +
-                                                   std::to_string(file_limit_bytes) + " are allowed");
+        return make_error(ErrorKind::TooLarge,
+                          "system file of " + std::to_string(text.size()) + " bytes; at most " +
+                              std::to_string(file_limit_bytes) + " are allowed");
     if (static_cast<std::size_t>(std::count(text.begin(), text.end(), '<')) > element_limit)
-        return make_error(ErrorKind::TooLarge, "system file: more than " + std::to_string(element_limit) + " elements");
+        return make_error(ErrorKind::TooLarge,
+                          "system file: more than " + std::to_string(element_limit) + " elements");
     if (text.find('\0') != std::string_view::npos)
         return make_error(ErrorKind::Invalid, "system file: holds NUL bytes");
     return success();
@@ -368,23 +391,26 @@ Result<SystemFile> read_system_file(std::string_view text) {
     TRY(check_bounds(text));
     pugi::xml_document document;
     // State the encoding: otherwise a byte order mark could bypass the checks above.
-    const auto parsed =
-        document.load_buffer(text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
+    const auto parsed = document.load_buffer(
+        text.data(), text.size(), pugi::parse_default | pugi::parse_doctype, pugi::encoding_utf8);
     if (!parsed)
-        return make_error(ErrorKind::Invalid, std::string("system file: not XML: ") + parsed.description() +
-                                                  " at byte " + std::to_string(parsed.offset));
+        return make_error(ErrorKind::Invalid, std::string("system file: not XML: ") +
+                                                  parsed.description() + " at byte " +
+                                                  std::to_string(parsed.offset));
     for (const pugi::xml_node node : document.children())
         if (node.type() == pugi::node_doctype)
             return make_error(ErrorKind::Invalid, "system file: holds a document type definition");
     const pugi::xml_node root = document.child("lagtrap-system");
-    if (!root) return make_error(ErrorKind::Invalid, "system file: its root is not \"lagtrap-system\"");
+    if (!root)
+        return make_error(ErrorKind::Invalid, "system file: its root is not \"lagtrap-system\"");
     std::optional<Error> error;
     SystemFile file;
     Attributes attributes(root, error);
     std::uint32_t version = 0;
     attributes.number("version", version);
     if (!error && version != system_file_version)
-        return make_error(ErrorKind::Unsupported, "system file of version " + std::to_string(version) +
+        return make_error(ErrorKind::Unsupported, "system file of version " +
+                                                      std::to_string(version) +
                                                       "; this program reads version " +
                                                       std::to_string(system_file_version));
     attributes.text("session", file.session_id);
@@ -397,7 +423,9 @@ Result<SystemFile> read_system_file(std::string_view text) {
         read_functions(functions, file.functions.emplace(), error);
     if (const pugi::xml_node objects = root.child("objects"))
         read_list(objects, "line", SystemFile::object_lines_limit, error,
-                  [&](pugi::xml_node child) { Attributes(child, error).text("json", file.objects.emplace_back()); });
+                  [&](pugi::xml_node child) {
+                      Attributes(child, error).text("json", file.objects.emplace_back());
+                  });
     if (error) return *error;
     return file;
 }

@@ -22,8 +22,9 @@ bool is_id(std::string_view text) {
 std::optional<TraceContext> trace_context_of(std::string_view text) {
     if (text.size() == trace_digits) {
         std::string id(text);
-        std::transform(id.begin(), id.end(), id.begin(),
-                       [](char digit) { return digit >= 'A' && digit <= 'F' ? static_cast<char>(digit + 32) : digit; });
+        std::transform(id.begin(), id.end(), id.begin(), [](char digit) {
+            return digit >= 'A' && digit <= 'F' ? static_cast<char>(digit + 32) : digit;
+        });
         if (!is_id(id)) return std::nullopt;
         return TraceContext{std::move(id), {}};
     }
@@ -31,11 +32,13 @@ std::optional<TraceContext> trace_context_of(std::string_view text) {
     const std::string_view version = text.substr(0, 2), trace = text.substr(3, trace_digits);
     const std::string_view span = text.substr(4 + trace_digits, span_digits);
     const std::string_view flags = text.substr(traceparent_size - 2, 2);
-    const bool dashes = text[2] == '-' && text[3 + trace_digits] == '-' && text[traceparent_size - 3] == '-';
+    const bool dashes =
+        text[2] == '-' && text[3 + trace_digits] == '-' && text[traceparent_size - 3] == '-';
     if (!dashes || !is_hexadecimal(version) || version == "ff" || !is_id(trace) || !is_id(span) ||
         !is_hexadecimal(flags))
         return std::nullopt;
-    if (text.size() > traceparent_size && (version == "00" || text[traceparent_size] != '-')) return std::nullopt;
+    if (text.size() > traceparent_size && (version == "00" || text[traceparent_size] != '-'))
+        return std::nullopt;
     return TraceContext{std::string(trace), std::string(span)};
 }
 

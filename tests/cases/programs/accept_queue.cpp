@@ -48,7 +48,8 @@ void serve_connections(int listener, int orders, int done) {
 
 PLANTED int connect_to_server(const sockaddr_un& to) {
     const int connection = open_socket();
-    if (::connect(connection, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) cases::give_up("connect");
+    if (::connect(connection, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
+        cases::give_up("connect");
     return connection;
 }
 
@@ -67,7 +68,8 @@ void order(int orders, const std::string& letters) {
 int main() {
     const sockaddr_un to = address();
     const int listener = open_socket();
-    if (::bind(listener, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) cases::give_up("bind");
+    if (::bind(listener, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
+        cases::give_up("bind");
     if (::listen(listener, queue_length) != 0) cases::give_up("listen");
     int orders[2], done[2];
     if (::pipe(orders) != 0 || ::pipe(done) != 0) cases::give_up("pipe");
@@ -87,7 +89,8 @@ int main() {
             return;
         }
         std::vector<int> others;
-        for (int number = 0; number <= queue_length; ++number) others.push_back(connect_to_server(to));
+        for (int number = 0; number <= queue_length; ++number)
+            others.push_back(connect_to_server(to));
         order(orders[1], "raa");
         fetch_report(to);
         for (const int other : others) ::close(other);

@@ -13,15 +13,18 @@ struct Node {
 
 PLANTED Node build_document(int depth, int width) {
     Node node;
-    node.name = "an element with a name too long for the string itself, depth " + std::to_string(depth);
+    node.name =
+        "an element with a name too long for the string itself, depth " + std::to_string(depth);
     if (depth == 0) return node;
-    for (int child = 0; child < width; ++child) node.children.push_back(build_document(depth - 1, width));
+    for (int child = 0; child < width; ++child)
+        node.children.push_back(build_document(depth - 1, width));
     return node;
 }
 
 PLANTED std::size_t open_document(bool large) {
     std::size_t children = 0;
-    for (int part = 0; part < (large ? 8 : 1); ++part) children += build_document(large ? 7 : 2, 6).children.size();
+    for (int part = 0; part < (large ? 8 : 1); ++part)
+        children += build_document(large ? 7 : 2, 6).children.size();
     return children;
 }
 

@@ -20,7 +20,8 @@ PLANTED void run_hook(bool thorough) {
     char* const arguments[] = {name, thorough ? mode : nullptr, nullptr};
     char* const environment[] = {nullptr};
     pid_t hook = 0;
-    if (::posix_spawn(&hook, program, nullptr, nullptr, arguments, environment) != 0) cases::give_up("posix_spawn");
+    if (::posix_spawn(&hook, program, nullptr, nullptr, arguments, environment) != 0)
+        cases::give_up("posix_spawn");
     if (::waitpid(hook, nullptr, 0) != hook) cases::give_up("waitpid");
 }
 

@@ -1,4 +1,5 @@
-// A damaged record is repaired in the part of the parser that the compiler took for cold and put elsewhere.
+// A damaged record is repaired in the part of the parser that the compiler took for cold and put
+// elsewhere.
 #include "program.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-// A consumer waits for a message that never comes, until its own timeout. Another thread is busy with other things all
-// the while, and takes and leaves the same lock.
+// A consumer waits for a message that never comes, until its own timeout. Another thread is busy
+// with other things all the while, and takes and leaves the same lock.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -17,7 +17,8 @@ std::atomic<bool> ended = false;
 
 PLANTED bool take_message() {
     std::unique_lock lock(lock_of_queue);
-    const bool came = queue_changed.wait_for(lock, std::chrono::milliseconds(400), [] { return messages > 0; });
+    const bool came =
+        queue_changed.wait_for(lock, std::chrono::milliseconds(400), [] { return messages > 0; });
     if (came) --messages;
     return came;
 }

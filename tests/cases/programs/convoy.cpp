@@ -1,5 +1,5 @@
-// A request needs the cache, whose lock another thread holds while it rebuilds it, and so do sixty workers, which stand
-// before the request in the queue.
+// A request needs the cache, whose lock another thread holds while it rebuilds it, and so do sixty
+// workers, which stand before the request in the queue.
 #include <atomic>
 #include <mutex>
 #include <semaphore>

@@ -15,7 +15,8 @@ PLANTED void restart_worker(bool crashes) {
         if (!crashes) ::_exit(0);
         void* const memory = std::malloc(memory_bytes);
         if (memory == nullptr) cases::give_up("malloc");
-        for (std::size_t at = 0; at < memory_bytes; at += 512) static_cast<volatile char*>(memory)[at] = 1;
+        for (std::size_t at = 0; at < memory_bytes; at += 512)
+            static_cast<volatile char*>(memory)[at] = 1;
         std::abort();
     }
     // Not the last call of the function, which would be a jump.

@@ -1,5 +1,5 @@
-// A program opens its settings, which a scanner checks before it lets anybody open them, as virus scanners do
-// (fanotify). Usage: file_check FILE
+// A program opens its settings, which a scanner checks before it lets anybody open them, as virus
+// scanners do (fanotify). Usage: file_check FILE
 #include <fcntl.h>
 #include <sys/fanotify.h>
 #include <sys/prctl.h>
@@ -23,7 +23,8 @@ PLANTED void scan_file() {
     char byte = 0;
     if (::read(wanted, &byte, 1) != 1) ::_exit(1);
     const int watch = ::fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC, O_RDONLY);
-    if (watch < 0 || ::fanotify_mark(watch, FAN_MARK_ADD, FAN_OPEN_PERM, AT_FDCWD, path) != 0) ::_exit(1);
+    if (watch < 0 || ::fanotify_mark(watch, FAN_MARK_ADD, FAN_OPEN_PERM, AT_FDCWD, path) != 0)
+        ::_exit(1);
     if (::write(begun, "b", 1) != 1) ::_exit(1);
     fanotify_event_metadata opening{};
     if (::read(watch, &opening, sizeof opening) != static_cast<ssize_t>(sizeof opening)) ::_exit(1);
@@ -53,7 +54,8 @@ int main(int count, char** arguments) {
     ::close(begun[1]);
     const int status = cases::serve([&](bool slow) {
         char byte = 0;
-        if (slow && (::write(wanted[1], "w", 1) != 1 || ::read(begun[0], &byte, 1) != 1)) cases::give_up("scanner");
+        if (slow && (::write(wanted[1], "w", 1) != 1 || ::read(begun[0], &byte, 1) != 1))
+            cases::give_up("scanner");
         load_settings(arguments[1]);
     });
     ::waitpid(scanner, nullptr, 0);

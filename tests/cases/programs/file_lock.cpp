@@ -1,4 +1,5 @@
-// A writer waits for a file lock that another process holds while it compacts the file. Usage: file_lock FILE
+// A writer waits for a file lock that another process holds while it compacts the file. Usage:
+// file_lock FILE
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -52,7 +53,8 @@ int main(int count, char** arguments) {
     if (compactor == 0) run_compactor(file, wanted[0], begun[1]);
     const int status = cases::serve([&](bool slow) {
         char byte = 0;
-        if (slow && (::write(wanted[1], "w", 1) != 1 || ::read(begun[0], &byte, 1) != 1)) cases::give_up("pipe");
+        if (slow && (::write(wanted[1], "w", 1) != 1 || ::read(begun[0], &byte, 1) != 1))
+            cases::give_up("pipe");
         append_record(file);
     });
     ::waitpid(compactor, nullptr, 0);

@@ -1,5 +1,5 @@
-// Jobs are queued by one thread and done by another; the number of the job pairs the markers. The slow job is a large
-// image.
+// Jobs are queued by one thread and done by another; the number of the job pairs the markers. The
+// slow job is a large image.
 #include <lagtrap.h>
 
 #include <condition_variable>

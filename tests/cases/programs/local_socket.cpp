@@ -1,4 +1,5 @@
-// A request over a local socket to a thread of the same program, which computes a ranking for a long time.
+// A request over a local socket to a thread of the same program, which computes a ranking for a
+// long time.
 #include <sys/socket.h>
 
 #include <thread>

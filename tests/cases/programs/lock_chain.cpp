@@ -1,5 +1,5 @@
-// A request waits for the cache, whose holder waits for the store, whose holder waits for the journal, whose holder
-// computes a checksum.
+// A request waits for the cache, whose holder waits for the store, whose holder waits for the
+// journal, whose holder computes a checksum.
 #include <mutex>
 #include <semaphore>
 #include <thread>

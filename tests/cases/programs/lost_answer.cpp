@@ -16,7 +16,8 @@ struct Peer {
 };
 
 Peer make_peer() {
-    Peer peer{::socket(AF_INET, SOCK_DGRAM, 0), ::socket(AF_INET, SOCK_DGRAM, 0), ::epoll_create1(EPOLL_CLOEXEC)};
+    Peer peer{::socket(AF_INET, SOCK_DGRAM, 0), ::socket(AF_INET, SOCK_DGRAM, 0),
+              ::epoll_create1(EPOLL_CLOEXEC)};
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -27,7 +28,8 @@ Peer make_peer() {
     if (::connect(peer.client, generic, size) != 0) cases::give_up("connect");
     epoll_event wanted{};
     wanted.events = EPOLLIN;
-    if (::epoll_ctl(peer.events, EPOLL_CTL_ADD, peer.client, &wanted) != 0) cases::give_up("epoll_ctl");
+    if (::epoll_ctl(peer.events, EPOLL_CTL_ADD, peer.client, &wanted) != 0)
+        cases::give_up("epoll_ctl");
     return peer;
 }
 
@@ -36,7 +38,8 @@ void answer(const Peer& peer) {
     sockaddr_in from{};
     socklen_t size = sizeof from;
     auto* generic = reinterpret_cast<sockaddr*>(&from);
-    if (::recvfrom(peer.server, question.data(), question.size(), 0, generic, &size) < 0) cases::give_up("recvfrom");
+    if (::recvfrom(peer.server, question.data(), question.size(), 0, generic, &size) < 0)
+        cases::give_up("recvfrom");
     if (question[0] != 'l') ::sendto(peer.server, question.data(), 1, 0, generic, size);
 }
 

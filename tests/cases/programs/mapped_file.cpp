@@ -34,7 +34,8 @@ Table open_table(const char* path) {
     if (table.file < 0 || ::fstat(table.file, &facts) != 0) cases::give_up(path);
     table.pages = static_cast<std::size_t>(facts.st_size) / page_bytes;
     void* data = ::mmap(nullptr, table.pages * page_bytes, PROT_READ, MAP_SHARED, table.file, 0);
-    if (data == MAP_FAILED || ::madvise(data, table.pages * page_bytes, MADV_RANDOM) != 0) cases::give_up("mmap");
+    if (data == MAP_FAILED || ::madvise(data, table.pages * page_bytes, MADV_RANDOM) != 0)
+        cases::give_up("mmap");
     table.data = static_cast<const volatile char*>(data);
     return table;
 }
@@ -42,8 +43,10 @@ Table open_table(const char* path) {
 // Removes the file's pages from memory.
 void forget(const Table& table) {
     const std::size_t size = table.pages * page_bytes;
-    if (::madvise(const_cast<char*>(table.data), size, MADV_DONTNEED) != 0) cases::give_up("madvise");
-    if (::posix_fadvise(table.file, 0, 0, POSIX_FADV_DONTNEED) != 0) cases::give_up("posix_fadvise");
+    if (::madvise(const_cast<char*>(table.data), size, MADV_DONTNEED) != 0)
+        cases::give_up("madvise");
+    if (::posix_fadvise(table.file, 0, 0, POSIX_FADV_DONTNEED) != 0)
+        cases::give_up("posix_fadvise");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Another thread of the same process, with real-time priority, takes the only CPU that the process may use.
+// Another thread of the same process, with real-time priority, takes the only CPU that the process
+// may use.
 #include <sched.h>
 
 #include <semaphore>

@@ -54,7 +54,8 @@ int main() {
     const pid_t filter = ::fork();
     if (filter < 0) cases::give_up("fork");
     if (filter == 0) run_filter(requests, images);
-    const int status = cases::serve([&](bool slow) { render_page(requests.to, images.from, slow); });
+    const int status =
+        cases::serve([&](bool slow) { render_page(requests.to, images.from, slow); });
     ::close(requests.to);
     ::waitpid(filter, nullptr, 0);
     return status;

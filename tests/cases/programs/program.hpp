@@ -41,10 +41,12 @@ inline void stay_on_last_cpu() {
 inline std::uint64_t cpu_time_ns() {
     timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Computes until the calling thread has used this much CPU time; on a busy machine, that takes longer.
+// Computes until the calling thread has used this much CPU time; on a busy machine, that takes
+// longer.
 __attribute__((always_inline)) inline void compute_ms(std::uint64_t milliseconds) {
     const std::uint64_t end_ns = cpu_time_ns() + milliseconds * 1'000'000;
     std::uint64_t value = end_ns;
@@ -56,7 +58,8 @@ __attribute__((always_inline)) inline void compute_ms(std::uint64_t milliseconds
     }
 }
 
-// Prints "ready", waits for "go", then calls run(false) a few times, run(true) once, and run(false) again.
+// Prints "ready", waits for "go", then calls run(false) a few times, run(true) once, and run(false)
+// again.
 template <typename Run>
 int serve(Run run) {
     if (!examples::wait_for_go()) return 1;

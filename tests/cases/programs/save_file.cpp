@@ -14,7 +14,8 @@ PLANTED void make_durable(int file) {
 
 PLANTED void save_document(int file, const std::string& piece, int pieces) {
     for (int number = 0; number < pieces; ++number) {
-        if (::write(file, piece.data(), piece.size()) != static_cast<ssize_t>(piece.size())) cases::give_up("write");
+        if (::write(file, piece.data(), piece.size()) != static_cast<ssize_t>(piece.size()))
+            cases::give_up("write");
         make_durable(file);
     }
 }

@@ -1,4 +1,5 @@
-// A request spins on the program's own lock and yields, while a low-priority thread on the same CPU holds it.
+// A request spins on the program's own lock and yields, while a low-priority thread on the same CPU
+// holds it.
 #include <sched.h>
 #include <sys/resource.h>
 

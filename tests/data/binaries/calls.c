@@ -1,4 +1,5 @@
-/* Functions that call others in each way there is; compiled by each compiler, with and without optimisation. */
+/* Functions that call others in each way there is; compiled by each compiler, with and without
+ * optimisation. */
 #include <stdlib.h>
 
 #define KEPT __attribute__((noinline, used))

@@ -1,4 +1,5 @@
-// Functions that are left in different ways; compiled by each compiler, with and without optimisation.
+// Functions that are left in different ways; compiled by each compiler, with and without
+// optimisation.
 #include <stdexcept>
 #include <vector>
 
@@ -59,7 +60,8 @@ __attribute__((noinline, noreturn)) void exits_never(int value) {
 
 __asm__(
     ".globl exits_prefixes\n.type exits_prefixes,@function\n"
-    "exits_prefixes: exits_prefixes_here: push %rbp\npop %rbp\njz 1f\nrep ret\n1: js 2f\n.byte 0xf2,0xc3\n2: ret $8\n"
+    "exits_prefixes: exits_prefixes_here: push %rbp\npop %rbp\njz 1f\nrep ret\n1: js 2f\n.byte "
+    "0xf2,0xc3\n2: ret $8\n"
     ".size exits_prefixes,.-exits_prefixes\n"
     ".globl exits_conditional\n.type exits_conditional,@function\n"
     "exits_conditional: test %edi,%edi\njz exits_prefixes_here\nret\n"
@@ -73,7 +75,8 @@ __asm__(
     "exits_loop: nop\nloop exits_jump_here\nret\n.size exits_loop,.-exits_loop\n"
     // What reads as a return, and is none.
     ".globl exits_data\n.type exits_data,@function\n"
-    "exits_data: .cfi_startproc\nnop\nret\n.byte 0xc3,0xc3,0xc3\n.cfi_endproc\n.size exits_data,.-exits_data\n"
+    "exits_data: .cfi_startproc\nnop\nret\n.byte 0xc3,0xc3,0xc3\n.cfi_endproc\n.size "
+    "exits_data,.-exits_data\n"
     ".globl exits_at_once\n.type exits_at_once,@function\n"
     "exits_at_once: ret\n.size exits_at_once,.-exits_at_once\n"
     ".globl exits_sizeless\n.type exits_sizeless,@function\nexits_sizeless: nop\nret\n"

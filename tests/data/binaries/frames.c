@@ -19,7 +19,8 @@ int with_variable_frame(int count) {
     return observe(room, count);
 }
 
-/* The frame is aligned anew: its address is saved in memory (gcc's "dynamic realign argument pointer"). */
+/* The frame is aligned anew: its address is saved in memory (gcc's "dynamic realign argument
+ * pointer"). */
 int with_aligned_variable_frame(int count, int a, int b, int c, int d, int e, int f, int on_stack) {
     struct {
         char bytes[64];

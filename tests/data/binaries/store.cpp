@@ -1,4 +1,5 @@
-// A library whose functions the tests look up: overloads, a template, a static function, a constructor.
+// A library whose functions the tests look up: overloads, a template, a static function, a
+// constructor.
 namespace ns {
 
 struct Store {

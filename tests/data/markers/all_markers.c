@@ -17,7 +17,9 @@ void mark_begin_key(unsigned id) { LAGTRAP_BEGIN_KEY("page-load", id); }
 void mark_begin_at(unsigned long long begin_ns);
 void mark_begin_at(unsigned long long begin_ns) { LAGTRAP_BEGIN_AT("page-load", begin_ns); }
 void mark_begin_key_at(const void* object);
-void mark_begin_key_at(const void* object) { LAGTRAP_BEGIN_KEY_AT("page-load", object, lagtrap_now_ns()); }
+void mark_begin_key_at(const void* object) {
+    LAGTRAP_BEGIN_KEY_AT("page-load", object, lagtrap_now_ns());
+}
 void mark_stage_key(void);
 void mark_stage_key(void) { LAGTRAP_STAGE_KEY("page-load", "parse", 42); }
 void mark_end_key(void);

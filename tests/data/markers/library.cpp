@@ -14,5 +14,6 @@ int library_work(int rounds) {
 }
 
 // What the kernel does when somebody listens.
-extern unsigned short semaphore __asm__(".lagtrap.semaphore.armed_by_hand") __attribute__((visibility("hidden")));
+extern unsigned short semaphore __asm__(".lagtrap.semaphore.armed_by_hand")
+    __attribute__((visibility("hidden")));
 extern "C" void raise_semaphore(int by) { semaphore = static_cast<unsigned short>(semaphore + by); }

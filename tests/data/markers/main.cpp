@@ -1,4 +1,5 @@
-// Exit status 0: arguments were evaluated exactly while the semaphore was up, and markers changed no result.
+// Exit status 0: arguments were evaluated exactly while the semaphore was up, and markers changed
+// no result.
 #include "tests/data/markers/shared.hpp"
 
 extern "C" void raise_semaphore(int by);

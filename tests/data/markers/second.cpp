@@ -14,7 +14,8 @@ int second_work(int rounds) {
     } catch (const std::runtime_error&) {
         LAGTRAP_STAGE_KEY("second", "caught", true);
     }
-    const int result = inline_work(rounds) + static_cast<int>(template_work(static_cast<long>(rounds)));
+    const int result =
+        inline_work(rounds) + static_cast<int>(template_work(static_cast<long>(rounds)));
     LAGTRAP_END_KEY("second", Color::blue);
     return result;
 }

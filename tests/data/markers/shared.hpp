@@ -1,4 +1,5 @@
-// Markers where the compiler makes several copies of them: inline functions, templates, unrolled loops, lambdas.
+// Markers where the compiler makes several copies of them: inline functions, templates, unrolled
+// loops, lambdas.
 #pragma once
 
 #include <ctime>

@@ -1,5 +1,5 @@
-// What the tests of the settings look for: overloads, functions that only their file knows, markers with and
-// without keys.
+// What the tests of the settings look for: overloads, functions that only their file knows, markers
+// with and without keys.
 #include "markers/lagtrap.h"
 
 namespace store {
@@ -62,7 +62,8 @@ extern "C" void draw_late(unsigned long long since_ns) {
     LAGTRAP_END("late");
 }
 
-// A library that exceptions may pass, so that the ends of its functions are looked for in their code.
+// A library that exceptions may pass, so that the ends of its functions are looked for in their
+// code.
 extern "C" void hold(void (*work)(), int* held) {
     struct Release {
         int* held;
@@ -72,7 +73,9 @@ extern "C" void hold(void (*work)(), int* held) {
 }
 
 // Ends before the function that it calls.
-extern "C" __attribute__((naked, nocf_check)) void hand_over(void (*)()) { asm("mov %rdi, %rax\n jmp *%rax"); }
+extern "C" __attribute__((naked, nocf_check)) void hand_over(void (*)()) {
+    asm("mov %rdi, %rax\n jmp *%rax");
+}
 
 // Functions whose end cannot be watched.
 extern "C" __attribute__((naked, nocf_check)) void idle() { asm("ret"); }

@@ -21,7 +21,8 @@ constexpr std::size_t trace_limit_bytes = 1 << 20;
 void set_checksum(std::string& tar, std::size_t header) {
     tar.replace(header + 148, 8, "        ");
     unsigned sum = 0;
-    for (std::size_t i = header; i < header + header_bytes; ++i) sum += static_cast<unsigned char>(tar[i]);
+    for (std::size_t i = header; i < header + header_bytes; ++i)
+        sum += static_cast<unsigned char>(tar[i]);
     char digits[8];
     std::snprintf(digits, sizeof digits, "%06o", sum);
     tar.replace(header + 148, 7, digits, 7);
@@ -40,25 +41,28 @@ void mend(std::string& tar) {
 
 std::string pack(const std::string& tar, int level) {
     std::string packed(ZSTD_compressBound(tar.size()), '\0');
-    const std::size_t size = ZSTD_compress(packed.data(), packed.size(), tar.data(), tar.size(), level);
+    const std::size_t size =
+        ZSTD_compress(packed.data(), packed.size(), tar.data(), tar.size(), level);
     if (ZSTD_isError(size) != 0) std::abort();
     packed.resize(size);
     return packed;
 }
 
 void read(const std::string& bytes) {
-    const lagtrap::fuzz::MemoryFile file(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    const lagtrap::fuzz::MemoryFile file(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                         bytes.size());
     const auto content = lagtrap::trace::read_open_bundle(file.fd(), trace_limit_bytes);
     if (!content) return;
     if (content->trace.size() > trace_limit_bytes) std::abort();
     // Reading in pieces gives the same.
-    const lagtrap::fuzz::MemoryFile again(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+    const lagtrap::fuzz::MemoryFile again(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                          bytes.size());
     std::string pieces;
-    const auto read =
-        lagtrap::trace::read_open_bundle_trace(again.fd(), trace_limit_bytes, [&](std::string_view piece) {
-            pieces += piece;
-            return lagtrap::success();
-        });
+    const auto read = lagtrap::trace::read_open_bundle_trace(again.fd(), trace_limit_bytes,
+                                                             [&](std::string_view piece) {
+                                                                 pieces += piece;
+                                                                 return lagtrap::success();
+                                                             });
     if (!read || pieces != content->trace) std::abort();
 }
 

@@ -39,7 +39,8 @@ struct Surroundings {
     Surroundings() {
         std::filesystem::remove_all(root);
         std::filesystem::create_directories(own / "below");
-        for (const auto& file : {root / "secret", own / "below" / "capture-1"}) std::ofstream(file) << secret;
+        for (const auto& file : {root / "secret", own / "below" / "capture-1"})
+            std::ofstream(file) << secret;
         std::filesystem::create_symlink("../secret", own / "capture-link");
         std::filesystem::create_symlink("..", own / "below" / "capture-up");
         std::filesystem::current_path(own);
@@ -56,7 +57,8 @@ struct Surroundings {
         std::ifstream(root / "secret") >> text;
         check(text == secret);
         std::size_t entries = 0;
-        for (const auto& entry : std::filesystem::directory_iterator(root)) entries += entry.exists() ? 1 : 0;
+        for (const auto& entry : std::filesystem::directory_iterator(root))
+            entries += entry.exists() ? 1 : 0;
         check(entries == 2);
     }
 };
@@ -67,7 +69,8 @@ void take_answer(int socket, const std::filesystem::path& own) {
     UniqueFd given;
     check(receive_with_file(socket, bytes.data(), bytes.size(), given, MSG_DONTWAIT) > 0);
     if (!given.valid()) return;
-    const auto place = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(given.get())).native();
+    const auto place =
+        std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(given.get())).native();
     check(place == own.native() || place.starts_with(own.native() + "/"));
 }
 

@@ -31,7 +31,8 @@ Session session() {
     session.planned_length_ns = 4'000'000'000;
     session.cpu_count = 2;
     session.stack_method = "eh-frame";
-    session.events = {{"request", 50'000'000, 4'000'000'000, {"parse", "execute"}, "/usr/bin/server"}};
+    session.events = {
+        {"request", 50'000'000, 4'000'000'000, {"parse", "execute"}, "/usr/bin/server"}};
     session.finished = true;
     return session;
 }
@@ -60,14 +61,16 @@ void write_records(Input input, std::vector<LogWriter>& logs) {
         const lagtrap_record header{static_cast<__u32>(record.size() * 8), head.type, head.cpu,
                                     start_ns + std::uint64_t{head.at_us} * 1000};
         std::memcpy(record.data(), &header, sizeof header);
-        (void)logs[head.log % logs.size()].append(reinterpret_cast<const lagtrap_record*>(record.data()));
+        (void)logs[head.log % logs.size()].append(
+            reinterpret_cast<const lagtrap_record*>(record.data()));
     }
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const std::filesystem::path directory = "/dev/shm/lagtrap-fuzz-merge-" + std::to_string(::getpid());
+    static const std::filesystem::path directory =
+        "/dev/shm/lagtrap-fuzz-merge-" + std::to_string(::getpid());
     std::filesystem::remove_all(directory);
     std::filesystem::create_directories(directory);
     const Session one = session();
@@ -85,7 +88,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     MergeOptions options;
     options.reorder_window_records = 16;
     options.callstacks_limit = 8;
-    options.symbols.this_boot = false;  // the running kernel's symbols would take longer than everything else
+    // the running kernel's symbols would take longer than everything else
+    options.symbols.this_boot = false;
     (void)merge_capture(directory, options);
     std::filesystem::remove_all(directory);
     return 0;

@@ -25,11 +25,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using lagtrap::ProgramAccess;
     const ProgramAccess access = named.access(asked);
     const std::string& path = asked.native();
-    if (access == ProgramAccess::Allowed && !path.starts_with("/usr/lib/debug/") && !path.starts_with("/proc/41/"))
+    if (access == ProgramAccess::Allowed && !path.starts_with("/usr/lib/debug/") &&
+        !path.starts_with("/proc/41/"))
         std::abort();
     // No other process, and of this one neither its folders nor its descriptors.
-    if (access != ProgramAccess::Refused && path.starts_with("/proc/") && !path.starts_with("/proc/41/root/") &&
-        path != "/proc/41/exe" && path != "/proc/41/map_files/400000-402000")
+    if (access != ProgramAccess::Refused && path.starts_with("/proc/") &&
+        !path.starts_with("/proc/41/root/") && path != "/proc/41/exe" &&
+        path != "/proc/41/map_files/400000-402000")
         std::abort();
     return 0;
 }

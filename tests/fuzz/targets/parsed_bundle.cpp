@@ -22,9 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!parsed) return 0;
     check(parsed->delays.size() <= parsed_delays_limit);
     for (const BundleDelay& delay : parsed->delays) {
-        check(delay.profile.size() <= profile_limit_bytes && delay.details.size() <= profile_limit_bytes);
-        for (const std::string* text :
-             {&delay.event, &delay.process, &delay.thread, &delay.user, &delay.build, &parsed->facts.host})
+        check(delay.profile.size() <= profile_limit_bytes &&
+              delay.details.size() <= profile_limit_bytes);
+        for (const std::string* text : {&delay.event, &delay.process, &delay.thread, &delay.user,
+                                        &delay.build, &parsed->facts.host})
             check(lagtrap::printable(*text) == *text);
     }
     check(read_parsed_bundle(write_parsed_bundle(*parsed)).ok());

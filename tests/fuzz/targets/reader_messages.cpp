@@ -37,10 +37,12 @@ void take_table(std::string_view body) {
     const auto table = take(body, decode_table, encode_table);
     if (!table) return;
     // The kernel side looks up rules in it by the same steps.
-    for (std::uint64_t bucket = 0; bucket < std::min<std::uint64_t>(table->bucket_count, buckets_tried); ++bucket)
+    for (std::uint64_t bucket = 0;
+         bucket < std::min<std::uint64_t>(table->bucket_count, buckets_tried); ++bucket)
         for (const std::uint64_t within : {std::uint64_t{0}, bucket_bytes / 2, bucket_bytes - 1})
             (void)find_unwind_rule(*table, table->base_address + bucket * bucket_bytes + within);
-    for (const std::uint64_t outside : {std::uint64_t{0}, table->base_address - 1, ~std::uint64_t{0}})
+    for (const std::uint64_t outside :
+         {std::uint64_t{0}, table->base_address - 1, ~std::uint64_t{0}})
         (void)find_unwind_rule(*table, outside);
 }
 
@@ -57,8 +59,8 @@ void take_function(std::string_view body) {
 
 void take_names(std::string_view body) {
     if (body.size() < 2) return;
-    const std::size_t places =
-        static_cast<unsigned char>(body[0]) + (std::size_t{static_cast<unsigned char>(body[1])} << 8);
+    const std::size_t places = static_cast<unsigned char>(body[0]) +
+                               (std::size_t{static_cast<unsigned char>(body[1])} << 8);
     const auto decode = [places](std::string_view bytes) { return decode_names(bytes, places); };
     const auto names = take(body.substr(2), decode, encode_names);
     check(!names || names->places.size() == places);
@@ -67,7 +69,9 @@ void take_names(std::string_view body) {
 void take_calls(std::string_view body) {
     if (body.empty()) return;
     const std::size_t functions = static_cast<unsigned char>(body[0]);
-    const auto decode = [functions](std::string_view bytes) { return decode_calls(bytes, functions); };
+    const auto decode = [functions](std::string_view bytes) {
+        return decode_calls(bytes, functions);
+    };
     const auto calls = take(body.substr(1), decode, encode_calls);
     check(!calls || calls->size() == functions);
 }

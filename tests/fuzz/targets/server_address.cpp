@@ -18,7 +18,8 @@ void check(bool holds) {
 }
 
 void check_question(const Route& route) {
-    for (const std::string& event : {std::string(), route.arguments.empty() ? std::string() : route.arguments[0]})
+    for (const std::string& event :
+         {std::string(), route.arguments.empty() ? std::string() : route.arguments[0]})
         (void)read_filter(route, event);
     const auto page = read_page(route, 100);
     const auto* question = std::get_if<PageQuestion>(&page);
@@ -30,7 +31,8 @@ void check_question(const Route& route) {
     const auto next = next_of(question->after);
     again.query = {{"after", std::string(next.get_string())}};
     const auto back = read_page(again, 100);
-    check(std::holds_alternative<PageQuestion>(back) && std::get<PageQuestion>(back).after == question->after);
+    check(std::holds_alternative<PageQuestion>(back) &&
+          std::get<PageQuestion>(back).after == question->after);
 }
 
 }  // namespace
@@ -50,8 +52,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check(!argument.empty() && lagtrap::printable(argument) == argument);
     for (const auto& [name, value] : route.query) {
         check(lagtrap::printable(value) == value);
-        check(std::count_if(route.query.begin(), route.query.end(),
-                            [&wanted = name](const auto& other) { return other.first == wanted; }) == 1);
+        check(std::count_if(
+                  route.query.begin(), route.query.end(),
+                  [&wanted = name](const auto& other) { return other.first == wanted; }) == 1);
     }
     check_question(route);
     return 0;

@@ -57,7 +57,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         case 3: (void)choose_encoding(text); break;
         case 4: read_origin(text); break;
         case 5:
-            if (const auto table = TokenTable::parse(text)) check(table->size() > 0 && !table->find(text));
+            if (const auto table = TokenTable::parse(text))
+                check(table->size() > 0 && !table->find(text));
             break;
         default: read_task(text);
     }

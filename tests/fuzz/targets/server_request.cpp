@@ -43,11 +43,12 @@ std::string_view take_part(std::string_view& text, std::string_view separator) {
 }
 
 Method method_of(std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, Method>, 5> methods{{{"GET", Method::Get},
-                                                                          {"HEAD", Method::Head},
-                                                                          {"POST", Method::Post},
-                                                                          {"PUT", Method::Put},
-                                                                          {"DELETE", Method::Delete}}};
+    constexpr std::array<std::pair<std::string_view, Method>, 5> methods{
+        {{"GET", Method::Get},
+         {"HEAD", Method::Head},
+         {"POST", Method::Post},
+         {"PUT", Method::Put},
+         {"DELETE", Method::Delete}}};
     for (const auto& [text, method] : methods)
         if (text == name) return method;
     return Method::Other;
@@ -107,7 +108,8 @@ Asked read_request(std::string_view text, std::string& last_digest) {
 bool proves(const Request& request, const Need& need) {
     const std::string token = token_of_header(request.authorization);
     if (token == fuzz::admin_token) return true;
-    if (token == fuzz::upload_token) return need.right == Right::Upload || need.or_else == Right::Upload;
+    if (token == fuzz::upload_token)
+        return need.right == Right::Upload || need.or_else == Right::Upload;
     return request.cookie.find(fuzz::session_secret) != std::string::npos &&
            (need.right == Right::Read || need.or_else == Right::Read);
 }
@@ -139,7 +141,8 @@ void check_reply(const Reply& reply) {
 void carry_out(Plan& plan, const Request& request) {
     if (plan.upload) {
         const std::string_view body = request.body;
-        for (const std::string_view piece : {body.substr(0, body.size() / 2), body.substr(body.size() / 2)}) {
+        for (const std::string_view piece :
+             {body.substr(0, body.size() / 2), body.substr(body.size() / 2)}) {
             const Status written = plan.upload->write(piece.data(), piece.size());
             if (!written) return check_reply(reply_of(plan.upload->refusal_of(written.error())));
         }

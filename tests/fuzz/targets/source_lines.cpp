@@ -12,7 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     limits.memory_bytes = 16 << 20;
     auto lines = lagtrap::binaries::SourceLines::open(file.path(), file.path(), limits);
     if (!lines) return 0;
-    for (std::uint64_t offset = 0x1000; offset < 0x1800; offset += 64) (void)lines->frames_at(offset);
-    for (std::uint64_t address = 0x1000; address < 0x1800; address += 64) (void)lines->frames_at_address(address);
+    for (std::uint64_t offset = 0x1000; offset < 0x1800; offset += 64)
+        (void)lines->frames_at(offset);
+    for (std::uint64_t address = 0x1000; address < 0x1800; address += 64)
+        (void)lines->frames_at_address(address);
     return 0;
 }

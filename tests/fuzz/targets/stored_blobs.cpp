@@ -19,7 +19,8 @@ void read_sketch(std::string_view bytes) {
     Sketch sketch;
     if (!sketch.merge_serialised(bytes)) return check(sketch.empty());
     Sketch back;
-    check(back.merge_serialised(sketch.serialise()).ok() && back == sketch && back.count() == sketch.count());
+    check(back.merge_serialised(sketch.serialise()).ok() && back == sketch &&
+          back.count() == sketch.count());
     std::uint64_t counted = 0;
     for (const Sketch::Bin& bin : sketch.bins()) counted += bin.count;
     check(counted == sketch.count());
@@ -41,7 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (detail) check(read_detail(write_detail(*detail)).value() == *detail);
     } else {
         const auto stack = read_stack(bytes);
-        if (stack) check(write_stack(read_stack(write_stack(*stack)).value()) == write_stack(*stack));
+        if (stack)
+            check(write_stack(read_stack(write_stack(*stack)).value()) == write_stack(*stack));
     }
     return 0;
 }

@@ -25,12 +25,13 @@
     ".asciz \"" arguments "\"\n"                             \
     "994: .balign 4\n"                                       \
     ".popsection\n"
-#define PAIR(name, begin, end, ...) \
-    __asm__ __volatile__(PROBE(name "__begin", begin) PROBE(name "__end", end) : : __VA_ARGS__ : "memory")
+#define PAIR(name, begin, end, ...)                                                    \
+    __asm__ __volatile__(PROBE(name "__begin", begin) PROBE(name "__end", end)         \
+                         : : __VA_ARGS__ : "memory")
 /* clang-format on */
 
-static void reach_all(const int64_t* longs, const int32_t* ints, const int16_t* shorts, const uint8_t* bytes,
-                      const int32_t* at_the_edge, const uint64_t* times) {
+static void reach_all(const int64_t* longs, const int32_t* ints, const int16_t* shorts,
+                      const uint8_t* bytes, const int32_t* at_the_edge, const uint64_t* times) {
     register int64_t in_r12 __asm__("r12") = 0x123456789abcdef0;
     register int64_t in_r9 __asm__("r9") = 3;
     PAIR("whole_register", "8@%%r12", "8@$1311768467463790320", "r"(in_r12));
@@ -72,7 +73,8 @@ int main(int argc, char** argv) {
     for (long run = 0; run < runs; run++) {
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);
-        const uint64_t times[3] = {0, 0, (uint64_t)(now.tv_sec - 2) * 1000000000ULL + (uint64_t)now.tv_nsec};
+        const uint64_t times[3] = {
+            0, 0, (uint64_t)(now.tv_sec - 2) * 1000000000ULL + (uint64_t)now.tv_nsec};
         reach_all(longs, ints, shorts, bytes, at_the_edge, times);
     }
     printf("{\"runs\": %ld}\n", runs);

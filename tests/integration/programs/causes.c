@@ -2,11 +2,10 @@
 // waits for a line, makes 20 fast calls, a slow one and 20 fast ones, and prints a line of JSON
 // with its thread ids.
 //
-//     chain   waits for a lock whose holder waits for a second, whose holder waits for a third, whose holder computes
-//     nap     sleeps
-//     signal  waits on a condition variable until another thread, which computes, signals it
-//     pipe    waits for a child process that computes and then writes into a pipe
-//     compute computes
+//     chain   waits for a lock whose holder waits for a second, whose holder waits for a third,
+//     whose holder computes nap     sleeps signal  waits on a condition variable until another
+//     thread, which computes, signals it pipe    waits for a child process that computes and then
+//     writes into a pipe compute computes
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +18,8 @@
 
 static unsigned long slow_ns;
 static int tid_of[4];
-static pthread_mutex_t locks[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
-                                   PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t locks[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+                                   PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t all_hold;
 static int finished;
@@ -127,7 +126,8 @@ APART void ask_child(int to_child, int from_child) {
 }
 
 APART void take_a_nap(void) {
-    const struct timespec length = {(time_t)(slow_ns / 1000000000UL), (long)(slow_ns % 1000000000UL)};
+    const struct timespec length = {(time_t)(slow_ns / 1000000000UL),
+                                    (long)(slow_ns % 1000000000UL)};
     nanosleep(&length, NULL);
     sink = sink + 1;
 }
@@ -167,7 +167,8 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 20; ++i) handle_request(NULL);
     handle_request(argv[1]);
     for (int i = 0; i < 20; ++i) handle_request(NULL);
-    printf("{\"pid\": %d, \"child\": %d, \"tids\": [%d, %d, %d]}\n", getpid(), child, tid_of[1], tid_of[2], tid_of[3]);
+    printf("{\"pid\": %d, \"child\": %d, \"tids\": [%d, %d, %d]}\n", getpid(), child, tid_of[1],
+           tid_of[2], tid_of[3]);
     if (child != 0) waitpid(child, NULL, 0);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* Many threads or short-lived processes with names that are hard to show.
  * crowd threads N: starts N threads, prints "ready", ends when stdin closes.
- * crowd exits N: prints "ready"; after "go", starts and ends N processes one after the other, each with mapped code
- * and its own name, and prints {"exits":N}. */
+ * crowd exits N: prints "ready"; after "go", starts and ends N processes one after the other, each
+ * with mapped code and its own name, and prints {"exits":N}. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char* const names[] = {"bell\a\x1b[31mred", "tab\tnew\nline", "\xff\xfe not utf8", "<script>&\"'", "",
-                                    "(a) b) S 1 2"};
+static const char* const names[] = {
+    "bell\a\x1b[31mred", "tab\tnew\nline", "\xff\xfe not utf8", "<script>&\"'", "", "(a) b) S 1 2"};
 #define NAME_COUNT (sizeof(names) / sizeof(names[0]))
 
 static void* sleep_on(void* unused) {

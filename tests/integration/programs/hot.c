@@ -49,7 +49,8 @@ int main(void) {
     if (pthread_create(&threads[2], NULL, be_calm, NULL) != 0) return 1;
     while (fgets(line, sizeof line, stdin)) {
         printf("{\"hot\":%" PRIuFAST64 ",\"calm\":%" PRIuFAST64 "}\n",
-               atomic_load(&hot_counts[0].calls) + atomic_load(&hot_counts[1].calls), atomic_load(&calm_count.calls));
+               atomic_load(&hot_counts[0].calls) + atomic_load(&hot_counts[1].calls),
+               atomic_load(&calm_count.calls));
         fflush(stdout);
     }
     _Exit(0);

@@ -30,7 +30,8 @@ Status for_each_record(const std::filesystem::path& log, Take take) {
 Status print_late_stacks(const std::filesystem::path& capture) {
     trace::ModuleTable modules;
     trace::AddressSpaces spaces(modules);
-    TRY_ASSIGN(auto rundown, trace::RecordStream::open(capture / trace::log_file_name(trace::LogKind::Rundown), 65536));
+    TRY_ASSIGN(auto rundown, trace::RecordStream::open(
+                                 capture / trace::log_file_name(trace::LogKind::Rundown), 65536));
     TRY(spaces.load(rundown));
     trace::LateTables tables(modules, {});
     const auto user_log = capture / trace::log_file_name(trace::LogKind::User);
@@ -43,11 +44,13 @@ Status print_late_stacks(const std::filesystem::path& capture) {
     return for_each_record(user_log, [&](const lagtrap_record* record) {
         if (record->type != LAGTRAP_RECORD_STACK_COPY) return;
         const auto& copy = *reinterpret_cast<const lagtrap_stack_copy*>(record);
-        const auto stack = trace::continue_stack(copy, frame_counts[copy.inner_id], [&](std::uint64_t address) {
-            return tables.rule_at(spaces.find(copy.pid, address, copy.header.at_ns));
-        });
+        const auto stack =
+            trace::continue_stack(copy, frame_counts[copy.inner_id], [&](std::uint64_t address) {
+                return tables.rule_at(spaces.find(copy.pid, address, copy.header.at_ns));
+            });
         std::printf("{\"id\":%" PRIu64 ",\"inner\":%" PRIu64 ",\"end\":%u,\"frames\":[",
-                    static_cast<std::uint64_t>(copy.stack_id), static_cast<std::uint64_t>(copy.inner_id), stack.end);
+                    static_cast<std::uint64_t>(copy.stack_id),
+                    static_cast<std::uint64_t>(copy.inner_id), stack.end);
         for (std::size_t i = 0; i < stack.frames.size(); ++i)
             std::printf("%s%" PRIu64, i == 0 ? "" : ",", stack.frames[i]);
         std::puts("]}");

@@ -25,7 +25,8 @@ int queue() {
     const unsigned long long queued_ns = 80'000'000;
     LAGTRAP_BEGIN_AT("input", lagtrap_now_ns() - queued_ns);
     LAGTRAP_END("input");
-    LAGTRAP_BEGIN_AT("input", lagtrap_now_ns() + queued_ns);  // a time in the future is not accepted
+    // a time in the future is not accepted
+    LAGTRAP_BEGIN_AT("input", lagtrap_now_ns() + queued_ns);
     LAGTRAP_END("input");
     return std::printf("{\"queued_ns\":%llu}\n", queued_ns);
 }

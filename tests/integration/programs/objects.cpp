@@ -83,7 +83,9 @@ NOINLINE void handle_drop(struct handle* handle) {
 }
 // Ends with a jump to another function, and returns its result.
 NOINLINE int handle_inner(int want, struct handle** place) { return handle_open(want, place) + 0; }
-NOINLINE int handle_open_quickly(int want, struct handle** place) { return handle_inner(want, place); }
+NOINLINE int handle_open_quickly(int want, struct handle** place) {
+    return handle_inner(want, place);
+}
 }
 
 namespace {
@@ -141,7 +143,8 @@ NOINLINE void fail(int count) {
 NOINLINE void handles(int count) {
     for (int i = 0; i < count; ++i) {
         handle* one = nullptr;
-        if (const int code = handle_open_quickly(-1, &one); code != 0) sink = new std::string(handle_error(code));
+        if (const int code = handle_open_quickly(-1, &one); code != 0)
+            sink = new std::string(handle_error(code));
         delete sink;
         if (handle_open_quickly(1, &one) != 0) std::abort();
         handle_use(one, 0);

@@ -23,7 +23,8 @@ __attribute__((noinline)) void compute_price(unsigned long rounds) {
 __attribute__((noinline)) void serve_order(int connection) {
     char text[64] = {};
     if (read(connection, text, sizeof text - 1) > 0) {
-        const unsigned long rounds = 100'000UL * (static_cast<unsigned long>(std::atoi(text)) % 10 + 1);
+        const unsigned long rounds =
+            100'000UL * (static_cast<unsigned long>(std::atoi(text)) % 10 + 1);
         find_stock(rounds);
         compute_price(rounds);
         if (write(connection, "ok\n", 3) != 3) std::perror("write");
@@ -46,7 +47,9 @@ int main() {
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
-    if (bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(listener, 64) != 0) return 1;
+    if (bind(listener, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+        listen(listener, 64) != 0)
+        return 1;
     getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
     std::printf("%d\n", ntohs(address.sin_port));
     std::fflush(stdout);

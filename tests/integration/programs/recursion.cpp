@@ -77,6 +77,7 @@ int main() {
     }
     odd::watched(200, 0);  // deeper than return probes support
     let_fibers_take_turns();
-    std::printf("{\"returned\":%d,\"thrown\":%d,\"jumped\":%d,\"deep\":%d,\"fibers\":%d}\n", rounds * (depth + 1),
-                rounds * (depth + 1), rounds * (depth + 1), 201, 2 * fiber_calls);
+    std::printf("{\"returned\":%d,\"thrown\":%d,\"jumped\":%d,\"deep\":%d,\"fibers\":%d}\n",
+                rounds * (depth + 1), rounds * (depth + 1), rounds * (depth + 1), 201,
+                2 * fiber_calls);
 }

@@ -27,7 +27,8 @@ namespace {
 std::uint64_t now_ns(clockid_t clock) {
     timespec time{};
     ::clock_gettime(clock, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 // How long the thread has waited for a CPU: the second number of schedstat.
@@ -41,10 +42,11 @@ std::uint64_t waited_ns() {
 
 // Time the host has stolen from all CPUs, in whole ticks.
 std::uint64_t stolen_ns() {
-    unsigned long long user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
+    unsigned long long user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0,
+                       steal = 0;
     std::FILE* const file = std::fopen("/proc/stat", "r");
-    if (file == nullptr || std::fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
-                                       &idle, &iowait, &irq, &softirq, &steal) != 8)
+    if (file == nullptr || std::fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user,
+                                       &nice, &system, &idle, &iowait, &irq, &softirq, &steal) != 8)
         std::abort();
     std::fclose(file);
     return steal * 1'000'000'000 / static_cast<unsigned long long>(::sysconf(_SC_CLK_TCK));
@@ -52,11 +54,14 @@ std::uint64_t stolen_ns() {
 
 struct Clocks {
     std::uint64_t wall_ns = 0, cpu_ns = 0, waited_ns = 0;
-    static Clocks read() { return {now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_THREAD_CPUTIME_ID), ::waited_ns()}; }
+    static Clocks read() {
+        return {now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_THREAD_CPUTIME_ID), ::waited_ns()};
+    }
 };
 
 void nap(std::uint64_t length_ns) {
-    const timespec time{static_cast<time_t>(length_ns / 1'000'000'000), static_cast<long>(length_ns % 1'000'000'000)};
+    const timespec time{static_cast<time_t>(length_ns / 1'000'000'000),
+                        static_cast<long>(length_ns % 1'000'000'000)};
     ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
 }
 
@@ -89,7 +94,9 @@ void wait_for_lock(std::uint64_t length_ns) {
     holder.join();
 }
 
-void wait_for_events(std::uint64_t length_ns) { ::poll(nullptr, 0, static_cast<int>(length_ns / 1'000'000) + 1); }
+void wait_for_events(std::uint64_t length_ns) {
+    ::poll(nullptr, 0, static_cast<int>(length_ns / 1'000'000) + 1);
+}
 
 void wait_for_child(std::uint64_t length_ns) {
     const pid_t child = ::fork();
@@ -141,14 +148,17 @@ int main(int count, char** arguments) {
     const Clocks after = Clocks::read();
     const auto print = [](const char* name, const Clocks& from, const Clocks& to) {
         std::printf("\"%s\": {\"wall_ns\": %lu, \"on_cpu_ns\": %lu, \"runnable_ns\": %lu}, ", name,
-                    to.wall_ns - from.wall_ns, to.cpu_ns - from.cpu_ns, to.waited_ns - from.waited_ns);
+                    to.wall_ns - from.wall_ns, to.cpu_ns - from.cpu_ns,
+                    to.waited_ns - from.waited_ns);
     };
     std::printf("{");
     print("inner", begun, ending);
     print("outer", before, after);
     // A partial tick may be in progress.
-    const std::uint64_t tick_ns = 1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-    std::printf("\"stolen_ns\": %lu, ", stolen_ns() + (stolen_before_ns > 0 ? tick_ns : 0) - stolen_before_ns);
+    const std::uint64_t tick_ns =
+        1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    std::printf("\"stolen_ns\": %lu, ",
+                stolen_ns() + (stolen_before_ns > 0 ? tick_ns : 0) - stolen_before_ns);
     std::printf("\"planned_ns\": {");
     const char* between = "";
     for (const auto& [reason, length_ns] : planned_ns) {

@@ -1,7 +1,8 @@
 /* A USDT probe with a semaphore where the linker places it, as with sys/sdt.h. */
 #include <stdio.h>
 
-volatile unsigned short step_semaphore __attribute__((section(".probes"), visibility("hidden"))) = 0;
+volatile unsigned short step_semaphore __attribute__((section(".probes"), visibility("hidden"))) =
+    0;
 
 /* clang-format off */
 #define PROBE(name)                                 \

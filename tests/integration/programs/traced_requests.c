@@ -40,7 +40,10 @@ __attribute__((noinline)) void serve_request(int number, const char* context) {
 }
 
 static void serve_by_probe(int64_t number, const char* context) {
-    __asm__ __volatile__(PROBE("begin", "8@%%rdi 8@%%rsi") : : "D"(number), "S"(context) : "memory");
+    __asm__ __volatile__(PROBE("begin", "8@%%rdi 8@%%rsi")
+                         :
+                         : "D"(number), "S"(context)
+                         : "memory");
     wait_for_answer();
     __asm__ __volatile__(PROBE("end", "8@%%rdi") : : "D"(number) : "memory");
 }
@@ -58,7 +61,9 @@ int main(int argc, char** argv) {
         /* The program reuses the text's memory during the request. */
         char text[128];
         snprintf(text, sizeof(text), "%s", argv[i]);
-        const char* context = strcmp(text, "-") == 0 ? NULL : strcmp(text, "!") == 0 ? (const char*)64 : text;
+        const char* context = strcmp(text, "-") == 0   ? NULL
+                              : strcmp(text, "!") == 0 ? (const char*)64
+                                                       : text;
         serve_request(i, context);
         serve_by_probe(i, context);
     }

@@ -98,8 +98,9 @@ static const struct {
     const char* name;
     void (*request)(int number);
 } kinds[] = {
-    {"leave-early", leave_early}, {"begin-twice", begin_twice},     {"lose-inner-end", lose_inner_end},
-    {"end-twice", end_twice},     {"nest-in-frame", nest_in_frame},
+    {"leave-early", leave_early},       {"begin-twice", begin_twice},
+    {"lose-inner-end", lose_inner_end}, {"end-twice", end_twice},
+    {"nest-in-frame", nest_in_frame},
 };
 
 int main(int argc, char** argv) {

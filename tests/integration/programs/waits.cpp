@@ -98,7 +98,8 @@ Planted timed_receive(int ms) {
                 const sockaddr_in any{AF_INET, 0, {htonl(INADDR_LOOPBACK)}, {}};
                 check(::bind(fd, reinterpret_cast<const sockaddr*>(&any), sizeof(any)), "bind");
                 const timeval limit{ms / 1000, ms % 1000 * 1000};
-                check(::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), "SO_RCVTIMEO");
+                check(::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)),
+                      "SO_RCVTIMEO");
                 char byte = 0;
                 (void)::recv(fd, &byte, 1, 0);
             },
@@ -185,7 +186,8 @@ Planted burn(int ms) {
                 timespec now{};
                 do {
                     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-                } while (now.tv_sec < until.tv_sec || (now.tv_sec == until.tv_sec && now.tv_nsec < until.tv_nsec));
+                } while (now.tv_sec < until.tv_sec ||
+                         (now.tv_sec == until.tv_sec && now.tv_nsec < until.tv_nsec));
             },
             {}};
 }

@@ -2,17 +2,15 @@
 // a line, and prints a JSON object.
 //
 // Runs of "timed" have the thread as their key, those of "passed" a value:
-//   burn MS           computes for MS by the thread's own clock: a control group's quota makes it take longer
-//   sleep MS          sleeps
-//   stop MS           stops itself; a child continues it
-//   page MS           touches a page that arrives after MS
-//   disk FOLDER       reads 64 MiB of a file, bypassing the cache
-//   old-call MS       sleeps by a system call of 32-bit code
-//   exit, exec, kill  leaves a run open: its thread ends, executes another program, is killed; then others' runs follow
-//   nested MS         a run inside a run, each part of which sleeps for MS
-//   crowd THREADS     this many threads, each with a run open at the same time
-//   one-thread MS     sleep, stage, compute, stage, sleep, all by one thread
-//   two-threads MS    a thread sleeps and wakes another, which sleeps before its stage and computes after it
+//   burn MS           computes for MS by the thread's own clock: a control group's quota makes it
+//   take longer sleep MS          sleeps stop MS           stops itself; a child continues it page
+//   MS           touches a page that arrives after MS disk FOLDER       reads 64 MiB of a file,
+//   bypassing the cache old-call MS       sleeps by a system call of 32-bit code exit, exec, kill
+//   leaves a run open: its thread ends, executes another program, is killed; then others' runs
+//   follow nested MS         a run inside a run, each part of which sleeps for MS crowd THREADS
+//   this many threads, each with a run open at the same time one-thread MS     sleep, stage,
+//   compute, stage, sleep, all by one thread two-threads MS    a thread sleeps and wakes another,
+//   which sleeps before its stage and computes after it
 #include <fcntl.h>
 #include <lagtrap.h>
 #include <linux/userfaultfd.h>
@@ -50,11 +48,13 @@ constexpr std::uint64_t ms = 1'000'000;
 std::uint64_t now_ns(clockid_t clock) {
     timespec time{};
     ::clock_gettime(clock, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 void nap(std::uint64_t length_ms) {
-    const timespec time{static_cast<time_t>(length_ms / 1000), static_cast<long>(length_ms % 1000 * ms)};
+    const timespec time{static_cast<time_t>(length_ms / 1000),
+                        static_cast<long>(length_ms % 1000 * ms)};
     ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
 }
 
@@ -93,12 +93,14 @@ void touch_late_page(std::uint64_t length_ms) {
     api.api = UFFD_API;
     if (::ioctl(faults, UFFDIO_API, &api) != 0) fail("UFFDIO_API");
     const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const page =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uffdio_register range{};
     range.range.start = reinterpret_cast<std::uintptr_t>(page);
     range.range.len = size;
     range.mode = UFFDIO_REGISTER_MODE_MISSING;
-    if (page == MAP_FAILED || ::ioctl(faults, UFFDIO_REGISTER, &range) != 0) fail("UFFDIO_REGISTER");
+    if (page == MAP_FAILED || ::ioctl(faults, UFFDIO_REGISTER, &range) != 0)
+        fail("UFFDIO_REGISTER");
     std::thread handler([&] {
         uffd_msg message{};
         if (::read(faults, &message, sizeof message) != sizeof message) fail("read of the fault");
@@ -125,7 +127,8 @@ void read_disk(const std::string& folder) {
         if (::write(file, memory, block) != static_cast<ssize_t>(block)) fail("write");
     LAGTRAP_BEGIN("timed");
     for (int i = 0; i < 64; ++i)
-        if (::pread(file, memory, block, static_cast<off_t>(i) * static_cast<off_t>(block)) <= 0) fail("pread");
+        if (::pread(file, memory, block, static_cast<off_t>(i) * static_cast<off_t>(block)) <= 0)
+            fail("pread");
     LAGTRAP_END("timed");
     ::unlink(path.c_str());
 }
@@ -155,8 +158,9 @@ void sleep_in_32_bit(std::uint64_t length_ms) {
         0xc3,                             // ret
     };
     constexpr std::size_t size = 65536;
-    auto* const low = static_cast<unsigned char*>(
-        ::mmap(nullptr, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
+    auto* const low =
+        static_cast<unsigned char*>(::mmap(nullptr, size, PROT_READ | PROT_WRITE | PROT_EXEC,
+                                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0));
     if (low == MAP_FAILED) fail("mmap");
     std::memcpy(low, code, sizeof code);
     struct {

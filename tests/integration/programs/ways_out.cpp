@@ -14,7 +14,20 @@
 
 namespace {
 volatile int sink = 0;
-enum Way { Leaf, Cold, Conditional, Pointer, Switch, Throw, Catch, Recursive, Far, Near, Tail, Ways };
+enum Way {
+    Leaf,
+    Cold,
+    Conditional,
+    Pointer,
+    Switch,
+    Throw,
+    Catch,
+    Recursive,
+    Far,
+    Near,
+    Tail,
+    Ways
+};
 const char* const names[Ways] = {"leaf",  "cold",      "conditional", "pointer", "switch", "throw",
                                  "catch", "recursive", "far",         "near",    "tail"};
 unsigned long calls[Ways];
@@ -106,7 +119,8 @@ extern "C" int way_tail(int value);
 __asm__(
     ".text\n.globl way_tail\n.type way_tail,@function\nway_tail: .cfi_startproc\n"
     "mov %edi,%eax\n1: sub $1,%eax\njg 1b\ntest $3,%edi\njz way_leaf\ncmp $100,%edi\nja way_leaf\n"
-    "lea way_leaf(%rip),%rcx\nlea 2f(%rip),%rdx\ntest $1,%edi\ncmovnz %rdx,%rcx\njmp *%rcx\n2: ret\n"
+    "lea way_leaf(%rip),%rcx\nlea 2f(%rip),%rdx\ntest $1,%edi\ncmovnz %rdx,%rcx\njmp *%rcx\n2: "
+    "ret\n"
     ".cfi_endproc\n.size way_tail,.-way_tail\n");
 
 int main(int argc, char** argv) {

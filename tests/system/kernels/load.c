@@ -23,8 +23,8 @@ static int keep(enum libbpf_print_level level, const char* format, va_list argum
     return length;
 }
 
-// Constants that lagtrapd sets before loading, as far as they make the verifier check more code. The
-// values of offsets are arbitrary.
+// Constants that lagtrapd sets before loading, as far as they make the verifier check more code.
+// The values of offsets are arbitrary.
 static const struct {
     const char* name;
     unsigned value;
@@ -38,22 +38,26 @@ static const struct {
                 {"memory_by_request", 1},
                 {"errno_slot", 8}};
 
-static void set_variable(const struct btf* types, const struct btf_var_secinfo* variable, char* values) {
+static void set_variable(const struct btf* types, const struct btf_var_secinfo* variable,
+                         char* values) {
     const char* name = btf__name_by_offset(types, btf__type_by_id(types, variable->type)->name_off);
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); ++i)
         if (strcmp(name, settings[i].name) == 0)
-            memcpy(values + variable->offset, &settings[i].value, variable->size < 4 ? variable->size : 4);
+            memcpy(values + variable->offset, &settings[i].value,
+                   variable->size < 4 ? variable->size : 4);
 }
 
 static void set_all(struct bpf_object* object) {
     const struct btf* types = bpf_object__btf(object);
     struct bpf_map* map = bpf_object__find_map_by_name(object, ".rodata");
-    const int section = types != NULL ? btf__find_by_name_kind(types, ".rodata", BTF_KIND_DATASEC) : -1;
+    const int section =
+        types != NULL ? btf__find_by_name_kind(types, ".rodata", BTF_KIND_DATASEC) : -1;
     size_t size = 0;
     char* values = map != NULL ? bpf_map__initial_value(map, &size) : NULL;
     if (section < 0 || values == NULL) return;
     const struct btf_type* type = btf__type_by_id(types, section);
-    for (int i = 0; i < btf_vlen(type); ++i) set_variable(types, btf_var_secinfos(type) + i, values);
+    for (int i = 0; i < btf_vlen(type); ++i)
+        set_variable(types, btf_var_secinfos(type) + i, values);
 }
 
 // Loads the object as it is, or with everything that lagtrapd may switch on.

@@ -16,7 +16,8 @@ constexpr std::uint64_t begin = TraceBuilder::begin_ns;
 Recording recorded() {
     TraceBuilder builder(30 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app");
-    builder.switched(10 * ms, 0, 10, 1, 0).off_cpu(10 * ms, 10, 10, {"main", "lock", "k:futex_wait", "k:schedule"});
+    builder.switched(10 * ms, 0, 10, 1, 0)
+        .off_cpu(10 * ms, 10, 10, {"main", "lock", "k:futex_wait", "k:schedule"});
     return builder.decode().value();
 }
 
@@ -65,7 +66,8 @@ TEST(BeforeRecording, HasTheSumsOfTheCounts) {
     EXPECT_NEAR(static_cast<double>(split.on_cpu_ns), static_cast<double>((12 + 10) * ms), 10);
     EXPECT_NEAR(static_cast<double>(split.runnable_ns), static_cast<double>(3 * ms), 10);
     EXPECT_NEAR(static_cast<double>(split.throttled_ns), static_cast<double>(1 * ms), 10);
-    EXPECT_NEAR(static_cast<double>(blocked_for(split, "lock (futex)")), static_cast<double>((20 + 20) * ms), 10);
+    EXPECT_NEAR(static_cast<double>(blocked_for(split, "lock (futex)")),
+                static_cast<double>((20 + 20) * ms), 10);
     EXPECT_NEAR(static_cast<double>(blocked_for(split, "sleep")), static_cast<double>(5 * ms), 10);
     EXPECT_EQ(split.counted.total_ns(), 40 * ms);
     EXPECT_EQ(split.recorded_ns(), 30 * ms) << "of which functions have shares";
@@ -77,8 +79,9 @@ TEST(BeforeRecording, ALongWaitStandsWhereItWas) {
     delay.so_far = counts();
     bool found = false;
     for (const Interval& interval : intervals_of_delay(recording, delay))
-        found = found || (interval.state == ThreadState::Blocked && interval.begin_ns == begin - 35 * ms &&
-                          interval.end_ns == begin - 15 * ms && interval.queue == "lock (futex)");
+        found = found ||
+                (interval.state == ThreadState::Blocked && interval.begin_ns == begin - 35 * ms &&
+                 interval.end_ns == begin - 15 * ms && interval.queue == "lock (futex)");
     EXPECT_TRUE(found);
 }
 
@@ -87,9 +90,12 @@ TEST(BeforeRecording, ALongWaitStandsWhereItWas) {
 TEST(BeforeRecording, WaitsThatWereToldHaveTheirStacksAndWakers) {
     TraceBuilder builder(30 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
-    builder.earlier_wait(15 * ms, 20 * ms, 10, 10, 11, {"main", "lock", "k:futex_wait", "k:schedule"});
-    builder.earlier_wait(5 * ms, 4 * ms, 10, 10, 11, {"main", "doze", "k:hrtimer_nanosleep", "k:schedule"});
-    builder.switched(10 * ms, 0, 10, 1, 0).off_cpu(10 * ms, 10, 10, {"main", "lock", "k:futex_wait", "k:schedule"});
+    builder.earlier_wait(15 * ms, 20 * ms, 10, 10, 11,
+                         {"main", "lock", "k:futex_wait", "k:schedule"});
+    builder.earlier_wait(5 * ms, 4 * ms, 10, 10, 11,
+                         {"main", "doze", "k:hrtimer_nanosleep", "k:schedule"});
+    builder.switched(10 * ms, 0, 10, 1, 0)
+        .off_cpu(10 * ms, 10, 10, {"main", "lock", "k:futex_wait", "k:schedule"});
     const Recording recording = builder.decode().value();
     trace::Delay delay = delay_before();
     delay.so_far = counts();
@@ -106,7 +112,8 @@ TEST(BeforeRecording, WaitsThatWereToldHaveTheirStacksAndWakers) {
     const auto split = split_time(recording, intervals);
     EXPECT_EQ(split.not_recorded_ns, 0U);
     EXPECT_EQ(split.on_cpu_ns + split.runnable_ns + split.blocked_ns, 70 * ms);
-    EXPECT_NEAR(static_cast<double>(blocked_for(split, "lock (futex)")), static_cast<double>((20 + 20) * ms), 10);
+    EXPECT_NEAR(static_cast<double>(blocked_for(split, "lock (futex)")),
+                static_cast<double>((20 + 20) * ms), 10);
     EXPECT_NEAR(static_cast<double>(blocked_for(split, "sleep")), static_cast<double>(5 * ms), 10);
     EXPECT_NEAR(static_cast<double>(split.counted.blocked_ns), static_cast<double>(1 * ms), 10)
         << "of the sleep, the rest";
@@ -200,7 +207,9 @@ TEST(BeforeRecording, OfAValueEachThreadHasWhatLiesBetweenItsOwnMarkers) {
     std::uint64_t of_second_ns = 0;
     for (const Interval& interval : intervals) {
         if (interval.tid == 11) of_second_ns += interval.length_ns();
-        if (interval.gap != Interval::Gap::BetweenThreads || interval.begin_ns != delay.begin_ns + 25 * ms) continue;
+        if (interval.gap != Interval::Gap::BetweenThreads ||
+            interval.begin_ns != delay.begin_ns + 25 * ms)
+            continue;
         EXPECT_EQ(interval.from_tid, 11U);
         EXPECT_EQ(interval.to_tid, 10U);
     }
@@ -234,10 +243,16 @@ TEST(BeforeRecording, WhateverTheCountsSayThePartsAddUp) {
         known.earlier.runnable_ns = any();
         for (auto& blocked_ns : known.earlier.blocked_ns) blocked_ns = any();
         for (int i = 0; i < 8; ++i)
-            known.waits.push_back(
-                {any(), any(), static_cast<std::uint32_t>(any()), static_cast<std::uint32_t>(any() % 6), 0, 12, {}});
+            known.waits.push_back({any(),
+                                   any(),
+                                   static_cast<std::uint32_t>(any()),
+                                   static_cast<std::uint32_t>(any() % 6),
+                                   0,
+                                   12,
+                                   {}});
         for (int i = 0; i < round % 5; ++i)
-            delay.stages.push_back({"stage", any() % (80 * ms), static_cast<std::uint32_t>(10 + any() % 2)});
+            delay.stages.push_back(
+                {"stage", any() % (80 * ms), static_cast<std::uint32_t>(10 + any() % 2)});
         delay.queued_ns = round % 7 == 0 ? any() : 0;
         std::uint64_t at_ns = delay.begin_ns;
         for (const Interval& interval : intervals_of_delay(recording, delay)) {

@@ -38,9 +38,10 @@ const std::string node = "!/usr/bin/node!";
 const std::string jit = "![jit]!";
 
 TEST(CallTree, single_callers_stand_in_one_line_and_plumbing_below_it) {
-    const auto report = report_of({{100,
-                                    {"_start", libc + "__libc_start_main", "main", "run", "handle_chain",
-                                     libc + "___pthread_mutex_lock", libc + "__lll_lock_wait"}}});
+    const auto report =
+        report_of({{100,
+                    {"_start", libc + "__libc_start_main", "main", "run", "handle_chain",
+                     libc + "___pthread_mutex_lock", libc + "__lll_lock_wait"}}});
     ASSERT_EQ(report.calls.size(), 1);
     EXPECT_THAT(report.calls[0].functions, ElementsAre("main", "run", "handle_chain"));
     EXPECT_EQ(report.calls[0].place.called, "pthread_mutex_lock");
@@ -60,8 +61,9 @@ TEST(CallTree, splits_where_the_time_does) {
 }
 
 TEST(CallTree, time_spread_over_several_functions_names_the_parts) {
-    const auto report =
-        report_of({{50, {"main", "query", "filesort"}}, {45, {"main", "query", "read_rows"}}, {5, {"main", "query"}}});
+    const auto report = report_of({{50, {"main", "query", "filesort"}},
+                                   {45, {"main", "query", "read_rows"}},
+                                   {5, {"main", "query"}}});
     const CallFocus& focus = report.causes.causes[0].doing.focus;
     EXPECT_EQ(focus.place.function, "query");
     ASSERT_EQ(focus.parts.size(), 2);
@@ -71,9 +73,10 @@ TEST(CallTree, time_spread_over_several_functions_names_the_parts) {
 }
 
 TEST(CallTree, libraries_that_do_the_work_are_named) {
-    const auto report = report_of({{100,
-                                    {"main", "Py_RunMain", "_PyEval_EvalFrameDefault", "zlib_compress",
-                                     libz + "deflate", "?:/usr/lib/x86_64-linux-gnu/libz.so.1.2.13"}}});
+    const auto report =
+        report_of({{100,
+                    {"main", "Py_RunMain", "_PyEval_EvalFrameDefault", "zlib_compress",
+                     libz + "deflate", "?:/usr/lib/x86_64-linux-gnu/libz.so.1.2.13"}}});
     ASSERT_EQ(report.calls.size(), 1);
     EXPECT_THAT(report.calls[0].functions, ElementsAre("main", "zlib_compress", "deflate"));
     EXPECT_EQ(report.calls[0].nameless_ns, 100 * ms);
@@ -82,12 +85,14 @@ TEST(CallTree, libraries_that_do_the_work_are_named) {
 }
 
 TEST(CallTree, a_script_stands_for_itself_and_its_runtime_is_plumbing) {
-    const auto report = report_of({{100,
-                                    {node + "main", node + "node::Start(int, char**)", node + "Builtins_JSEntry",
-                                     jit + "JS:*handle /srv/app.js:10:5", node + "Builtins_Something",
-                                     jit + "JS:*render /srv/app.js:20:5", node + "Builtins_JsonParse"}}});
+    const auto report =
+        report_of({{100,
+                    {node + "main", node + "node::Start(int, char**)", node + "Builtins_JSEntry",
+                     jit + "JS:*handle /srv/app.js:10:5", node + "Builtins_Something",
+                     jit + "JS:*render /srv/app.js:20:5", node + "Builtins_JsonParse"}}});
     ASSERT_EQ(report.calls.size(), 1);
-    EXPECT_THAT(report.calls[0].functions, ElementsAre("JS:*handle /srv/app.js:10:5", "JS:*render /srv/app.js:20:5"));
+    EXPECT_THAT(report.calls[0].functions,
+                ElementsAre("JS:*handle /srv/app.js:10:5", "JS:*render /srv/app.js:20:5"));
     EXPECT_EQ(report.calls[0].place.called, "Builtins_JsonParse");
 }
 
@@ -98,14 +103,15 @@ TEST(CallTree, an_interpreter_without_a_script_is_better_than_nothing) {
 }
 
 TEST(CallTree, recursion_is_folded) {
-    const auto report =
-        report_of({{50, {"main", "walk", "visit", "walk", "visit", "leaf"}}, {50, {"main", "walk", "visit", "leaf"}}});
+    const auto report = report_of({{50, {"main", "walk", "visit", "walk", "visit", "leaf"}},
+                                   {50, {"main", "walk", "visit", "leaf"}}});
     ASSERT_EQ(report.calls.size(), 1);
     EXPECT_THAT(report.calls[0].functions, ElementsAre("main", "walk", "visit", "leaf"));
 }
 
 TEST(CallTree, code_without_names_is_said_to_be_so) {
-    const auto report = report_of({{88, {"main", "call", "?:/usr/bin/app"}}, {12, {"?:/opt/other/lib/libvendor.so"}}});
+    const auto report = report_of(
+        {{88, {"main", "call", "?:/usr/bin/app"}}, {12, {"?:/opt/other/lib/libvendor.so"}}});
     ASSERT_EQ(report.calls.size(), 2);
     EXPECT_EQ(report.calls[0].nameless_ns, 88 * ms);
     EXPECT_EQ(report.calls[1].place.function, "[libvendor.so]");
@@ -114,7 +120,8 @@ TEST(CallTree, code_without_names_is_said_to_be_so) {
 
 TEST(CallTree, a_function_that_many_call_is_found_by_its_own_time) {
     std::vector<std::pair<std::uint64_t, TraceBuilder::Stack>> stacks;
-    for (int i = 0; i < 20; ++i) stacks.push_back({5, {"main", "step_" + std::to_string(i), "hash_bytes"}});
+    for (int i = 0; i < 20; ++i)
+        stacks.push_back({5, {"main", "step_" + std::to_string(i), "hash_bytes"}});
     const auto report = report_of(stacks);
     ASSERT_FALSE(report.innermost.empty());
     EXPECT_EQ(report.innermost[0].place.function, "hash_bytes");
@@ -124,7 +131,8 @@ TEST(CallTree, a_function_that_many_call_is_found_by_its_own_time) {
 TEST(FrameRole, knows_files_by_their_names) {
     EXPECT_EQ(module_name("/usr/lib/x86_64-linux-gnu/libz.so.1.2.13"), "libz");
     EXPECT_EQ(module_name("/lib/x86_64-linux-gnu/libc-2.31.so"), "libc");
-    EXPECT_EQ(module_name("/usr/lib/python3/dist-packages/zlib.cpython-311-x86_64-linux-gnu.so"), "zlib");
+    EXPECT_EQ(module_name("/usr/lib/python3/dist-packages/zlib.cpython-311-x86_64-linux-gnu.so"),
+              "zlib");
     EXPECT_EQ(module_name("/usr/bin/redis-server"), "redis-server");
     EXPECT_EQ(module_name("[jit]"), "[jit]");
     EXPECT_EQ(plain_function("__GI___clock_nanosleep@@GLIBC_2.17"), "clock_nanosleep");
@@ -136,12 +144,16 @@ TEST(FrameRole, knows_files_by_their_names) {
 
 TEST(ControlGroup, units_and_containers_are_named) {
     const std::string id(64, 'a');
-    EXPECT_EQ(trace::control_group_words("/system.slice/postgresql@15-main.service"), "postgresql@15-main.service");
-    EXPECT_EQ(trace::control_group_words("/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope"),
+    EXPECT_EQ(trace::control_group_words("/system.slice/postgresql@15-main.service"),
+              "postgresql@15-main.service");
+    EXPECT_EQ(trace::control_group_words(
+                  "/user.slice/user-1000.slice/user@1000.service/app.slice/app-x.scope"),
               "app-x.scope");
-    EXPECT_EQ(trace::control_group_words("/system.slice/docker-" + id + ".scope"), "container aaaaaaaaaaaa (docker)");
+    EXPECT_EQ(trace::control_group_words("/system.slice/docker-" + id + ".scope"),
+              "container aaaaaaaaaaaa (docker)");
     EXPECT_EQ(trace::control_group_words("/docker/" + id), "container aaaaaaaaaaaa (docker)");
-    EXPECT_EQ(trace::control_group_words("/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope"),
+    EXPECT_EQ(trace::control_group_words("/kubepods.slice/kubepods-pod1.slice/cri-containerd-" +
+                                         id + ".scope"),
               "container aaaaaaaaaaaa (containerd)");
     EXPECT_EQ(trace::group_words("/", {}).whole, "");
     EXPECT_EQ(trace::group_words("/docker/" + id, {}).brief, "container aaaaaaaaaaaa");
@@ -160,7 +172,8 @@ TEST(ControlGroup, units_and_containers_are_named) {
 TEST(Meanwhile, tells_what_began_around_a_delay) {
     TraceBuilder builder(400 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app");
-    builder.process(20, "/usr/sbin/logrotate /etc/logrotate.conf", 1, TraceBuilder::begin_ns - 200 * ms);
+    builder.process(20, "/usr/sbin/logrotate /etc/logrotate.conf", 1,
+                    TraceBuilder::begin_ns - 200 * ms);
     builder.process(21, "/usr/bin/old", 1, TraceBuilder::begin_ns - 2000 * ms);
     builder.process(22, "/usr/bin/later", 1, TraceBuilder::begin_ns + 350 * ms);
     builder.process(23, "", 2, TraceBuilder::begin_ns + 10 * ms);

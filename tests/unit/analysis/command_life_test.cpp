@@ -30,7 +30,9 @@ TraceBuilder build() {
     builder.switched(0, 0, 0, 0, 10);
     builder.off_cpu(20 * ms, 10, 10, in_wait).switched(20 * ms, 0, 10, 1, 30);
     builder.off_cpu(30 * ms, 30, 30, in_wait).switched(30 * ms, 0, 30, 1, 31);
-    builder.switched(110 * ms, 0, 31, 0x10, 0).waking(110 * ms, 0, 31, 30).switched(110 * ms, 1, 0, 0, 30);
+    builder.switched(110 * ms, 0, 31, 0x10, 0)
+        .waking(110 * ms, 0, 31, 30)
+        .switched(110 * ms, 1, 0, 0, 30);
     builder.waking(120 * ms, 1, 30, 10).switched(120 * ms, 1, 30, 0x10, 10);
     builder.off_cpu(120 * ms + 1, 10, 10, in_sleep).switched(120 * ms + 1, 1, 10, 1, 0);
     builder.caused_waking(160 * ms, 1, 0, 10, 1).switched(160 * ms, 1, 0, 0, 10);
@@ -41,7 +43,8 @@ TraceBuilder build() {
 TEST(CommandLife, HasTheLongestWaitsFirst) {
     const auto recording = build().decode();
     ASSERT_TRUE(recording);
-    const CommandLife life = life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
+    const CommandLife life =
+        life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
     EXPECT_EQ(life.delay.duration_ns, 200 * ms);
     EXPECT_FALSE(life.delay.open);
     EXPECT_EQ(life.split.wall_ns, 200 * ms);
@@ -60,7 +63,8 @@ TEST(CommandLife, HasTheLongestWaitsFirst) {
 TEST(CommandLife, HasItsDescendantsByTheirBegin) {
     const auto recording = build().decode();
     ASSERT_TRUE(recording);
-    const CommandLife life = life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
+    const CommandLife life =
+        life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
     ASSERT_EQ(life.started.size(), 2U);
     EXPECT_EQ(life.started[0].pid, 30U);
     EXPECT_EQ(life.started[0].parent_pid, 10U);
@@ -74,7 +78,8 @@ TEST(CommandLife, HasItsDescendantsByTheirBegin) {
 TEST(CommandLife, ItsPartsAddUpAndFollowWhomItWaitedFor) {
     const auto recording = build().decode();
     ASSERT_TRUE(recording);
-    const CommandLife life = life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
+    const CommandLife life =
+        life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
     std::uint64_t sum_ns = 0;
     std::map<std::string, std::uint64_t> on_cpu_ns;
     for (std::size_t i = 0; i < life.parts.size(); ++i) {
@@ -105,7 +110,8 @@ TEST(CommandLife, SaysWhatSeveralChildrenDid) {
     builder.switched(201 * ms, 0, 10, 0x10, 0);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
-    const CommandLife life = life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 201 * ms));
+    const CommandLife life =
+        life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 201 * ms));
     const auto sentences = life_sentences(life);
     ASSERT_EQ(sentences.size(), 2U + (cause_sentences(life.causes).size() > 1 ? 1U : 0U));
     EXPECT_EQ(sentences[1], "Of this, cc (2 processes) computed for 198 ms (99 %).");
@@ -114,7 +120,8 @@ TEST(CommandLife, SaysWhatSeveralChildrenDid) {
 TEST(CommandLife, SaysItOnceOfOneChild) {
     const auto recording = build().decode();
     ASSERT_TRUE(recording);
-    const CommandLife life = life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
+    const CommandLife life =
+        life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
     EXPECT_EQ(life_sentences(life), cause_sentences(life.causes));
 }
 
@@ -131,7 +138,8 @@ TEST(CommandLife, KeepsTheTenLongestWaits) {
     builder.switched(at, 0, 10, 0x10, 0);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
-    const CommandLife life = life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
+    const CommandLife life =
+        life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
     ASSERT_EQ(life.waits.size(), 10U);
     EXPECT_EQ(life.waits.front().length_ns, 12 * ms);
     EXPECT_EQ(life.waits.back().length_ns, 3 * ms);
@@ -141,7 +149,8 @@ TEST(RunOfCommand, EndsWithTheCommandTheParentOrTheRecording) {
     const auto recording = build().decode();
     ASSERT_TRUE(recording);
     const auto duration = [&](std::uint32_t pid, std::int64_t from, std::uint64_t to) {
-        return run_of_command(*recording, pid, begin_ns + static_cast<std::uint64_t>(from), begin_ns + to);
+        return run_of_command(*recording, pid, begin_ns + static_cast<std::uint64_t>(from),
+                              begin_ns + to);
     };
     EXPECT_EQ(duration(10, 0, 150 * ms).duration_ns, 150 * ms) << "the parent saw the end";
     EXPECT_EQ(duration(10, 0, 300 * ms).duration_ns, 200 * ms) << "its thread ended before";

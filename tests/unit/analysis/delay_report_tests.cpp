@@ -23,8 +23,10 @@ const FunctionTime* find(const std::vector<FunctionTime>& functions, const std::
 TraceBuilder burner() {
     TraceBuilder builder(200 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
-    builder.samples(20 * ms, 110 * ms, 0, 10, 10, {"_start", "main", "run_once", "planted_cpu_burn"});
-    builder.samples(110 * ms, 120 * ms, 0, 10, 10, {"_start", "main", "run_once", "k:do_syscall_64", "k:getpid"});
+    builder.samples(20 * ms, 110 * ms, 0, 10, 10,
+                    {"_start", "main", "run_once", "planted_cpu_burn"});
+    builder.samples(110 * ms, 120 * ms, 0, 10, 10,
+                    {"_start", "main", "run_once", "k:do_syscall_64", "k:getpid"});
     builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
     return builder;
 }
@@ -66,7 +68,8 @@ TEST(DelayReport, recursion_counts_once) {
 TEST(DelayReport, names_the_function_that_slept) {
     TraceBuilder builder(200 * ms);
     builder.thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10).switched(21 * ms, 0, 10, 1, 0);
-    builder.off_cpu(21 * ms, 10, 10, {"main", "planted_sleep", "clock_nanosleep", "k:do_nanosleep", "k:schedule"});
+    builder.off_cpu(21 * ms, 10, 10,
+                    {"main", "planted_sleep", "clock_nanosleep", "k:do_nanosleep", "k:schedule"});
     builder.waking(119 * ms, 0, 0, 10, true).switched(119 * ms, 0, 0, 0, 10);
     builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
     const auto recording = builder.decode();
@@ -90,7 +93,8 @@ TEST(DelayReport, does_not_blame_whom_an_interrupt_hit) {
     builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 20);
     for (const std::uint32_t waker : {20U, 30U}) {
         const std::uint64_t from = waker * ms;
-        builder.switched(from, 0, 10, 2, 0).off_cpu(from, 10, 10, {"main", "k:ext4_sync_file", "k:io_schedule"});
+        builder.switched(from, 0, 10, 2, 0)
+            .off_cpu(from, 10, 10, {"main", "k:ext4_sync_file", "k:io_schedule"});
         builder.waking(from + 5 * ms, 1, waker, 10).switched(from + 5 * ms, 0, 0, 0, 10);
     }
     builder.run(TraceBuilder::delay(1, "work", at(15 * ms), 50 * ms, 10 * ms, 10, 10));
@@ -124,10 +128,12 @@ TEST(DelayReport, says_what_ended_waits) {
         TraceBuilder builder(200 * ms);
         builder.thread(10, 10, "app").thread(20, 20, "bystander").process(20, "/bin/bystander");
         builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 20);
-        builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, {"main", "k:futex_wait_queue", "k:schedule"});
+        builder.switched(20 * ms, 0, 10, 1, 0)
+            .off_cpu(20 * ms, 10, 10, {"main", "k:futex_wait_queue", "k:schedule"});
         // Only a packet may have no sender; for the other causes some thread was on the CPU.
         const std::uint32_t waker = wait.cause == 4 ? 0 : 20;
-        builder.caused_waking(25 * ms, 1, waker, 10, wait.cause, wait.device).switched(25 * ms, 0, 0, 0, 10);
+        builder.caused_waking(25 * ms, 1, waker, 10, wait.cause, wait.device)
+            .switched(25 * ms, 0, 0, 0, 10);
         builder.run(TraceBuilder::delay(1, "work", at(15 * ms), 50 * ms, 10 * ms, 10, 10));
         const auto recording = builder.decode();
         ASSERT_TRUE(recording);
@@ -145,7 +151,8 @@ TEST(DelayReport, a_packet_of_this_machine_is_its_senders) {
     TraceBuilder builder(200 * ms);
     builder.thread(10, 10, "app").thread(20, 20, "server").process(20, "/bin/server");
     builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 20);
-    builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, {"main", "k:tcp_recvmsg", "k:schedule"});
+    builder.switched(20 * ms, 0, 10, 1, 0)
+        .off_cpu(20 * ms, 10, 10, {"main", "k:tcp_recvmsg", "k:schedule"});
     builder.caused_waking(25 * ms, 1, 20, 10, 4, "lo").switched(25 * ms, 0, 0, 0, 10);
     builder.run(TraceBuilder::delay(1, "work", at(15 * ms), 50 * ms, 10 * ms, 10, 10));
     const auto recording = builder.decode();
@@ -160,9 +167,11 @@ TEST(DelayReport, says_how_long_timeouts_were) {
     builder.thread(10, 10, "app");
     builder.off_cpu(0, 10, 10, {"main", "k:do_epoll_wait", "k:schedule"});
     builder.caused_waking(30 * ms, 0, 0, 10, 2).switched(30 * ms, 0, 0, 0, 10);
-    builder.switched(40 * ms, 0, 10, 1, 0).off_cpu(40 * ms, 10, 10, {"main", "k:do_epoll_wait", "k:schedule"});
+    builder.switched(40 * ms, 0, 10, 1, 0)
+        .off_cpu(40 * ms, 10, 10, {"main", "k:do_epoll_wait", "k:schedule"});
     builder.caused_waking(50 * ms, 0, 0, 10, 2).switched(50 * ms, 0, 0, 0, 10);
-    builder.run(TraceBuilder::delay(1, "work", at(-20 * static_cast<std::int64_t>(ms)), 80 * ms, 10 * ms, 10, 10));
+    builder.run(TraceBuilder::delay(1, "work", at(-20 * static_cast<std::int64_t>(ms)), 80 * ms,
+                                    10 * ms, 10, 10));
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
     const auto report = report_delay(*recording, builder.system.delays[0]);
@@ -174,7 +183,9 @@ TEST(DelayReport, says_how_long_timeouts_were) {
 TEST(DelayReport, finds_the_holder_of_a_lock) {
     TraceBuilder builder(200 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "lock-holder");
-    builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 11).switched(25 * ms, 0, 10, 1, 0);
+    builder.switched(1 * ms, 0, 0, 0, 10)
+        .switched(2 * ms, 1, 0, 0, 11)
+        .switched(25 * ms, 0, 10, 1, 0);
     builder.off_cpu(25 * ms, 10, 10, {"main", "pthread_mutex_lock", "k:futex_wait", "k:schedule"});
     builder.samples(3 * ms, 130 * ms, 1, 10, 11, {"clone3", "start_thread", "planted_lock_holder"});
     builder.waking(115 * ms, 1, 11, 10).switched(116 * ms, 0, 0, 0, 10);
@@ -203,7 +214,8 @@ TEST(DelayReport, waiting_for_a_cpu_counts_where_the_thread_was) {
     builder.samples(22 * ms, 40 * ms, 0, 10, 10, {"main", "planted_cpu_burn"});
     builder.switched(40 * ms, 0, 10, 0, 12).switched(100 * ms, 0, 12, 0, 10);
     builder.samples(100 * ms, 115 * ms, 0, 10, 10, {"main", "planted_cpu_burn"});
-    builder.switched(115 * ms, 0, 10, 1, 0).off_cpu(115 * ms, 10, 10, {"main", "nap", "k:do_nanosleep"});
+    builder.switched(115 * ms, 0, 10, 1, 0)
+        .off_cpu(115 * ms, 10, 10, {"main", "nap", "k:do_nanosleep"});
     builder.waking(117 * ms, 0, 0, 10, true).switched(120 * ms, 0, 0, 0, 10);
     builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
     const auto recording = builder.decode();
@@ -248,9 +260,14 @@ TEST(DelayReport, shares_are_of_what_was_recorded) {
 
 TEST(MachineReport, counts_cpu_time_of_processes_and_idle) {
     TraceBuilder builder(100 * ms, 2);
-    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "app").thread(20, 20, "other");
+    builder.process(10, "/usr/bin/app")
+        .thread(10, 10, "app")
+        .thread(10, 11, "app")
+        .thread(20, 20, "other");
     builder.switched(10 * ms, 0, 0, 0, 10).switched(50 * ms, 0, 10, 1, 0);
-    builder.switched(10 * ms, 1, 0, 0, 11).switched(20 * ms, 1, 11, 1, 20).switched(30 * ms, 1, 20, 1, 0);
+    builder.switched(10 * ms, 1, 0, 0, 11)
+        .switched(20 * ms, 1, 11, 1, 20)
+        .switched(30 * ms, 1, 20, 1, 0);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
     const auto machine = report_machine(*recording);

@@ -19,7 +19,8 @@ TraceBuilder delay_and_normal_runs() {
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
     builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 11);
     builder.samples(20 * ms, 60 * ms, 0, 10, 10, {"main", "work"});
-    builder.switched(60 * ms, 0, 10, 1, 0).off_cpu(60 * ms, 10, 10, {"main", "lock", "k:futex_wait"});
+    builder.switched(60 * ms, 0, 10, 1, 0)
+        .off_cpu(60 * ms, 10, 10, {"main", "lock", "k:futex_wait"});
     builder.samples(60 * ms, 110 * ms, 1, 10, 11, {"hold"});
     builder.waking(110 * ms, 1, 11, 10).switched(110 * ms, 0, 0, 0, 10);
     builder.samples(110 * ms, 120 * ms, 0, 10, 10, {"main", "k:getpid"});
@@ -42,7 +43,8 @@ std::map<std::string, Line> lines_of(const Flame& flame) {
     for (std::size_t i = 0; i < flame.nodes.size(); ++i) {
         const FlameNode& node = flame.nodes[i];
         EXPECT_LT(node.parent, static_cast<std::int32_t>(i));
-        std::string path = node.parent < 0 ? "" : paths[static_cast<std::size_t>(node.parent)] + "/";
+        std::string path =
+            node.parent < 0 ? "" : paths[static_cast<std::size_t>(node.parent)] + "/";
         paths.push_back(path += flame.names[node.name].function);
         lines[path] = {node.value_ns, node.baseline_ns, node.kind};
     }
@@ -141,7 +143,8 @@ TEST(DelayTimeline, many_short_intervals_become_one) {
     for (const TimelineInterval& interval : timeline.intervals) {
         EXPECT_EQ(interval.from_ns, until);
         until = interval.to_ns;
-        long_wait |= interval.kind == TimeKind::Blocked && interval.to_ns - interval.from_ns == 50 * ms;
+        long_wait |=
+            interval.kind == TimeKind::Blocked && interval.to_ns - interval.from_ns == 50 * ms;
     }
     EXPECT_EQ(until, 160 * ms);
     EXPECT_TRUE(long_wait);

@@ -10,7 +10,8 @@ namespace {
 TEST(GroupName, KeepsTheBeginOfIdentifiers) {
     const std::string identifier = "0123456789abcdef0123456789abcdef";
     EXPECT_EQ(short_group_name("/docker/" + identifier + identifier), "/docker/0123456789ab");
-    EXPECT_EQ(short_group_name("cri-containerd-" + identifier + ".scope"), "cri-containerd-0123456789ab.scope");
+    EXPECT_EQ(short_group_name("cri-containerd-" + identifier + ".scope"),
+              "cri-containerd-0123456789ab.scope");
     EXPECT_EQ(short_group_name(identifier + "/" + identifier), "0123456789ab/0123456789ab");
 }
 

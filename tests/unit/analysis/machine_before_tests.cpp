@@ -29,8 +29,10 @@ TEST(MachineBefore, AddsUpWhoHadTheCpus) {
     TraceBuilder builder = with_history(1000 * ms);
     builder.thread(20, 20, "cc1plus").thread(21, 21, "cc1plus");
     // 25 of 50 samples of one CPU, and one from before the window.
-    for (std::uint64_t i = 1; i <= 15; ++i) builder.earlier_sample(i * 20 * ms, 20, 20, {"main", "parse"});
-    for (std::uint64_t i = 16; i <= 25; ++i) builder.earlier_sample(i * 20 * ms, 21, 21, {"main", "emit"});
+    for (std::uint64_t i = 1; i <= 15; ++i)
+        builder.earlier_sample(i * 20 * ms, 20, 20, {"main", "parse"});
+    for (std::uint64_t i = 16; i <= 25; ++i)
+        builder.earlier_sample(i * 20 * ms, 21, 21, {"main", "emit"});
     builder.earlier_sample(1500 * ms, 10, 10, {"main"});
     builder.earlier_wait(300 * ms, 200 * ms, 10, 10, 0, {"main", "k:io_schedule"}, false);
     builder.earlier_wait(100 * ms, 50 * ms, 10, 10, 0, {"main", "k:io_schedule"}, false);
@@ -56,7 +58,8 @@ TEST(MachineBefore, AddsUpWhoHadTheCpus) {
 TEST(MachineBefore, EndsWhereTheDelayBegins) {
     TraceBuilder builder = with_history(1000 * ms);
     for (std::uint64_t i = 1; i <= 40; ++i) builder.earlier_sample(i * 20 * ms, 10, 10, {"main"});
-    const auto before = machine_before(builder.decode().value(), delay_at(-static_cast<std::int64_t>(400 * ms)));
+    const auto before =
+        machine_before(builder.decode().value(), delay_at(-static_cast<std::int64_t>(400 * ms)));
     ASSERT_TRUE(before);
     EXPECT_EQ(before->length_ns, 600 * ms);
     EXPECT_EQ(before->samples, 20U);
@@ -65,7 +68,8 @@ TEST(MachineBefore, EndsWhereTheDelayBegins) {
 TEST(MachineBefore, IsNothingWithoutHistory) {
     EXPECT_FALSE(machine_before(with_history(0).decode().value(), delay_at(0)));
     const auto recording = with_history(1000 * ms).decode().value();
-    EXPECT_FALSE(machine_before(recording, delay_at(-static_cast<std::int64_t>(990 * ms)))) << "too short to say";
+    EXPECT_FALSE(machine_before(recording, delay_at(-static_cast<std::int64_t>(990 * ms))))
+        << "too short to say";
     const auto idle = machine_before(recording, delay_at(0));
     ASSERT_TRUE(idle);
     EXPECT_EQ(idle->samples, 0U);

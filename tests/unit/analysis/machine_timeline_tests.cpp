@@ -20,14 +20,18 @@ TraceBuilder lock_and_neighbour() {
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
     builder.process(20, "/usr/bin/other").thread(20, 20, "other").thread(20, 21, "sleeper");
     builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 11);
-    builder.switched(60 * ms, 0, 10, 1, 0).off_cpu(60 * ms, 10, 10, {"main", "lock", "k:futex_wait"});
+    builder.switched(60 * ms, 0, 10, 1, 0)
+        .off_cpu(60 * ms, 10, 10, {"main", "lock", "k:futex_wait"});
     for (std::uint64_t at = 62; at < 110; at += 2)
         builder.switched(at * ms, 0, 0, 0, 20).switched(at * ms + ms / 4, 0, 20, 1, 0);
     builder.samples(62 * ms, 110 * ms, 1, 10, 11, {"hold"});
     builder.waking(110 * ms, 1, 11, 10).switched(110 * ms, 0, 0, 0, 10);
     builder.waking(150 * ms, 1, 0, 21, true);
-    builder.run(TraceBuilder::delay(1, "work", static_cast<std::int64_t>(20 * ms), 100 * ms, 10 * ms, 10, 10));
-    builder.run(TraceBuilder::delay(2, "other", static_cast<std::int64_t>(70 * ms), 2 * ms, 10 * ms, 20, 20), false);
+    builder.run(TraceBuilder::delay(1, "work", static_cast<std::int64_t>(20 * ms), 100 * ms,
+                                    10 * ms, 10, 10));
+    builder.run(TraceBuilder::delay(2, "other", static_cast<std::int64_t>(70 * ms), 2 * ms, 10 * ms,
+                                    20, 20),
+                false);
     return builder;
 }
 
@@ -38,7 +42,8 @@ class MachineTimelineTest : public testing::Test {
         ASSERT_TRUE(decoded);
         recording = std::move(decoded).value();
     }
-    [[nodiscard]] MachineTimeline machine(MachineWindow window = whole, const MachineLimits& limits = {}) const {
+    [[nodiscard]] MachineTimeline machine(MachineWindow window = whole,
+                                          const MachineLimits& limits = {}) const {
         return machine_timeline(recording, builder.system.delays[0], window, limits);
     }
     TraceBuilder builder = lock_and_neighbour();
@@ -55,8 +60,9 @@ TEST_F(MachineTimelineTest, the_delays_thread_stands_first_and_its_wait_has_its_
     EXPECT_TRUE(found.threads[0].of_delay);
     EXPECT_EQ(found.threads[1].thread->tid, 11U);
     EXPECT_EQ(found.threads[0].blocked_ns, 50 * ms);
-    const auto wait = std::find_if(found.threads[0].cells.begin(), found.threads[0].cells.end(),
-                                   [](const MachineCell& cell) { return cell.state == MachineState::Blocked; });
+    const auto wait =
+        std::find_if(found.threads[0].cells.begin(), found.threads[0].cells.end(),
+                     [](const MachineCell& cell) { return cell.state == MachineState::Blocked; });
     ASSERT_NE(wait, found.threads[0].cells.end());
     EXPECT_EQ(wait->from_ns, begin + 60 * ms);
     EXPECT_EQ(wait->to_ns, begin + 110 * ms);
@@ -88,7 +94,8 @@ TEST_F(MachineTimelineTest, short_states_are_joined_with_their_shares_until_one_
         if (cell.state != MachineState::Several) continue;
         joined = true;
         // An eighth of it, give or take one run at an edge.
-        EXPECT_NEAR(static_cast<double>(cell.on_cpu_ns), static_cast<double>(cell.to_ns - cell.from_ns) / 8, ms / 4.0);
+        EXPECT_NEAR(static_cast<double>(cell.on_cpu_ns),
+                    static_cast<double>(cell.to_ns - cell.from_ns) / 8, ms / 4.0);
     }
     EXPECT_TRUE(joined);
     EXPECT_EQ(other(coarse).on_cpu_ns, 24 * ms / 4);
@@ -102,7 +109,8 @@ TEST_F(MachineTimelineTest, short_states_are_joined_with_their_shares_until_one_
 }
 
 TEST_F(MachineTimelineTest, cells_are_in_order_and_within_what_was_asked_for) {
-    const MachineWindow window{static_cast<std::int64_t>(30 * ms), static_cast<std::int64_t>(70 * ms), 50};
+    const MachineWindow window{static_cast<std::int64_t>(30 * ms),
+                               static_cast<std::int64_t>(70 * ms), 50};
     const MachineTimeline found = machine(window);
     EXPECT_EQ(found.from_ns, begin + 50 * ms);
     EXPECT_EQ(found.to_ns, begin + 90 * ms);
@@ -139,8 +147,8 @@ TEST_F(MachineTimelineTest, an_answer_stays_within_its_limits_and_counts_the_res
 }
 
 TEST_F(MachineTimelineTest, beside_the_recording_there_is_nothing) {
-    for (const MachineWindow& window :
-         {MachineWindow{INT64_MIN, INT64_MIN + 1, 10}, MachineWindow{INT64_MAX - 1, INT64_MAX, 10}}) {
+    for (const MachineWindow& window : {MachineWindow{INT64_MIN, INT64_MIN + 1, 10},
+                                        MachineWindow{INT64_MAX - 1, INT64_MAX, 10}}) {
         const MachineTimeline found = machine(window);
         EXPECT_TRUE(found.threads.empty());
         EXPECT_EQ(found.from_ns, found.to_ns);

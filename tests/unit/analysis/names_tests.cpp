@@ -18,10 +18,12 @@ constexpr std::uint64_t ms = TraceBuilder::ms;
 // The first sample's stack as "main@a.c:3", outermost first.
 std::vector<std::string> stack_of(const Recording& recording) {
     std::vector<std::string> frames;
-    for (const std::uint32_t id : recording.stacks[recording.find_thread(10)->samples.at(0).stack]) {
+    for (const std::uint32_t id :
+         recording.stacks[recording.find_thread(10)->samples.at(0).stack]) {
         const Frame& frame = recording.frames[id];
         std::string text = recording.name(frame.label);
-        if (frame.source != 0) text += "@" + recording.name(frame.source) + ":" + std::to_string(frame.line);
+        if (frame.source != 0)
+            text += "@" + recording.name(frame.source) + ":" + std::to_string(frame.line);
         frames.push_back(std::move(text));
     }
     return frames;
@@ -45,13 +47,15 @@ TEST(Names, source_lines_are_read) {
 TEST(Names, later_symbols_name_places_and_add_inlined_functions) {
     TraceBuilder builder = sampled({"main", "?:/lib/libz.so.1", "leaf"});
     builder.off_cpu(60 * ms, 10, 10, {"main", "?:/lib/libz.so.1", "k:ep_poll"});
-    builder.later_symbols("?:/lib/libz.so.1", {"copy@/src/copy.h:7", "@/src/z.c:80", "inflate@/src/z.c:120"});
+    builder.later_symbols("?:/lib/libz.so.1",
+                          {"copy@/src/copy.h:7", "@/src/z.c:80", "inflate@/src/z.c:120"});
     builder.later_symbols("leaf", {"leaf@/src/leaf.c:5"});
     const auto recording = builder.decode();
     ASSERT_TRUE(recording) << recording.error().message;
     EXPECT_EQ(recording->unreadable, 0U);
-    EXPECT_THAT(stack_of(*recording), ElementsAre("main", "inflate@/src/z.c:120", "[libz.so.1]@/src/z.c:80",
-                                                  "copy@/src/copy.h:7", "leaf@/src/leaf.c:5"));
+    EXPECT_THAT(stack_of(*recording),
+                ElementsAre("main", "inflate@/src/z.c:120", "[libz.so.1]@/src/z.c:80",
+                            "copy@/src/copy.h:7", "leaf@/src/leaf.c:5"));
 }
 
 TEST(Names, later_symbols_do_not_replace_what_is_known_better) {
@@ -73,11 +77,13 @@ TEST(Names, the_last_symbols_of_a_place_count) {
 TEST(Names, symbols_of_another_build_are_not_used) {
     TraceBuilder builder = sampled({"?:/lib/libz.so.1"});
     std::string bytes = builder.trace();
-    trace::append_module_symbols(bytes, {"/lib/libz.so.1", "abce", {{0x1001, {{"inflate", "", 0}}}}}, 0);
+    trace::append_module_symbols(bytes,
+                                 {"/lib/libz.so.1", "abce", {{0x1001, {{"inflate", "", 0}}}}}, 0);
     const auto other = decode_recording(bytes, builder.system);
     ASSERT_TRUE(other);
     EXPECT_THAT(stack_of(*other), ElementsAre("[libz.so.1]"));
-    trace::append_module_symbols(bytes, {"/lib/libz.so.1", "abcd", {{0x1001, {{"inflate", "", 0}}}}}, 0);
+    trace::append_module_symbols(bytes,
+                                 {"/lib/libz.so.1", "abcd", {{0x1001, {{"inflate", "", 0}}}}}, 0);
     EXPECT_THAT(stack_of(decode_recording(bytes, builder.system).value()), ElementsAre("inflate"));
 }
 
@@ -91,7 +97,8 @@ TEST(Names, a_place_with_too_many_functions_is_bounded) {
 }
 
 TEST(TracePlaces, lists_what_lacks_names_or_lines) {
-    TraceBuilder builder = sampled({"main@/src/a.c:3", "work", "?:/lib/libz.so.1", "?:[jit]", "k:do_syscall_64"});
+    TraceBuilder builder =
+        sampled({"main@/src/a.c:3", "work", "?:/lib/libz.so.1", "?:[jit]", "k:do_syscall_64"});
     builder.sample(60 * ms, 0, 10, 10, {"main@/src/a.c:3", "?:/lib/libz.so.1"});
     const auto places = read_places(builder.trace());
     ASSERT_TRUE(places) << places.error().message;
@@ -125,7 +132,8 @@ TEST(TracePlaces, damaged_traces_are_refused) {
 TEST(DelayReport, functions_have_the_line_where_most_of_their_time_went) {
     TraceBuilder builder = sampled({"main@/src/a.c:3", "work@/src/a.c:30"});
     builder.samples(50 * ms, 60 * ms, 0, 10, 10, {"main@/src/a.c:4"});
-    const auto delay = TraceBuilder::delay(1, "query", 10 * static_cast<std::int64_t>(ms), 50 * ms, 5 * ms, 10, 10);
+    const auto delay = TraceBuilder::delay(1, "query", 10 * static_cast<std::int64_t>(ms), 50 * ms,
+                                           5 * ms, 10, 10);
     builder.run(delay);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);

@@ -47,21 +47,26 @@ TEST(OpenDelayNote, AdvisesATraceLengthThatIsFourTimesTheLimit) {
     };
     for (const Case& one : {Case{3 * s, 3 * s, "; trace-length=\"3s..12s\" may show its end"},
                             Case{300 * ms, 4 * s, "; trace-length=\"300ms..16s\" may show its end"},
-                            Case{1500 * us, 375 * ms + 250 * us, "; trace-length=\"1500us..1501ms\" may show its end"},
+                            Case{1500 * us, 375 * ms + 250 * us,
+                                 "; trace-length=\"1500us..1501ms\" may show its end"},
                             Case{1 * s, 149 * s, "; trace-length=\"1s..596s\" may show its end"},
                             Case{1 * s, 151 * s, "; trace-length=\"1s..600s\" may show its end"},
                             Case{1 * s, 599 * s, "; trace-length=\"1s..600s\" may show its end"},
-                            Case{1 * s, 600 * s, ""}, Case{1 * s, 700 * s, ""}, Case{0, 3 * s, ""}, Case{1 * s, 0, ""}})
-        EXPECT_EQ(note_of({.length_ns = one.length_ns, .limit_ns = one.limit_ns}), stopped + one.advice);
+                            Case{1 * s, 600 * s, ""}, Case{1 * s, 700 * s, ""}, Case{0, 3 * s, ""},
+                            Case{1 * s, 0, ""}})
+        EXPECT_EQ(note_of({.length_ns = one.length_ns, .limit_ns = one.limit_ns}),
+                  stopped + one.advice);
     EXPECT_EQ(note_of({.end = RecordingEnd::Limit}), note_of({.end = RecordingEnd::Length}));
 }
 
 TEST(OpenDelayNote, SaysWhyTheEndIsMissing) {
-    EXPECT_EQ(note_of({.end = RecordingEnd::Size}), stopped + ", at its size limit (capture-size-limit)");
+    EXPECT_EQ(note_of({.end = RecordingEnd::Size}),
+              stopped + ", at its size limit (capture-size-limit)");
     EXPECT_EQ(note_of({.abandoned = true}), gone);
     EXPECT_EQ(note_of({.first = false, .abandoned = true}), gone);
     EXPECT_EQ(note_of({.end = RecordingEnd::RunGone}), gone);
-    EXPECT_EQ(note_of({.end = RecordingEnd::RunGone, .first = false}), "") << "another run was gone";
+    EXPECT_EQ(note_of({.end = RecordingEnd::RunGone, .first = false}), "")
+        << "another run was gone";
     EXPECT_EQ(note_of({.first = false}), "");
     EXPECT_EQ(note_of({.open = false}), "");
     EXPECT_EQ(note_of({.open = false, .abandoned = true}), "");

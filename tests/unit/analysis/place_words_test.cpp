@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::uint64_t whole_ns = 1'000;
 
-CallLine part(const std::string& function, std::uint64_t time_ns, const std::string& module = "/usr/bin/app") {
+CallLine part(const std::string& function, std::uint64_t time_ns,
+              const std::string& module = "/usr/bin/app") {
     CallLine line;
     line.place.function = function;
     line.place.module = module;

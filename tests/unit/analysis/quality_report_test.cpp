@@ -14,7 +14,8 @@ using Loss = std::tuple<std::string, std::uint64_t, std::uint64_t>;
 
 std::vector<Loss> losses_of(const Recording& recording) {
     std::vector<Loss> losses;
-    for (const LossCount& loss : report_quality(recording).lost) losses.emplace_back(loss.what, loss.count, loss.of);
+    for (const LossCount& loss : report_quality(recording).lost)
+        losses.emplace_back(loss.what, loss.count, loss.of);
     return losses;
 }
 
@@ -33,11 +34,12 @@ TEST(QualityReport, ListsEachKindOfLoss) {
     counts.code_files_lost = 8;
     recording.unreadable = 9;
     recording.cpus = {{{.at_ns = 1}, {.at_ns = 2}, {.at_ns = 3}}};
-    EXPECT_THAT(losses_of(recording),
-                ElementsAre(Loss("samples", 10, 100), Loss("context switches", 2, 5), Loss("wakings", 3, 0),
-                            Loss("stacks", 4, 0), Loss("copies of stacks", 5, 0), Loss("runs", 6, 0),
-                            Loss("process changes", 7, 0), Loss("files of run-time code", 8, 0),
-                            Loss("unreadable records", 9, 0)));
+    EXPECT_THAT(
+        losses_of(recording),
+        ElementsAre(Loss("samples", 10, 100), Loss("context switches", 2, 5), Loss("wakings", 3, 0),
+                    Loss("stacks", 4, 0), Loss("copies of stacks", 5, 0), Loss("runs", 6, 0),
+                    Loss("process changes", 7, 0), Loss("files of run-time code", 8, 0),
+                    Loss("unreadable records", 9, 0)));
     // Switches that do not match were lost, too.
     recording.switch_gaps = 12;
     EXPECT_EQ(losses_of(recording)[1], Loss("context switches", 12, 15));

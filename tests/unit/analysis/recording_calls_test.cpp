@@ -8,7 +8,8 @@
 namespace lagtrap::analysis::recording_calls_test {
 namespace {
 
-RunCalls tree_of(std::uint32_t pid, std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t length_ns) {
+RunCalls tree_of(std::uint32_t pid, std::uint32_t tid, std::uint64_t begin_ns,
+                 std::uint64_t length_ns) {
     RunCalls one;
     one.pid = pid;
     one.begin_ns = begin_ns;
@@ -30,15 +31,18 @@ TEST(RecordingCalls, BelongToADelayIfMoreThanHalfOfBothIsCommon) {
         std::uint64_t begin_ns, length_ns;
         bool belongs;
     };
-    for (const Case& one : {Case{10, 11, 1000, 100, true}, Case{10, 11, 990, 120, true}, Case{10, 11, 1010, 80, true},
-                            Case{9, 11, 1000, 100, false}, Case{10, 10, 1000, 100, false},
-                            // Exactly half, and a little more.
-                            Case{10, 11, 1000, 50, false}, Case{10, 11, 1000, 51, true}, Case{10, 11, 1050, 50, false},
-                            Case{10, 11, 1049, 51, true}, Case{10, 11, 1000, 200, false}, Case{10, 11, 1000, 199, true},
-                            Case{10, 11, 900, 200, false}, Case{10, 11, 901, 199, true}, Case{10, 11, 950, 100, false},
-                            // Before and after it.
-                            Case{10, 11, 900, 100, false}, Case{10, 11, 1100, 100, false}, Case{10, 11, 0, 50, false},
-                            Case{10, 11, 5000, 50, false}}) {
+    for (const Case& one :
+         {Case{10, 11, 1000, 100, true}, Case{10, 11, 990, 120, true}, Case{10, 11, 1010, 80, true},
+          Case{9, 11, 1000, 100, false}, Case{10, 10, 1000, 100, false},
+          // Exactly half, and a little more.
+          Case{10, 11, 1000, 50, false}, Case{10, 11, 1000, 51, true},
+          Case{10, 11, 1050, 50, false}, Case{10, 11, 1049, 51, true},
+          Case{10, 11, 1000, 200, false}, Case{10, 11, 1000, 199, true},
+          Case{10, 11, 900, 200, false}, Case{10, 11, 901, 199, true},
+          Case{10, 11, 950, 100, false},
+          // Before and after it.
+          Case{10, 11, 900, 100, false}, Case{10, 11, 1100, 100, false}, Case{10, 11, 0, 50, false},
+          Case{10, 11, 5000, 50, false}}) {
         Recording recording;
         recording.run_calls.push_back(tree_of(one.pid, one.tid, one.begin_ns, one.length_ns));
         EXPECT_EQ(recording.calls_of(delay) != nullptr, one.belongs)
@@ -47,7 +51,8 @@ TEST(RecordingCalls, BelongToADelayIfMoreThanHalfOfBothIsCommon) {
     Recording recording;
     recording.run_calls.push_back(tree_of(10, 11, 1010, 10));
     recording.run_calls.push_back(tree_of(10, 11, 1001, 98));
-    EXPECT_EQ(recording.calls_of(delay), &recording.run_calls[1]) << "a recursive call is another one";
+    EXPECT_EQ(recording.calls_of(delay), &recording.run_calls[1])
+        << "a recursive call is another one";
 }
 
 class MeanwhileTest : public testing::Test {
@@ -67,7 +72,8 @@ class MeanwhileTest : public testing::Test {
     }
     [[nodiscard]] std::vector<std::uint32_t> pids() const {
         std::vector<std::uint32_t> list;
-        for (const Beginning& one : meanwhile_of(recording_, delay_).beginnings) list.push_back(one.pid);
+        for (const Beginning& one : meanwhile_of(recording_, delay_).beginnings)
+            list.push_back(one.pid);
         return list;
     }
 
@@ -91,8 +97,9 @@ TEST_F(MeanwhileTest, HasDelaysThatOverlap) {
         std::uint64_t begin_ns, duration_ns;
         bool overlaps;
     };
-    for (const Case& one : {Case{delay_.begin_ns - 50, 50, false}, Case{delay_.begin_ns - 50, 51, true},
-                            Case{delay_.begin_ns + 99, 10, true}, Case{delay_.begin_ns + 100, 10, false}}) {
+    for (const Case& one :
+         {Case{delay_.begin_ns - 50, 50, false}, Case{delay_.begin_ns - 50, 51, true},
+          Case{delay_.begin_ns + 99, 10, true}, Case{delay_.begin_ns + 100, 10, false}}) {
         trace::Delay other = delay_;
         other.run_id = 2;
         other.begin_pid = 77;

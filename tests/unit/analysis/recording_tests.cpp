@@ -20,13 +20,17 @@ TraceBuilder small_recording() {
     TraceBuilder builder(100 * ms);
     builder.process(10, "/usr/bin/app --fast").thread(10, 10, "app").thread(10, 11, "helper");
     builder.off_cpu(0, 10, 11, {"helper_main", "k:do_futex"});
-    builder.switched(10 * ms, 0, 10, 1, 11).off_cpu(10 * ms, 10, 10, {"main", "wait_here", "k:ep_poll"});
+    builder.switched(10 * ms, 0, 10, 1, 11)
+        .off_cpu(10 * ms, 10, 10, {"main", "wait_here", "k:ep_poll"});
     builder.waking(20 * ms, 0, 11, 10).switched(21 * ms, 0, 11, 0, 10);
     builder.samples(2 * ms, 8 * ms, 0, 10, 10, {"main", "work", "?:/lib/libz.so.1"});
-    auto delay = TraceBuilder::delay(7, "query", static_cast<std::int64_t>(5 * ms), 30 * ms, 10 * ms, 10, 10);
+    auto delay = TraceBuilder::delay(7, "query", static_cast<std::int64_t>(5 * ms), 30 * ms,
+                                     10 * ms, 10, 10);
     delay.stages = {{"parse", 1 * ms, 10}, {"execute", 4 * ms, 10}};
     builder.run(delay);
-    builder.run(TraceBuilder::delay(8, "query", static_cast<std::int64_t>(50 * ms), 1 * ms, 10 * ms, 10, 10), false);
+    builder.run(TraceBuilder::delay(8, "query", static_cast<std::int64_t>(50 * ms), 1 * ms, 10 * ms,
+                                    10, 10),
+                false);
     return builder;
 }
 
@@ -113,7 +117,9 @@ TEST(Recording, lost_switches_leave_unknown_time) {
 TEST(Recording, unknown_time_is_no_longer_than_need_be) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "app").thread(10, 11, "other");
-    builder.switched(1 * ms, 0, 0, 0, 10).switched(10 * ms, 0, 10, 0, 11).switched(20 * ms, 0, 11, 1, 12);
+    builder.switched(1 * ms, 0, 0, 0, 10)
+        .switched(10 * ms, 0, 10, 0, 11)
+        .switched(20 * ms, 0, 11, 1, 12);
     builder.switched(30 * ms, 0, 10, 1, 0);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
@@ -131,7 +137,9 @@ TEST(Recording, unknown_time_is_no_longer_than_need_be) {
 TEST(Recording, of_a_concluded_switch_only_how_the_previous_thread_stopped_is_unknown) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "app").thread(10, 11, "other");
-    builder.switched(1 * ms, 0, 0, 0, 10).switched(10 * ms, 0, 10, 0, 11).concluded_switch(24 * ms, 0, 11, 10);
+    builder.switched(1 * ms, 0, 0, 0, 10)
+        .switched(10 * ms, 0, 10, 0, 11)
+        .concluded_switch(24 * ms, 0, 11, 10);
     builder.switched(30 * ms, 0, 10, 1, 0);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
@@ -158,11 +166,13 @@ TEST(Recording, a_switch_before_the_begin_leaves_nothing_unknown) {
         const auto& first = recording->find_thread(10)->changes;
         EXPECT_EQ(first.front().state, ThreadState::Runnable) << before;
         EXPECT_EQ(first.front().at_ns, recording->begin_ns);
-        EXPECT_EQ(recording->find_thread(11)->changes.front().state, ThreadState::Running) << before;
+        EXPECT_EQ(recording->find_thread(11)->changes.front().state, ThreadState::Running)
+            << before;
         EXPECT_EQ(recording->switch_gaps, 0U);
         const auto& tenures = recording->cpus[0];
-        EXPECT_TRUE(std::is_sorted(tenures.begin(), tenures.end(),
-                                   [](const CpuTenure& a, const CpuTenure& b) { return a.at_ns < b.at_ns; }));
+        EXPECT_TRUE(std::is_sorted(
+            tenures.begin(), tenures.end(),
+            [](const CpuTenure& a, const CpuTenure& b) { return a.at_ns < b.at_ns; }));
     }
 }
 
@@ -216,7 +226,8 @@ TEST(Recording, packets_of_a_million_parts_are_not_gathered) {
     TraceBuilder builder(100 * ms);
     const std::string parts = [] {
         std::string text;
-        for (int i = 0; i < 1'000'000; ++i) text += std::string("\x92\x04\0", 3);  // perf_sample, empty
+        // perf_sample, empty
+        for (int i = 0; i < 1'000'000; ++i) text += std::string("\x92\x04\0", 3);
         return text;
     }();
     const std::string packet = std::string("\x0a\xc0\x8d\xb7\x01", 5) + parts;
@@ -269,7 +280,8 @@ TEST(Recording, changed_bytes_do_no_harm) {
     std::size_t read = 0;
     for (int round = 0; round < 4000; ++round) {
         std::string bytes = whole;
-        for (std::uint32_t i = 0; i <= random() % 8; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
+        for (std::uint32_t i = 0; i <= random() % 8; ++i)
+            bytes[random() % bytes.size()] = static_cast<char>(random());
         (void)read_places(bytes);
         const auto recording = decode_recording(bytes, builder.system);
         if (!recording) continue;

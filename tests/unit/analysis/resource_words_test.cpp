@@ -36,18 +36,22 @@ TEST(ResourceWords, PeersByTheirKind) {
         return peer_words(socket_of(kind, path), named, Room::None);
     };
     EXPECT_EQ(words(WaitFileKind::Peer, "10.0.0.1:80", false), "on a connection to 10.0.0.1:80");
-    EXPECT_EQ(words(WaitFileKind::Peer, "10.0.0.1:80", true), "for an answer from nginx (100) at 10.0.0.1:80");
-    EXPECT_EQ(words(WaitFileKind::DatagramPeer, "10.0.0.1:53 (UDP)", false), "for an answer from 10.0.0.1:53 (UDP)");
+    EXPECT_EQ(words(WaitFileKind::Peer, "10.0.0.1:80", true),
+              "for an answer from nginx (100) at 10.0.0.1:80");
+    EXPECT_EQ(words(WaitFileKind::DatagramPeer, "10.0.0.1:53 (UDP)", false),
+              "for an answer from 10.0.0.1:53 (UDP)");
     EXPECT_EQ(words(WaitFileKind::Connecting, "10.0.0.1:80", false), "to connect to 10.0.0.1:80");
     EXPECT_EQ(words(WaitFileKind::Pipe, "", false), "on a pipe");
-    EXPECT_EQ(words(WaitFileKind::Pipe, "/run/fifo", true), "on the pipe /run/fifo shared with nginx (100)");
+    EXPECT_EQ(words(WaitFileKind::Pipe, "/run/fifo", true),
+              "on the pipe /run/fifo shared with nginx (100)");
     EXPECT_EQ(words(WaitFileKind::LocalPeer, "", true), "on a local socket of nginx (100)");
     EXPECT_EQ(words(WaitFileKind::LocalPeer, "/run/app", false), "on the local socket /run/app");
     FileWaits several = socket_of(WaitFileKind::Peer, "10.0.0.1:80");
     several.files = 2;
     EXPECT_EQ(peer_words(several, false, Room::None), "on a connection to 10.0.0.1:80 and another");
     several.files = 3;
-    EXPECT_EQ(peer_words(several, false, Room::None), "on a connection to 10.0.0.1:80 and 2 others");
+    EXPECT_EQ(peer_words(several, false, Room::None),
+              "on a connection to 10.0.0.1:80 and 2 others");
 }
 
 TEST(ResourceWords, AListenerWithAFullQueueIsToBlameForMostOfTheTimeOnly) {
@@ -60,7 +64,8 @@ TEST(ResourceWords, AListenerWithAFullQueueIsToBlameForMostOfTheTimeOnly) {
     socket.listener_full = true;
     EXPECT_EQ(peer_words(socket, false, Room::None), "to connect to 127.0.0.1:80");
     EXPECT_EQ(full_listener_clause(socket),
-              ": the accept queue of nginx (100), which listens there, was full, so the SYN was sent again");
+              ": the accept queue of nginx (100), which listens there, was full, so the SYN was "
+              "sent again");
     socket.time_ns = 50;
     EXPECT_TRUE(is_of_full_listener(socket));
     socket.time_ns = 49;
@@ -86,14 +91,15 @@ TEST(ResourceWords, TheLargestPartOfAGroupsMemoryIsNamed) {
     group.memory.filler_bytes = 70 * mib;
     group.filler = "dd";
     EXPECT_EQ(limit_words(group, own_pid),
-              "80.0 MiB, most of it used by cached files (74.0 MiB); dd (20) has read "
-              "and written the most (70.0 MiB)");
+              "80.0 MiB, most of it used by cached files (74.0 MiB); dd (20) has read and written "
+              "the most (70.0 MiB)");
     group.memory.anonymous_bytes = 75 * mib;
     EXPECT_EQ(limit_words(group, own_pid),
-              "80.0 MiB, most of it used by its processes' memory (75.0 MiB); dd (20) "
-              "has the most (70.0 MiB)");
+              "80.0 MiB, most of it used by its processes' memory (75.0 MiB); dd (20) has the most "
+              "(70.0 MiB)");
     group.memory.shared_bytes = 76 * mib;
-    EXPECT_EQ(limit_words(group, own_pid), "80.0 MiB, most of it used by shared memory and tmpfs (76.0 MiB)");
+    EXPECT_EQ(limit_words(group, own_pid),
+              "80.0 MiB, most of it used by shared memory and tmpfs (76.0 MiB)");
 }
 
 TEST(ResourceWords, WhatADiskWroteMeanwhile) {
@@ -121,11 +127,13 @@ TEST(ResourceWords, WhatADiskWroteMeanwhile) {
               "; meanwhile vda wrote 10.0 MiB of /log, which dd (20) has open for writing");
     written.writers = 2;
     EXPECT_EQ(written_clause(written, own_pid),
-              "; meanwhile vda wrote 10.0 MiB of /log, which dd (20) and 2 others of that name have open for writing");
+              "; meanwhile vda wrote 10.0 MiB of /log, which dd (20) and 2 others of that name "
+              "have open for writing");
     written.writer_ended = true;
     written.writer_bytes = 9 * mib;
-    EXPECT_EQ(written_clause(written, own_pid),
-              "; meanwhile vda wrote 10.0 MiB of /log; dd (20), which has ended, had written 9.00 MiB");
+    EXPECT_EQ(
+        written_clause(written, own_pid),
+        "; meanwhile vda wrote 10.0 MiB of /log; dd (20), which has ended, had written 9.00 MiB");
 }
 
 }  // namespace

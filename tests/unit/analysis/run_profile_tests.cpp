@@ -16,8 +16,9 @@ constexpr std::uint64_t ms = TraceBuilder::ms;
 constexpr auto at = [](std::uint64_t time) { return static_cast<std::int64_t>(time); };
 
 std::uint64_t sum_of(const RunProfile& profile) {
-    return std::accumulate(profile.entries.begin(), profile.entries.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const ProfileEntry& entry) { return sum + entry.time_ns; });
+    return std::accumulate(
+        profile.entries.begin(), profile.entries.end(), std::uint64_t{0},
+        [](std::uint64_t sum, const ProfileEntry& entry) { return sum + entry.time_ns; });
 }
 
 // "on CPU main;work"; chains as "blocked:lock (futex) main;lock -> holder on CPU hold".
@@ -38,7 +39,8 @@ std::string to_text(const RunProfile& profile, const ProfileEntry& entry) {
 
 std::map<std::string, std::uint64_t> times_of(const RunProfile& profile) {
     std::map<std::string, std::uint64_t> times;
-    for (const ProfileEntry& entry : profile.entries) times[to_text(profile, entry)] += entry.time_ns;
+    for (const ProfileEntry& entry : profile.entries)
+        times[to_text(profile, entry)] += entry.time_ns;
     return times;
 }
 
@@ -49,9 +51,11 @@ TraceBuilder lock_and_disk() {
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
     builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 11);
     builder.samples(20 * ms, 25 * ms, 0, 10, 10, {"main", "work"});
-    builder.switched(25 * ms, 0, 10, 1, 0).off_cpu(25 * ms, 10, 10, {"main", "lock", "k:futex_wait"});
+    builder.switched(25 * ms, 0, 10, 1, 0)
+        .off_cpu(25 * ms, 10, 10, {"main", "lock", "k:futex_wait"});
     builder.samples(25 * ms, 85 * ms, 1, 10, 11, {"start_thread", "hold"});
-    builder.switched(85 * ms, 1, 11, 2, 0).off_cpu(85 * ms, 10, 11, {"start_thread", "save", "k:ext4_sync_file"});
+    builder.switched(85 * ms, 1, 11, 2, 0)
+        .off_cpu(85 * ms, 10, 11, {"start_thread", "save", "k:ext4_sync_file"});
     builder.waking(105 * ms, 0, 0, 11, true).switched(105 * ms, 1, 0, 0, 11);
     builder.samples(105 * ms, 115 * ms, 1, 10, 11, {"start_thread", "hold"});
     builder.waking(115 * ms, 1, 11, 10).switched(115 * ms, 0, 0, 0, 10);
@@ -66,10 +70,12 @@ TEST(RunProfile, follows_a_lock_to_what_its_holder_did) {
     ASSERT_TRUE(recording);
     const RunProfile profile = profile_of_delay(*recording, builder.system.delays[0]);
     const std::string wait = "blocked:lock (futex) main;lock;futex_wait -> holder ";
-    EXPECT_THAT(times_of(profile), testing::UnorderedElementsAre(
-                                       testing::Pair("on CPU main;work", 10 * ms),
-                                       testing::Pair(wait + "on CPU start_thread;hold", 70 * ms),
-                                       testing::Pair(wait + "blocked:disk start_thread;save;ext4_sync_file", 20 * ms)));
+    EXPECT_THAT(
+        times_of(profile),
+        testing::UnorderedElementsAre(
+            testing::Pair("on CPU main;work", 10 * ms),
+            testing::Pair(wait + "on CPU start_thread;hold", 70 * ms),
+            testing::Pair(wait + "blocked:disk start_thread;save;ext4_sync_file", 20 * ms)));
     EXPECT_EQ(sum_of(profile), profile.duration_ns);
     EXPECT_EQ(profile.duration_ns, 100 * ms);
     EXPECT_EQ(profile.event, "work");
@@ -82,10 +88,17 @@ TEST(RunProfile, follows_a_lock_to_what_its_holder_did) {
 // A waits for B, which waits for C: a chain of two further links.
 TEST(RunProfile, follows_chains_of_waits) {
     TraceBuilder builder(200 * ms, 3);
-    builder.thread(10, 10, "a").thread(10, 11, "b").thread(20, 20, "c").process(20, "/usr/bin/other");
-    builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 11).switched(1 * ms, 2, 0, 0, 20);
-    builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, {"main", "ask_b", "k:futex_wait"});
-    builder.switched(20 * ms, 1, 11, 1, 0).off_cpu(20 * ms, 10, 11, {"ask_c", "k:unix_stream_read_generic"});
+    builder.thread(10, 10, "a")
+        .thread(10, 11, "b")
+        .thread(20, 20, "c")
+        .process(20, "/usr/bin/other");
+    builder.switched(1 * ms, 0, 0, 0, 10)
+        .switched(1 * ms, 1, 0, 0, 11)
+        .switched(1 * ms, 2, 0, 0, 20);
+    builder.switched(20 * ms, 0, 10, 1, 0)
+        .off_cpu(20 * ms, 10, 10, {"main", "ask_b", "k:futex_wait"});
+    builder.switched(20 * ms, 1, 11, 1, 0)
+        .off_cpu(20 * ms, 10, 11, {"ask_c", "k:unix_stream_read_generic"});
     builder.samples(20 * ms, 110 * ms, 2, 20, 20, {"answer"});
     builder.waking(110 * ms, 2, 20, 11).switched(110 * ms, 1, 0, 0, 11);
     builder.samples(110 * ms, 120 * ms, 1, 10, 11, {"reply"});
@@ -98,7 +111,9 @@ TEST(RunProfile, follows_chains_of_waits) {
     EXPECT_THAT(
         times_of(profile),
         testing::UnorderedElementsAre(
-            testing::Pair(wait + "blocked:local socket ask_c;unix_stream_read_generic -> c on CPU answer", 90 * ms),
+            testing::Pair(
+                wait + "blocked:local socket ask_c;unix_stream_read_generic -> c on CPU answer",
+                90 * ms),
             testing::Pair(wait + "on CPU reply", 10 * ms)));
 }
 
@@ -109,7 +124,8 @@ TEST(RunProfile, a_chain_of_waits_has_a_limit) {
     for (std::uint32_t i = 0; i < threads; ++i) {
         builder.thread(10, 10 + i, "thread").switched(1 * ms, i, 0, 0, 10 + i);
         if (i + 1 == threads) break;
-        builder.switched(20 * ms, i, 10 + i, 1, 0).off_cpu(20 * ms, 10, 10 + i, {"ask", "k:unix_stream_read_generic"});
+        builder.switched(20 * ms, i, 10 + i, 1, 0)
+            .off_cpu(20 * ms, 10, 10 + i, {"ask", "k:unix_stream_read_generic"});
     }
     builder.samples(20 * ms, 110 * ms, threads - 1, 10, 9 + threads, {"answer"});
     for (std::uint32_t i = threads - 1; i > 0; --i) {
@@ -122,7 +138,8 @@ TEST(RunProfile, a_chain_of_waits_has_a_limit) {
     const RunProfile profile = profile_of_delay(*recording, builder.system.delays[0]);
     EXPECT_EQ(sum_of(profile), 100 * ms);
     std::size_t longest = 0;
-    for (const ProfileEntry& entry : profile.entries) longest = std::max(longest, entry.links.size());
+    for (const ProfileEntry& entry : profile.entries)
+        longest = std::max(longest, entry.links.size());
     EXPECT_EQ(longest, wait_chain_depth);
 }
 
@@ -132,11 +149,15 @@ TEST(RunProfile, a_lock_that_goes_from_thread_to_thread_is_one_link) {
     constexpr std::uint32_t workers = 30;
     TraceBuilder builder(200 * ms, workers + 2);
     const TraceBuilder::Stack lock{"lock", "___pthread_mutex_lock", "k:futex_wait"};
-    builder.thread(10, 10, "a").thread(10, 11, "holder").switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 11);
+    builder.thread(10, 10, "a")
+        .thread(10, 11, "holder")
+        .switched(1 * ms, 0, 0, 0, 10)
+        .switched(1 * ms, 1, 0, 0, 11);
     builder.samples(2 * ms, 110 * ms, 1, 10, 11, {"rebuild"});
     for (std::uint32_t i = 0; i < workers; ++i) {
         builder.thread(10, 20 + i, "worker").switched(1 * ms, 2 + i, 0, 0, 20 + i);
-        builder.switched((2 + i) * ms / 2, 2 + i, 20 + i, 1, 0).off_cpu((2 + i) * ms / 2, 10, 20 + i, lock, 77);
+        builder.switched((2 + i) * ms / 2, 2 + i, 20 + i, 1, 0)
+            .off_cpu((2 + i) * ms / 2, 10, 20 + i, lock, 77);
     }
     builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, lock, 77);
     for (std::uint32_t i = 0; i < workers; ++i) {
@@ -150,8 +171,10 @@ TEST(RunProfile, a_lock_that_goes_from_thread_to_thread_is_one_link) {
     const RunProfile profile = profile_of_delay(*recording, builder.system.delays[0]);
     EXPECT_EQ(sum_of(profile), 100 * ms);
     for (const ProfileEntry& entry : profile.entries) EXPECT_LE(entry.links.size(), 2);
-    const std::string wait = "blocked:lock (futex) lock;___pthread_mutex_lock;futex_wait -> holder ";
-    EXPECT_THAT(times_of(profile), testing::Contains(testing::Pair(wait + "on CPU rebuild", 90 * ms)));
+    const std::string wait =
+        "blocked:lock (futex) lock;___pthread_mutex_lock;futex_wait -> holder ";
+    EXPECT_THAT(times_of(profile),
+                testing::Contains(testing::Pair(wait + "on CPU rebuild", 90 * ms)));
 }
 
 // Two threads that wake each other: B waits for A, which waits for B, so the chain ends there.
@@ -170,21 +193,24 @@ TEST(RunProfile, does_not_run_in_circles) {
     const RunProfile profile = profile_of_delay(*recording, builder.system.delays[0]);
     const std::string wait = "blocked:lock (futex) a_waits;futex_wait -> b ";
     EXPECT_THAT(times_of(profile),
-                testing::UnorderedElementsAre(testing::Pair(wait + "blocked:lock (futex) b_waits;futex_wait", 20 * ms),
-                                              testing::Pair(wait + "on CPU", 20 * ms)));
+                testing::UnorderedElementsAre(
+                    testing::Pair(wait + "blocked:lock (futex) b_waits;futex_wait", 20 * ms),
+                    testing::Pair(wait + "on CPU", 20 * ms)));
 }
 
 TEST(RunProfile, does_not_follow_timers_and_devices) {
     TraceBuilder builder(200 * ms);
     builder.thread(10, 10, "app").thread(20, 20, "bystander").process(20, "/bin/bystander");
     builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 20);
-    builder.switched(20 * ms, 0, 10, 1, 0).off_cpu(20 * ms, 10, 10, {"main", "k:hrtimer_nanosleep"});
+    builder.switched(20 * ms, 0, 10, 1, 0)
+        .off_cpu(20 * ms, 10, 10, {"main", "k:hrtimer_nanosleep"});
     builder.waking(60 * ms, 1, 20, 10).switched(60 * ms, 0, 0, 0, 10);
     builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 40 * ms, 10 * ms, 10, 10));
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
-    EXPECT_THAT(times_of(profile_of_delay(*recording, builder.system.delays[0])),
-                testing::ElementsAre(testing::Pair("blocked:sleep main;hrtimer_nanosleep", 40 * ms)));
+    EXPECT_THAT(
+        times_of(profile_of_delay(*recording, builder.system.delays[0])),
+        testing::ElementsAre(testing::Pair("blocked:sleep main;hrtimer_nanosleep", 40 * ms)));
 }
 
 TEST(RunProfile, puts_waiting_for_a_cpu_where_the_thread_stood) {
@@ -219,7 +245,9 @@ TEST(RunProfile, normal_runs_are_those_within_the_recording) {
     builder.samples(20 * ms, 900 * ms, 0, 10, 10, {"main", "quick"});
     builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
     for (std::uint64_t i = 0; i < 10; ++i) {
-        builder.run(TraceBuilder::delay(2 + i, "work", at((200 + 20 * i) * ms), 5 * ms, 10 * ms, 10, 10), false);
+        builder.run(
+            TraceBuilder::delay(2 + i, "work", at((200 + 20 * i) * ms), 5 * ms, 10 * ms, 10, 10),
+            false);
     }
     builder.run(TraceBuilder::delay(20, "other", at(500 * ms), 5 * ms, 10 * ms, 10, 10), false);
     builder.run(TraceBuilder::delay(21, "work", at(999 * ms), 5 * ms, 10 * ms, 10, 10), false);
@@ -233,7 +261,8 @@ TEST(RunProfile, normal_runs_are_those_within_the_recording) {
     EXPECT_FALSE(profiles[0].delay);
     EXPECT_EQ(profiles[0].run_id, 2);
     EXPECT_EQ(profiles[3].run_id, 9);
-    EXPECT_THAT(times_of(profiles[3]), testing::ElementsAre(testing::Pair("on CPU main;quick", 5 * ms)));
+    EXPECT_THAT(times_of(profiles[3]),
+                testing::ElementsAre(testing::Pair("on CPU main;quick", 5 * ms)));
 }
 
 RunProfile made_profile(std::uint32_t entries, std::uint32_t seed = 1) {
@@ -245,7 +274,8 @@ RunProfile made_profile(std::uint32_t entries, std::uint32_t seed = 1) {
         seed = seed * 1664525 + 1013904223;
         profile.frames.push_back({"function_" + std::to_string(seed), "/usr/bin/app", i % 2 == 0});
         profile.nodes.push_back({i / 2, i});
-        profile.entries.push_back({entries - i, {{TimeKind::OnCpu, 0, 0, i + 1}, {TimeKind::Blocked, 1, 0, i / 3}}});
+        profile.entries.push_back(
+            {entries - i, {{TimeKind::OnCpu, 0, 0, i + 1}, {TimeKind::Blocked, 1, 0, i / 3}}});
         profile.duration_ns += entries - i;
     }
     return profile;
@@ -304,15 +334,18 @@ TEST(RunProfileFile, says_what_is_wrong) {
     EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message,
                 testing::HasSubstr("shorter than the run"));
     wrong.duration_ns -= 2;
-    EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message, testing::HasSubstr("longer than the run"));
+    EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message,
+                testing::HasSubstr("longer than the run"));
     wrong = made_profile(3);
     wrong.entries[0].links[0].node = 9;
     EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message,
                 testing::HasSubstr("refers to missing data"));
     wrong = made_profile(3);
     wrong.nodes[2].frame = 9;
-    EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message, testing::HasSubstr("unknown function"));
-    EXPECT_EQ(read_run_profile(std::string(run_profile_limit_bytes + 1, '\1')).error().kind, ErrorKind::TooLarge);
+    EXPECT_THAT(read_run_profile(*write_run_profile(wrong)).error().message,
+                testing::HasSubstr("unknown function"));
+    EXPECT_EQ(read_run_profile(std::string(run_profile_limit_bytes + 1, '\1')).error().kind,
+              ErrorKind::TooLarge);
 }
 
 }  // namespace

@@ -33,13 +33,15 @@ std::string cause_of(TraceBuilder builder) {
 }
 
 TEST(ShortCause, NamesTheHolderOfALockAndWhatItDid) {
-    EXPECT_EQ(cause_of(waits(lock_stack)), "Waited for a lock held by report, which computed in merge_rows");
+    EXPECT_EQ(cause_of(waits(lock_stack)),
+              "Waited for a lock held by report, which computed in merge_rows");
     EXPECT_EQ(cause_of(waits(lock_stack, 10)),
               "Waited for a lock held by its thread report, which computed in merge_rows");
 }
 
 TEST(ShortCause, NamesTheProcessThatEndedAnotherWait) {
-    const TraceBuilder::Stack pipe{"main", "read_answer", "read", "k:ksys_read", "k:pipe_read", "k:schedule"};
+    const TraceBuilder::Stack pipe{"main",        "read_answer", "read",
+                                   "k:ksys_read", "k:pipe_read", "k:schedule"};
     EXPECT_EQ(cause_of(waits(pipe)), "Waited on a pipe, for report, which computed in merge_rows");
 }
 
@@ -49,24 +51,32 @@ TEST(ShortCause, NamesNoThreadThatIsMerelyBusyWhileAWaitTimesOut) {
     builder.switched(1 * ms, 0, 0, 0, 11).switched(1 * ms, 1, 0, 0, 12);
     builder.samples(2 * ms, 220 * ms, 1, 10, 12, {"main", "merge_rows"});
     builder.switched(10 * ms, 0, 11, 1, 0);
-    builder.off_cpu(10 * ms, 10, 11, {"main", "take", "pthread_cond_timedwait", "k:futex_wait", "k:schedule"});
+    builder.off_cpu(10 * ms, 10, 11,
+                    {"main", "take", "pthread_cond_timedwait", "k:futex_wait", "k:schedule"});
     builder.caused_waking(210 * ms, 0, 0, 11, 2).switched(210 * ms, 0, 0, 0, 11);
     EXPECT_EQ(cause_of(builder), "Waited for a signal from another thread in take");
 }
 
-// 11 waits for a lock that 12 holds, which waits for a signal until it times out, while 13 computes.
+// 11 waits for a lock that 12 holds, which waits for a signal until it times out, while 13
+// computes.
 TEST(ShortCause, EndsTheChainBeforeAThreadThatIsMerelyBusy) {
     TraceBuilder builder(400 * ms, 4);
-    builder.process(10, "/usr/bin/app").thread(10, 11, "worker").thread(10, 12, "flusher").thread(10, 13, "statistics");
+    builder.process(10, "/usr/bin/app")
+        .thread(10, 11, "worker")
+        .thread(10, 12, "flusher")
+        .thread(10, 13, "statistics");
     builder.switched(1 * ms, 0, 0, 0, 11).switched(1 * ms, 1, 0, 0, 13);
     builder.samples(2 * ms, 220 * ms, 1, 10, 13, {"main", "merge_rows"});
-    builder.off_cpu(5 * ms, 10, 12, {"main", "flush", "pthread_cond_timedwait", "k:futex_wait", "k:schedule"});
+    builder.off_cpu(5 * ms, 10, 12,
+                    {"main", "flush", "pthread_cond_timedwait", "k:futex_wait", "k:schedule"});
     builder.switched(10 * ms, 0, 11, 1, 0);
-    builder.off_cpu(10 * ms, 10, 11, {"main", "take", "pthread_mutex_lock", "k:futex_wait", "k:schedule"});
+    builder.off_cpu(10 * ms, 10, 11,
+                    {"main", "take", "pthread_mutex_lock", "k:futex_wait", "k:schedule"});
     builder.caused_waking(209 * ms, 2, 0, 12, 2).switched(209 * ms, 2, 0, 0, 12);
     builder.waking(210 * ms, 2, 12, 11).switched(210 * ms, 0, 0, 0, 11);
     EXPECT_EQ(cause_of(builder),
-              "Waited for a lock held by its thread flusher, which waited for a signal from another thread in flush");
+              "Waited for a lock held by its thread flusher, which waited for a signal from "
+              "another thread in flush");
 }
 
 TEST(ShortCause, NamesTheFunctionThatComputed) {

@@ -25,10 +25,13 @@ class SocketEnds : public testing::Test {
         wait_.file = 1;
         wait_.state = ThreadState::Blocked;
     }
-    void add(std::uint32_t pid, WaitFileKind kind = WaitFileKind::Owner, std::uint64_t socket = connection) {
+    void add(std::uint32_t pid, WaitFileKind kind = WaitFileKind::Owner,
+             std::uint64_t socket = connection) {
         recording_.socket_owners.push_back({socket, 0, pid, kind});
     }
-    [[nodiscard]] std::vector<std::uint32_t> other_end() const { return other_end_of(recording_, wait_).pids; }
+    [[nodiscard]] std::vector<std::uint32_t> other_end() const {
+        return other_end_of(recording_, wait_).pids;
+    }
 
     Recording recording_;
     Interval wait_;

@@ -18,7 +18,8 @@ std::uint64_t spun_ns(std::uint64_t count) {
     TraceBuilder builder(100 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
     builder.samples(2 * ms, 20 * ms, 0, 10, 10, {"main", "encode"});
-    builder.samples(20 * ms, (20 + count) * ms, 0, 10, 10, {"main", "take", "sched_yield", "k:__do_sys_sched_yield"});
+    builder.samples(20 * ms, (20 + count) * ms, 0, 10, 10,
+                    {"main", "take", "sched_yield", "k:__do_sys_sched_yield"});
     builder.samples((20 + count) * ms, 60 * ms, 0, 10, 10, {"main", "encode"});
     const auto recording = builder.decode();
     EXPECT_TRUE(recording);

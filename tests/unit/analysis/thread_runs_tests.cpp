@@ -18,7 +18,8 @@ TraceBuilder::Stack in_thread(const std::string& function, const std::vector<std
     return stack;
 }
 
-const TraceBuilder::Stack in_event_loop = in_thread("serve", {"epoll_wait", "k:ep_poll", "k:schedule"});
+const TraceBuilder::Stack in_event_loop =
+    in_thread("serve", {"epoll_wait", "k:ep_poll", "k:schedule"});
 const TraceBuilder::Stack in_lock =
     in_thread("sell", {"___pthread_mutex_lock", "__lll_lock_wait", "k:futex_wait", "k:schedule"});
 
@@ -27,9 +28,15 @@ const TraceBuilder::Stack in_lock =
 TraceBuilder shop() {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/shop --fast").thread(10, 10, "shop").thread(10, 11, "seller-1");
-    builder.thread(10, 12, "seller-2").thread(10, 13, "loop").thread(10, 14, "packer").thread(20, 20, "other");
-    builder.off_cpu(0, 10, 11, in_lock).off_cpu(0, 10, 12, in_lock).off_cpu(0, 10, 13, in_event_loop);
-    builder.switched(0, 0, 0, 0, 14).samples(1 * ms, 399 * ms, 0, 10, 14, {"clone3", "start_thread", "pack"});
+    builder.thread(10, 12, "seller-2")
+        .thread(10, 13, "loop")
+        .thread(10, 14, "packer")
+        .thread(20, 20, "other");
+    builder.off_cpu(0, 10, 11, in_lock)
+        .off_cpu(0, 10, 12, in_lock)
+        .off_cpu(0, 10, 13, in_event_loop);
+    builder.switched(0, 0, 0, 0, 14)
+        .samples(1 * ms, 399 * ms, 0, 10, 14, {"clone3", "start_thread", "pack"});
     builder.switched(0, 1, 0, 0, 20);
     return builder;
 }
@@ -66,8 +73,12 @@ TEST(ThreadRuns, with_one_cause_are_one) {
 // Both sleep for most of the time, but only one waits for a lock beside that.
 TEST(ThreadRuns, of_which_one_does_something_else_too_are_not_one) {
     TraceBuilder builder(400 * ms, 2);
-    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "asks").thread(10, 12, "idles");
-    const TraceBuilder::Stack sleeping = in_thread("rest", {"nanosleep", "k:hrtimer_nanosleep", "k:schedule"});
+    builder.process(10, "/usr/bin/app")
+        .thread(10, 10, "app")
+        .thread(10, 11, "asks")
+        .thread(10, 12, "idles");
+    const TraceBuilder::Stack sleeping =
+        in_thread("rest", {"nanosleep", "k:hrtimer_nanosleep", "k:schedule"});
     builder.off_cpu(0, 10, 11, sleeping).off_cpu(0, 10, 12, sleeping);
     builder.caused_waking(250 * ms, 0, 0, 11, 2).switched(250 * ms, 0, 0, 0, 11);
     builder.switched(251 * ms, 0, 11, 1, 0).off_cpu(251 * ms, 10, 11, in_lock);
@@ -92,9 +103,14 @@ TEST(ThreadRuns, that_wait_for_work_come_last) {
 
 TEST(ThreadRuns, that_wait_for_a_client_to_connect_wait_for_work) {
     TraceBuilder builder(400 * ms, 2);
-    builder.process(10, "/usr/bin/shop").thread(10, 10, "shop").thread(10, 11, "local").thread(20, 20, "other");
+    builder.process(10, "/usr/bin/shop")
+        .thread(10, 10, "shop")
+        .thread(10, 11, "local")
+        .thread(20, 20, "other");
     builder.switched(0, 0, 0, 0, 20);
-    builder.off_cpu(0, 10, 10, {"main", "accept", "k:__sys_accept4", "k:do_accept", "k:inet_csk_accept", "k:schedule"});
+    builder.off_cpu(
+        0, 10, 10,
+        {"main", "accept", "k:__sys_accept4", "k:do_accept", "k:inet_csk_accept", "k:schedule"});
     builder.off_cpu(0, 10, 11,
                     {"clone3", "start_thread", "serve", "accept", "k:do_accept", "k:unix_accept",
                      "k:__skb_wait_for_more_packets", "k:schedule"});
@@ -102,15 +118,16 @@ TEST(ThreadRuns, that_wait_for_a_client_to_connect_wait_for_work) {
     ASSERT_TRUE(recording);
     const auto process = runs_of_processes(*recording, {10});
     ASSERT_FALSE(process.runs.empty());
-    for (const ThreadRun& run : process.runs) EXPECT_TRUE(run.waits_for_work) << run.delay.begin_tid;
+    for (const ThreadRun& run : process.runs)
+        EXPECT_TRUE(run.waits_for_work) << run.delay.begin_tid;
 }
 
 // As sshd that looks up the name of its client.
 TEST(ThreadRuns, that_have_asked_a_name_server_do_not_wait_for_work) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/sbin/sshd").thread(10, 10, "sshd");
-    const TraceBuilder::Stack asking{"main", "!/usr/lib/libc.so.6!getnameinfo", "!/usr/lib/libc.so.6!poll",
-                                     "k:do_sys_poll", "k:schedule"};
+    const TraceBuilder::Stack asking{"main", "!/usr/lib/libc.so.6!getnameinfo",
+                                     "!/usr/lib/libc.so.6!poll", "k:do_sys_poll", "k:schedule"};
     builder.off_cpu(0, 10, 10, asking).wait_file(0, 0, 10, 7, "127.0.0.9:53");
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
@@ -145,10 +162,13 @@ TEST(ThreadRuns, of_a_runtime_come_after_those_of_the_program) {
     builder.process(10, "/usr/bin/java").thread(10, 10, "VM Thread").thread(10, 11, "GC Thread#0");
     builder.thread(10, 12, "seller");
     builder.off_cpu(0, 10, 10, in_event_loop);
-    builder.switched(0, 0, 0, 0, 11).samples(1 * ms, 399 * ms, 0, 10, 11, {"clone3", "start_thread", "mark"});
-    builder.switched(0, 1, 0, 0, 12).samples(1 * ms, 250 * ms, 1, 10, 12, {"clone3", "start_thread", "sell"});
+    builder.switched(0, 0, 0, 0, 11)
+        .samples(1 * ms, 399 * ms, 0, 10, 11, {"clone3", "start_thread", "mark"});
+    builder.switched(0, 1, 0, 0, 12)
+        .samples(1 * ms, 250 * ms, 1, 10, 12, {"clone3", "start_thread", "sell"});
     builder.switched(250 * ms, 1, 12, 1, 0);
-    builder.off_cpu(250 * ms, 10, 12, in_thread("rest", {"nanosleep", "k:hrtimer_nanosleep", "k:schedule"}));
+    builder.off_cpu(250 * ms, 10, 12,
+                    in_thread("rest", {"nanosleep", "k:hrtimer_nanosleep", "k:schedule"}));
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
     const auto process = runs_of_processes(*recording, {10});
@@ -175,9 +195,9 @@ TraceBuilder::Stack for_signal(std::vector<std::string> functions) {
 }
 
 TEST(ThreadRuns, in_the_loop_of_workers_wait_for_work) {
-    const auto process =
-        runs_of_waits({for_signal({"take_job"}), for_signal({"Queue::take", "Queue::wait"}),
-                       in_thread("log_messages", {"get_next_connection", "nanosleep", "k:hrtimer_nanosleep"})});
+    const auto process = runs_of_waits(
+        {for_signal({"take_job"}), for_signal({"Queue::take", "Queue::wait"}),
+         in_thread("log_messages", {"get_next_connection", "nanosleep", "k:hrtimer_nanosleep"})});
     for (const std::uint32_t tid : {10U, 11U, 12U})
         if (const ThreadRun* run = run_of(process, tid)) EXPECT_TRUE(run->waits_for_work) << tid;
     EXPECT_EQ(process.runs.front().delay.begin_tid, 99U);
@@ -185,7 +205,8 @@ TEST(ThreadRuns, in_the_loop_of_workers_wait_for_work) {
 
 // The other one is in the loop that has called handle_request.
 TEST(ThreadRuns, behind_the_loop_of_workers_are_in_the_middle_of_work) {
-    const auto process = runs_of_waits({for_signal({"take_job"}), for_signal({"handle_request", "wait_for_answer"})});
+    const auto process = runs_of_waits(
+        {for_signal({"take_job"}), for_signal({"handle_request", "wait_for_answer"})});
     ASSERT_NE(run_of(process, 11), nullptr);
     EXPECT_FALSE(run_of(process, 11)->waits_for_work);
     EXPECT_EQ(run_of(process, 11)->in_work, InWork::Likely);
@@ -193,8 +214,8 @@ TEST(ThreadRuns, behind_the_loop_of_workers_are_in_the_middle_of_work) {
 }
 
 TEST(ThreadRuns, that_wait_for_a_connection_of_a_pool_are_in_the_middle_of_work) {
-    for (const char* function :
-         {"get_connection", "ConnectionPool::get", "Pool<Connection>::acquire", "checkOut", "takeConn(int)"}) {
+    for (const char* function : {"get_connection", "ConnectionPool::get",
+                                 "Pool<Connection>::acquire", "checkOut", "takeConn(int)"}) {
         const auto process = runs_of_waits({for_signal({"handle_request", function})});
         ASSERT_NE(run_of(process, 10), nullptr);
         EXPECT_EQ(run_of(process, 10)->in_work, InWork::Likely) << function;
@@ -202,8 +223,8 @@ TEST(ThreadRuns, that_wait_for_a_connection_of_a_pool_are_in_the_middle_of_work)
 }
 
 TEST(ThreadRuns, that_have_asked_others_are_in_the_middle_of_work) {
-    for (const char* function :
-         {"std::future<int>::get", "std::sync::mpsc::SyncSender<T>::send", "pthread_barrier_wait"}) {
+    for (const char* function : {"std::future<int>::get", "std::sync::mpsc::SyncSender<T>::send",
+                                 "pthread_barrier_wait"}) {
         const auto process = runs_of_waits({for_signal({function})});
         ASSERT_NE(run_of(process, 10), nullptr);
         EXPECT_FALSE(run_of(process, 10)->waits_for_work) << function;
@@ -211,10 +232,11 @@ TEST(ThreadRuns, that_have_asked_others_are_in_the_middle_of_work) {
 }
 
 TEST(ThreadRuns, deep_in_the_program_are_perhaps_in_the_middle_of_work) {
-    const auto process = runs_of_waits({for_signal({"handle_request", "render", "load_user"}),
-                                        in_thread("serve", {"a", "b", "c", "epoll_wait", "k:ep_poll", "k:schedule"}),
-                                        in_thread("serve", {"a", "b", "c", "poll", "k:do_sys_poll", "k:schedule"}),
-                                        for_signal({"tokio::a", "tokio::b", "tokio::c", "tokio::d"})});
+    const auto process =
+        runs_of_waits({for_signal({"handle_request", "render", "load_user"}),
+                       in_thread("serve", {"a", "b", "c", "epoll_wait", "k:ep_poll", "k:schedule"}),
+                       in_thread("serve", {"a", "b", "c", "poll", "k:do_sys_poll", "k:schedule"}),
+                       for_signal({"tokio::a", "tokio::b", "tokio::c", "tokio::d"})});
     ASSERT_NE(run_of(process, 10), nullptr);
     EXPECT_EQ(run_of(process, 10)->in_work, InWork::Perhaps);
     EXPECT_FALSE(run_of(process, 10)->waits_for_work);

@@ -24,10 +24,14 @@ std::uint64_t sum_of_parts(const TimeSplit& split) {
 TraceBuilder busy_thread() {
     TraceBuilder builder(100 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
-    builder.switched(10 * ms, 0, 10, 1, 0).off_cpu(10 * ms, 10, 10, {"main", "lock", "k:futex_wait", "k:schedule"});
+    builder.switched(10 * ms, 0, 10, 1, 0)
+        .off_cpu(10 * ms, 10, 10, {"main", "lock", "k:futex_wait", "k:schedule"});
     builder.waking(20 * ms, 1, 11, 10).switched(22 * ms, 0, 0, 0, 10);
-    builder.switched(30 * ms, 0, 10, 0, 12).switched(34 * ms, 0, 12, 1, 10).off_cpu(34 * ms, 12, 12, {"other"});
-    builder.switched(40 * ms, 0, 10, 1, 0).off_cpu(40 * ms, 10, 10, {"main", "nap", "k:do_nanosleep"});
+    builder.switched(30 * ms, 0, 10, 0, 12)
+        .switched(34 * ms, 0, 12, 1, 10)
+        .off_cpu(34 * ms, 12, 12, {"other"});
+    builder.switched(40 * ms, 0, 10, 1, 0)
+        .off_cpu(40 * ms, 10, 10, {"main", "nap", "k:do_nanosleep"});
     builder.waking(90 * ms, 0, 0, 10, true).switched(90 * ms, 0, 0, 0, 10);
     return builder;
 }
@@ -35,7 +39,8 @@ TraceBuilder busy_thread() {
 TEST(TimeSplit, parts_are_right_and_add_up) {
     const auto recording = busy_thread().decode();
     ASSERT_TRUE(recording);
-    const auto split = split_time(*recording, intervals_of_thread(*recording, 10, {begin, begin + 100 * ms}));
+    const auto split =
+        split_time(*recording, intervals_of_thread(*recording, 10, {begin, begin + 100 * ms}));
     EXPECT_EQ(split.wall_ns, 100 * ms);
     EXPECT_EQ(split.on_cpu_ns, (10 + 8 + 6 + 10) * ms);
     EXPECT_EQ(split.runnable_ns, (2 + 4) * ms);
@@ -69,10 +74,12 @@ TEST(TimeSplit, adds_up_for_every_window) {
 TEST(TimeSplit, time_outside_the_recording_is_unknown) {
     const auto recording = busy_thread().decode();
     ASSERT_TRUE(recording);
-    const auto split = split_time(*recording, intervals_of_thread(*recording, 10, {begin - 30 * ms, begin + 105 * ms}));
+    const auto split = split_time(
+        *recording, intervals_of_thread(*recording, 10, {begin - 30 * ms, begin + 105 * ms}));
     EXPECT_EQ(split.outside_ns, 35 * ms);
     EXPECT_EQ(split.not_recorded_ns, 35 * ms);
-    const auto stranger = split_time(*recording, intervals_of_thread(*recording, 99, {begin, begin + 5 * ms}));
+    const auto stranger =
+        split_time(*recording, intervals_of_thread(*recording, 99, {begin, begin + 5 * ms}));
     EXPECT_EQ(stranger.not_recorded_ns, 5 * ms);
     EXPECT_EQ(stranger.outside_ns, 0);
 }
@@ -94,10 +101,13 @@ TEST(TimeSplit, names_who_ended_a_wait) {
 TEST(TimeSplit, a_waking_just_before_the_stop_ends_it) {
     TraceBuilder builder(100 * ms);
     builder.switched(1 * ms, 0, 0, 0, 10);
-    builder.waking(10 * ms, 1, 11, 10).switched(10 * ms + 2000, 0, 10, 1, 0).switched(15 * ms, 0, 0, 0, 10);
+    builder.waking(10 * ms, 1, 11, 10)
+        .switched(10 * ms + 2000, 0, 10, 1, 0)
+        .switched(15 * ms, 0, 0, 0, 10);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
-    const auto split = split_time(*recording, intervals_of_thread(*recording, 10, {begin + ms, begin + 20 * ms}));
+    const auto split =
+        split_time(*recording, intervals_of_thread(*recording, 10, {begin + ms, begin + 20 * ms}));
     EXPECT_EQ(split.blocked_ns, 0);
     EXPECT_EQ(split.runnable_ns, 5 * ms - 2000);
 }
@@ -114,7 +124,8 @@ TEST(TimeSplit, tells_a_quota_from_a_busy_cpu) {
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
     const auto split = [&](std::uint32_t tid) {
-        return split_time(*recording, intervals_of_thread(*recording, tid, {begin + 5 * ms, begin + 95 * ms}));
+        return split_time(*recording,
+                          intervals_of_thread(*recording, tid, {begin + 5 * ms, begin + 95 * ms}));
     };
     EXPECT_EQ(split(11).runnable_ns, 55 * ms + 25 * ms);
     EXPECT_EQ(split(11).throttled_ns, 35 * ms);
@@ -128,13 +139,14 @@ TEST(TimeSplit, without_scheduling_samples_count_as_time_on_a_cpu) {
     builder.samples(10 * ms, 30 * ms, 0, 10, 10, {"main"});
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
-    const auto split = split_time(*recording, intervals_of_thread(*recording, 10, {begin, begin + 50 * ms}));
+    const auto split =
+        split_time(*recording, intervals_of_thread(*recording, 10, {begin, begin + 50 * ms}));
     EXPECT_TRUE(split.from_samples);
     EXPECT_EQ(split.on_cpu_ns, 20 * ms);
     EXPECT_EQ(split.not_recorded_ns, 30 * ms);
     // A sample stands for a millisecond, but not for more than there is.
-    const auto part =
-        split_time(*recording, intervals_of_thread(*recording, 10, {begin + 10 * ms, begin + 10 * ms + 9}));
+    const auto part = split_time(
+        *recording, intervals_of_thread(*recording, 10, {begin + 10 * ms, begin + 10 * ms + 9}));
     EXPECT_EQ(part.on_cpu_ns, 9);
     EXPECT_EQ(part.not_recorded_ns, 0);
 }
@@ -145,7 +157,8 @@ TEST(TimeSplit, samples_fill_the_place_of_lost_switches) {
     builder.thread(10, 10, "app").thread(10, 11, "other");
     builder.switched(10 * ms, 0, 0, 0, 10).samples(15 * ms, 35 * ms, 0, 10, 10, {"main", "spin"});
     builder.switched(40 * ms, 0, 11, 1, 0).switched(50 * ms, 0, 0, 0, 10);
-    auto delay = TraceBuilder::delay(1, "work", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    auto delay =
+        TraceBuilder::delay(1, "work", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
     builder.run(delay);
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
@@ -168,7 +181,8 @@ TEST(TimeSplit, a_run_that_changes_threads_is_followed_by_wakings) {
     builder.thread(10, 10, "front").thread(10, 11, "worker");
     builder.off_cpu(0, 10, 11, {"worker_main", "k:do_futex"}).switched(1 * ms, 0, 0, 0, 10);
     builder.waking(20 * ms, 0, 10, 11).switched(23 * ms, 1, 0, 0, 11);
-    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms,
+                                     5 * ms, 10, 10);
     delay.end_tid = 11;
     builder.run(delay);
     const auto recording = builder.decode();
@@ -191,7 +205,8 @@ TEST(TimeSplit, a_wakeup_before_the_run_is_no_hand_over) {
     builder.thread(10, 10, "front").thread(10, 11, "worker");
     builder.off_cpu(0, 10, 11, {"worker_main", "k:do_futex"}).switched(1 * ms, 0, 0, 0, 10);
     builder.waking(8 * ms, 0, 10, 11).switched(23 * ms, 1, 0, 0, 11);
-    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms,
+                                     5 * ms, 10, 10);
     delay.end_tid = 11;
     builder.run(delay);
     const auto recording = builder.decode();
@@ -210,7 +225,8 @@ TEST(TimeSplit, a_run_is_handed_over_by_the_last_wakeup) {
     builder.waking(15 * ms, 0, 10, 11).switched(16 * ms, 1, 0, 0, 11);
     builder.switched(18 * ms, 1, 11, 1, 0).off_cpu(18 * ms, 10, 11, {"worker_main", "k:do_futex"});
     builder.waking(30 * ms, 0, 10, 11).switched(31 * ms, 1, 0, 0, 11);
-    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms,
+                                     5 * ms, 10, 10);
     delay.end_tid = 11;
     builder.run(delay);
     const auto recording = builder.decode();
@@ -225,7 +241,8 @@ TEST(TimeSplit, a_run_is_handed_over_by_the_last_wakeup) {
 TEST(TimeSplit, a_run_of_a_goroutine_has_no_thread) {
     TraceBuilder builder(100 * ms);
     builder.thread(10, 10, "server").switched(1 * ms, 0, 0, 0, 10);
-    auto delay = TraceBuilder::delay(1, "request", -static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    auto delay = TraceBuilder::delay(1, "request", -static_cast<std::int64_t>(10 * ms), 40 * ms,
+                                     5 * ms, 10, 10);
     delay.in_go = true;
     delay.goroutine = 34;
     builder.run(delay);
@@ -238,14 +255,16 @@ TEST(TimeSplit, a_run_of_a_goroutine_has_no_thread) {
     const auto sentences = cause_sentences(causes_of_delay(*recording, delay));
     ASSERT_FALSE(sentences.empty());
     EXPECT_THAT(sentences.front(),
-                testing::AllOf(testing::HasSubstr("the run was in goroutine 34"),
-                               testing::HasSubstr("Meanwhile, threads of its process computed for 29.0 ms")));
+                testing::AllOf(
+                    testing::HasSubstr("the run was in goroutine 34"),
+                    testing::HasSubstr("Meanwhile, threads of its process computed for 29.0 ms")));
 }
 
 TEST(TimeSplit, stages_say_which_thread_had_the_run) {
     TraceBuilder builder(100 * ms);
     builder.switched(1 * ms, 0, 0, 0, 10).switched(2 * ms, 1, 0, 0, 11);
-    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+    auto delay = TraceBuilder::delay(1, "request", static_cast<std::int64_t>(10 * ms), 40 * ms,
+                                     5 * ms, 10, 10);
     delay.end_tid = 11;
     delay.stages = {{"queued", 10 * ms, 10}, {"picked", 15 * ms, 11}};
     builder.run(delay);
@@ -266,7 +285,8 @@ TEST(TimeSplit, a_request_to_a_disk_is_in_its_queue) {
                                       {"sent", "tracepoint block:block_rq_issue"},
                                       {"", "tracepoint block:block_rq_complete"}};
     for (const std::uint32_t end_tid : {20U, 10U}) {
-        auto delay = TraceBuilder::delay(1, "disk", static_cast<std::int64_t>(10 * ms), 40 * ms, 5 * ms, 10, 10);
+        auto delay = TraceBuilder::delay(1, "disk", static_cast<std::int64_t>(10 * ms), 40 * ms,
+                                         5 * ms, 10, 10);
         delay.end_tid = end_tid;
         delay.stages = {{"sent", 5 * ms, 10}};
         builder.run(delay);
@@ -280,7 +300,8 @@ TEST(TimeSplit, a_request_to_a_disk_is_in_its_queue) {
         EXPECT_EQ(split.blocked[0].total_ns, 35 * ms);
         EXPECT_EQ(split.blocked[1].reason, "in the queue of the kernel");
     }
-    auto early = TraceBuilder::delay(1, "disk", -10 * static_cast<std::int64_t>(ms), 40 * ms, 5 * ms, 10, 10);
+    auto early = TraceBuilder::delay(1, "disk", -10 * static_cast<std::int64_t>(ms), 40 * ms,
+                                     5 * ms, 10, 10);
     early.open = true;
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
@@ -319,10 +340,12 @@ TEST(BlockReason, its_names_find_it) {
 }
 
 TEST(BlockReason, says_which_waits_no_program_ends) {
-    for (const char* function : {"do_nanosleep", "submit_bio_wait", "filemap_fault", "do_swap_page", "msleep"})
+    for (const char* function :
+         {"do_nanosleep", "submit_bio_wait", "filemap_fault", "do_swap_page", "msleep"})
         EXPECT_TRUE(facts_of(reason_of_function(function)).ends_by_interrupt) << function;
     // A page that another program provides.
-    for (const char* function : {"handle_userfault", "futex_wait_queue", "pipe_read", "tcp_recvmsg", "nothing_known"})
+    for (const char* function :
+         {"handle_userfault", "futex_wait_queue", "pipe_read", "tcp_recvmsg", "nothing_known"})
         EXPECT_FALSE(facts_of(reason_of_function(function)).ends_by_interrupt) << function;
 }
 
@@ -330,13 +353,16 @@ std::string reason_of(const TraceBuilder::Stack& stack) {
     TraceBuilder builder(100 * ms);
     builder.sample(1 * ms, 0, 10, 10, stack);
     const auto recording = builder.decode();
-    return recording ? reason_of_stack(*recording, recording->find_thread(10)->samples.at(0).stack) : "";
+    return recording ? reason_of_stack(*recording, recording->find_thread(10)->samples.at(0).stack)
+                     : "";
 }
 
 TEST(BlockReason, weighs_the_functions_of_a_stack) {
-    EXPECT_EQ(reason_of({"main", "k:do_fsync", "k:ext4_sync_file", "k:folio_wait_bit_common", "k:io_schedule"}),
+    EXPECT_EQ(reason_of({"main", "k:do_fsync", "k:ext4_sync_file", "k:folio_wait_bit_common",
+                         "k:io_schedule"}),
               "disk");
-    EXPECT_EQ(reason_of({"main", "k:asm_exc_page_fault", "k:handle_mm_fault", "k:io_schedule"}), "page fault");
+    EXPECT_EQ(reason_of({"main", "k:asm_exc_page_fault", "k:handle_mm_fault", "k:io_schedule"}),
+              "page fault");
     EXPECT_EQ(reason_of({"main", "k:do_syscall_64", "k:odd_wait", "k:schedule", "k:__schedule"}),
               "blocked in odd_wait");
     EXPECT_EQ(reason_of({"main", "wait_here"}), "blocked in wait_here");

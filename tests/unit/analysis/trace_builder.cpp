@@ -46,8 +46,9 @@ TraceBuilder::TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus) {
     system.quality.daemon_cpu_ns = length_ns / 500;
 }
 
-void TraceBuilder::packet(std::uint32_t sequence, std::uint64_t at, std::uint32_t field, const std::string& message,
-                          const std::string& interned, const std::string& defaults, std::uint32_t more_field,
+void TraceBuilder::packet(std::uint32_t sequence, std::uint64_t at, std::uint32_t field,
+                          const std::string& message, const std::string& interned,
+                          const std::string& defaults, std::uint32_t more_field,
                           const std::string& more) {
     Sequence& state = sequences_[sequence];
     std::string data;
@@ -63,8 +64,8 @@ void TraceBuilder::packet(std::uint32_t sequence, std::uint64_t at, std::uint32_
     pbf_writer(trace_).add_message(1, data);
 }
 
-TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& command_line, std::uint32_t parent_pid,
-                                    std::uint64_t started_ns) {
+TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& command_line,
+                                    std::uint32_t parent_pid, std::uint64_t started_ns) {
     std::string message;
     {
         pbf_writer tree(message);
@@ -105,8 +106,8 @@ TraceBuilder& TraceBuilder::thread(std::uint32_t pid, std::uint32_t tid, const s
     return *this;
 }
 
-void TraceBuilder::ftrace(std::uint64_t at, std::uint32_t cpu, const std::string& event, std::uint32_t more_field,
-                          const std::string& more) {
+void TraceBuilder::ftrace(std::uint64_t at, std::uint32_t cpu, const std::string& event,
+                          std::uint32_t more_field, const std::string& more) {
     std::string bundle;
     pbf_writer writer(bundle);
     writer.add_uint32(1, cpu);
@@ -114,8 +115,9 @@ void TraceBuilder::ftrace(std::uint64_t at, std::uint32_t cpu, const std::string
     packet(16 + cpu, begin_ns + at, 1, bundle, {}, {}, more_field, more);
 }
 
-TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev, std::uint64_t prev_state,
-                                     std::uint32_t next, std::uint32_t next_priority, std::uint32_t prev_priority) {
+TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev,
+                                     std::uint64_t prev_state, std::uint32_t next,
+                                     std::uint32_t next_priority, std::uint32_t prev_priority) {
     std::string event;
     {
         pbf_writer writer(event);
@@ -132,8 +134,9 @@ TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::u
     return *this;
 }
 
-TraceBuilder& TraceBuilder::wait_file(std::uint64_t at, std::uint32_t cpu, std::uint32_t tid, std::uint32_t kind,
-                                      const std::string& path, const std::string& disk, std::uint32_t queue_depth,
+TraceBuilder& TraceBuilder::wait_file(std::uint64_t at, std::uint32_t cpu, std::uint32_t tid,
+                                      std::uint32_t kind, const std::string& path,
+                                      const std::string& disk, std::uint32_t queue_depth,
                                       std::uint32_t holder_pid, std::uint64_t socket) {
     std::string wait;
     pbf_writer writer(wait);
@@ -148,8 +151,8 @@ TraceBuilder& TraceBuilder::wait_file(std::uint64_t at, std::uint32_t cpu, std::
     return *this;
 }
 
-TraceBuilder& TraceBuilder::written(std::uint64_t at, std::uint64_t file, std::uint64_t bytes, const std::string& path,
-                                    const std::string& disk) {
+TraceBuilder& TraceBuilder::written(std::uint64_t at, std::uint64_t file, std::uint64_t bytes,
+                                    const std::string& path, const std::string& disk) {
     std::string message;
     pbf_writer writer(message);
     writer.add_uint64(1, file);
@@ -169,8 +172,8 @@ TraceBuilder& TraceBuilder::writer(std::uint64_t file, std::uint32_t pid) {
     return *this;
 }
 
-TraceBuilder& TraceBuilder::ended_writer(std::uint64_t at, std::uint32_t pid, const std::string& name,
-                                         std::uint64_t bytes) {
+TraceBuilder& TraceBuilder::ended_writer(std::uint64_t at, std::uint32_t pid,
+                                         const std::string& name, std::uint64_t bytes) {
     std::string message;
     pbf_writer writer(message);
     writer.add_uint64(2, bytes);
@@ -181,8 +184,9 @@ TraceBuilder& TraceBuilder::ended_writer(std::uint64_t at, std::uint32_t pid, co
     return *this;
 }
 
-TraceBuilder& TraceBuilder::group_memory(std::uint32_t pid, const std::string& path, std::uint64_t limit,
-                                         std::uint64_t files, std::uint64_t anonymous, std::uint32_t filler_pid,
+TraceBuilder& TraceBuilder::group_memory(std::uint32_t pid, const std::string& path,
+                                         std::uint64_t limit, std::uint64_t files,
+                                         std::uint64_t anonymous, std::uint32_t filler_pid,
                                          std::uint64_t filler) {
     std::string message;
     pbf_writer writer(message);
@@ -198,8 +202,8 @@ TraceBuilder& TraceBuilder::group_memory(std::uint32_t pid, const std::string& p
     return *this;
 }
 
-TraceBuilder& TraceBuilder::waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
-                                   bool by_interrupt) {
+TraceBuilder& TraceBuilder::waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker,
+                                   std::uint32_t wakee, bool by_interrupt) {
     std::string event;
     {
         pbf_writer writer(event);
@@ -213,8 +217,8 @@ TraceBuilder& TraceBuilder::waking(std::uint64_t at, std::uint32_t cpu, std::uin
     return *this;
 }
 
-TraceBuilder& TraceBuilder::concluded_switch(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev,
-                                             std::uint32_t next) {
+TraceBuilder& TraceBuilder::concluded_switch(std::uint64_t at, std::uint32_t cpu,
+                                             std::uint32_t prev, std::uint32_t next) {
     std::string event, facts;
     {
         pbf_writer writer(event);
@@ -230,8 +234,9 @@ TraceBuilder& TraceBuilder::concluded_switch(std::uint64_t at, std::uint32_t cpu
     return *this;
 }
 
-TraceBuilder& TraceBuilder::throttled_switch(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev,
-                                             std::uint32_t next, bool prev_throttled, std::uint64_t from,
+TraceBuilder& TraceBuilder::throttled_switch(std::uint64_t at, std::uint32_t cpu,
+                                             std::uint32_t prev, std::uint32_t next,
+                                             bool prev_throttled, std::uint64_t from,
                                              std::uint64_t to) {
     std::string event, quota;
     {
@@ -252,8 +257,9 @@ TraceBuilder& TraceBuilder::throttled_switch(std::uint64_t at, std::uint32_t cpu
     return *this;
 }
 
-TraceBuilder& TraceBuilder::caused_waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker, std::uint32_t wakee,
-                                          std::uint32_t cause, const std::string& device) {
+TraceBuilder& TraceBuilder::caused_waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker,
+                                          std::uint32_t wakee, std::uint32_t cause,
+                                          const std::string& device) {
     std::string event, why;
     {
         pbf_writer writer(event);
@@ -269,10 +275,13 @@ TraceBuilder& TraceBuilder::caused_waking(std::uint64_t at, std::uint32_t cpu, s
     return *this;
 }
 
-std::uint64_t TraceBuilder::intern_frame(Sequence& sequence, const std::string& frame, std::string& interned) {
-    if (const auto known = sequence.frames.find(frame); known != sequence.frames.end()) return known->second;
+std::uint64_t TraceBuilder::intern_frame(Sequence& sequence, const std::string& frame,
+                                         std::string& interned) {
+    if (const auto known = sequence.frames.find(frame); known != sequence.frames.end())
+        return known->second;
     pbf_writer data(interned);
-    const auto text = [&](std::map<std::string, std::uint64_t>& ids, std::uint32_t field, const std::string& value) {
+    const auto text = [&](std::map<std::string, std::uint64_t>& ids, std::uint32_t field,
+                          const std::string& value) {
         const auto [place, added] = ids.emplace(value, ids.size() + 1);
         if (added) {
             pbf_writer string(data, field);
@@ -290,9 +299,11 @@ std::uint64_t TraceBuilder::intern_frame(Sequence& sequence, const std::string& 
                                             : "/usr/bin/app";
     const std::uint64_t path_id = text(sequence.paths, 17, path);
     const auto [mapping, added] = sequence.mappings.emplace(path, sequence.mappings.size() + 1);
-    const NameAndLine named(kernel ? frame.substr(2) : frame.substr(path_end > 0 ? path_end + 1 : 0));
+    const NameAndLine named(kernel ? frame.substr(2)
+                                   : frame.substr(path_end > 0 ? path_end + 1 : 0));
     const std::uint64_t function = unnamed ? 0 : text(sequence.functions, 5, named.name);
-    const std::uint64_t source = unnamed || named.file.empty() ? 0 : text(sequence.sources, 18, named.file);
+    const std::uint64_t source =
+        unnamed || named.file.empty() ? 0 : text(sequence.sources, 18, named.file);
     const std::uint64_t id = sequence.frames.size() + 1;
     {  // Frames before their mapping: the order of fields in a message has no meaning.
         pbf_writer writer(data, 6);
@@ -321,7 +332,8 @@ std::uint64_t TraceBuilder::intern_frame(Sequence& sequence, const std::string& 
 }
 
 std::uint64_t TraceBuilder::intern(Sequence& sequence, const Stack& stack, std::string& interned) {
-    if (const auto known = sequence.stacks.find(stack); known != sequence.stacks.end()) return known->second;
+    if (const auto known = sequence.stacks.find(stack); known != sequence.stacks.end())
+        return known->second;
     std::vector<std::uint64_t> ids;
     for (const std::string& frame : stack) ids.push_back(intern_frame(sequence, frame, interned));
     const std::uint64_t id = sequence.stacks.size() + 1;
@@ -335,9 +347,9 @@ std::uint64_t TraceBuilder::intern(Sequence& sequence, const Stack& stack, std::
     return id;
 }
 
-void TraceBuilder::perf_sample(std::uint32_t sequence, std::uint64_t at, std::uint32_t cpu, std::uint32_t pid,
-                               std::uint32_t tid, const Stack& stack, std::uint32_t more_field,
-                               const std::string& more) {
+void TraceBuilder::perf_sample(std::uint32_t sequence, std::uint64_t at, std::uint32_t cpu,
+                               std::uint32_t pid, std::uint32_t tid, const Stack& stack,
+                               std::uint32_t more_field, const std::string& more) {
     Sequence& state = sequences_[sequence];
     std::string defaults;
     if (!state.begun) {
@@ -364,14 +376,15 @@ void TraceBuilder::perf_sample(std::uint32_t sequence, std::uint64_t at, std::ui
     packet(sequence, begin_ns + at, 66, message, interned, defaults, more_field, more);
 }
 
-TraceBuilder& TraceBuilder::earlier_sample(std::uint64_t before, std::uint32_t pid, std::uint32_t tid,
-                                           const Stack& stack) {
+TraceBuilder& TraceBuilder::earlier_sample(std::uint64_t before, std::uint32_t pid,
+                                           std::uint32_t tid, const Stack& stack) {
     perf_sample(5, 0 - before, 0, pid, tid, stack);
     return *this;
 }
 
-TraceBuilder& TraceBuilder::earlier_wait(std::uint64_t before, std::uint64_t length, std::uint32_t pid,
-                                         std::uint32_t tid, std::uint32_t waker, const Stack& stack, bool in_run) {
+TraceBuilder& TraceBuilder::earlier_wait(std::uint64_t before, std::uint64_t length,
+                                         std::uint32_t pid, std::uint32_t tid, std::uint32_t waker,
+                                         const Stack& stack, bool in_run) {
     std::string wait;
     pbf_writer writer(wait);
     writer.add_uint64(1, begin_ns - before - length);
@@ -382,20 +395,20 @@ TraceBuilder& TraceBuilder::earlier_wait(std::uint64_t before, std::uint64_t len
     return *this;
 }
 
-TraceBuilder& TraceBuilder::sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
-                                   const Stack& stack) {
+TraceBuilder& TraceBuilder::sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid,
+                                   std::uint32_t tid, const Stack& stack) {
     perf_sample(3, at, cpu, pid, tid, stack);
     return *this;
 }
 
-TraceBuilder& TraceBuilder::samples(std::uint64_t from, std::uint64_t to, std::uint32_t cpu, std::uint32_t pid,
-                                    std::uint32_t tid, const Stack& stack) {
+TraceBuilder& TraceBuilder::samples(std::uint64_t from, std::uint64_t to, std::uint32_t cpu,
+                                    std::uint32_t pid, std::uint32_t tid, const Stack& stack) {
     for (std::uint64_t at = from; at < to; at += ms) sample(at, cpu, pid, tid, stack);
     return *this;
 }
 
-TraceBuilder& TraceBuilder::off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid, const Stack& stack,
-                                    std::uint64_t object, std::uint32_t owner) {
+TraceBuilder& TraceBuilder::off_cpu(std::uint64_t at, std::uint32_t pid, std::uint32_t tid,
+                                    const Stack& stack, std::uint64_t object, std::uint32_t owner) {
     std::string wait;
     pbf_writer writer(wait);
     if (object != 0) writer.add_uint64(1, object);
@@ -404,7 +417,8 @@ TraceBuilder& TraceBuilder::off_cpu(std::uint64_t at, std::uint32_t pid, std::ui
     return *this;
 }
 
-TraceBuilder& TraceBuilder::later_symbols(const std::string& frame, const std::vector<std::string>& functions) {
+TraceBuilder& TraceBuilder::later_symbols(const std::string& frame,
+                                          const std::vector<std::string>& functions) {
     std::string message;
     {
         pbf_writer symbols(message);
@@ -425,8 +439,9 @@ TraceBuilder& TraceBuilder::later_symbols(const std::string& frame, const std::v
     return *this;
 }
 
-void TraceBuilder::slice(std::uint64_t track, std::uint64_t at, bool begin, const std::string& category,
-                         const std::string& name, const std::map<std::string, std::uint64_t>& numbers) {
+void TraceBuilder::slice(std::uint64_t track, std::uint64_t at, bool begin,
+                         const std::string& category, const std::string& name,
+                         const std::map<std::string, std::uint64_t>& numbers) {
     std::string message;
     {
         pbf_writer writer(message);
@@ -447,7 +462,8 @@ void TraceBuilder::slice(std::uint64_t track, std::uint64_t at, bool begin, cons
 
 TraceBuilder& TraceBuilder::run(const trace::Delay& delay, bool is_delay) {
     const std::uint64_t end = delay.begin_ns + delay.duration_ns;
-    slice(delay.begin_tid, delay.begin_ns, true, is_delay ? "lagtrap.delay" : "lagtrap.run", delay.event,
+    slice(delay.begin_tid, delay.begin_ns, true, is_delay ? "lagtrap.delay" : "lagtrap.run",
+          delay.event,
           {{"run", delay.run_id},
            {"threshold_ns", delay.threshold_ns},
            {"duration_ns", delay.duration_ns},
@@ -463,7 +479,8 @@ TraceBuilder& TraceBuilder::run(const trace::Delay& delay, bool is_delay) {
         slice(delay.begin_tid, delay.begin_ns + stage.offset_ns, true, "lagtrap.stage", stage.name,
               {{"run", delay.run_id}, {"stage_tid", stage.tid}});
         const bool last = i + 1 == delay.stages.size();
-        slice(delay.begin_tid, last ? end : delay.begin_ns + delay.stages[i + 1].offset_ns, false, "", "", {});
+        slice(delay.begin_tid, last ? end : delay.begin_ns + delay.stages[i + 1].offset_ns, false,
+              "", "", {});
     }
     slice(delay.begin_tid, end, false, "", "", {});
     ++system.runs[delay.event].runs;
@@ -474,8 +491,9 @@ TraceBuilder& TraceBuilder::run(const trace::Delay& delay, bool is_delay) {
     return *this;
 }
 
-trace::Delay TraceBuilder::delay(std::uint64_t id, const std::string& event, std::int64_t at, std::uint64_t duration,
-                                 std::uint64_t threshold, std::uint32_t pid, std::uint32_t tid) {
+trace::Delay TraceBuilder::delay(std::uint64_t id, const std::string& event, std::int64_t at,
+                                 std::uint64_t duration, std::uint64_t threshold, std::uint32_t pid,
+                                 std::uint32_t tid) {
     trace::Delay delay;
     delay.run_id = id;
     delay.event = event;

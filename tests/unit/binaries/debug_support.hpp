@@ -18,7 +18,9 @@ namespace lagtrap::binaries::test {
 
 inline const std::filesystem::path inlines_folder = build_folder() + "/binaries/inlines";
 
-inline std::filesystem::path inlines(const std::string& name) { return inlines_folder / ("inlines_" + name); }
+inline std::filesystem::path inlines(const std::string& name) {
+    return inlines_folder / ("inlines_" + name);
+}
 
 // Runs a tool; the test fails if the tool does.
 inline void run(const std::string& command) {
@@ -31,7 +33,8 @@ inline std::string build_id_of(const std::filesystem::path& path) {
 }
 
 // folder/.build-id/xx/yyyy.debug
-inline std::filesystem::path build_id_place(const std::filesystem::path& folder, const std::string& build_id) {
+inline std::filesystem::path build_id_place(const std::filesystem::path& folder,
+                                            const std::string& build_id) {
     const auto place = folder / ".build-id" / build_id.substr(0, 2);
     std::filesystem::create_directories(place);
     return place / (build_id.substr(2) + ".debug");
@@ -39,11 +42,13 @@ inline std::filesystem::path build_id_place(const std::filesystem::path& folder,
 
 // A stripped program with its debug file beside it; `linked` adds a debug link between them.
 struct SplitProgram {
-    SplitProgram(const std::filesystem::path& whole, const std::filesystem::path& folder, bool linked)
+    SplitProgram(const std::filesystem::path& whole, const std::filesystem::path& folder,
+                 bool linked)
         : program(folder / "program"), debug_file(folder / "program.debug") {
         run("objcopy --only-keep-debug " + whole.string() + " " + debug_file.string());
         run("objcopy --strip-all " + whole.string() + " " + program.string());
-        if (linked) run("objcopy --add-gnu-debuglink=" + debug_file.string() + " " + program.string());
+        if (linked)
+            run("objcopy --add-gnu-debuglink=" + debug_file.string() + " " + program.string());
     }
     std::filesystem::path program;
     std::filesystem::path debug_file;
@@ -58,7 +63,8 @@ inline std::vector<std::uint64_t> planted_addresses(const std::filesystem::path&
     if (!functions) return addresses;
     for (const auto& function : *functions) {
         if (function.name != "main" && function.name.find("planted") == std::string::npos) continue;
-        for (std::uint64_t address = function.address; address < function.address + function.size; ++address)
+        for (std::uint64_t address = function.address; address < function.address + function.size;
+             ++address)
             addresses.push_back(address);
     }
     return addresses;

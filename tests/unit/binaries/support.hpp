@@ -19,7 +19,8 @@ inline const std::filesystem::path redis_program = "/usr/bin/redis-server";
 class TemporaryFolder {
   public:
     TemporaryFolder() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "lagtrap-test-XXXXXX").string();
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "lagtrap-test-XXXXXX").string();
         path_ = ::mkdtemp(pattern.data());
     }
     ~TemporaryFolder() { std::filesystem::remove_all(path_); }
@@ -46,7 +47,8 @@ inline std::string output_of(const std::string& command) {
     FILE* pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) return output;
     char buffer[65536];
-    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, got);
+    for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;)
+        output.append(buffer, got);
     ::pclose(pipe);
     return output;
 }

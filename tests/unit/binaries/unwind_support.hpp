@@ -30,13 +30,16 @@ inline Result<UnwindTable> table_of_file(const std::filesystem::path& path) {
 }
 
 // A rule as the builder writes it.
-inline lagtrap_unwind_rule rule(lagtrap_unwind_kind kind, std::uint8_t cfa_register = 0, std::int32_t cfa_offset = 0,
-                                lagtrap_unwind_rbp rbp = LAGTRAP_UNWIND_RBP_SAME, std::int16_t rbp_offset = 0,
-                                unsigned added_words = 0) {
+inline lagtrap_unwind_rule rule(lagtrap_unwind_kind kind, std::uint8_t cfa_register = 0,
+                                std::int32_t cfa_offset = 0,
+                                lagtrap_unwind_rbp rbp = LAGTRAP_UNWIND_RBP_SAME,
+                                std::int16_t rbp_offset = 0, unsigned added_words = 0) {
     return {cfa_offset, 0, rbp_offset, static_cast<__u8>(kind | rbp << 4),
             static_cast<__u8>(cfa_register | added_words << 4)};
 }
-inline lagtrap_unwind_rule at_rsp(std::int32_t offset) { return rule(LAGTRAP_UNWIND_REGISTER, 7, offset); }
+inline lagtrap_unwind_rule at_rsp(std::int32_t offset) {
+    return rule(LAGTRAP_UNWIND_REGISTER, 7, offset);
+}
 
 inline constexpr std::uint8_t define_cfa_offset = 0x0e;  // DW_CFA_def_cfa_offset
 
@@ -47,11 +50,13 @@ struct TableRow {
 };
 
 MATCHER_P(IsRule, expected,
-          "is kind " + std::to_string(expected.kind_and_rbp) + ", CFA offset " + std::to_string(expected.cfa_offset) +
-              ", rbp offset " + std::to_string(expected.rbp_offset) + ", register and addend " +
+          "is kind " + std::to_string(expected.kind_and_rbp) + ", CFA offset " +
+              std::to_string(expected.cfa_offset) + ", rbp offset " +
+              std::to_string(expected.rbp_offset) + ", register and addend " +
               std::to_string(expected.register_and_add)) {
-    *result_listener << "kind " << int{arg.kind_and_rbp} << ", CFA offset " << arg.cfa_offset << ", rbp offset "
-                     << arg.rbp_offset << ", register and addend " << int{arg.register_and_add};
+    *result_listener << "kind " << int{arg.kind_and_rbp} << ", CFA offset " << arg.cfa_offset
+                     << ", rbp offset " << arg.rbp_offset << ", register and addend "
+                     << int{arg.register_and_add};
     return std::memcmp(&arg, &expected, sizeof arg) == 0;
 }
 
@@ -82,7 +87,8 @@ inline TableRows rows_of(const UnwindTable& table) {
     if (table.base_address % 1024 != 0) return fail("base address");
     if (table.bucket_count == 0 || table.segments.empty()) return fail("empty");
     if (table.rule_page != (table.bucket_count + 511) / 512) return fail("rule page");
-    if (table.row_page <= table.rule_page || table.page_count < table.row_page) return fail("order of the pages");
+    if (table.row_page <= table.rule_page || table.page_count < table.row_page)
+        return fail("order of the pages");
     const std::string bytes(reinterpret_cast<const char*>(table.pages.data()), table.size_bytes());
     std::uint64_t unsupported = 0;
     for (std::uint64_t number = 0; number < table.bucket_count; ++number) {
@@ -95,7 +101,8 @@ inline TableRows rows_of(const UnwindTable& table) {
         }
         if (bucket.first_row / 1024 < table.row_page || bucket.first_row / 1024 >= table.page_count)
             return fail("first row outside the pages of rows");
-        if (bucket.first_row % 1024 + std::uint64_t{bucket.row_count} > 1024) return fail("rows in two pages");
+        if (bucket.first_row % 1024 + std::uint64_t{bucket.row_count} > 1024)
+            return fail("rows in two pages");
         for (std::uint64_t index = 0; index < bucket.row_count; ++index) {
             const auto row = number_at<std::uint32_t>(bytes, (bucket.first_row + index) * 4);
             const std::uint32_t offset = row >> 22;
@@ -103,12 +110,14 @@ inline TableRows rows_of(const UnwindTable& table) {
             if (index == 0 && offset != 0) return fail("first row not at offset 0");
             if (offset <= last) return fail("rows do not ascend");
             if (rule_number == last_rule) return fail("equal rows not merged");
-            if (rule_number >= (table.row_page - table.rule_page) * 512) return fail("number of a rule");
+            if (rule_number >= (table.row_page - table.rule_page) * 512)
+                return fail("number of a rule");
             last = offset;
             last_rule = rule_number;
-            const auto rule =
-                number_at<lagtrap_unwind_rule>(bytes, std::uint64_t{table.rule_page} * 4096 + rule_number * 8);
-            if (kind_of(rule) > LAGTRAP_UNWIND_UNSUPPORTED || rbp_of(rule) > LAGTRAP_UNWIND_RBP_UNDEFINED)
+            const auto rule = number_at<lagtrap_unwind_rule>(
+                bytes, std::uint64_t{table.rule_page} * 4096 + rule_number * 8);
+            if (kind_of(rule) > LAGTRAP_UNWIND_UNSUPPORTED ||
+                rbp_of(rule) > LAGTRAP_UNWIND_RBP_UNDEFINED)
                 return fail("kind of a rule");
             if (kind_of(rule) == LAGTRAP_UNWIND_UNSUPPORTED) ++unsupported;
             result.rows.push_back({table.base_address + number * 1024 + offset, rule});
@@ -174,8 +183,9 @@ class Frames {
     explicit Frames(bool debug_frame = false) : debug_frame_(debug_frame) {}
 
     // Returns its offset, for function(). `data` is the augmentation data; its length is added.
-    std::size_t cie(const std::string& augmentation, const std::string& data, const std::string& instructions,
-                    unsigned version = 1, unsigned return_register = 16) {
+    std::size_t cie(const std::string& augmentation, const std::string& data,
+                    const std::string& instructions, unsigned version = 1,
+                    unsigned return_register = 16) {
         Bytes content;
         content.u8(version).raw(augmentation).u8(0);
         if (augmentation == "eh") content.u64(0x1234);
@@ -187,7 +197,8 @@ class Frames {
     std::size_t usual_cie() { return cie("zR", Bytes().u8(0x1b), usual_start()); }
 
     // With pointers encoded as pcrel|sdata4.
-    void function(std::size_t cie, std::uint64_t begin, std::uint64_t size, const std::string& instructions) {
+    void function(std::size_t cie, std::uint64_t begin, std::uint64_t size,
+                  const std::string& instructions) {
         const std::uint64_t place = frames_address + bytes_.size() + 8;
         function_with(cie, Bytes().u32(begin - place).u32(size).uleb(0), instructions);
     }
@@ -222,7 +233,8 @@ struct TestFile {
     std::uint16_t machine = EM_X86_64;
     std::uint64_t entry = 0;
     bool section_headers = true;
-    std::string eh_frame_hdr;                  // at address frames_address - 0x1000, with PT_GNU_EH_FRAME
+    // at address frames_address - 0x1000, with PT_GNU_EH_FRAME
+    std::string eh_frame_hdr;
     std::optional<std::uint64_t> second_code;  // address of another code segment
     std::uint64_t code_flags = PF_R | PF_X;
 
@@ -230,8 +242,10 @@ struct TestFile {
     // its own segment.
     [[nodiscard]] std::string bytes() const {
         std::string file(code_file_offset + code_bytes, '\0');
-        std::vector<Elf64_Phdr> segments{segment(PT_LOAD, code_flags, code_file_offset, code_at, code_bytes)};
-        if (second_code) segments.push_back(segment(PT_LOAD, code_flags, 0, *second_code, code_bytes));
+        std::vector<Elf64_Phdr> segments{
+            segment(PT_LOAD, code_flags, code_file_offset, code_at, code_bytes)};
+        if (second_code)
+            segments.push_back(segment(PT_LOAD, code_flags, 0, *second_code, code_bytes));
         const auto append = [&file](const std::string& content) {
             const std::uint64_t offset = file.size();
             file += content;
@@ -252,11 +266,12 @@ struct TestFile {
             header.sh_size = section.content.size();
             headers.push_back(header);
             if (section.address != 0)
-                segments.push_back(segment(PT_LOAD, PF_R, offset, section.address, section.content.size()));
+                segments.push_back(
+                    segment(PT_LOAD, PF_R, offset, section.address, section.content.size()));
         }
         if (!eh_frame_hdr.empty())
-            segments.push_back(
-                segment(PT_GNU_EH_FRAME, PF_R, append(eh_frame_hdr), frames_address - 0x1000, eh_frame_hdr.size()));
+            segments.push_back(segment(PT_GNU_EH_FRAME, PF_R, append(eh_frame_hdr),
+                                       frames_address - 0x1000, eh_frame_hdr.size()));
         Elf64_Ehdr header{};
         std::memcpy(header.e_ident, ELFMAG, SELFMAG);
         header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -267,8 +282,8 @@ struct TestFile {
         header.e_phentsize = sizeof(Elf64_Phdr);
         header.e_shentsize = sizeof(Elf64_Shdr);
         header.e_phnum = static_cast<Elf64_Half>(segments.size());
-        header.e_phoff =
-            append(std::string(reinterpret_cast<char*>(segments.data()), segments.size() * sizeof segments[0]));
+        header.e_phoff = append(std::string(reinterpret_cast<char*>(segments.data()),
+                                            segments.size() * sizeof segments[0]));
         if (section_headers) {
             Elf64_Shdr name_header{};
             name_header.sh_type = SHT_STRTAB;
@@ -277,16 +292,16 @@ struct TestFile {
             headers.push_back(name_header);
             header.e_shstrndx = static_cast<Elf64_Half>(headers.size() - 1);
             header.e_shnum = static_cast<Elf64_Half>(headers.size());
-            header.e_shoff =
-                append(std::string(reinterpret_cast<char*>(headers.data()), headers.size() * sizeof headers[0]));
+            header.e_shoff = append(std::string(reinterpret_cast<char*>(headers.data()),
+                                                headers.size() * sizeof headers[0]));
         }
         std::memcpy(file.data(), &header, sizeof header);
         return file;
     }
 
   private:
-    static Elf64_Phdr segment(std::uint32_t type, std::uint64_t flags, std::uint64_t offset, std::uint64_t address,
-                              std::uint64_t size) {
+    static Elf64_Phdr segment(std::uint32_t type, std::uint64_t flags, std::uint64_t offset,
+                              std::uint64_t address, std::uint64_t size) {
         Elf64_Phdr header{};
         header.p_type = type;
         header.p_flags = static_cast<Elf64_Word>(flags);

@@ -51,7 +51,8 @@ struct CallerFrame {
 
 class Witness {
   public:
-    explicit Witness(const std::filesystem::path& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    explicit Witness(const std::filesystem::path& path)
+        : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
         elf_version(EV_CURRENT);
         elf_ = elf_begin(fd_.get(), ELF_C_READ_MMAP, nullptr);
         start();
@@ -81,7 +82,8 @@ class Witness {
         dwarf_frame_info(frame, nullptr, nullptr, &result.signal);
         Dwarf_Op* ops = nullptr;
         std::size_t count = 0;
-        if (dwarf_frame_cfa(frame, &ops, &count) == 0 && count > 0) result.cfa = evaluate(ops, count, machine, 0);
+        if (dwarf_frame_cfa(frame, &ops, &count) == 0 && count > 0)
+            result.cfa = evaluate(ops, count, machine, 0);
         result.rbp = in_caller(frame, 6, machine, result.cfa);
         result.rbx = in_caller(frame, 3, machine, result.cfa);
         result.return_address = in_caller(frame, 16, machine, result.cfa);
@@ -90,10 +92,12 @@ class Witness {
     }
 
     // Where rows begin and end that libdw finds in the functions starting at these addresses.
-    [[nodiscard]] std::set<std::uint64_t> row_starts(const std::vector<std::uint64_t>& functions) const {
+    [[nodiscard]] std::set<std::uint64_t> row_starts(
+        const std::vector<std::uint64_t>& functions) const {
         std::set<std::uint64_t> starts;
         for (std::size_t index = 0; index < functions.size(); ++index) {
-            const std::uint64_t next = index + 1 < functions.size() ? functions[index + 1] : ~std::uint64_t{0};
+            const std::uint64_t next =
+                index + 1 < functions.size() ? functions[index + 1] : ~std::uint64_t{0};
             for (std::uint64_t address = functions[index]; address < next;) {
                 starts.insert(address);
                 Dwarf_Frame* frame = find(address);
@@ -116,17 +120,20 @@ class Witness {
         elf_getphdrnum(elf_, &count);
         for (std::size_t index = 0; index < count; ++index) {
             GElf_Phdr header;
-            if (gelf_getphdr(elf_, static_cast<int>(index), &header) == nullptr || header.p_type != PT_GNU_EH_FRAME)
+            if (gelf_getphdr(elf_, static_cast<int>(index), &header) == nullptr ||
+                header.p_type != PT_GNU_EH_FRAME)
                 continue;
             std::size_t size = 0;
             const char* const all = elf_rawfile(elf_, &size);
-            const std::string content = std::string(all, size).substr(header.p_offset, header.p_filesz);
+            const std::string content =
+                std::string(all, size).substr(header.p_offset, header.p_filesz);
             // Version 1, pointer of pcrel|sdata4, count of udata4, entries of datarel|sdata4.
             if (content.substr(0, 4) != std::string("\x01\x1b\x03\x3b", 4)) continue;
             const auto entries = number_at<std::uint32_t>(content, 8);
             for (std::uint64_t entry = 0; entry < entries; ++entry)
-                starts.push_back(header.p_vaddr +
-                                 static_cast<std::uint64_t>(number_at<std::int32_t>(content, 12 + entry * 8)));
+                starts.push_back(
+                    header.p_vaddr +
+                    static_cast<std::uint64_t>(number_at<std::int32_t>(content, 12 + entry * 8)));
         }
         return starts;
     }
@@ -140,7 +147,8 @@ class Witness {
     [[nodiscard]] Dwarf_Frame* find(std::uint64_t address) const {
         Dwarf_Frame* frame = nullptr;
         if (cfi_ != nullptr && dwarf_cfi_addrframe(cfi_, address, &frame) == 0) return frame;
-        if (debug_cfi_ != nullptr && dwarf_cfi_addrframe(debug_cfi_, address, &frame) == 0) return frame;
+        if (debug_cfi_ != nullptr && dwarf_cfi_addrframe(debug_cfi_, address, &frame) == 0)
+            return frame;
         return nullptr;
     }
     static CallerRegister in_caller(Dwarf_Frame* frame, int number, const MadeUpMachine& machine,
@@ -149,17 +157,18 @@ class Witness {
         Dwarf_Op* ops = nullptr;
         std::size_t count = 0;
         if (dwarf_frame_register(frame, number, room.data(), &ops, &count) != 0) return {};
-        if (count == 0) return {ops == nullptr ? CallerRegister::Form::Same : CallerRegister::Form::Unknown, 0};
+        if (count == 0)
+            return {ops == nullptr ? CallerRegister::Form::Same : CallerRegister::Form::Unknown, 0};
         const auto last = ops[count - 1].atom;
-        if (last == DW_OP_stack_value || (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) ||
-            ops[0].atom == DW_OP_regx)
+        if (last == DW_OP_stack_value ||
+            (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) || ops[0].atom == DW_OP_regx)
             return {CallerRegister::Form::Other, 0};
         const auto address = evaluate(ops, count, machine, cfa.value_or(0));
         if (!address) return {CallerRegister::Form::Other, 0};
         return {CallerRegister::Form::Memory, *address};
     }
-    static std::optional<std::uint64_t> evaluate(const Dwarf_Op* ops, std::size_t count, const MadeUpMachine& machine,
-                                                 std::uint64_t cfa) {
+    static std::optional<std::uint64_t> evaluate(const Dwarf_Op* ops, std::size_t count,
+                                                 const MadeUpMachine& machine, std::uint64_t cfa) {
         std::vector<std::uint64_t> stack;
         for (std::size_t index = 0; index < count; ++index) {
             if (!step(ops[index], stack, machine, cfa)) return std::nullopt;
@@ -167,8 +176,8 @@ class Witness {
         if (stack.empty()) return std::nullopt;
         return stack.back();
     }
-    static bool step(const Dwarf_Op& op, std::vector<std::uint64_t>& stack, const MadeUpMachine& machine,
-                     std::uint64_t cfa) {
+    static bool step(const Dwarf_Op& op, std::vector<std::uint64_t>& stack,
+                     const MadeUpMachine& machine, std::uint64_t cfa) {
         const auto pop = [&stack] {
             const std::uint64_t top = stack.empty() ? 0 : stack.back();
             if (!stack.empty()) stack.pop_back();
@@ -184,7 +193,9 @@ class Witness {
         }
         switch (op.atom) {
             case DW_OP_call_frame_cfa: stack.push_back(cfa); return true;
-            case DW_OP_bregx: stack.push_back(machine.in_register(op.number) + op.number2); return true;
+            case DW_OP_bregx:
+                stack.push_back(machine.in_register(op.number) + op.number2);
+                return true;
             case DW_OP_const1u:
             case DW_OP_const1s:
             case DW_OP_const2u:
@@ -205,7 +216,8 @@ class Witness {
             case DW_OP_and: stack.push_back(a & b); return true;
             case DW_OP_shl: stack.push_back(a << b); return true;
             case DW_OP_ge:
-                stack.push_back(static_cast<std::int64_t>(a) >= static_cast<std::int64_t>(b) ? 1 : 0);
+                stack.push_back(static_cast<std::int64_t>(a) >= static_cast<std::int64_t>(b) ? 1
+                                                                                             : 0);
                 return true;
             default: return false;
         }
@@ -224,7 +236,8 @@ inline CallerFrame frame_by(const lagtrap_unwind_rule& rule, const MadeUpMachine
     CallerFrame frame;
     const auto kind = kind_of(rule);
     const std::uint64_t rsp = machine.in_register(7);
-    const auto sum = machine.in_register(rule.register_and_add & 15) + static_cast<std::uint64_t>(rule.cfa_offset);
+    const auto sum = machine.in_register(rule.register_and_add & 15) +
+                     static_cast<std::uint64_t>(rule.cfa_offset);
     frame.found = kind != LAGTRAP_UNWIND_GAP;
     if (kind == LAGTRAP_UNWIND_SIGNAL) {
         // Offsets of struct ucontext and struct sigcontext_64.
@@ -236,15 +249,19 @@ inline CallerFrame frame_by(const lagtrap_unwind_rule& rule, const MadeUpMachine
     }
     if (kind == LAGTRAP_UNWIND_REGISTER) frame.cfa = sum;
     if (kind == LAGTRAP_UNWIND_DEREFERENCE)
-        frame.cfa = MadeUpMachine::in_memory(sum) + static_cast<std::uint64_t>(rule.register_and_add >> 4) * 8;
+        frame.cfa = MadeUpMachine::in_memory(sum) +
+                    static_cast<std::uint64_t>(rule.register_and_add >> 4) * 8;
     if (kind == LAGTRAP_UNWIND_PLT)
-        frame.cfa = rsp + 8 + ((machine.pc & 15) >= static_cast<std::uint64_t>(rule.cfa_offset) ? 8 : 0);
+        frame.cfa =
+            rsp + 8 + ((machine.pc & 15) >= static_cast<std::uint64_t>(rule.cfa_offset) ? 8 : 0);
     if (!frame.cfa) return frame;
     frame.return_address = {CallerRegister::Form::Memory, *frame.cfa - 8};
     const auto offset = static_cast<std::uint64_t>(std::int64_t{rule.rbp_offset});
     switch (rbp_of(rule)) {
         case LAGTRAP_UNWIND_RBP_SAME: frame.rbp = {CallerRegister::Form::Same, 0}; break;
-        case LAGTRAP_UNWIND_RBP_AT_CFA: frame.rbp = {CallerRegister::Form::Memory, *frame.cfa + offset}; break;
+        case LAGTRAP_UNWIND_RBP_AT_CFA:
+            frame.rbp = {CallerRegister::Form::Memory, *frame.cfa + offset};
+            break;
         case LAGTRAP_UNWIND_RBP_AT_RBP:
             frame.rbp = {CallerRegister::Form::Memory, machine.in_register(6) + offset};
             break;

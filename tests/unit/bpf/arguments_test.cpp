@@ -14,7 +14,9 @@ class Arguments : public Listener {
         argument().bytes = 8;
         argument().place = LAGTRAP_ARGUMENT_REGISTER;
     }
-    lagtrap_argument& argument() { return kernel.at<lagtrap_site>(native_maps.argument_sites, 1).key; }
+    lagtrap_argument& argument() {
+        return kernel.at<lagtrap_site>(native_maps.argument_sites, 1).key;
+    }
     // The key of a run whose markers are hit with these values.
     std::uint64_t key_of(const Hit& hit) {
         begin(0, thread(101), hit);
@@ -32,7 +34,8 @@ TEST_F(Arguments, a_part_of_a_register_is_extended_as_its_type_is) {
     };
     for (const Case& one :
          {Case{8, 0, 0, 0xfedcba9876543210, 0xfedcba9876543210}, Case{8, 1, 0, ~0ULL, ~0ULL},
-          Case{4, 0, 0, 0xffffffff80000000, 0x80000000}, Case{4, 1, 0, 0x0000000080000000, 0xffffffff80000000},
+          Case{4, 0, 0, 0xffffffff80000000, 0x80000000},
+          Case{4, 1, 0, 0x0000000080000000, 0xffffffff80000000},
           Case{4, 1, 0, 0xffffffff7fffffff, 0x7fffffff}, Case{2, 0, 0, 0x12348000, 0x8000},
           Case{2, 1, 0, 0x12348000, 0xffffffffffff8000}, Case{1, 0, 0, 0x1280, 0x80},
           Case{1, 1, 0, 0x1280, 0xffffffffffffff80}, Case{1, 0, 8, 0x1280, 0x12},
@@ -76,7 +79,8 @@ TEST_F(Arguments, memory_has_a_base_an_index_and_an_offset) {
     EXPECT_EQ(key_of({.key = 0x9000}), 12U);
     argument().index = rsi;
     argument().scale_shift = 2;
-    EXPECT_EQ(key_of({.key = 0x9000, .begin_ns = 8}), static_cast<std::uint64_t>(-33)) << "- 0x10 + 8 * 4";
+    EXPECT_EQ(key_of({.key = 0x9000, .begin_ns = 8}), static_cast<std::uint64_t>(-33))
+        << "- 0x10 + 8 * 4";
     argument().scale_shift = 3;
     EXPECT_EQ(key_of({.key = 0x9000, .begin_ns = 2}), 5U);
     argument().scale_shift = 0;

@@ -83,7 +83,8 @@ TEST_F(Delays, in_a_recording_every_run_is_recorded) {
 TEST_F(Delays, runs_that_find_the_ring_of_the_recording_full_are_counted) {
     add_event(0);
     watch.recording = 1;
-    kernel.map(native_maps.recorded_runs).room_bytes = 2 * (sizeof(lagtrap_run) - sizeof(lagtrap_run::stages) + 8);
+    kernel.map(native_maps.recorded_runs).room_bytes =
+        2 * (sizeof(lagtrap_run) - sizeof(lagtrap_run::stages) + 8);
     for (int i = 0; i < 5; ++i) run_for(10);
     EXPECT_EQ(counters(0).records_lost, 3);
     EXPECT_EQ(take_recorded().size(), 2);
@@ -100,7 +101,8 @@ TEST_F(Delays, a_delay_that_was_told_at_its_deadline_is_recorded_and_not_told_ag
     EXPECT_TRUE(take_breaches().empty());
     const auto recorded = take_recorded();
     ASSERT_EQ(recorded.size(), 1);
-    EXPECT_EQ(recorded[0].flags & (LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED), LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED);
+    EXPECT_EQ(recorded[0].flags & (LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED),
+              LAGTRAP_RUN_DELAY | LAGTRAP_RUN_REPORTED);
     EXPECT_EQ(counters(0).reported_delays, 1);
 }
 
@@ -135,7 +137,8 @@ TEST_F(Delays, a_begin_says_when_its_run_is_to_be_looked_at) {
     config.look_after_ns = 1'000'000;
     state = 2;  // runs in their second bucket
     begin(0, thread(101), {.key = 7});
-    const std::uint64_t due_ns = (kernel.now_ns + 1'000'000 + LAGTRAP_SPILLED_MASK) & ~LAGTRAP_SPILLED_MASK;
+    const std::uint64_t due_ns =
+        (kernel.now_ns + 1'000'000 + LAGTRAP_SPILLED_MASK) & ~LAGTRAP_SPILLED_MASK;
     EXPECT_EQ(state, due_ns | 2);
     end(0, thread(101), {.key = 7});
     pass(500'000);
@@ -197,7 +200,8 @@ TEST_F(Delays, the_text_of_a_trace_is_told_of_delays_alone) {
         pass(elapsed_ns);
         end(0, thread(101));
     }
-    const auto reported = take_records<lagtrap_trace_text>(native_maps.recorded_runs, LAGTRAP_RECORD_TRACE_TEXT);
+    const auto reported =
+        take_records<lagtrap_trace_text>(native_maps.recorded_runs, LAGTRAP_RECORD_TRACE_TEXT);
     ASSERT_EQ(reported.size(), 1);
     EXPECT_STREQ(reported[0].text, "00-0af7651916cd43dd8448eb211c80319c");
     EXPECT_EQ(reported[0].bytes, 36);

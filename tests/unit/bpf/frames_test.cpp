@@ -8,10 +8,15 @@ class Frames : public Listener {
   protected:
     Frames() { watch(); }
     void watch(std::uint32_t flags = 0) {
-        add_event(0, LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_RECORD_RUNS | flags, LAGTRAP_NESTING_EACH, Probe::frame);
+        add_event(0, LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_RECORD_RUNS | flags,
+                  LAGTRAP_NESTING_EACH, Probe::frame);
     }
-    void begin_at(std::uint64_t frame, std::uint32_t tid = 101) { begin(0, thread(tid), {.stack_pointer = frame}); }
-    void end_at(std::uint64_t frame, std::uint32_t tid = 101) { end(0, thread(tid), {.stack_pointer = frame}); }
+    void begin_at(std::uint64_t frame, std::uint32_t tid = 101) {
+        begin(0, thread(tid), {.stack_pointer = frame});
+    }
+    void end_at(std::uint64_t frame, std::uint32_t tid = 101) {
+        end(0, thread(tid), {.stack_pointer = frame});
+    }
     std::vector<std::uint64_t> ended_ns() {
         std::vector<std::uint64_t> found;
         for (const auto& one : take_reports()) found.push_back(one.run.end_ns - one.run.begin_ns);
@@ -41,7 +46,8 @@ TEST_F(Frames, a_fiber_may_go_on_in_another_thread) {
     ASSERT_EQ(reported.size(), 1);
     EXPECT_EQ(reported[0].run.begin_tid, 101);
     EXPECT_EQ(reported[0].run.end_tid, 102);
-    EXPECT_EQ(counters(0).untimed, 1) << "the time of a thread is not that of a fiber which left it";
+    EXPECT_EQ(counters(0).untimed, 1)
+        << "the time of a thread is not that of a fiber which left it";
 }
 
 TEST_F(Frames, processes_have_frames_of_their_own) {
@@ -69,7 +75,8 @@ TEST_F(Frames, a_call_that_was_left_is_noticed_when_another_has_its_frame) {
     end_at(0x7000);
     EXPECT_EQ(ended_ns(), (Ended{10}));
     EXPECT_EQ(open_runs(), 1) << "it may be of another fiber";
-    EXPECT_EQ(slot_of(lagtrap_run_tag(0x6000, 100, 0, 0))->return_address, 0x401234) << "the daemon will look at it";
+    EXPECT_EQ(slot_of(lagtrap_run_tag(0x6000, 100, 0, 0))->return_address, 0x401234)
+        << "the daemon will look at it";
     begin_at(0x6000, 102);
     EXPECT_EQ(counters(0).left, 1);
     pass(5);

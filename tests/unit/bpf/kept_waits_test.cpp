@@ -137,7 +137,8 @@ TEST_F(KeptWaits, a_delay_that_begins_a_recording_is_told_with_its_parts_and_wai
     pass(10);
     wait(150, thread(102));
     end(0, thread(101));
-    const auto reported = take_records<lagtrap_run_so_far>(native_maps.recorded_runs, LAGTRAP_RECORD_RUN_SO_FAR);
+    const auto reported =
+        take_records<lagtrap_run_so_far>(native_maps.recorded_runs, LAGTRAP_RECORD_RUN_SO_FAR);
     ASSERT_EQ(reported.size(), 1);
     EXPECT_EQ(reported[0].until_ns - reported[0].from_ns, 160);
     EXPECT_EQ(reported[0].parts.on_cpu_ns, 10);

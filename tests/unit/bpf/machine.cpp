@@ -45,10 +45,13 @@ Machine::Machine() : kernel(Kernel::instance()), probes_(LAGTRAP_MAX_EVENTS, Pro
     site.trace = in_register(2);       // rdx
 }
 
-lagtrap_event_config& Machine::add_event(std::uint32_t event, std::uint32_t flags, std::uint32_t nesting, Probe probe) {
+lagtrap_event_config& Machine::add_event(std::uint32_t event, std::uint32_t flags,
+                                         std::uint32_t nesting, Probe probe) {
     for (std::uint32_t place = 0; place < LAGTRAP_PLACES; ++place)
-        kernel.at<lagtrap_marker_config>(native_maps.marker_configs, event * markers_of_event + place) =
-            marker_of(event, place, probe == Probe::function && (flags & LAGTRAP_EVENT_KEY_ARGUMENT) != 0);
+        kernel.at<lagtrap_marker_config>(native_maps.marker_configs,
+                                         event * markers_of_event + place) =
+            marker_of(event, place,
+                      probe == Probe::function && (flags & LAGTRAP_EVENT_KEY_ARGUMENT) != 0);
     probes_[event] = probe;
     auto& config = kernel.at<lagtrap_event_config>(native_maps.event_configs, event);
     config.threshold_ns = 3'600'000'000'000;
@@ -59,8 +62,8 @@ lagtrap_event_config& Machine::add_event(std::uint32_t event, std::uint32_t flag
 }
 
 native_thread& Machine::thread(std::uint32_t tid) {
-    const auto known =
-        std::find_if(threads_.begin(), threads_.end(), [tid](const auto& one) { return one.tid == tid; });
+    const auto known = std::find_if(threads_.begin(), threads_.end(),
+                                    [tid](const auto& one) { return one.tid == tid; });
     if (known != threads_.end()) return *known;
     native_thread& made = threads_.emplace_back();
     made.pid = tid / 100 * 100;
@@ -73,8 +76,10 @@ native_thread& Machine::thread(std::uint32_t tid) {
     return made;
 }
 
-void Machine::reach(std::uint32_t event, std::uint32_t place, const native_thread& thread, const Hit& hit) {
-    const native_registers registers{hit.stack_pointer, hit.site, hit.key, hit.begin_ns, hit.text_address, 0};
+void Machine::reach(std::uint32_t event, std::uint32_t place, const native_thread& thread,
+                    const Hit& hit) {
+    const native_registers registers{hit.stack_pointer, hit.site,         hit.key,
+                                     hit.begin_ns,      hit.text_address, 0};
     const Probe probe = probes_[event];
     kernel.current = &thread;
     kernel.cookie = event * markers_of_event + place;
@@ -88,7 +93,8 @@ void Machine::reach(std::uint32_t event, std::uint32_t place, const native_threa
 void Machine::begin(std::uint32_t event, const native_thread& thread, const Hit& hit) {
     reach(event, LAGTRAP_PLACE_BEGIN, thread, hit);
 }
-void Machine::stage(std::uint32_t event, const native_thread& thread, std::uint16_t stage, const Hit& hit) {
+void Machine::stage(std::uint32_t event, const native_thread& thread, std::uint16_t stage,
+                    const Hit& hit) {
     reach(event, LAGTRAP_PLACE_STAGE + stage, thread, hit);
 }
 void Machine::end(std::uint32_t event, const native_thread& thread, const Hit& hit) {
@@ -134,7 +140,9 @@ std::uint64_t Machine::unmatched(std::uint32_t event, std::uint32_t place) {
     return counters(event).markers[place].unmatched;
 }
 
-lagtrap_bucket& Machine::bucket(std::uint32_t index) { return kernel.at<lagtrap_bucket>(native_maps.open_tags, index); }
+lagtrap_bucket& Machine::bucket(std::uint32_t index) {
+    return kernel.at<lagtrap_bucket>(native_maps.open_tags, index);
+}
 std::size_t Machine::open_runs() {
     std::size_t count = 0;
     for (std::uint32_t index = 0; index < LAGTRAP_MIN_BUCKETS; ++index)
@@ -156,7 +164,8 @@ lagtrap_thread_times& Machine::times_of(std::uint32_t tid) {
     for (std::uint32_t set = 0; set < LAGTRAP_TIMED_SETS; ++set)
         for (std::uint32_t way = 0; way < LAGTRAP_TIMED_WAYS; ++way)
             if (kernel.at<lagtrap_timed_set>(native_maps.timed_sets, set).tids[way] == tid)
-                return kernel.at<lagtrap_thread_times>(native_maps.thread_times, set * LAGTRAP_TIMED_WAYS + way);
+                return kernel.at<lagtrap_thread_times>(native_maps.thread_times,
+                                                       set * LAGTRAP_TIMED_WAYS + way);
     ADD_FAILURE() << "the time of thread " << tid << " is not counted";
     static lagtrap_thread_times none;
     return none = {};

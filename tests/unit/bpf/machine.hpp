@@ -36,17 +36,20 @@ class Machine {
 
     // `flags`: enum lagtrap_event_flags.
     lagtrap_event_config& add_event(std::uint32_t event, std::uint32_t flags = 0,
-                                    std::uint32_t nesting = LAGTRAP_NESTING_EACH, Probe probe = Probe::usdt);
+                                    std::uint32_t nesting = LAGTRAP_NESTING_EACH,
+                                    Probe probe = Probe::usdt);
     // The reference stays valid. Each hundred is a process: thread 203 belongs to process 200.
     native_thread& thread(std::uint32_t tid);
 
     void begin(std::uint32_t event, const native_thread& thread, const Hit& hit = {});
-    void stage(std::uint32_t event, const native_thread& thread, std::uint16_t stage, const Hit& hit = {});
+    void stage(std::uint32_t event, const native_thread& thread, std::uint16_t stage,
+               const Hit& hit = {});
     void end(std::uint32_t event, const native_thread& thread, const Hit& hit = {});
     void exec(const native_thread& thread);
     // The CPU switches from one thread to another.
     void preempt(const native_thread& prev, const native_thread& next);
-    void block(const native_thread& prev, const native_thread& next, std::uint32_t state = interruptible);
+    void block(const native_thread& prev, const native_thread& next,
+               std::uint32_t state = interruptible);
     void wake(const native_thread& wakee, const native_thread& waker);
     void pass(std::uint64_t elapsed_ns) { kernel.now_ns += elapsed_ns; }
     // Runs `deed` as if on another CPU, before the next exchange of the program that runs then.
@@ -72,7 +75,8 @@ class Machine {
     Kernel& kernel;
 
   private:
-    void reach(std::uint32_t event, std::uint32_t marker, const native_thread& thread, const Hit& hit);
+    void reach(std::uint32_t event, std::uint32_t marker, const native_thread& thread,
+               const Hit& hit);
 
     std::deque<native_thread> threads_;
     std::vector<Probe> probes_;
@@ -90,7 +94,8 @@ std::vector<T> Machine::take_records(const void* ring, std::uint16_t type) {
         if (header.type != type) continue;
         T& record = found.emplace_back();
         std::memset(static_cast<void*>(&record), 0, sizeof(record));
-        std::memcpy(static_cast<void*>(&record), bytes.data(), std::min(bytes.size(), sizeof(record)));
+        std::memcpy(static_cast<void*>(&record), bytes.data(),
+                    std::min(bytes.size(), sizeof(record)));
     }
     return found;
 }

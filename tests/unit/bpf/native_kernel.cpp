@@ -17,14 +17,18 @@ namespace {
 
 constexpr std::size_t ring_header_bytes = 8;
 
-bool is_hash(const Map& map) { return map.type == BPF_MAP_TYPE_HASH || map.type == BPF_MAP_TYPE_LRU_HASH; }
+bool is_hash(const Map& map) {
+    return map.type == BPF_MAP_TYPE_HASH || map.type == BPF_MAP_TYPE_LRU_HASH;
+}
 
 [[noreturn]] void refuse(const char* why) {
     std::fprintf(stderr, "a program did what the kernel's verifier would refuse: %s\n", why);
     std::abort();
 }
 
-std::string key_of(const Map& map, const void* key) { return {static_cast<const char*>(key), map.key_size}; }
+std::string key_of(const Map& map, const void* key) {
+    return {static_cast<const char*>(key), map.key_size};
+}
 
 std::uint32_t elements_of(const Map& map) {
     return map.type == BPF_MAP_TYPE_PERCPU_ARRAY ? map.max_entries * cpu_count : map.max_entries;
@@ -32,7 +36,8 @@ std::uint32_t elements_of(const Map& map) {
 
 void* look_at_element(Map& map, std::uint32_t index, std::uint32_t cpu) {
     if (index >= map.max_entries) return nullptr;
-    const std::uint32_t place = map.type == BPF_MAP_TYPE_PERCPU_ARRAY ? index + cpu * map.max_entries : index;
+    const std::uint32_t place =
+        map.type == BPF_MAP_TYPE_PERCPU_ARRAY ? index + cpu * map.max_entries : index;
     Value& value = map.elements[place];
     if (!value) value = std::make_unique<std::byte[]>(map.value_size);
     return value.get();
@@ -119,7 +124,8 @@ extern "C" {
 
 const native_thread* native_current() { return Kernel::instance().current; }
 
-void native_define_map(const void* map, __u32 type, __u32 max_entries, __u32 key_size, __u32 value_size) {
+void native_define_map(const void* map, __u32 type, __u32 max_entries, __u32 key_size,
+                       __u32 value_size) {
     Map made{type, max_entries, key_size, value_size, {}, {}, {}, max_entries, {}};
     if (!is_hash(made) && type != BPF_MAP_TYPE_RINGBUF) made.elements.resize(elements_of(made));
     Kernel::instance().maps.insert_or_assign(map, std::move(made));
@@ -197,11 +203,14 @@ __u64 bpf_ktime_get_ns() { return Kernel::instance().now_ns; }
 __u32 bpf_get_smp_processor_id() { return Kernel::instance().cpu; }
 __u64 bpf_get_attach_cookie(const void*) { return Kernel::instance().cookie; }
 __u64 bpf_get_current_cgroup_id() { return Kernel::instance().cgroup; }
-__u64 bpf_get_current_pid_tgid() { return static_cast<__u64>(native_current()->pid) << 32 | native_current()->tid; }
+__u64 bpf_get_current_pid_tgid() {
+    return static_cast<__u64>(native_current()->pid) << 32 | native_current()->tid;
+}
 __u64 bpf_get_current_uid_gid() { return native_current()->uid; }
 
 long bpf_get_current_comm(void* comm, __u32 size) {
-    std::memcpy(comm, native_current()->comm, std::min<std::size_t>(size, sizeof(native_thread::comm)));
+    std::memcpy(comm, native_current()->comm,
+                std::min<std::size_t>(size, sizeof(native_thread::comm)));
     return 0;
 }
 

@@ -37,7 +37,8 @@ struct native_thread {
 const struct native_thread* native_current(void);
 
 /* Registers an empty map under the address of the program's variable. */
-void native_define_map(const void* map, __u32 type, __u32 max_entries, __u32 key_size, __u32 value_size);
+void native_define_map(const void* map, __u32 type, __u32 max_entries, __u32 key_size,
+                       __u32 value_size);
 
 /* Updates as user space does (any existing value); returns 0 or a negative errno. */
 long native_update(void* map, const void* key, const void* value);

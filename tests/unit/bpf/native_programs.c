@@ -33,9 +33,11 @@ const struct native_maps native_maps = {
 
 /* In a map's variable, numbers are encoded as lengths of arrays. */
 #define NUMBER(map, name) (sizeof(*(map).name) / sizeof(int))
-#define DEFINE_MAP(map) \
-    native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), sizeof(*(map).key), sizeof(*(map).value))
-#define DEFINE_RING(map) native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), 0, 0)
+#define DEFINE_MAP(map)                                                                        \
+    native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), sizeof(*(map).key), \
+                      sizeof(*(map).value))
+#define DEFINE_RING(map) \
+    native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), 0, 0)
 
 static void define_maps(void) {
     DEFINE_MAP(event_configs);
@@ -131,7 +133,8 @@ static void fill_namespaces(struct native_task* to, const struct native_thread* 
                        : thread->nested        ? &to->own_users
                                                : &to->outer_users;
     to->outer_pids.ns.inum = thread->pid_namespace;
-    to->outer_pids.user_ns = thread->machines_pid_namespace ? &to->machines_users : &to->outer_users;
+    to->outer_pids.user_ns =
+        thread->machines_pid_namespace ? &to->machines_users : &to->outer_users;
     to->numbers.pid.level = thread->pid_namespace ? 1 : 0;
     to->numbers.pid.numbers[0].ns = &to->machines_pids;
     to->numbers.inner.ns = &to->outer_pids;
@@ -218,18 +221,25 @@ void native_on_function(const struct native_registers* registers) {
     on_function(&context);
 }
 
-void native_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next, __u32 prev_state) {
-    count_switch(preempt, fill_task(&tasks[PREVIOUS_TASK], prev), fill_task(&tasks[NEXT_TASK], next), prev_state);
+void native_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next,
+                   __u32 prev_state) {
+    count_switch(preempt, fill_task(&tasks[PREVIOUS_TASK], prev),
+                 fill_task(&tasks[NEXT_TASK], next), prev_state);
 }
 
-void native_waking(const struct native_thread* wakee) { count_waking(fill_task(&tasks[NEXT_TASK], wakee)); }
-
-void native_queue_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next) {
-    on_queue_switch(preempt, fill_task(&tasks[PREVIOUS_TASK], prev), fill_task(&tasks[NEXT_TASK], next),
-                    preempt ? 0 : 1);
+void native_waking(const struct native_thread* wakee) {
+    count_waking(fill_task(&tasks[NEXT_TASK], wakee));
 }
 
-void native_queue_new(const struct native_thread* thread) { on_queue_new(fill_task(&tasks[NEXT_TASK], thread)); }
+void native_queue_switch(bool preempt, const struct native_thread* prev,
+                         const struct native_thread* next) {
+    on_queue_switch(preempt, fill_task(&tasks[PREVIOUS_TASK], prev),
+                    fill_task(&tasks[NEXT_TASK], next), preempt ? 0 : 1);
+}
+
+void native_queue_new(const struct native_thread* thread) {
+    on_queue_new(fill_task(&tasks[NEXT_TASK], thread));
+}
 
 __u32 native_owner_in(const __u32* words, __u64 address, __u32 operation) {
     return owner_in(words, address, operation);

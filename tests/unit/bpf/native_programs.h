@@ -10,9 +10,10 @@ extern "C" {
 
 /* Their maps, with the names used there. */
 struct native_maps {
-    void *event_configs, *event_counters, *open_tags, *open_slots, *notices, *recorded_runs, *reported_runs,
-        *run_quotas;
-    void *program_starts, *parties_without_recordings, *timed_sets, *thread_times, *marker_configs, *argument_sites;
+    void *event_configs, *event_counters, *open_tags, *open_slots, *notices, *recorded_runs,
+        *reported_runs, *run_quotas;
+    void *program_starts, *parties_without_recordings, *timed_sets, *thread_times, *marker_configs,
+        *argument_sites;
     void *limited_parties, *scoped_groups, *hits_by_party, *hits_by_process;
 };
 extern const struct native_maps native_maps;
@@ -40,11 +41,13 @@ void native_on_function(const struct native_registers* registers);
 int on_exec(void* ctx);
 
 /* The scheduler's tracepoints. */
-void native_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next, __u32 prev_state);
+void native_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next,
+                   __u32 prev_state);
 void native_waking(const struct native_thread* wakee);
 
 /* The same for events of the run queue, and the first wakeup of a thread. */
-void native_queue_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next);
+void native_queue_switch(bool preempt, const struct native_thread* prev,
+                         const struct native_thread* next);
 void native_queue_new(const struct native_thread* thread);
 
 /* wait_object() of bpf/wait_object.bpf.h, for a thread in a system call. */

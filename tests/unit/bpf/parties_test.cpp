@@ -66,7 +66,8 @@ TEST_F(Parties, all_users_of_a_container_without_users_of_its_own_are_that_conta
     inner.machines_pid_namespace = true;
     inner.user_namespace = a_namespace + 1;
     inner.namespace_owner = 1000;
-    EXPECT_EQ(party_of(inner), a_namespace) << "though it became another user there and made a namespace";
+    EXPECT_EQ(party_of(inner), a_namespace)
+        << "though it became another user there and made a namespace";
 }
 
 TEST_F(Parties, no_user_has_the_number_of_a_namespace) {

@@ -199,7 +199,9 @@ TEST_F(Races, of_two_delays_that_end_at_once_one_is_told) {
     // The fourth exchange requests a breach.
     kernel.before_exchange = [this] {
         kernel.before_exchange = [this] {
-            kernel.before_exchange = [this] { meanwhile([this] { end(0, thread(102), {.key = 8}); }); };
+            kernel.before_exchange = [this] {
+                meanwhile([this] { end(0, thread(102), {.key = 8}); });
+            };
         };
     };
     end(0, thread(101), {.key = 7});

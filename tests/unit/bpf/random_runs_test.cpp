@@ -35,13 +35,17 @@ class RandomRuns : public testing::TestWithParam<std::uint32_t>, public Machine 
             const ModelEvent& one = random_events[event];
             const bool is_call = (one.flags & LAGTRAP_EVENT_MATCH_STACK) != 0;
             const Probe call = one.by_frame ? Probe::frame : Probe::function;
-            add_event(event, one.flags | LAGTRAP_EVENT_RECORD_RUNS, one.nesting, is_call ? call : Probe::usdt)
+            add_event(event, one.flags | LAGTRAP_EVENT_RECORD_RUNS, one.nesting,
+                      is_call ? call : Probe::usdt)
                 .threshold_ns = one.threshold_ns;
         }
-        for (const std::uint32_t tid : {101, 102, 103, 201, 202, 203}) waiting_for_cpu_.push_back(&thread(tid));
+        for (const std::uint32_t tid : {101, 102, 103, 201, 202, 203})
+            waiting_for_cpu_.push_back(&thread(tid));
     }
 
-    std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
+    std::uint32_t below(std::uint32_t limit) {
+        return static_cast<std::uint32_t>(random_() % limit);
+    }
     bool one_in(std::uint32_t count) { return below(count) == 0; }
 
     void step();
@@ -51,7 +55,8 @@ class RandomRuns : public testing::TestWithParam<std::uint32_t>, public Machine 
     void leave(native_thread& prev, bool blocks, const native_thread& next);
     void wake_one(const native_thread& waker);
     void hit_marker(native_thread& by);
-    void compare_reports(std::uint32_t event, const std::optional<ModelRun>& ended, const native_thread& by);
+    void compare_reports(std::uint32_t event, const std::optional<ModelRun>& ended,
+                         const native_thread& by);
     void compare_counters(std::uint32_t event);
 
     RunModel model_;
@@ -65,7 +70,8 @@ class RandomRuns : public testing::TestWithParam<std::uint32_t>, public Machine 
 void RandomRuns::let_time_pass() {
     std::uint64_t elapsed_ns = below(3000);
     if (one_in(4)) elapsed_ns = 0;
-    if (one_in(50)) elapsed_ns += 150'000;           // thread numbers are checked again after this time
+    // thread numbers are checked again after this time
+    if (one_in(50)) elapsed_ns += 150'000;
     if (one_in(1000)) elapsed_ns += 61'000'000'000;  // a run open for this long no longer counts
     pass(elapsed_ns);
     model_.pass(elapsed_ns);
@@ -73,17 +79,19 @@ void RandomRuns::let_time_pass() {
 
 native_thread* RandomRuns::take_next() {
     if (waiting_for_cpu_.empty() || one_in(4)) return nullptr;
-    const auto place = waiting_for_cpu_.begin() + below(static_cast<std::uint32_t>(waiting_for_cpu_.size()));
+    const auto place =
+        waiting_for_cpu_.begin() + below(static_cast<std::uint32_t>(waiting_for_cpu_.size()));
     native_thread* next = *place;
     waiting_for_cpu_.erase(place);
     return next;
 }
 
 void RandomRuns::leave(native_thread& prev, bool blocks, const native_thread& next) {
-    static constexpr std::pair<std::uint64_t, std::uint32_t> waits[] = {{SYS_futex, LAGTRAP_WAIT_LOCK},
-                                                                        {SYS_read, LAGTRAP_WAIT_INPUT},
-                                                                        {SYS_nanosleep, LAGTRAP_WAIT_SLEEP},
-                                                                        {no_call, LAGTRAP_WAIT_PAGE}};
+    static constexpr std::pair<std::uint64_t, std::uint32_t> waits[] = {
+        {SYS_futex, LAGTRAP_WAIT_LOCK},
+        {SYS_read, LAGTRAP_WAIT_INPUT},
+        {SYS_nanosleep, LAGTRAP_WAIT_SLEEP},
+        {no_call, LAGTRAP_WAIT_PAGE}};
     const auto& [call, wait_class] = waits[below(std::size(waits))];
     prev.call = call;
     prev.throttled = one_in(4);
@@ -93,7 +101,8 @@ void RandomRuns::leave(native_thread& prev, bool blocks, const native_thread& ne
         blocked_.push_back(&prev);
     } else {
         preempt(prev, next);
-        model_.set_state(prev.tid, prev.throttled ? LAGTRAP_THREAD_THROTTLED : LAGTRAP_THREAD_RUNNABLE);
+        model_.set_state(prev.tid,
+                         prev.throttled ? LAGTRAP_THREAD_THROTTLED : LAGTRAP_THREAD_RUNNABLE);
         waiting_for_cpu_.push_back(&prev);
     }
 }
@@ -117,15 +126,19 @@ void RandomRuns::wake_one(const native_thread& waker) {
     blocked_.erase(blocked_.begin());
     wakee.throttled = one_in(4);
     wake(wakee, waker);
-    model_.set_state(wakee.tid, wakee.throttled ? LAGTRAP_THREAD_THROTTLED : LAGTRAP_THREAD_RUNNABLE);
+    model_.set_state(wakee.tid,
+                     wakee.throttled ? LAGTRAP_THREAD_THROTTLED : LAGTRAP_THREAD_RUNNABLE);
     waiting_for_cpu_.push_back(&wakee);
 }
 
 void RandomRuns::hit_marker(native_thread& by) {
     // With many begins, most have one key, so that they nest deeper than allowed.
     const bool deep = growing_ && !one_in(4);
-    const std::uint32_t event = deep ? machine_keyed : below(static_cast<std::uint32_t>(random_events.size()));
-    const Hit hit{.key = deep ? 0 : below(3), .stack_pointer = 0x7000 - 0x100 * below(8), .site = 0x400000 + below(2)};
+    const std::uint32_t event =
+        deep ? machine_keyed : below(static_cast<std::uint32_t>(random_events.size()));
+    const Hit hit{.key = deep ? 0 : below(3),
+                  .stack_pointer = 0x7000 - 0x100 * below(8),
+                  .site = 0x400000 + below(2)};
     const std::uint32_t choice = below(10);
     std::optional<ModelRun> ended;
     if (choice < (growing_ ? 7U : 4U) && model_.depth(event, by.tid, hit) < deepest) {
@@ -143,7 +156,8 @@ void RandomRuns::hit_marker(native_thread& by) {
     compare_counters(event);
 }
 
-void RandomRuns::compare_reports(std::uint32_t event, const std::optional<ModelRun>& ended, const native_thread& by) {
+void RandomRuns::compare_reports(std::uint32_t event, const std::optional<ModelRun>& ended,
+                                 const native_thread& by) {
     const auto reported = take_reports();
     ASSERT_EQ(reported.size(), ended ? 1 : 0);
     if (!ended) return;
@@ -183,7 +197,8 @@ void RandomRuns::compare_counters(std::uint32_t event) {
     found.seen = {};
     std::memset(found.costs, 0, sizeof(found.costs));
     for (auto& marker : found.markers) marker.last_ns = 0;
-    const auto wanted = std::bit_cast<std::array<std::uint64_t, word_count>>(model_.counters(event));
+    const auto wanted =
+        std::bit_cast<std::array<std::uint64_t, word_count>>(model_.counters(event));
     const auto compared = std::bit_cast<std::array<std::uint64_t, word_count>>(found);
     if (compared == wanted) return;
     for (std::size_t i = 0; i < word_count; ++i)

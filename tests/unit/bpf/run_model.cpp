@@ -12,7 +12,8 @@ constexpr std::size_t part_count = sizeof(lagtrap_time_parts) / sizeof(std::uint
 using Words = std::array<std::uint64_t, part_count>;
 
 // a + b - c
-lagtrap_time_parts moved(const lagtrap_time_parts& a, const lagtrap_time_parts& b, const lagtrap_time_parts& c) {
+lagtrap_time_parts moved(const lagtrap_time_parts& a, const lagtrap_time_parts& b,
+                         const lagtrap_time_parts& c) {
     auto words = std::bit_cast<Words>(a);
     const auto more = std::bit_cast<Words>(b), less = std::bit_cast<Words>(c);
     for (std::size_t i = 0; i < part_count; ++i) words[i] += more[i] - less[i];
@@ -23,7 +24,8 @@ lagtrap_time_parts moved(const lagtrap_time_parts& a, const lagtrap_time_parts& 
 std::size_t bucket_of(std::uint64_t duration_ns) {
     if (duration_ns < 4) return duration_ns;
     const auto power = static_cast<std::size_t>(std::bit_width(duration_ns) - 1);
-    return std::min<std::size_t>(power * 4 + (duration_ns >> (power - 2)) % 4, LAGTRAP_HISTOGRAM_BUCKETS - 1);
+    return std::min<std::size_t>(power * 4 + (duration_ns >> (power - 2)) % 4,
+                                 LAGTRAP_HISTOGRAM_BUCKETS - 1);
 }
 
 // The part that took most of a delay's time; the first of equal ones.
@@ -35,12 +37,14 @@ std::size_t most_of(const ModelRun& run) {
     lengths_ns[LAGTRAP_DELAY_HANDED_OVER] = run.handed_over_ns;
     std::copy(std::begin(run.parts.blocked_ns), std::end(run.parts.blocked_ns),
               lengths_ns.begin() + LAGTRAP_DELAY_BLOCKED);
-    return static_cast<std::size_t>(std::max_element(lengths_ns.begin(), lengths_ns.end()) - lengths_ns.begin());
+    return static_cast<std::size_t>(std::max_element(lengths_ns.begin(), lengths_ns.end()) -
+                                    lengths_ns.begin());
 }
 
 }  // namespace
 
-RunModel::RunModel(std::vector<ModelEvent> events) : events_(std::move(events)), counters_(events_.size()) {}
+RunModel::RunModel(std::vector<ModelEvent> events)
+    : events_(std::move(events)), counters_(events_.size()) {}
 
 void RunModel::pass(std::uint64_t elapsed_ns) {
     now_ns += elapsed_ns;
@@ -50,7 +54,8 @@ void RunModel::pass(std::uint64_t elapsed_ns) {
         if (thread.state == LAGTRAP_THREAD_THROTTLED) sums.throttled_ns += elapsed_ns;
         if (thread.state == LAGTRAP_THREAD_RUNNABLE || thread.state == LAGTRAP_THREAD_THROTTLED)
             sums.runnable_ns += elapsed_ns;
-        if (thread.state == LAGTRAP_THREAD_BLOCKED) sums.blocked_ns[thread.wait_class] += elapsed_ns;
+        if (thread.state == LAGTRAP_THREAD_BLOCKED)
+            sums.blocked_ns[thread.wait_class] += elapsed_ns;
     }
 }
 
@@ -61,8 +66,10 @@ void RunModel::set_state(std::uint32_t tid, lagtrap_thread_state state, std::uin
 
 RunModel::Runs& RunModel::runs_of(std::uint32_t event, std::uint32_t tid, const Hit& hit) {
     if (has(event, LAGTRAP_EVENT_KEY_MACHINE)) return runs_[{event, hit.key}];
-    if (has(event, LAGTRAP_EVENT_KEY_ARGUMENT)) return runs_[{event, hit.key | std::uint64_t{tid / 100} << 32}];
-    if (events_[event].by_frame) return runs_[{event, hit.stack_pointer | std::uint64_t{tid / 100} << 32}];
+    if (has(event, LAGTRAP_EVENT_KEY_ARGUMENT))
+        return runs_[{event, hit.key | std::uint64_t{tid / 100} << 32}];
+    if (events_[event].by_frame)
+        return runs_[{event, hit.stack_pointer | std::uint64_t{tid / 100} << 32}];
     return runs_[{event, tid}];
 }
 
@@ -73,8 +80,8 @@ std::size_t RunModel::depth(std::uint32_t event, std::uint32_t tid, const Hit& h
 std::size_t RunModel::open_runs() const {
     std::size_t count = 0;
     for (const auto& [key, runs] : runs_)
-        count += static_cast<std::size_t>(
-            std::count_if(runs.begin(), runs.end(), [](const ModelRun& run) { return run.opened; }));
+        count += static_cast<std::size_t>(std::count_if(
+            runs.begin(), runs.end(), [](const ModelRun& run) { return run.opened; }));
     return count;
 }
 
@@ -94,7 +101,8 @@ void RunModel::open(std::uint32_t event, Runs& runs, std::uint32_t tid, const Hi
 
 void RunModel::count_unended(std::uint32_t event, const ModelRun& run) {
     ++counters_[event].markers[LAGTRAP_PLACE_BEGIN].unmatched;
-    if (((run.begin_ns + events_[event].threshold_ns) & ~1ULL) < now_ns) ++counters_[event].unended_late;
+    if (((run.begin_ns + events_[event].threshold_ns) & ~1ULL) < now_ns)
+        ++counters_[event].unended_late;
 }
 
 void RunModel::count_left_call(std::uint32_t event) {
@@ -151,7 +159,8 @@ void RunModel::count_hit(ModelRun& run, std::uint32_t tid) {
     run.last_hit_ns = now_ns;
 }
 
-void RunModel::stage(std::uint32_t event, std::uint32_t tid, std::uint16_t stage, std::uint16_t cpu, const Hit& hit) {
+void RunModel::stage(std::uint32_t event, std::uint32_t tid, std::uint16_t stage, std::uint16_t cpu,
+                     const Hit& hit) {
     Runs& runs = runs_of(event, tid, hit);
     lagtrap_marker_count& marker = counters_[event].markers[LAGTRAP_PLACE_STAGE + stage];
     ++marker.hits;
@@ -167,7 +176,9 @@ void RunModel::stage(std::uint32_t event, std::uint32_t tid, std::uint16_t stage
 void RunModel::drop_unended(std::uint32_t event, Runs& runs, const Hit& hit) {
     while (runs.size() > 1) {
         const ModelRun& around = runs[runs.size() - 2];
-        if (around.stack_pointer <= runs.back().stack_pointer || hit.stack_pointer < around.stack_pointer) return;
+        if (around.stack_pointer <= runs.back().stack_pointer ||
+            hit.stack_pointer < around.stack_pointer)
+            return;
         count_unended(event, runs.back());
         runs.pop_back();
     }
@@ -209,7 +220,8 @@ void RunModel::finish_times(std::uint32_t event, ModelRun& run, std::uint32_t ti
         count_hit(run, tid);
     else
         run.parts = moved(run.parts, threads_[tid].sums, run.sums_at_hit);
-    counters.timed_ns += has(event, LAGTRAP_EVENT_KEY_ARGUMENT) ? sum_of(run.parts) : now_ns - run.begin_ns;
+    counters.timed_ns +=
+        has(event, LAGTRAP_EVENT_KEY_ARGUMENT) ? sum_of(run.parts) : now_ns - run.begin_ns;
     counters.on_cpu_ns += run.parts.on_cpu_ns;
     counters.runnable_ns += run.parts.runnable_ns;
     counters.handed_over_ns += run.handed_over_ns;

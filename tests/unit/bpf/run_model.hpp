@@ -39,13 +39,16 @@ class RunModel {
     void set_state(std::uint32_t tid, lagtrap_thread_state state, std::uint32_t wait_class = 0);
 
     void begin(std::uint32_t event, std::uint32_t tid, const Hit& hit);
-    void stage(std::uint32_t event, std::uint32_t tid, std::uint16_t stage, std::uint16_t cpu, const Hit& hit);
+    void stage(std::uint32_t event, std::uint32_t tid, std::uint16_t stage, std::uint16_t cpu,
+               const Hit& hit);
     // The run that ends.
     std::optional<ModelRun> end(std::uint32_t event, std::uint32_t tid, const Hit& hit);
 
     [[nodiscard]] std::size_t open_runs() const;
     [[nodiscard]] std::size_t depth(std::uint32_t event, std::uint32_t tid, const Hit& hit);
-    [[nodiscard]] const lagtrap_event_counters& counters(std::uint32_t event) const { return counters_[event]; }
+    [[nodiscard]] const lagtrap_event_counters& counters(std::uint32_t event) const {
+        return counters_[event];
+    }
 
     std::uint64_t now_ns = 0;
 
@@ -57,7 +60,9 @@ class RunModel {
     };
     using Runs = std::vector<ModelRun>;  // innermost last
 
-    [[nodiscard]] bool has(std::uint32_t event, std::uint32_t flag) const { return (events_[event].flags & flag) != 0; }
+    [[nodiscard]] bool has(std::uint32_t event, std::uint32_t flag) const {
+        return (events_[event].flags & flag) != 0;
+    }
     Runs& runs_of(std::uint32_t event, std::uint32_t tid, const Hit& hit);
     void open(std::uint32_t event, Runs& runs, std::uint32_t tid, const Hit& hit);
     void count_unended(std::uint32_t event, const ModelRun& run);

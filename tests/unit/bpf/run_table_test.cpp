@@ -24,14 +24,18 @@ class OpenRunTable : public Listener {
   protected:
     // Event 0 fills the table; event 1's run with the key `newcomer_key` finds it full.
     OpenRunTable() {
-        for (const std::uint32_t event : {0, 1}) add_event(event, LAGTRAP_EVENT_KEY_ARGUMENT).threshold_ns = 1'000'000;
+        for (const std::uint32_t event : {0, 1})
+            add_event(event, LAGTRAP_EVENT_KEY_ARGUMENT).threshold_ns = 1'000'000;
     }
-    static std::uint64_t tag_of(std::uint32_t event, std::uint64_t key) { return lagtrap_run_tag(key, 100, event, 0); }
+    static std::uint64_t tag_of(std::uint32_t event, std::uint64_t key) {
+        return lagtrap_run_tag(key, 100, event, 0);
+    }
     static std::uint64_t key_of(std::uint32_t event, std::uint64_t tag) {
         return unmix(tag) ^ lagtrap_mix(100ULL << 32 | event << 8);
     }
     // Keys of an event whose two buckets are both this one.
-    static std::vector<std::uint64_t> keys_for(std::uint32_t event, std::uint64_t bucket, std::size_t count) {
+    static std::vector<std::uint64_t> keys_for(std::uint32_t event, std::uint64_t bucket,
+                                               std::size_t count) {
         std::vector<std::uint64_t> keys;
         for (std::uint64_t number = 0; number < count; ++number)
             keys.push_back(key_of(event, bucket << 40 | number << 24 | bucket << 8 | 1));

@@ -26,7 +26,9 @@ class RunTimes : public Listener {
         EXPECT_EQ(reported.size(), 1);
         return reported.empty() ? lagtrap_slot{} : reported[0];
     }
-    static std::uint64_t length_of(const lagtrap_slot& slot) { return slot.run.end_ns - slot.run.begin_ns; }
+    static std::uint64_t length_of(const lagtrap_slot& slot) {
+        return slot.run.end_ns - slot.run.begin_ns;
+    }
     static std::uint32_t set_of(std::uint32_t tid) { return tid * 0x9e3779b1u >> 21; }
 
     const native_thread idle = idle_thread();
@@ -256,7 +258,8 @@ TEST_F(RunTimes, a_thread_that_loses_its_entry_to_another_is_not_timed) {
     const auto reported = take_reports();
     ASSERT_EQ(reported.size(), tids.size());
     EXPECT_EQ(reported[0].times_generation, 0);
-    for (std::size_t i = 1; i < reported.size(); ++i) EXPECT_EQ(sum_of(reported[i].parts), length_of(reported[i]));
+    for (std::size_t i = 1; i < reported.size(); ++i)
+        EXPECT_EQ(sum_of(reported[i].parts), length_of(reported[i]));
 }
 
 TEST_F(RunTimes, an_entry_that_a_thread_lost_and_got_again_does_not_count_for_its_older_run) {

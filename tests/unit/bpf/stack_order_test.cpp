@@ -10,11 +10,14 @@ class StackOrder : public Listener {
     void begin_at(std::uint64_t stack_pointer, std::uint64_t site = 0x400000) {
         begin(0, thread(101), {.stack_pointer = stack_pointer, .site = site});
     }
-    void end_at(std::uint64_t stack_pointer) { end(0, thread(101), {.stack_pointer = stack_pointer}); }
+    void end_at(std::uint64_t stack_pointer) {
+        end(0, thread(101), {.stack_pointer = stack_pointer});
+    }
     // Depth and length of each run that has ended.
     std::vector<std::pair<int, std::uint64_t>> ended() {
         std::vector<std::pair<int, std::uint64_t>> found;
-        for (const auto& one : take_reports()) found.emplace_back(one.run.depth, one.run.end_ns - one.run.begin_ns);
+        for (const auto& one : take_reports())
+            found.emplace_back(one.run.depth, one.run.end_ns - one.run.begin_ns);
         return found;
     }
     using Ended = std::vector<std::pair<int, std::uint64_t>>;
@@ -111,7 +114,8 @@ TEST_F(StackOrder, the_end_of_an_outermost_run_ends_it_although_inner_ends_are_m
 class Calls : public StackOrder {
   protected:
     void watch_calls(std::uint32_t nesting = LAGTRAP_NESTING_EACH) {
-        add_event(0, LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_RECORD_RUNS, nesting, Probe::function);
+        add_event(0, LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_RECORD_RUNS, nesting,
+                  Probe::function);
     }
 };
 
@@ -160,13 +164,15 @@ TEST_F(Calls, the_return_address_is_kept) {
     watch_calls();
     kernel.user_words[0x7000] = 0x401234;
     begin_at(0x7000);
-    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 0))->return_address, 0) << "nobody will look at the run";
+    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 0))->return_address, 0)
+        << "nobody will look at the run";
     end_at(0x7000);
     kernel.at<lagtrap_event_config>(native_maps.event_configs, 0).look_after_ns = 50;
     begin_at(0x7000);
     EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 0))->return_address, 0x401234);
     begin_at(0x6000);
-    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 1))->return_address, 0) << "that memory cannot be read";
+    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 1))->return_address, 0)
+        << "that memory cannot be read";
 }
 
 TEST_F(StackOrder, of_other_markers_no_return_address_is_known) {
@@ -240,7 +246,8 @@ TEST_F(Calls, a_return_probe_sees_the_stack_without_the_return_address) {
     begin_at(0x7000);
     native_registers registers{};
     registers.stack_pointer = 0x7008;
-    kernel.cookie = LAGTRAP_PLACE_END | static_cast<std::uint64_t>(LAGTRAP_EXIT_RETURNED) << LAGTRAP_COOKIE_EXIT_SHIFT;
+    kernel.cookie = LAGTRAP_PLACE_END | static_cast<std::uint64_t>(LAGTRAP_EXIT_RETURNED)
+                                            << LAGTRAP_COOKIE_EXIT_SHIFT;
     native_on_function(&registers);
     EXPECT_EQ(runs(0), 1);
     EXPECT_EQ(counters(0).abandoned, 0);

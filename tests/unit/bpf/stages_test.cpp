@@ -110,7 +110,8 @@ class OtherEnds : public Listener {
     OtherEnds() {
         add_event(0, LAGTRAP_EVENT_RECORD_RUNS).threshold_ns = 50;
         for (const std::uint16_t meaning : {LAGTRAP_END_FAILED, LAGTRAP_END_CANCELLED}) {
-            auto& marker = kernel.at<lagtrap_marker_config>(native_maps.marker_configs, LAGTRAP_PLACE_STAGE + meaning);
+            auto& marker = kernel.at<lagtrap_marker_config>(native_maps.marker_configs,
+                                                            LAGTRAP_PLACE_STAGE + meaning);
             marker.role = LAGTRAP_ROLE_END;
             marker.stage = meaning;
         }
@@ -119,7 +120,8 @@ class OtherEnds : public Listener {
 };
 
 TEST_F(OtherEnds, a_run_that_failed_or_was_cancelled_is_counted_apart) {
-    for (const std::uint16_t meaning : {LAGTRAP_END_FAILED, LAGTRAP_END_FAILED, LAGTRAP_END_CANCELLED}) {
+    for (const std::uint16_t meaning :
+         {LAGTRAP_END_FAILED, LAGTRAP_END_FAILED, LAGTRAP_END_CANCELLED}) {
         begin(0, thread(101));
         pass(10);
         end_as(meaning);

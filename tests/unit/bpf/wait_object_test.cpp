@@ -13,7 +13,8 @@ constexpr std::uint64_t a_lock = 0x7f0012345678;
 class WaitObject : public Listener {
   protected:
     // The object for which this thread waits in futex(address, operation).
-    std::uint64_t object_of(std::uint32_t tid, std::uint64_t address, std::uint32_t operation = FUTEX_WAIT_PRIVATE) {
+    std::uint64_t object_of(std::uint32_t tid, std::uint64_t address,
+                            std::uint32_t operation = FUTEX_WAIT_PRIVATE) {
         native_thread& waiting = thread(tid);
         waiting.call = SYS_futex;
         waiting.call_arguments[0] = address;
@@ -55,7 +56,8 @@ TEST_F(WaitObject, is_none_outside_of_waits_for_a_futex) {
 // The five words at the futex's address, rounded down to eight bytes.
 using LockWords = std::array<std::uint32_t, 5>;
 
-std::uint32_t owner_in(const LockWords& words, std::uint32_t operation, std::uint64_t address = a_lock) {
+std::uint32_t owner_in(const LockWords& words, std::uint32_t operation,
+                       std::uint64_t address = a_lock) {
     return native_owner_in(words.data(), address, operation);
 }
 

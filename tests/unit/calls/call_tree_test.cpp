@@ -7,8 +7,8 @@
 namespace lagtrap::calls::call_tree_test {
 namespace {
 
-Call call(std::uint32_t function, std::uint32_t parent, std::uint64_t begin_ns, std::uint64_t end_ns,
-          std::uint64_t on_cpu_ns, std::uint64_t runnable_ns = 0) {
+Call call(std::uint32_t function, std::uint32_t parent, std::uint64_t begin_ns,
+          std::uint64_t end_ns, std::uint64_t on_cpu_ns, std::uint64_t runnable_ns = 0) {
     return {.function = function,
             .parent = parent,
             .begin_ns = begin_ns,
@@ -99,8 +99,8 @@ TEST(CallTreeTest, WhatMakesNoSenseIsRefused) {
 
 TEST(CallSummaryTest, CallsOnTheSamePathAreAddedUp) {
     Tree tree;
-    tree.calls = {call(0, no_parent, 0, 10'000, 10'000), call(1, 0, 0, 1'000, 1'000), call(1, 0, 2'000, 5'000, 3'000),
-                  call(1, 2, 2'000, 3'000, 1'000)};
+    tree.calls = {call(0, no_parent, 0, 10'000, 10'000), call(1, 0, 0, 1'000, 1'000),
+                  call(1, 0, 2'000, 5'000, 3'000), call(1, 2, 2'000, 3'000, 1'000)};
     tree.calls[3].end = CallEnd::Left;
     const auto times = net_times(tree, two_functions({}));
     Summary summary;

@@ -6,15 +6,15 @@
 namespace lagtrap::calls::function_trees_test {
 namespace {
 
-TracedCall call(std::uint32_t function, std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t end_ns,
-                std::uint64_t probes_ns = 0, std::uint64_t off_cpu_ns = 0) {
+TracedCall call(std::uint32_t function, std::uint32_t tid, std::uint64_t begin_ns,
+                std::uint64_t end_ns, std::uint64_t probes_ns = 0, std::uint64_t off_cpu_ns = 0) {
     return {function, tid, begin_ns, end_ns, probes_ns, off_cpu_ns, false, "worker"};
 }
 
 TEST(FunctionTreesTest, CallsLieInThoseThatWereOpen) {
     // Calls arrive as they end, so inner ones come first.
-    const auto trees = trees_of({call(2, 7, 20, 30), call(1, 7, 10, 50), call(3, 7, 60, 70), call(0, 7, 5, 100),
-                                 call(4, 8, 25, 26), call(0, 7, 200, 210)});
+    const auto trees = trees_of({call(2, 7, 20, 30), call(1, 7, 10, 50), call(3, 7, 60, 70),
+                                 call(0, 7, 5, 100), call(4, 8, 25, 26), call(0, 7, 200, 210)});
     ASSERT_EQ(trees.size(), 3U);
     const Tree& first = trees[0];
     ASSERT_EQ(first.calls.size(), 4U);
@@ -35,7 +35,8 @@ TEST(FunctionTreesTest, TimesAreWithoutProbesAndAddUp) {
     EXPECT_EQ(times[1].wall_ns, 250U);
     EXPECT_EQ(times[0].own_ns, 550U);
     EXPECT_EQ(times[1].blocked_ns, 100U);
-    for (const Times& time : times) EXPECT_EQ(time.wall_ns, time.on_cpu_ns + time.runnable_ns + time.blocked_ns);
+    for (const Times& time : times)
+        EXPECT_EQ(time.wall_ns, time.on_cpu_ns + time.runnable_ns + time.blocked_ns);
 }
 
 TEST(FunctionTreesTest, WhatIsToldIsRead) {
@@ -45,11 +46,13 @@ TEST(FunctionTreesTest, WhatIsToldIsRead) {
     const auto message = parse_functions_message(boost::json::serialize(to_json(ended)));
     ASSERT_TRUE(message.ok() && message->ended);
     EXPECT_EQ(message->ended->totals.front().path, (std::vector<std::uint32_t>{2, 1}));
-    const auto calls = parse_functions_message(boost::json::serialize(to_json({call(1, 2, 3, 9, 1, 2)})));
+    const auto calls =
+        parse_functions_message(boost::json::serialize(to_json({call(1, 2, 3, 9, 1, 2)})));
     ASSERT_TRUE(calls.ok() && calls->calls);
     EXPECT_EQ(calls->calls->front().end_ns, 9U);
-    for (const char* wrong : {"", "[]", "{}", R"({"calls":[[1]]})", R"({"calls":[[1,2,9,3,0,0,0,"x"]]})",
-                              R"({"ended_functions":{}})", R"({"started_functions":5})"})
+    for (const char* wrong :
+         {"", "[]", "{}", R"({"calls":[[1]]})", R"({"calls":[[1,2,9,3,0,0,0,"x"]]})",
+          R"({"ended_functions":{}})", R"({"started_functions":5})"})
         EXPECT_FALSE(parse_functions_message(wrong).ok()) << wrong;
 }
 
@@ -73,7 +76,8 @@ TEST(FunctionStreamTest, WhatRuntimesToldArrives) {
     EXPECT_EQ(java.advice, "start it otherwise");
     EXPECT_EQ(message->ended->totals[0].unbegun, 0U);
     EXPECT_EQ(message->ended->totals[1].unbegun, 9U);
-    const auto more = parse_functions_message(R"({"more":[["Cart#add","Ruby",1,0,5,6,0,"/srv/cart.rb",4]]})");
+    const auto more =
+        parse_functions_message(R"({"more":[["Cart#add","Ruby",1,0,5,6,0,"/srv/cart.rb",4]]})");
     ASSERT_TRUE(more);
     ASSERT_TRUE(more->more);
     EXPECT_EQ(more->more->front().source, "/srv/cart.rb");
@@ -81,7 +85,8 @@ TEST(FunctionStreamTest, WhatRuntimesToldArrives) {
 
 TEST(FunctionStreamTest, RecordingsFromBeforeRuntimesAreRead) {
     const auto message = parse_functions_message(
-        R"({"ended_functions":{"reason":"r","length_ns":1,"sent":0,"not_sent":0,"too_deep":0,"bytes":0,"least_ns":0,)"
+        R"({"ended_functions":{"reason":"r","length_ns":1,"sent":0,"not_sent":0,"too_deep":0,
+           "bytes":0,"least_ns":0,)"
         R"("detach_ns":0,"totals":[[0,1,0,10,10,[]]]}})");
     ASSERT_TRUE(message) << message.error().message;
     EXPECT_TRUE(message->ended->runtimes.empty());

@@ -8,7 +8,8 @@ namespace lagtrap::calls::object_rule_test {
 namespace {
 
 TEST(ObjectRuleTest, FunctionsHaveAPlace) {
-    const auto functions = parse_object_functions("sqlite3_prepare*:arg3*, fopen:result\tclose:arg0");
+    const auto functions =
+        parse_object_functions("sqlite3_prepare*:arg3*, fopen:result\tclose:arg0");
     ASSERT_TRUE(functions.ok());
     ASSERT_EQ(functions->size(), 3U);
     EXPECT_EQ((*functions)[0].pattern, "sqlite3_prepare*");
@@ -25,8 +26,9 @@ TEST(ObjectRuleTest, FunctionsHaveAPlace) {
 }
 
 TEST(ObjectRuleTest, WrongPlacesAreRefused) {
-    for (const char* text : {"fopen", ":arg0", "fopen:", "fopen:arg6", "fopen:arg", "fopen:arg00", "fopen:arg1**",
-                             "fopen:Result", "fopen:result:", "fopen:result:bad", "fopen:result:null:null"})
+    for (const char* text :
+         {"fopen", ":arg0", "fopen:", "fopen:arg6", "fopen:arg", "fopen:arg00", "fopen:arg1**",
+          "fopen:Result", "fopen:result:", "fopen:result:bad", "fopen:result:null:null"})
         EXPECT_FALSE(parse_object_functions(text).ok()) << text;
 }
 
@@ -47,8 +49,10 @@ TEST(ObjectRuleTest, WhatIsWrittenIsReadAgain) {
 }
 
 TEST(ObjectRuleTest, ErrnoMayBeNoFailure) {
-    const auto rule = parse_object_rule(
-        {{"name", "x"}, {"create", "f:result"}, {"use", "g:arg0:errno"}, {"except", "EWOULDBLOCK EINPROGRESS"}});
+    const auto rule = parse_object_rule({{"name", "x"},
+                                         {"create", "f:result"},
+                                         {"use", "g:arg0:errno"},
+                                         {"except", "EWOULDBLOCK EINPROGRESS"}});
     ASSERT_TRUE(rule) << rule.error().message;
     EXPECT_EQ(rule->excepts, (std::vector<int>{EAGAIN, EINPROGRESS}));
     EXPECT_EQ(to_json(*rule).at("except").as_string(), "EAGAIN EINPROGRESS");
@@ -59,19 +63,27 @@ TEST(ObjectRuleTest, ErrorsNameTheAttribute) {
         const auto rule = parse_object_rule(attributes);
         return rule.ok() ? std::string() : rule.error().message;
     };
-    EXPECT_NE(message_of({{"name", "x"}, {"creates", "f:arg0"}}).find("creates"), std::string::npos);
-    EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"error", "wrong"}}).find("error"), std::string::npos);
-    EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"success", "1 2 3 4 5"}}).find("success"),
+    EXPECT_NE(message_of({{"name", "x"}, {"creates", "f:arg0"}}).find("creates"),
               std::string::npos);
+    EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"error", "wrong"}}).find("error"),
+              std::string::npos);
+    EXPECT_NE(
+        message_of({{"name", "x"}, {"create", "f:arg0"}, {"success", "1 2 3 4 5"}}).find("success"),
+        std::string::npos);
     const auto excepting = [&](const char* names, const char* error) {
-        return message_of({{"name", "x"}, {"create", "f:arg0"}, {"error", error}, {"except", names}});
+        return message_of(
+            {{"name", "x"}, {"create", "f:arg0"}, {"error", error}, {"except", names}});
     };
-    EXPECT_NE(excepting("EAGAIN EAGAN", "errno").find("except: \"EAGAIN EAGAN\""), std::string::npos);
-    EXPECT_NE(excepting("EPERM EAGAIN EINTR EIO EBADF", "errno").find("at most 4"), std::string::npos);
+    EXPECT_NE(excepting("EAGAIN EAGAN", "errno").find("except: \"EAGAIN EAGAN\""),
+              std::string::npos);
+    EXPECT_NE(excepting("EPERM EAGAIN EINTR EIO EBADF", "errno").find("at most 4"),
+              std::string::npos);
     EXPECT_NE(excepting("EAGAIN", "negative").find("error=\"errno\""), std::string::npos);
     EXPECT_EQ(excepting("EAGAIN, EINPROGRESS", "errno"), "");
-    EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"title", "result"}}).find("title"), std::string::npos);
-    EXPECT_NE(message_of({{"name", "x"}, {"class", "C"}, {"create", "f:arg0"}}).find("class"), std::string::npos);
+    EXPECT_NE(message_of({{"name", "x"}, {"create", "f:arg0"}, {"title", "result"}}).find("title"),
+              std::string::npos);
+    EXPECT_NE(message_of({{"name", "x"}, {"class", "C"}, {"create", "f:arg0"}}).find("class"),
+              std::string::npos);
     EXPECT_NE(message_of({{"name", "x"}}).find("create"), std::string::npos);
     EXPECT_NE(message_of({{"create", "f:arg0"}}).find("name"), std::string::npos);
     EXPECT_NE(message_of({{"name", 5}}).find("name"), std::string::npos);

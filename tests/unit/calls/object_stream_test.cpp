@@ -68,13 +68,16 @@ TEST(ObjectStreamTest, WhatIsToldIsRead) {
 }
 
 TEST(ObjectStreamTest, WhatMakesNoSenseIsRefused) {
-    for (const char* line : {"", "{", "[]", "{}", R"({"object_calls":[[1]]})", R"({"object_calls":5})",
-                             R"({"counts":{}})", R"({"ok":false})", R"({"messages":[[0,0,-1,""]]})"})
+    for (const char* line :
+         {"", "{", "[]", "{}", R"({"object_calls":[[1]]})", R"({"object_calls":5})",
+          R"({"counts":{}})", R"({"ok":false})", R"({"messages":[[0,0,-1,""]]})"})
         EXPECT_FALSE(parse_objects_reply(line).ok()) << line;
     ObjectCall backwards;
     backwards.begin_ns = 9;
     backwards.end_ns = 5;
-    EXPECT_FALSE(parse_objects_reply(boost::json::serialize(to_json(std::vector<ObjectCall>{backwards}))).ok());
+    EXPECT_FALSE(
+        parse_objects_reply(boost::json::serialize(to_json(std::vector<ObjectCall>{backwards})))
+            .ok());
     ObjectsStarted started;
     started.functions.resize(1);
     started.functions[0].class_number = 3;

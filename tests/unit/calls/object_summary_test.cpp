@@ -6,7 +6,8 @@
 namespace lagtrap::calls::object_summary_test {
 namespace {
 
-ObjectCall call_of(std::uint32_t function, std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t depth) {
+ObjectCall call_of(std::uint32_t function, std::uint64_t begin_ns, std::uint64_t end_ns,
+                   std::uint32_t depth) {
     ObjectCall call;
     call.function = function;
     call.tid = 7;
@@ -25,7 +26,8 @@ ObjectsSummary full_summary() {
     started.started->process = "shop";
     started.started->classes = {"Cart"};
     started.started->functions.resize(3);
-    for (std::size_t at = 0; at < 3; ++at) started.started->functions[at].function.name = "f" + std::to_string(at);
+    for (std::size_t at = 0; at < 3; ++at)
+        started.started->functions[at].function.name = "f" + std::to_string(at);
     started.started->functions[1].role = ObjectRole::Create;
     EXPECT_TRUE(summary.add(std::move(started)).ok());
     ObjectsReply calls;

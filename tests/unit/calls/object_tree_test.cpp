@@ -5,7 +5,8 @@
 namespace lagtrap::calls::object_tree_test {
 namespace {
 
-ObjectCall call_of(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t depth, std::uint32_t tid = 1) {
+ObjectCall call_of(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t depth,
+                   std::uint32_t tid = 1) {
     ObjectCall call;
     call.tid = tid;
     call.begin_ns = begin_ns;

@@ -50,7 +50,8 @@ TEST(AddStages, HaveDifferentNames) {
                 ElementsAre("read", "read-2", "cold-2", "operator-new", "f7"));
 }
 
-trace::RecordedRun run_of(std::uint64_t duration_ms, const std::vector<std::pair<std::string, std::uint64_t>>& stages) {
+trace::RecordedRun run_of(std::uint64_t duration_ms,
+                          const std::vector<std::pair<std::string, std::uint64_t>>& stages) {
     trace::RecordedRun run;
     run.duration_ns = duration_ms * ms;
     for (const auto& [name, at_ms] : stages) run.stages.push_back({name, at_ms * ms, 0, 0});
@@ -59,21 +60,28 @@ trace::RecordedRun run_of(std::uint64_t duration_ms, const std::vector<std::pair
 
 TEST(AddStages, AreThoseThatDivideTheRuns) {
     // "often" is called for each item, "brief" has little time, and "never" is not reached.
-    const trace::RecordedRun run = run_of(
-        100, {{"often", 1}, {"often", 2}, {"often", 3}, {"read", 10}, {"price", 40}, {"brief", 98}, {"other", 99}});
-    const auto check =
-        check_stages(stages_at({"price", "often", "brief", "read", "never"}), std::vector<trace::RecordedRun>(8, run));
+    const trace::RecordedRun run = run_of(100, {{"often", 1},
+                                                {"often", 2},
+                                                {"often", 3},
+                                                {"read", 10},
+                                                {"price", 40},
+                                                {"brief", 98},
+                                                {"other", 99}});
+    const auto check = check_stages(stages_at({"price", "often", "brief", "read", "never"}),
+                                    std::vector<trace::RecordedRun>(8, run));
     EXPECT_EQ(check.runs, 8U);
     EXPECT_THAT(names_of(check.stages), ElementsAre("read", "price"));
     EXPECT_EQ(check.before_permille, 100U);
     EXPECT_EQ(check.stages[0].share_permille, 300U);
-    EXPECT_EQ(check.stages[1].share_permille, 600U) << "with the time of the stages that are left out";
+    EXPECT_EQ(check.stages[1].share_permille, 600U)
+        << "with the time of the stages that are left out";
     EXPECT_EQ(check.stages[1].runs, 8U);
 }
 
 TEST(AddStages, AreNoneIfTheyDivideNothing) {
     const auto count = [](std::size_t runs, const trace::RecordedRun& run) {
-        return check_stages(stages_at({"price"}), std::vector<trace::RecordedRun>(runs, run)).stages.size();
+        return check_stages(stages_at({"price"}), std::vector<trace::RecordedRun>(runs, run))
+            .stages.size();
     };
     EXPECT_EQ(count(8, run_of(100, {{"price", 20}})), 1U);
     EXPECT_EQ(count(8, run_of(100, {{"price", 1}})), 0U) << "it is the whole run";
@@ -91,20 +99,22 @@ TEST(AddStages, AreWrittenIntoTheSettings) {
     offer.events.push_back({"shop-serve", "    <function name=\"serve\"/>\n", {}, {}, {}});
     offer.stages = stages_at({"app::read<int>(int)", "price"});
     AddTarget target{"/usr/bin/shop", "/usr/bin/shop", {}, {}};
-    for (const std::string& xml : {settings_elements(offer, {}), stage_trial_elements({offer}, target)}) {
-        const auto outcome =
-            settings::parse_settings("<lagtrap version=\"1\">\n" + xml + "</lagtrap>", settings::BinaryCheck::Skip);
+    for (const std::string& xml :
+         {settings_elements(offer, {}), stage_trial_elements({offer}, target)}) {
+        const auto outcome = settings::parse_settings(
+            "<lagtrap version=\"1\">\n" + xml + "</lagtrap>", settings::BinaryCheck::Skip);
         ASSERT_TRUE(outcome.ok()) << xml;
         EXPECT_THAT(names_of(outcome.settings.events[0].stages), ElementsAre("read", "price"));
     }
 }
 
 TEST(AddStages, WhatWasSeenIsReadBack) {
-    const std::vector<SeenFunction> seen{{"buy", 734, false, {{"read(int, char)", 200}, {"price", 700}}},
-                                         {"wait", 12, true}};
+    const std::vector<SeenFunction> seen{
+        {"buy", 734, false, {{"read(int, char)", 200}, {"price", 700}}}, {"wait", 12, true}};
     EXPECT_EQ(seen_functions_of(lines_of(seen)), seen);
     EXPECT_THAT(seen_functions_of("> 5 a\n"), testing::IsEmpty());
-    EXPECT_THAT(seen_functions_of("5 0 a\n> 1001 a\n> x\n> 5\n> 5 \n> 5 a\x1b[1m\n").at(0).callees, testing::IsEmpty());
+    EXPECT_THAT(seen_functions_of("5 0 a\n> 1001 a\n> x\n> 5\n> 5 \n> 5 a\x1b[1m\n").at(0).callees,
+                testing::IsEmpty());
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ using testing::HasSubstr;
 
 Offer function_offer(const std::string& name, std::uint64_t runs, std::uint64_t on_cpu_ns) {
     Offer offer{OfferKind::Function, "function " + name, "x", {}, true, "/usr/bin/shop", {}};
-    offer.events.push_back({event_name("/usr/bin/shop", name), "    <function name=\"" + name + "\"/>\n", {}, {}, {}});
+    offer.events.push_back(
+        {event_name("/usr/bin/shop", name), "    <function name=\"" + name + "\"/>\n", {}, {}, {}});
     offer.events[0].measured.armed = true;
     offer.events[0].measured.runs = runs;
     offer.events[0].measured.on_cpu_ns = on_cpu_ns;
@@ -30,16 +31,19 @@ TEST(AddNames, AreNamesOfTheSettings) {
     EXPECT_EQ(event_name("/usr/bin/shop", "list<int>::push(int)"), "shop-list");
     EXPECT_EQ(event_name("/opt/7zip", "run"), "e7zip-run");
     EXPECT_EQ(event_name("/opt/x", std::string(100, 'a')).size(), 63);
-    EXPECT_EQ(without_parameters("a::(anonymous namespace)::b(c(*)(d))"), "a::(anonymous namespace)::b");
+    EXPECT_EQ(without_parameters("a::(anonymous namespace)::b(c(*)(d))"),
+              "a::(anonymous namespace)::b");
 }
 
 TEST(AddFunctions, WhatWasSeenIsReadBackAndNothingElse) {
-    const std::vector<SeenFunction> seen{{"app::Shop::buy(int, char)", 734, false}, {"wait for (it)", 12, true}};
+    const std::vector<SeenFunction> seen{{"app::Shop::buy(int, char)", 734, false},
+                                         {"wait for (it)", 12, true}};
     EXPECT_EQ(lines_of(seen), "734 0 app::Shop::buy(int, char)\n12 1 wait for (it)\n");
     EXPECT_EQ(seen_functions_of(lines_of(seen)), seen);
     // A process that reads hostile bytes can send anything.
     EXPECT_THAT(
-        seen_functions_of("\n1001 0 a\n-1 0 a\n5 2 a\n5 0 \n5\nx 0 a\n5 0 a\x1b[1m\n99999999999999999999 0 a\n"),
+        seen_functions_of(
+            "\n1001 0 a\n-1 0 a\n5 2 a\n5 0 \n5\nx 0 a\n5 0 a\x1b[1m\n99999999999999999999 0 a\n"),
         testing::IsEmpty());
     EXPECT_EQ(seen_functions_of("5 0 a"), (std::vector<SeenFunction>{{"a", 5, false}}));
     std::string many;
@@ -62,16 +66,19 @@ TEST(AddThresholds, LeaveRoomAboveWhatWasSeen) {
 }
 
 boost::json::object status_of(const std::string& event) {
-    return boost::json::parse(R"({"events":[{"name":"other","runs":99},)" + event + "]}").as_object();
+    return boost::json::parse(R"({"events":[{"name":"other","runs":99},)" + event + "]}")
+        .as_object();
 }
 
 TEST(AddMeasured, TakesEachNumberFromItsField) {
     std::vector<Offer> offers{function_offer("first", 0, 0), function_offer("buy", 0, 0)};
     take_measured(
         offers,
-        status_of(R"({"name":"t1-shop-buy","armed":true,"shed":false,"problem":"why","runs":100,)"
-                  R"("unmatched_begins":3,"open":4,"max_ns":5000,"timed":{"ns":6000,"on_cpu_ns":700},)"
-                  R"("histogram":[{"from_ns":1000,"to_ns":2000,"count":98},{"from_ns":4000,"to_ns":8000,"count":2}]})"),
+        status_of(
+            R"({"name":"t1-shop-buy","armed":true,"shed":false,"problem":"why","runs":100,)"
+            R"("unmatched_begins":3,"open":4,"max_ns":5000,"timed":{"ns":6000,"on_cpu_ns":700},)"
+            R"("histogram":[{"from_ns":1000,"to_ns":2000,"count":98},{"from_ns":4000,"to_ns":8000,
+               "count":2}]})"),
         std::chrono::seconds(1));
     const Measured& measured = offers[1].events[0].measured;
     EXPECT_TRUE(measured.armed);
@@ -95,10 +102,10 @@ TEST(AddMeasured, AFunctionThatOneThreadNeverLeavesIsALoop) {
     const auto is_loop = [](OfferKind kind, std::uint64_t sum_ms) {
         std::vector<Offer> offers{function_offer("buy", 0, 0)};
         offers[0].kind = kind;
-        take_measured(
-            offers,
-            status_of(R"({"name":"t0-shop-buy","runs":1,"timed":{"ns":)" + std::to_string(sum_ms * 1'000'000) + "}}"),
-            std::chrono::seconds(1));
+        take_measured(offers,
+                      status_of(R"({"name":"t0-shop-buy","runs":1,"timed":{"ns":)" +
+                                std::to_string(sum_ms * 1'000'000) + "}}"),
+                      std::chrono::seconds(1));
         return offers[0].is_loop;
     };
     for (const std::uint64_t sum_ms : {0U, 100U, 949U, 1051U, 1600U, 4000U})
@@ -116,12 +123,13 @@ TEST(AddOrder, PutsTheOutermostOfEqualsFirstAndLeavesOutWhatIsNone) {
     refused.events[0].measured.armed = false;
     Offer hot = function_offer("hot", 1'000'000, 95'000'000);
     hot.events[0].measured.too_often = true;
-    const auto order =
-        ranked({loop, refused, function_offer("never", 0, 0), hot, function_offer("small", 9, 20'000'000),
-                function_offer("outer", 9, 80'000'000), function_offer("inner", 9, 80'000'000)});
+    const auto order = ranked(
+        {loop, refused, function_offer("never", 0, 0), hot, function_offer("small", 9, 20'000'000),
+         function_offer("outer", 9, 80'000'000), function_offer("inner", 9, 80'000'000)});
     std::vector<std::string> titles;
     for (const Offer& offer : order) titles.push_back(offer.title);
-    EXPECT_THAT(titles, testing::ElementsAre("function outer", "function inner", "function small", "function hot"));
+    EXPECT_THAT(titles, testing::ElementsAre("function outer", "function inner", "function small",
+                                             "function hot"));
 }
 
 TEST(AddElements, AreSettings) {
@@ -129,14 +137,15 @@ TEST(AddElements, AreSettings) {
     offer.events[0].threshold = "20ms";
     for (const OfferChoice& choice : {OfferChoice{}, OfferChoice{"3s", "eu-", "shop.service"}}) {
         const std::string xml = settings_elements(offer, choice);
-        const auto outcome =
-            settings::parse_settings("<lagtrap version=\"1\">\n" + xml + "</lagtrap>", settings::BinaryCheck::Skip);
+        const auto outcome = settings::parse_settings(
+            "<lagtrap version=\"1\">\n" + xml + "</lagtrap>", settings::BinaryCheck::Skip);
         EXPECT_TRUE(outcome.ok()) << xml;
         ASSERT_EQ(outcome.settings.events.size(), 1);
         EXPECT_EQ(outcome.settings.events[0].scope.groups.unit, choice.unit);
         EXPECT_EQ(outcome.settings.events[0].name, choice.prefix + "shop-buy");
     }
-    EXPECT_THAT(settings_elements(offer, {"3s", {}, {}}), HasSubstr("name=\"shop-buy\" threshold=\"3s\""));
+    EXPECT_THAT(settings_elements(offer, {"3s", {}, {}}),
+                HasSubstr("name=\"shop-buy\" threshold=\"3s\""));
 }
 
 TEST(AddLoops, AreAroundTheCallsThatThreadsWaitIn) {
@@ -146,9 +155,11 @@ TEST(AddLoops, AreAroundTheCallsThatThreadsWaitIn) {
         std::filesystem::create_directories(folder);
         std::ofstream(folder / "syscall") << syscall;
     };
-    add_thread("7", std::to_string(SYS_epoll_pwait) + " 0x4 0x7ffc 0x1 0xffffffff 0x0 0x8 0x7ffc 0x7f0c\n");
+    add_thread("7", std::to_string(SYS_epoll_pwait) +
+                        " 0x4 0x7ffc 0x1 0xffffffff 0x0 0x8 0x7ffc 0x7f0c\n");
     add_thread("8", "running\n");
-    add_thread("9", std::to_string(SYS_futex) + " 0x4 0x7ffc 0x1 0xffffffff 0x0 0x8 0x7ffc 0x7f0c\n");
+    add_thread("9",
+               std::to_string(SYS_futex) + " 0x4 0x7ffc 0x1 0xffffffff 0x0 0x8 0x7ffc 0x7f0c\n");
     add_thread("10", "-1 0x7ffc 0x7f0c\n");
     AddTarget target{"/usr/bin/shop", "/usr/bin/shop", {}, {}};
     target.processes.resize(2);
@@ -162,8 +173,8 @@ TEST(AddLoops, AreAroundTheCallsThatThreadsWaitIn) {
     std::vector<Offer> offers = loop_offers(target, seen);
     ASSERT_EQ(offers.size(), 1U);
     const std::string xml = settings_elements(offers[0], {"50ms", {}, "shop.service"});
-    const auto outcome =
-        settings::parse_settings("<lagtrap version=\"1\">\n" + xml + "</lagtrap>", settings::BinaryCheck::Skip);
+    const auto outcome = settings::parse_settings("<lagtrap version=\"1\">\n" + xml + "</lagtrap>",
+                                                  settings::BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok()) << xml;
     EXPECT_EQ(outcome.settings.events[0].name, "shop-turn");
     EXPECT_EQ(outcome.settings.events[0].scope.groups.unit, "shop.service");
@@ -187,12 +198,14 @@ TEST(AddLoops, ComeAfterFunctionsThatCoverThemAndBeforeOthers) {
 
 TEST(AddElements, OfAPresetHaveAThresholdForEachEventThatRan) {
     Offer offer{OfferKind::Preset, "preset shop", "x", "shop", true, {}, {}};
-    offer.events = {{"buy", {}, "1s", {}, "20ms"}, {"pay", {}, "1s", {}, {}}, {"ship", {}, "1s", {}, {}}};
+    offer.events = {
+        {"buy", {}, "1s", {}, "20ms"}, {"pay", {}, "1s", {}, {}}, {"ship", {}, "1s", {}, {}}};
     EXPECT_EQ(settings_elements(offer, {}),
               "  <use preset=\"shop\" events=\"buy\" threshold=\"20ms\"/>\n"
               "  <use preset=\"shop\" events=\"pay ship\"/>\n");
     EXPECT_EQ(settings_elements(offer, {"1s", "eu-", "web.service"}),
-              "  <use preset=\"shop\" threshold=\"1s\" prefix=\"eu-\">\n    <scope unit=\"web.service\"/>\n  </use>\n");
+              "  <use preset=\"shop\" threshold=\"1s\" prefix=\"eu-\">\n    <scope "
+              "unit=\"web.service\"/>\n  </use>\n");
     offer.events[0].threshold.clear();
     EXPECT_EQ(settings_elements(offer, {}), "  <use preset=\"shop\"/>\n");
 }

@@ -25,12 +25,14 @@ constexpr const char* session = "0a1b2c3d-0000-4000-8000-0123456789ab";
 const std::string content = "what a recording contains";
 
 std::string answer_of(const std::string& body, const std::string& status = "200 OK") {
-    return fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}", status, body.size(), body);
+    return fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}", status,
+                       body.size(), body);
 }
 
 std::string row(const std::string& digest, const std::string& name = session) {
-    return fmt::format(R"({{"digest":"{}","session":"{}","bytes":25,"host":"oak","event":"query","delays":1}})", digest,
-                       name);
+    return fmt::format(
+        R"({{"digest":"{}","session":"{}","bytes":25,"host":"oak","event":"query","delays":1}})",
+        digest, name);
 }
 
 std::string page(const std::string& rows, const std::string& next = "null") {
@@ -49,7 +51,9 @@ ServerBundle bundle_of(const std::string& text) {
     return bundle;
 }
 
-std::vector<std::string> files_in(const fs::path& folder) { return list_folder(folder, 100).value(); }
+std::vector<std::string> files_in(const fs::path& folder) {
+    return list_folder(folder, 100).value();
+}
 
 TEST(BundleFetchTest, NamesAreThoseOfASpoolWhateverTheServerSays) {
     ServerBundle bundle = bundle_of(content);
@@ -62,14 +66,16 @@ TEST(BundleFetchTest, NamesAreThoseOfASpoolWhateverTheServerSays) {
 }
 
 TEST(BundleFetchTest, RejectsOddLists) {
-    for (const char* odd : {"", "[]", "{}", R"({"bundles":[1]})", R"({"bundles":[{"digest":"../x"}]})"})
+    for (const char* odd :
+         {"", "[]", "{}", R"({"bundles":[1]})", R"({"bundles":[{"digest":"../x"}]})"})
         EXPECT_FALSE(read_bundle_page(odd).ok()) << odd;
 }
 
 TEST(BundleFetchTest, FindsTheBundlesOfACauseOnAllPages) {
     const std::string a(64, 'a'), b(64, 'b'), c(64, 'c');
     ScriptedServer server(
-        {answer_of(R"({"causes":[{"id":"7","title":"Waiting for a Lock"},{"id":"8","title":"disk"}]})"),
+        {answer_of(
+             R"({"causes":[{"id":"7","title":"Waiting for a Lock"},{"id":"8","title":"disk"}]})"),
          answer_of(fmt::format(R"({{"newest_delays":[{{"bundle":"{}"}},{{"bundle":null}},)"
                                R"({{"bundle":"{}"}}]}})",
                                a, c)),
@@ -83,11 +89,12 @@ TEST(BundleFetchTest, FindsTheBundlesOfACauseOnAllPages) {
     ASSERT_EQ(found->size(), 2U);
     EXPECT_EQ((*found)[0].digest, a);
     EXPECT_EQ((*found)[1].digest, c);
-    EXPECT_THAT(server.requests(),
-                ElementsAre(StartsWith("GET /api/v1/causes?limit=1000&event=query%20%26%20more "),
-                            StartsWith("GET /api/v1/causes/7 "),
-                            StartsWith("GET /api/v1/bundles?limit=500&event=query%20%26%20more&from=5 "),
-                            AllOf(StartsWith("GET /api/v1/bundles?"), HasSubstr("&after=x%20y "))));
+    EXPECT_THAT(
+        server.requests(),
+        ElementsAre(StartsWith("GET /api/v1/causes?limit=1000&event=query%20%26%20more "),
+                    StartsWith("GET /api/v1/causes/7 "),
+                    StartsWith("GET /api/v1/bundles?limit=500&event=query%20%26%20more&from=5 "),
+                    AllOf(StartsWith("GET /api/v1/bundles?"), HasSubstr("&after=x%20y "))));
 }
 
 TEST(BundleFetchTest, SaysWhichCausesThereAre) {
@@ -96,8 +103,10 @@ TEST(BundleFetchTest, SaysWhichCausesThereAre) {
     for (const char* part : {"a lock", "A LOCK", "Waiting"})
         EXPECT_THAT(matching_causes(causes, part).value(), ElementsAre("7")) << part;
     const auto none = matching_causes(causes, "swap");
-    EXPECT_EQ(none.error().message, "no cause has \"swap\" in its title; there are\n  7  waiting for a lock");
-    EXPECT_FALSE(matching_causes(R"({"causes":[{"id":"../bundles","title":"swap"}]})", "swap").ok());
+    EXPECT_EQ(none.error().message,
+              "no cause has \"swap\" in its title; there are\n  7  waiting for a lock");
+    EXPECT_FALSE(
+        matching_causes(R"({"causes":[{"id":"../bundles","title":"swap"}]})", "swap").ok());
 }
 
 TEST(BundleFetchTest, KeepsNothingThatIsDamaged) {
@@ -105,11 +114,12 @@ TEST(BundleFetchTest, KeepsNothingThatIsDamaged) {
     const ServerBundle bundle = bundle_of(content);
     std::string other = content;
     other[0] = 'W';
-    ScriptedServer server(
-        {answer_of(other), answer_of(content + "!"), answer_of("", "404 Not Found"), answer_of(content)});
+    ScriptedServer server({answer_of(other), answer_of(content + "!"),
+                           answer_of("", "404 Not Found"), answer_of(content)});
     BundleFetch fetch = fetch_from(server);
     EXPECT_THAT(fetch.fetch(bundle, folder.path()).error().message, HasSubstr("another digest"));
-    EXPECT_THAT(fetch.fetch(bundle, folder.path()).error().message, HasSubstr("longer than 25 bytes"));
+    EXPECT_THAT(fetch.fetch(bundle, folder.path()).error().message,
+                HasSubstr("longer than 25 bytes"));
     EXPECT_EQ(fetch.fetch(bundle, folder.path()).error().kind, ErrorKind::NotFound);
     EXPECT_THAT(files_in(folder.path()), testing::IsEmpty());
     EXPECT_EQ(fetch.fetch(bundle, folder.path()).value(), BundleFetch::Outcome::Fetched);

@@ -35,7 +35,8 @@ class BundleFinder : public testing::Test {
     [[nodiscard]] std::string found(const std::string& wanted) const {
         const auto path = find_bundle(wanted, spool_);
         if (!path) return path.error().kind == ErrorKind::NotFound ? "not found" : "invalid";
-        return path->parent_path().filename().string() + "/" + path->filename().string().substr(0, 8);
+        return path->parent_path().filename().string() + "/" +
+               path->filename().string().substr(0, 8);
     }
 
     fs::path spool_;

@@ -16,7 +16,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-calls::Call call(std::uint32_t function, std::uint32_t parent, std::uint64_t begin_ns, std::uint64_t end_ns) {
+calls::Call call(std::uint32_t function, std::uint32_t parent, std::uint64_t begin_ns,
+                 std::uint64_t end_ns) {
     calls::Call made;
     made.function = function;
     made.parent = parent;
@@ -34,8 +35,8 @@ class CallsTextTest : public ::testing::Test {
         functions_.push_back({"elsewhere", "/lib/libother.so", 1, true, {}, 0, {}, 0});
         tree_.thread = "worker";
         tree_.tid = 42;
-        tree_.calls = {call(0, calls::no_parent, 0, 1'000'000), call(1, 0, 0, 800'000), call(2, 1, 100, 200),
-                       call(2, 1, 300, 500), call(3, 0, 800'000, 900'000)};
+        tree_.calls = {call(0, calls::no_parent, 0, 1'000'000), call(1, 0, 0, 800'000),
+                       call(2, 1, 100, 200), call(2, 1, 300, 500), call(3, 0, 800'000, 900'000)};
     }
     CallsLook look_{Paint(false), 80, false};
     calls::Tree tree_;
@@ -46,7 +47,8 @@ TEST_F(CallsTextTest, WhatTookHalfOfItsCallersTimeStandsOut) {
     const std::string text = tree_text(tree_, functions_, look_);
     EXPECT_THAT(text, HasSubstr("worker (42)  1.00 ms"));
     EXPECT_THAT(text, HasSubstr("!  80 %   800 us   800 us    large\n"));
-    EXPECT_THAT(text, HasSubstr("   10 %   100 us        -    elsewhere  libother.so  seen, not read\n"));
+    EXPECT_THAT(text,
+                HasSubstr("   10 %   100 us        -    elsewhere  libother.so  seen, not read\n"));
 }
 
 TEST_F(CallsTextTest, ShortCallsAreAddedUpUnlessAllAreWanted) {

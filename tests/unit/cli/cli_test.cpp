@@ -32,7 +32,8 @@ Outcome run_lagtrap(const std::vector<std::string>& arguments) {
     for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
     std::ostringstream out, err;
     cli::Console console{out, err, cli::Paint(false)};
-    const int code = cli::run_command_line(static_cast<int>(pointers.size()), pointers.data(), console);
+    const int code =
+        cli::run_command_line(static_cast<int>(pointers.size()), pointers.data(), console);
     return {code, out.str(), err.str()};
 }
 

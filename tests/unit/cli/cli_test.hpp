@@ -32,7 +32,9 @@ class TemporaryFolder {
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
     [[nodiscard]] std::filesystem::path path() const { return path_; }
-    [[nodiscard]] std::string string(const std::string& name) const { return (path_ / name).string(); }
+    [[nodiscard]] std::string string(const std::string& name) const {
+        return (path_ / name).string();
+    }
 
   private:
     std::filesystem::path path_;

@@ -29,19 +29,22 @@ TEST(CommandLine, tells_usage_from_failure) {
     EXPECT_EQ(test::run_lagtrap({"--version"}).code, 0);
     EXPECT_EQ(test::run_lagtrap({"--version"}).out, "lagtrap " LAGTRAP_VERSION "\n");
     EXPECT_EQ(test::run_lagtrap({"--help"}).code, 0);
-    for (const char* command :
-         {"status", "live", "check", "list-markers", "trigger", "approve", "decline", "report", "export", "upload"}) {
+    for (const char* command : {"status", "live", "check", "list-markers", "trigger", "approve",
+                                "decline", "report", "export", "upload"}) {
         EXPECT_EQ(test::run_lagtrap({command, "--help"}).code, 0) << command;
     }
 }
 
 TEST(CommandLine, says_in_one_line_what_is_wrong) {
-    EXPECT_EQ(test::run_lagtrap({"reprot"}).err, "lagtrap: there is no command reprot; did you mean report?\n");
+    EXPECT_EQ(test::run_lagtrap({"reprot"}).err,
+              "lagtrap: there is no command reprot; did you mean report?\n");
     EXPECT_EQ(test::run_lagtrap({"nothing-like-it"}).err,
               "lagtrap: there is no command nothing-like-it; see `lagtrap --help`\n");
-    EXPECT_EQ(test::run_lagtrap({"add"}).err, "lagtrap: add: target is required; see `lagtrap add --help`\n");
+    EXPECT_EQ(test::run_lagtrap({"add"}).err,
+              "lagtrap: add: target is required; see `lagtrap add --help`\n");
     EXPECT_EQ(test::run_lagtrap({"status", "--nonsense"}).err,
-              "lagtrap: status: the following argument was not expected: --nonsense; see `lagtrap status --help`\n");
+              "lagtrap: status: the following argument was not expected: --nonsense; see `lagtrap "
+              "status --help`\n");
 }
 
 TEST(CommandLine, fits_its_help_on_a_screen) {
@@ -62,28 +65,31 @@ TEST(ListMarkers, shows_probes_as_the_settings_want_them) {
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, testing::StartsWith(std::string(postgres) + "\n"));
     const std::string binary = " binary=\"" + std::string(postgres) + "\"/>";
-    EXPECT_THAT(outcome.out,
-                testing::HasSubstr("  <begin usdt=\"postgresql:query__start\"" + binary + "  <!-- arg0 -->\n"));
-    EXPECT_THAT(outcome.out,
-                testing::HasSubstr("  <end usdt=\"postgresql:query__done\"" + binary + "  <!-- arg0 -->\n"));
-    const auto json = boost::json::parse(test::run_lagtrap({"list-markers", "--json", postgres}).out);
+    EXPECT_THAT(outcome.out, testing::HasSubstr("  <begin usdt=\"postgresql:query__start\"" +
+                                                binary + "  <!-- arg0 -->\n"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr("  <end usdt=\"postgresql:query__done\"" + binary +
+                                                "  <!-- arg0 -->\n"));
+    const auto json =
+        boost::json::parse(test::run_lagtrap({"list-markers", "--json", postgres}).out);
     EXPECT_EQ(json.at(0).at("path").as_string(), postgres);
     EXPECT_GT(json.at(0).at("usdt").as_array().size(), 50);
     EXPECT_FALSE(json.at(0).as_object().contains("functions"));
 }
 
 TEST(ListMarkers, shows_functions_of_a_stripped_program) {
-    const auto outcome = test::run_lagtrap({"list-markers", "--functions", "/usr/bin/redis-server"});
+    const auto outcome =
+        test::run_lagtrap({"list-markers", "--functions", "/usr/bin/redis-server"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, testing::StartsWith("/usr/bin/redis-server\n"));
-    EXPECT_THAT(
-        outcome.out,
-        testing::HasSubstr("  <function name=\"call\" binary=\"/usr/bin/redis-server\"/>  <!-- return probe -->\n"));
+    EXPECT_THAT(outcome.out,
+                testing::HasSubstr("  <function name=\"call\" binary=\"/usr/bin/redis-server\"/>  "
+                                   "<!-- return probe -->\n"));
     EXPECT_THAT(outcome.out, testing::HasSubstr("  needs /usr/lib/x86_64-linux-gnu/libc.so.6\n"));
 }
 
 TEST(ListMarkers, looks_into_a_process) {
-    const auto outcome = test::run_lagtrap({"list-markers", "--functions", "--json", std::to_string(::getpid())});
+    const auto outcome =
+        test::run_lagtrap({"list-markers", "--functions", "--json", std::to_string(::getpid())});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const auto files = boost::json::parse(outcome.out);
     const std::string own = std::filesystem::read_symlink("/proc/self/exe").string();
@@ -95,7 +101,8 @@ TEST(ListMarkers, says_what_is_wrong) {
     EXPECT_EQ(test::run_lagtrap({"list-markers", "4194305"}).err,
               "lagtrap: no process 4194305, or it is a kernel thread\n");
     EXPECT_EQ(test::run_lagtrap({"list-markers", "/no/such/program"}).code, 1);
-    EXPECT_THAT(test::run_lagtrap({"list-markers", "/no/such/program"}).err, testing::HasSubstr("/no/such/program"));
+    EXPECT_THAT(test::run_lagtrap({"list-markers", "/no/such/program"}).err,
+                testing::HasSubstr("/no/such/program"));
     EXPECT_EQ(test::run_lagtrap({"list-markers", "/etc/passwd"}).code, 1);
 }
 
@@ -107,8 +114,8 @@ TEST(Check, agrees_with_the_daemon) {
     EXPECT_EQ(fine.out, good + ": 0 events, no errors\n");
 
     const std::string bad = folder.string("bad.xml");
-    std::ofstream(bad)
-        << "<lagtrap version=\"1\">\n  <event name=\"x\" threshold=\"5sx\" trace-length=\"1s\"/>\n</lagtrap>\n";
+    std::ofstream(bad) << "<lagtrap version=\"1\">\n  <event name=\"x\" threshold=\"5sx\" "
+                          "trace-length=\"1s\"/>\n</lagtrap>\n";
     const auto wrong = test::run_lagtrap({"check", bad});
     EXPECT_EQ(wrong.code, 3);
     EXPECT_EQ(wrong.out, "");
@@ -136,11 +143,13 @@ TEST(Presets, are_listed_and_shown) {
     std::istringstream lines(list.out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80) << line;
     const auto shown = test::run_lagtrap({"presets", "nginx"});
-    EXPECT_THAT(shown.out, testing::HasSubstr("<begin function=\"ngx_http_process_request\" key=\"arg0\"/>"));
+    EXPECT_THAT(shown.out,
+                testing::HasSubstr("<begin function=\"ngx_http_process_request\" key=\"arg0\"/>"));
     EXPECT_THAT(shown.out, testing::HasSubstr("binary=: the program or library; default: */nginx"));
     const auto json = boost::json::parse(test::run_lagtrap({"presets", "--json", "fsync"}).out);
     EXPECT_EQ(json.at("events").at(0).at("threshold").as_string(), "200ms");
-    EXPECT_THAT(test::run_lagtrap({"presets", "ngix"}).err, testing::HasSubstr("did you mean nginx?"));
+    EXPECT_THAT(test::run_lagtrap({"presets", "ngix"}).err,
+                testing::HasSubstr("did you mean nginx?"));
 
     const test::TemporaryFolder folder;
     const std::string bad = folder.string("own.xml");
@@ -149,7 +158,8 @@ TEST(Presets, are_listed_and_shown) {
     EXPECT_EQ(wrong.code, 3);
     EXPECT_THAT(wrong.err, testing::HasSubstr(bad + ":1:"));
     ::setenv("LAGTRAP_PRESETS", "/no/such/folder", 1);
-    EXPECT_THAT(test::run_lagtrap({"presets"}).err, testing::HasSubstr("no presets in /no/such/folder"));
+    EXPECT_THAT(test::run_lagtrap({"presets"}).err,
+                testing::HasSubstr("no presets in /no/such/folder"));
     ::unsetenv("LAGTRAP_PRESETS");
 }
 
@@ -189,7 +199,8 @@ TEST(Upload, runs_the_uploader_once) {
 TEST(Upload, bundles_named_go_through_a_spool_of_their_own) {
     const test::TemporaryFolder folder;
     const std::string seen = folder.string("seen");
-    const std::string script = write_script(folder, "ls $5/ready > " + seen + "; echo $5 >> " + seen + "\n");
+    const std::string script =
+        write_script(folder, "ls $5/ready > " + seen + "; echo $5 >> " + seen + "\n");
     trace::SystemFile system;
     system.session_id = "3f0c1c5e-0000-4000-8000-00000000000a";
     system.trigger_reason = "manual";
@@ -211,7 +222,8 @@ TEST(Upload, bundles_named_go_through_a_spool_of_their_own) {
 
     // A prefix of a name selects the spool of the settings.
     std::filesystem::create_directories(folder.string("kept/sent"));
-    std::filesystem::copy_file(bundle, folder.string("kept/sent/" + std::string(made->path.filename())));
+    std::filesystem::copy_file(bundle,
+                               folder.string("kept/sent/" + std::string(made->path.filename())));
     std::ofstream(folder.string("kept.xml"))
         << "<lagtrap version='1'><spool path='" << folder.string("kept") << "'/></lagtrap>";
     EXPECT_EQ(upload({{"3f0c1c5e"}, folder.string("kept.xml"), "", script}, &err), 0) << err;
@@ -249,16 +261,21 @@ TEST(TextLayout, draws_shares) {
 TEST(TextLayout, shortens_function_names) {
     EXPECT_EQ(analysis::short_function_name("main"), "main");
     EXPECT_EQ(analysis::short_function_name("Store::get(int, char const*) const"), "Store::get");
-    EXPECT_EQ(analysis::short_function_name("(anonymous namespace)::run((anonymous namespace)::Plan const&)"), "run");
+    EXPECT_EQ(analysis::short_function_name(
+                  "(anonymous namespace)::run((anonymous namespace)::Plan const&)"),
+              "run");
     EXPECT_EQ(analysis::short_function_name("std::function<void (int)>::operator()(int) const"),
               "std::function<void (int)>::operator()");
-    EXPECT_EQ(analysis::short_function_name("bool operator< <int>(A<int> const&)"), "bool operator< <int>");
+    EXPECT_EQ(analysis::short_function_name("bool operator< <int>(A<int> const&)"),
+              "bool operator< <int>");
     EXPECT_EQ(analysis::short_function_name("main::{lambda(int)#1}::operator()(int) const"),
               "main::{lambda(int)#1}::operator()");
     EXPECT_EQ(analysis::short_function_name("futex_wait [mod]"), "futex_wait [mod]");
-    EXPECT_EQ(analysis::short_function_name("void Queue<int>::push<int>(int)"), "Queue<int>::push<int>");
-    EXPECT_EQ(analysis::short_function_name("void boost::asio::detail::posix_event::wait<boost::asio::detail::"
-                                            "conditionally_enabled_mutex::scoped_lock>(boost::asio::lock&)"),
+    EXPECT_EQ(analysis::short_function_name("void Queue<int>::push<int>(int)"),
+              "Queue<int>::push<int>");
+    EXPECT_EQ(analysis::short_function_name(
+                  "void boost::asio::detail::posix_event::wait<boost::asio::detail::"
+                  "conditionally_enabled_mutex::scoped_lock>(boost::asio::lock&)"),
               "boost::asio::detail::posix_event::wait");
 }
 

@@ -55,31 +55,32 @@ TEST_F(ConfinedDecoding, ReadsWhatTheRecordingIsMadeOf) {
 
 TEST_F(ConfinedDecoding, CanDoNothingElse) {
     const std::string target = folder_ / "target";
-    const auto tried = decode_confined(folder_ / "a.tar.zst", [&](const fs::path&) -> Result<std::string> {
-        std::string done;
-        if (::open("/etc/passwd", O_RDONLY) >= 0) done += "open ";
-        if (::open(target.c_str(), O_WRONLY | O_CREAT, 0600) >= 0) done += "create ";
-        if (::unlink(target.c_str()) == 0 || errno != EPERM) done += "unlink ";
-        if (::fork() >= 0) done += "fork ";
-        if (::execl("/bin/true", "true", nullptr) == 0 || errno != EPERM) done += "exec ";
-        if (::kill(::getppid(), 0) == 0) done += "signal ";
-        return done;
-    });
+    const auto tried =
+        decode_confined(folder_ / "a.tar.zst", [&](const fs::path&) -> Result<std::string> {
+            std::string done;
+            if (::open("/etc/passwd", O_RDONLY) >= 0) done += "open ";
+            if (::open(target.c_str(), O_WRONLY | O_CREAT, 0600) >= 0) done += "create ";
+            if (::unlink(target.c_str()) == 0 || errno != EPERM) done += "unlink ";
+            if (::fork() >= 0) done += "fork ";
+            if (::execl("/bin/true", "true", nullptr) == 0 || errno != EPERM) done += "exec ";
+            if (::kill(::getppid(), 0) == 0) done += "signal ";
+            return done;
+        });
     EXPECT_EQ(tried.value(), "");
     EXPECT_FALSE(fs::exists(target));
 }
 
 TEST_F(ConfinedDecoding, WhatBreaksItBreaksNothingElse) {
-    const auto broken =
-        decode_confined(folder_ / "a.tar.zst", [](const fs::path&) -> Result<std::string> { std::abort(); });
+    const auto broken = decode_confined(
+        folder_ / "a.tar.zst", [](const fs::path&) -> Result<std::string> { std::abort(); });
     EXPECT_EQ(broken.error().kind, ErrorKind::System);
     EXPECT_THAT(broken.error().message, HasSubstr("Abort"));
-    const auto ended =
-        decode_confined(folder_ / "a.tar.zst", [](const fs::path&) -> Result<std::string> { ::_exit(0); });
+    const auto ended = decode_confined(folder_ / "a.tar.zst",
+                                       [](const fs::path&) -> Result<std::string> { ::_exit(0); });
     EXPECT_THAT(ended.error().message, HasSubstr("exited early"));
-    const auto thrown = decode_confined(folder_ / "a.tar.zst", [](const fs::path&) -> Result<std::string> {
-        throw std::runtime_error("no such thing");
-    });
+    const auto thrown = decode_confined(
+        folder_ / "a.tar.zst",
+        [](const fs::path&) -> Result<std::string> { throw std::runtime_error("no such thing"); });
     EXPECT_EQ(thrown.error().message, "no such thing");
 }
 
@@ -90,14 +91,16 @@ TEST_F(ConfinedDecoding, WaitsForNoWriterOfAFifo) {
 
 TEST_F(ConfinedDecoding, TooLittleMemoryIsSaid) {
     const auto large =
-        decode_confined(folder_ / "a.tar.zst", [](const fs::path&) -> Result<std::string> { throw std::bad_alloc(); });
+        decode_confined(folder_ / "a.tar.zst",
+                        [](const fs::path&) -> Result<std::string> { throw std::bad_alloc(); });
     EXPECT_EQ(large.error().message, "this takes more memory than allowed");
 }
 
 TEST_F(ConfinedDecoding, ErrorsNameTheFileAsItWasGiven) {
-    const auto failed = decode_confined(folder_ / "a.tar.zst", [](const fs::path& opened) -> Result<std::string> {
-        return make_error(ErrorKind::Invalid, "reading " + opened.string() + ": damaged");
-    });
+    const auto failed =
+        decode_confined(folder_ / "a.tar.zst", [](const fs::path& opened) -> Result<std::string> {
+            return make_error(ErrorKind::Invalid, "reading " + opened.string() + ": damaged");
+        });
     EXPECT_EQ(failed.error().message, "reading " + (folder_ / "a.tar.zst").string() + ": damaged");
 }
 

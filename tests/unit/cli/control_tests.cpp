@@ -29,7 +29,8 @@ class OneAnswer {
         address.sun_family = AF_UNIX;
         std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
         listening_.reset(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        EXPECT_EQ(::bind(listening_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+        EXPECT_EQ(::bind(listening_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+                  0);
         EXPECT_EQ(::listen(listening_.get(), 1), 0);
         thread_ = std::thread([this] { serve(); });
     }
@@ -62,7 +63,8 @@ std::string data_file(const std::string& name) {
     return text.str();
 }
 
-test::Outcome ask(std::vector<std::string> arguments, const std::string& answer, std::string* request = nullptr) {
+test::Outcome ask(std::vector<std::string> arguments, const std::string& answer,
+                  std::string* request = nullptr) {
     const test::TemporaryFolder folder;
     const std::string path = folder.string("socket");
     test::Outcome outcome;
@@ -94,25 +96,34 @@ TEST(Status, says_for_whom_it_records) {
     const std::string answer =
         R"({"ok":true,"state":"recording","capture":{"session":"3f0c1c5e","event":null,)"
         R"("client":{"pid":812,"uid":4000000000},"seconds_left":2.75}})";  // a user without a name
-    EXPECT_THAT(
-        ask({"status"}, answer + "\n").out,
-        testing::HasSubstr("recording for a client, process 812 of user 4000000000, 2.75 s left (session 3f0c1c5e)"));
+    EXPECT_THAT(ask({"status"}, answer + "\n").out,
+                testing::HasSubstr("recording for a client, process 812 of user 4000000000, 2.75 s "
+                                   "left (session 3f0c1c5e)"));
 }
 
 TEST(Status, says_what_held_a_merge_up_and_who_holds_the_spool) {
-    const auto shown = [](const std::string& fields) { return ask({"status"}, "{\"ok\":true," + fields + "}\n").out; };
-    const std::string held_up =
-        shown(R"("captures":{"done":3,"without_names":2,"set_aside":1},)"
-              R"("merge_held_up":{"session":"s","path":"/proc/7/exe","user":4000000000})");  // a user without a name
+    const auto shown = [](const std::string& fields) {
+        return ask({"status"}, "{\"ok\":true," + fields + "}\n").out;
+    };
+    const std::string held_up = shown(
+        R"("captures":{"done":3,"without_names":2,"set_aside":1},)"
+        R"("merge_held_up":{"session":"s","path":"/proc/7/exe","user":4000000000})");  // a user
+                                                                                       // without a
+                                                                                       // name
     EXPECT_NE(held_up.find("2 without function names"), std::string::npos) << held_up;
     EXPECT_NE(held_up.find("1 set aside"), std::string::npos) << held_up;
-    EXPECT_NE(held_up.find("a merge timed out waiting for a file of user 4000000000\n              /proc/7/exe\n"),
-              std::string::npos)
+    EXPECT_NE(
+        held_up.find(
+            "a merge timed out waiting for a file of user 4000000000\n              /proc/7/exe\n"),
+        std::string::npos)
         << held_up;
     const std::string unknown = shown(R"("merge_held_up":{"session":"s","path":"/x","user":null})");
     EXPECT_NE(unknown.find("of user unknown"), std::string::npos) << unknown;
-    const std::string spool = shown(R"("spool":{"problem":"process 17 of user 1000 holds /s/ready/.retention"})");
-    EXPECT_NE(spool.find("spool       limits cannot be enforced: process 17 of user 1000"), std::string::npos) << spool;
+    const std::string spool =
+        shown(R"("spool":{"problem":"process 17 of user 1000 holds /s/ready/.retention"})");
+    EXPECT_NE(spool.find("spool       limits cannot be enforced: process 17 of user 1000"),
+              std::string::npos)
+        << spool;
 }
 
 TEST(Status, gives_the_answer_as_json) {
@@ -122,12 +133,16 @@ TEST(Status, gives_the_answer_as_json) {
 
 TEST(Status, odd_answers_do_no_harm) {
     EXPECT_EQ(ask({"status"}, "{\"ok\":true}\n").code, 0);
-    EXPECT_EQ(ask({"status"}, "{\"ok\":true,\"events\":[1,{\"name\":2,\"histogram\":{}}],\"cost\":[]}\n").code, 0);
+    EXPECT_EQ(
+        ask({"status"}, "{\"ok\":true,\"events\":[1,{\"name\":2,\"histogram\":{}}],\"cost\":[]}\n")
+            .code,
+        0);
     EXPECT_EQ(ask({"status"}, "{\"ok\":tr\x1b\n").err,
               "lagtrap: lagtrapd's answer is not a JSON object: \"{\"ok\":tr\\x1b\"\n");
     EXPECT_EQ(ask({"status"}, "").code, 1);
     EXPECT_EQ(ask({"status"}, std::string(100, '[')).code, 1);
-    EXPECT_EQ(ask({"status"}, std::string(5 << 20, ' ')).err, "lagtrap: lagtrapd's answer is longer than 4 MiB\n");
+    EXPECT_EQ(ask({"status"}, std::string(5 << 20, ' ')).err,
+              "lagtrap: lagtrapd's answer is longer than 4 MiB\n");
 }
 
 // Every sample of one metric, with its labels.
@@ -137,19 +152,23 @@ std::map<std::string, std::string> samples_of(const std::string& metrics) {
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with("# ")) continue;
         const auto space = line.rfind(' ');
-        EXPECT_TRUE(samples.emplace(line.substr(0, space), line.substr(space + 1)).second) << "twice: " << line;
+        EXPECT_TRUE(samples.emplace(line.substr(0, space), line.substr(space + 1)).second)
+            << "twice: " << line;
     }
     return samples;
 }
 
 TEST(Status, names_whose_processes_were_held_to_their_share) {
     const auto outcome =
-        ask({"status"}, R"({"ok":true,"inspections":{"stuck":1,"problem":""},"limited_users":[)"
-                        R"({"uid":4000000000,"mappings_left_out":12345,"looks_held_up":2},1,{"uid":0}]})"
-                        "\n");
-    EXPECT_THAT(outcome.out, testing::HasSubstr("  limited     1 inspection blocked by a file system"));
+        ask({"status"},
+            R"({"ok":true,"inspections":{"stuck":1,"problem":""},"limited_users":[)"
+            R"({"uid":4000000000,"mappings_left_out":12345,"looks_held_up":2},1,{"uid":0}]})"
+            "\n");
     EXPECT_THAT(outcome.out,
-                testing::HasSubstr("4000000000: 12,345 mappings over the limit, 2 process inspections timed out"));
+                testing::HasSubstr("  limited     1 inspection blocked by a file system"));
+    EXPECT_THAT(outcome.out,
+                testing::HasSubstr(
+                    "4000000000: 12,345 mappings over the limit, 2 process inspections timed out"));
     EXPECT_THAT(ask({"status"}, "{\"ok\":true,\"limited_users\":[]}\n").out,
                 testing::Not(testing::HasSubstr("limited")));
 }
@@ -171,15 +190,17 @@ TEST(Metrics, are_the_figures_of_the_status) {
     EXPECT_EQ(samples[bucket + "0.001048576\"}"], "1000000");
     EXPECT_EQ(samples[bucket + "0.002097152\"}"], "1234563");
     EXPECT_EQ(samples[bucket + "0.536870912\"}"], "1234567");
-    EXPECT_EQ(samples[bucket + "+Inf\"}"], samples["lagtrap_event_duration_seconds_count{event=\"query\"}"]);
+    EXPECT_EQ(samples[bucket + "+Inf\"}"],
+              samples["lagtrap_event_duration_seconds_count{event=\"query\"}"]);
     EXPECT_EQ(samples["lagtrap_event_duration_seconds_sum{event=\"query\"}"], "853.3805");
 }
 
 TEST(Metrics, times_by_state_add_up) {
     auto samples = samples_of(
-        ask({"metrics"}, R"({"ok":true,"events":[{"name":"a","timed":{"ns":10000000000,"on_cpu_ns":2500000000,)"
-                         R"("runnable_ns":500000000}},{"name":"b"}]})"
-                         "\n")
+        ask({"metrics"},
+            R"({"ok":true,"events":[{"name":"a","timed":{"ns":10000000000,"on_cpu_ns":2500000000,)"
+            R"("runnable_ns":500000000}},{"name":"b"}]})"
+            "\n")
             .out);
     const std::string time = "lagtrap_event_time_seconds_total{event=\"";
     EXPECT_EQ(samples[time + "a\",state=\"on_cpu\"}"], "2.5");
@@ -189,9 +210,10 @@ TEST(Metrics, times_by_state_add_up) {
 }
 
 TEST(Metrics, delays_are_told_by_class) {
-    auto samples = samples_of(ask({"metrics"}, R"({"ok":true,"events":[{"name":"a","delays_mostly":{"on_cpu":2,)"
-                                               R"("runnable":1,"blocked":[0,7,0,"x"]}},{"name":"b"}]})"
-                                               "\n")
+    auto samples = samples_of(ask({"metrics"},
+                                  R"({"ok":true,"events":[{"name":"a","delays_mostly":{"on_cpu":2,)"
+                                  R"("runnable":1,"blocked":[0,7,0,"x"]}},{"name":"b"}]})"
+                                  "\n")
                                   .out);
     const std::string delays = "lagtrap_event_delays_by_class_total{event=\"";
     EXPECT_EQ(samples[delays + "a\",class=\"on a CPU\"}"], "2");
@@ -202,17 +224,20 @@ TEST(Metrics, delays_are_told_by_class) {
 }
 
 TEST(Metrics, processes_are_told_by_unit) {
-    auto samples = samples_of(ask({"metrics"}, R"({"ok":true,"events":[{"name":"a","processes_by_unit":[)"
-                                               R"({"unit":"web.service","processes":3},{"unit":"","processes":1},7]}]})"
-                                               "\n")
-                                  .out);
+    auto samples = samples_of(
+        ask({"metrics"}, R"({"ok":true,"events":[{"name":"a","processes_by_unit":[)"
+                         R"({"unit":"web.service","processes":3},{"unit":"","processes":1},7]}]})"
+                         "\n")
+            .out);
     EXPECT_EQ(samples["lagtrap_event_processes{event=\"a\",unit=\"web.service\"}"], "3");
     EXPECT_EQ(samples["lagtrap_event_processes{event=\"a\",unit=\"\"}"], "1");
 }
 
 TEST(Metrics, odd_answers_do_no_harm) {
     EXPECT_EQ(
-        ask({"metrics"}, "{\"ok\":true,\"events\":[1,{\"name\":\"a\\\"\\n\",\"histogram\":{}}],\"cost\":[]}\n").code,
+        ask({"metrics"},
+            "{\"ok\":true,\"events\":[1,{\"name\":\"a\\\"\\n\",\"histogram\":{}}],\"cost\":[]}\n")
+            .code,
         0);
 }
 
@@ -221,8 +246,10 @@ TEST(Status, says_how_to_start_the_daemon) {
     const std::string path = folder.string("socket");
     const auto outcome = test::run_lagtrap({"status", "--socket", path});
     EXPECT_EQ(outcome.code, 1);
-    EXPECT_EQ(outcome.err, "lagtrap: lagtrapd is not running: nothing listens at " + path +
-                               "; start it with \"systemctl start lagtrapd\", or name its socket with --socket\n");
+    EXPECT_EQ(
+        outcome.err,
+        "lagtrap: lagtrapd is not running: nothing listens at " + path +
+            "; start it with \"systemctl start lagtrapd\", or name its socket with --socket\n");
     const auto too_long = test::run_lagtrap({"status", "--socket", "/" + std::string(200, 'x')});
     EXPECT_EQ(too_long.err, "lagtrap: the socket's path has 201 bytes; the limit is 107\n");
 }
@@ -231,13 +258,16 @@ TEST(Control, sends_what_it_is_told) {
     std::string request;
     EXPECT_EQ(ask({"trigger", "query"}, "{\"ok\":true}\n", &request).out,
               "recording for query; \"lagtrap status\" shows when it is done\n");
-    EXPECT_EQ(boost::json::parse(request), boost::json::parse(R"({"command":"trigger","event":"query"})"));
-    EXPECT_EQ(ask({"approve"}, "{\"ok\":true}\n", &request).out, "approved: the recording is kept\n");
+    EXPECT_EQ(boost::json::parse(request),
+              boost::json::parse(R"({"command":"trigger","event":"query"})"));
+    EXPECT_EQ(ask({"approve"}, "{\"ok\":true}\n", &request).out,
+              "approved: the recording is kept\n");
     EXPECT_EQ(request, "{\"command\":\"approve\"}");
     EXPECT_EQ(ask({"decline", "--json"}, "{\"ok\":true,\"event\":\"query\"}\n", &request).out,
               "{\"ok\":true,\"event\":\"query\"}\n");
     EXPECT_EQ(request, "{\"command\":\"decline\"}");
-    const auto refused = ask({"approve"}, "{\"ok\":false,\"error\":\"no breach waits for an answer\"}\n");
+    const auto refused =
+        ask({"approve"}, "{\"ok\":false,\"error\":\"no breach waits for an answer\"}\n");
     EXPECT_EQ(refused.code, 1);
     EXPECT_EQ(refused.err, "lagtrap: no breach waits for an answer\n");
     EXPECT_EQ(test::run_lagtrap({"trigger"}).code, 2);
@@ -272,8 +302,10 @@ TEST(StatusEvents, no_percentile_is_above_the_longest_run) {
 TEST(NameColumn, cuts_no_two_names_to_the_same_text) {
     using cli::distinct_names;
     EXPECT_EQ(distinct_names({"query", "fsync"}, 16), (std::vector<std::string>{"query", "fsync"}));
-    EXPECT_EQ(distinct_names({"postgresql-checkpoint"}, 16), (std::vector<std::string>{"post...heckpoint"}));
-    const std::vector<std::string> alike{"shop-a-request-of-customers", "shop-b-request-of-customers"};
+    EXPECT_EQ(distinct_names({"postgresql-checkpoint"}, 16),
+              (std::vector<std::string>{"post...heckpoint"}));
+    const std::vector<std::string> alike{"shop-a-request-of-customers",
+                                         "shop-b-request-of-customers"};
     const std::vector<std::string> shown = distinct_names(alike, 12);
     EXPECT_NE(shown[0], shown[1]);
     EXPECT_EQ(distinct_names({"same-long-name", "same-long-name"}, 8).size(), 2);
@@ -290,7 +322,8 @@ TEST(NameColumn, is_as_wide_as_its_names_and_a_space) {
 // Names of presets: they share their first letters, and the table has room for them.
 TEST(StatusEvents, long_names_stay_distinct_within_the_screen) {
     boost::json::array events;
-    for (const char* name : {"postgresql-checkpoint", "postgresql-checkpoint-sync", "postgresql-execute"})
+    for (const char* name :
+         {"postgresql-checkpoint", "postgresql-checkpoint-sync", "postgresql-execute"})
         events.push_back({{"name", name},
                           {"armed", true},
                           {"runs", 1'234'567},

@@ -25,13 +25,15 @@ class DelayList : public testing::Test {
     DelayList() { std::filesystem::create_directories(folder_.path() / "spool/sent"); }
 
     // A recording of `days` later, in which the app computed for `length` in `function`.
-    void record(int days, std::uint64_t length, const std::string& function, std::uint64_t delays = 1) {
+    void record(int days, std::uint64_t length, const std::string& function,
+                std::uint64_t delays = 1) {
         TraceBuilder builder(3000 * ms, 1);
         builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
         builder.samples(10 * ms, 2000 * ms, 0, 10, 10, {"main", function});
         for (std::uint64_t i = 0; i < delays; ++i) {
-            auto delay = TraceBuilder::delay(i + 1, "request", static_cast<std::int64_t>(10 * ms * (i + 1)), length + i,
-                                             5 * ms, 10, 10);
+            auto delay =
+                TraceBuilder::delay(i + 1, "request", static_cast<std::int64_t>(10 * ms * (i + 1)),
+                                    length + i, 5 * ms, 10, 10);
             delay.process = delay.thread = "app";
             builder.run(delay);
         }
@@ -39,7 +41,8 @@ class DelayList : public testing::Test {
         builder.system.session_id = std::to_string(days + 1) + builder.system.session_id.substr(1);
         const auto capture = folder_.path() / "capture";
         test::write_capture(builder, capture);
-        const auto made = trace::write_bundle(capture, builder.system.session_id, folder_.path() / "spool/sent");
+        const auto made =
+            trace::write_bundle(capture, builder.system.session_id, folder_.path() / "spool/sent");
         ASSERT_TRUE(made) << made.error().message;
         bundles_.push_back(made->path.string());
     }
@@ -62,7 +65,8 @@ TEST_F(DelayList, CountsCausesAndShowsTheNewestInFull) {
     std::istringstream lines(outcome.out);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80) << line;
     // The same bundles by name, one of them twice.
-    const auto named = test::run_lagtrap({"report", bundles_[3], bundles_[0], bundles_[1], bundles_[2], bundles_[0]});
+    const auto named = test::run_lagtrap(
+        {"report", bundles_[3], bundles_[0], bundles_[1], bundles_[2], bundles_[0]});
     EXPECT_EQ(named.out, outcome.out);
 }
 
@@ -71,7 +75,8 @@ TEST_F(DelayList, ShowsTheLongestOrAChosenOne) {
     record(1, 100 * ms, "parse");
     const auto slowest = test::run_lagtrap({"report", "--slowest", "--spool", spool()});
     EXPECT_THAT(slowest.out, HasSubstr("The longest delay\nrequest took 900 ms"));
-    EXPECT_THAT(test::run_lagtrap({"report", spool(), "--delay", "2"}).out, testing::StartsWith("request took 900 ms"));
+    EXPECT_THAT(test::run_lagtrap({"report", spool(), "--delay", "2"}).out,
+                testing::StartsWith("request took 900 ms"));
     EXPECT_EQ(test::run_lagtrap({"report", spool(), "--delay", "3"}).err,
               "lagtrap: there is no delay 3; the list has 2\n");
 }
@@ -79,7 +84,8 @@ TEST_F(DelayList, ShowsTheLongestOrAChosenOne) {
 TEST_F(DelayList, PrintsJson) {
     record(0, 100 * ms, "parse");
     record(1, 900 * ms, "compress");
-    const auto printed = boost::json::parse(test::run_lagtrap({"report", "--json", spool()}).out).as_object();
+    const auto printed =
+        boost::json::parse(test::run_lagtrap({"report", "--json", spool()}).out).as_object();
     EXPECT_EQ(printed.at("recordings").to_number<int>(), 2);
     const auto& newest = printed.at("delays").at(0);
     EXPECT_EQ(newest.at("file").as_string(), bundles_[1]);
@@ -109,7 +115,8 @@ TEST_F(DelayList, KeepsTheLongestOfARecordingWithManyDelays) {
     const auto outcome = test::run_lagtrap({"report", spool()});
     EXPECT_THAT(outcome.out, testing::StartsWith("380 delays in 2 recordings"));
     EXPECT_THAT(outcome.out, HasSubstr("  and 330 more; --all shows all\n"));
-    EXPECT_THAT(outcome.out, HasSubstr("and 30 shorter ones of recordings with more than 200 delays\n"));
+    EXPECT_THAT(outcome.out,
+                HasSubstr("and 30 shorter ones of recordings with more than 200 delays\n"));
 }
 
 TEST_F(DelayList, WritesAPage) {
@@ -125,7 +132,8 @@ TEST_F(DelayList, WritesAPage) {
     EXPECT_EQ(one.code, 0) << one.err;
     EXPECT_EQ(one.out, "");
     test::expect_text(
-        content().substr(content().find("<title>"), content().find("<h2>The whole report") - content().find("<title>")),
+        content().substr(content().find("<title>"),
+                         content().find("<h2>The whole report") - content().find("<title>")),
         "report.html");
     EXPECT_THAT(content(), testing::Not(HasSubstr("<script")));
     record(1, 900 * ms, "compress");
@@ -138,14 +146,17 @@ TEST_F(DelayList, WritesAPage) {
 }
 
 TEST(ReportPage, EscapesWhateverARecordingContains) {
-    const auto report = boost::json::parse(R"({"host": "<i>", "delays": [{"event": "\"><b>", "duration_ns": 5,
+    const auto report =
+        boost::json::parse(R"({"host": "<i>", "delays": [{"event": "\"><b>", "duration_ns": 5,
         "process": "</td>", "command_line": "a & 'b'", "cause": {"sentences": ["<img src=x>"]},
         "split": {"wall_ns": 4, "on_cpu_ns": 400, "blocked": [{"reason": "<u>", "total_ns": 2}, 7]},
         "stages": [{"name": "<s>", "offset_ns": 900, "duration_ns": 1}, null],
-        "calls": [{"share": 0.5, "depth": 4000000000, "functions": ["<p>", 3], "source": "<q>"}]}]})");
+        "calls": [{"share": 0.5, "depth": 4000000000, "functions": ["<p>", 3],
+        "source": "<q>"}]}]})");
     const std::string page = cli::report_html(report.as_object(), "<script>\n\x1b\n", {});
     const std::string body = page.substr(page.find("<body>"));
-    for (const char* hostile : {"<i>", "<b>", "</td></td>", "<img", "<u>", "<s>", "<p>", "<q>", "<script", "\x1b"})
+    for (const char* hostile :
+         {"<i>", "<b>", "</td></td>", "<img", "<u>", "<s>", "<p>", "<q>", "<script", "\x1b"})
         EXPECT_THAT(body, testing::Not(HasSubstr(hostile)));
     EXPECT_THAT(body, HasSubstr("&lt;img src=x&gt;"));
     EXPECT_THAT(body, HasSubstr("a &amp; &#39;b&#39;"));
@@ -157,7 +168,8 @@ TEST(DelaySummaries, RefusesAnotherText) {
     EXPECT_FALSE(cli::add_summary("no JSON", "a", list));
     EXPECT_FALSE(cli::add_summary("[]", "a", list));
     EXPECT_TRUE(list.files.empty());
-    ASSERT_TRUE(cli::add_summary(R"({"delays": [1, {"event": "e\u001b", "duration_ns": -4}]})", "a", list));
+    ASSERT_TRUE(
+        cli::add_summary(R"({"delays": [1, {"event": "e\u001b", "duration_ns": -4}]})", "a", list));
     ASSERT_EQ(list.delays.size(), 1);
     EXPECT_EQ(list.delays.front().event, "e\\x1b");
     EXPECT_EQ(list.delays.front().duration_ns, 0);

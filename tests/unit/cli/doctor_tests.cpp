@@ -61,8 +61,9 @@ class Doctor : public testing::Test {
 };
 
 bool anything_needed_is_missing(const std::vector<Finding>& findings) {
-    return std::any_of(findings.begin(), findings.end(),
-                       [](const Finding& finding) { return finding.needed && finding.health == Health::Missing; });
+    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+        return finding.needed && finding.health == Health::Missing;
+    });
 }
 
 TEST_F(Doctor, every_feature_has_a_line) {
@@ -85,8 +86,9 @@ TEST_F(Doctor, an_old_kernel_works_otherwise) {
 }
 
 TEST_F(Doctor, what_is_needed_is_missing) {
-    for (const char* feature : {"btf", "kprobe-programs", "ring-buffer", "cookies", "loops", "sampler",
-                                "tracing-programs", "perf-event-programs", "uprobe-events", "tracepoint-programs"}) {
+    for (const char* feature :
+         {"btf", "kprobe-programs", "ring-buffer", "cookies", "loops", "sampler",
+          "tracing-programs", "perf-event-programs", "uprobe-events", "tracepoint-programs"}) {
         auto features = every_feature(Answer::Has);
         set(features, feature, Answer::Lacks);
         const auto findings = examine(features);
@@ -98,7 +100,8 @@ TEST_F(Doctor, what_is_needed_is_missing) {
 }
 
 TEST_F(Doctor, who_may_not_ask_is_told_so) {
-    const auto findings = examine(every_feature(Answer::Refused, "Operation not permitted"), {"CAP_BPF", "CAP_SYSLOG"});
+    const auto findings = examine(every_feature(Answer::Refused, "Operation not permitted"),
+                                  {"CAP_BPF", "CAP_SYSLOG"});
     const Finding probes = named(findings, "probes in programs");
     EXPECT_EQ(probes.health, Health::Unknown);
     EXPECT_THAT(probes.advice, HasSubstr("as root"));
@@ -126,7 +129,8 @@ TEST_F(Doctor, reads_what_the_kernel_allows) {
     write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc");
     write("sys/fs/cgroup/cgroup.controllers", "cpu");
     const auto findings = examine(every_feature(Answer::Has));
-    for (const char* name : {"lockdown", "kernel symbols", "bpf_stats_enabled", "clock source", "cgroup v2"})
+    for (const char* name :
+         {"lockdown", "kernel symbols", "bpf_stats_enabled", "clock source", "cgroup v2"})
         EXPECT_EQ(named(findings, name).health, Health::Works) << name;
 }
 
@@ -135,7 +139,8 @@ TEST_F(Doctor, the_running_kernel_answers_or_refuses) {
     ASSERT_EQ(features.size(), std::size(all_features));
     for (std::size_t i = 0; i < features.size(); ++i) {
         EXPECT_EQ(features[i].name, all_features[i]);
-        EXPECT_TRUE(features[i].answer == Answer::Has || !features[i].reason.empty()) << features[i].name;
+        EXPECT_TRUE(features[i].answer == Answer::Has || !features[i].reason.empty())
+            << features[i].name;
     }
 }
 

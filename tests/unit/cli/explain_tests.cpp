@@ -35,11 +35,13 @@ object event_of(std::uint64_t begins, std::uint64_t ends, std::uint64_t runs) {
             {"hits", begins + ends},
             {"runs", runs},
             {"max_ns", 9'000'000},
-            {"histogram", boost::json::array{{{"from_ns", 1'000'000}, {"to_ns", 2'000'000}, {"count", runs}}}},
+            {"histogram",
+             boost::json::array{{{"from_ns", 1'000'000}, {"to_ns", 2'000'000}, {"count", runs}}}},
             {"markers", boost::json::array{marker("begin", begins), marker("end", ends)}}};
 }
 
-Explanation explained(const object& event, const ProgramProcesses& processes = {}, object answer = {}) {
+Explanation explained(const object& event, const ProgramProcesses& processes = {},
+                      object answer = {}) {
     answer["events"] = boost::json::array{event};
     return explain(answer, event, {{"/opt/app", processes}});
 }
@@ -59,8 +61,8 @@ std::vector<std::string> kinds_of(const Explanation& explanation) {
 
 TEST(Explain, SaysWhatIsWatched) {
     EXPECT_EQ(explained(event_of(5, 5, 5)).event,
-              "query: from USDT probe app:begin in /opt/app to USDT probe app:end, paired by thread, nesting \"each\"; "
-              "runs longer than 50.0 ms");
+              "query: from USDT probe app:begin in /opt/app to USDT probe app:end, paired by "
+              "thread, nesting \"each\"; runs longer than 50.0 ms");
 }
 
 TEST(Explain, WhyItIsNotWatched) {
@@ -90,7 +92,8 @@ TEST(Explain, WhoRunsTheProgram) {
     EXPECT_THAT(found.findings[0].next, HasSubstr("binary=\"*/app\""));
     processes.found = {process_of(77, "/opt/app")};
     processes.found[0].deleted = true;
-    EXPECT_THAT(explained(event_of(0, 0, 0), processes).findings[0].next, HasSubstr("Restart the program"));
+    EXPECT_THAT(explained(event_of(0, 0, 0), processes).findings[0].next,
+                HasSubstr("Restart the program"));
     processes.found.push_back(process_of(78, "/opt/app"));
     processes.found.back().same_file = true;
     found = explained(event_of(0, 0, 0), processes);
@@ -101,7 +104,8 @@ TEST(Explain, WhoRunsTheProgram) {
 TEST(Explain, RunsThatAreFastAndRunsThatAreNot) {
     auto found = explained(event_of(1000, 1000, 1000));
     EXPECT_THAT(kinds_of(found), ElementsAre("hits", "fast"));
-    EXPECT_THAT(found.findings[1].sentence, HasSubstr("All 1,000 runs were below the threshold of 50.0 ms"));
+    EXPECT_THAT(found.findings[1].sentence,
+                HasSubstr("All 1,000 runs were below the threshold of 50.0 ms"));
     EXPECT_THAT(found.findings[1].sentence, HasSubstr("the longest 9.00 ms"));
     EXPECT_THAT(explained(event_of(3, 3, 3)).findings[1].next, HasSubstr("few"));
     object event = event_of(1000, 1000, 1000);
@@ -113,7 +117,8 @@ TEST(Explain, RunsThatAreFastAndRunsThatAreNot) {
 TEST(Explain, PairingRoomAndRest) {
     object event = event_of(20, 0, 0);
     event["open"] = 20;
-    event["pairing"] = boost::json::array{{{"kind", "no-end"}, {"sentence", "20 begins and not one end"}}};
+    event["pairing"] =
+        boost::json::array{{{"kind", "no-end"}, {"sentence", "20 begins and not one end"}}};
     const auto found = explained(event);
     EXPECT_THAT(kinds_of(found), ElementsAre("hits", "no-end", "open"));
     EXPECT_EQ(found.findings[1].sentence, "20 begins and not one end.");
@@ -147,12 +152,13 @@ std::string threshold_text_of(object threshold, std::uint64_t threshold_ns = 84'
 
 TEST(Explain, SaysWhyAThresholdIsWhatItIs) {
     EXPECT_EQ(threshold_text_of({{"reason", "percentile"}}),
-              "Its threshold (p99.9 x 3) is 84.0 ms: p99.9 of 500 runs in 2 hours is 28.0 ms. Its delays started 2 of "
-              "at most 12 recordings in the last 24 h.");
+              "Its threshold (p99.9 x 3) is 84.0 ms: p99.9 of 500 runs in 2 hours is 28.0 ms. Its "
+              "delays started 2 of at most 12 recordings in the last 24 h.");
     EXPECT_THAT(threshold_text_of({{"reason", "capture-rate"}}),
-                HasSubstr("p99.9 of 500 runs in 2 hours is 28.0 ms, but a smaller threshold would have been exceeded "
-                          "more than 12 times a day."));
-    EXPECT_THAT(threshold_text_of({{"reason", "floor"}}), HasSubstr("is 84.0 ms: its floor; p99.9 of 500 runs"));
+                HasSubstr("p99.9 of 500 runs in 2 hours is 28.0 ms, but a smaller threshold would "
+                          "have been exceeded more than 12 times a day."));
+    EXPECT_THAT(threshold_text_of({{"reason", "floor"}}),
+                HasSubstr("is 84.0 ms: its floor; p99.9 of 500 runs"));
     EXPECT_THAT(threshold_text_of({{"reason", "longest"}}), HasSubstr("the longest possible"));
     EXPECT_THAT(threshold_text_of({{"reason", "raised"}, {"base_ns", 21'000'000}}),
                 HasSubstr("delays raised it from 21.0 ms"));
@@ -162,10 +168,9 @@ TEST(Explain, SaysWhyAThresholdIsWhatItIs) {
 
 TEST(Explain, SaysWhatAThresholdWaitsFor) {
     const object learning{{"reason", "learning"}, {"learn_seconds_left", 1800.0}};
-    EXPECT_THAT(
-        threshold_text_of(learning, 3'600'000'000'000),
-        HasSubstr("is not known yet: 500 of 1,000 runs, and 30 minutes of watching left. Until then only runs longer "
-                  "than an hour are delays."));
+    EXPECT_THAT(threshold_text_of(learning, 3'600'000'000'000),
+                HasSubstr("is not known yet: 500 of 1,000 runs, and 30 minutes of watching left. "
+                          "Until then only runs longer than an hour are delays."));
     object with_enough_runs = learning;
     with_enough_runs["min_runs"] = 10;
     EXPECT_THAT(threshold_text_of(with_enough_runs, 3'600'000'000'000),
@@ -184,10 +189,12 @@ TEST(Explain, SaysWhatAThresholdWaitsFor) {
 TEST(ProgramProcesses, TellsTheFileFromOthersOfItsName) {
     const test::TemporaryFolder folder;
     const std::filesystem::path root = folder.string("proc"), program = folder.string("app");
-    const std::filesystem::path copy = folder.string("container/app"), other = folder.string("other");
+    const std::filesystem::path copy = folder.string("container/app"),
+                                other = folder.string("other");
     std::filesystem::create_directories(copy.parent_path());
     for (const auto& file : {program, copy, other}) std::ofstream(file) << "x";
-    const auto add = [&](const std::string& process, const std::filesystem::path& runs, const char* view) {
+    const auto add = [&](const std::string& process, const std::filesystem::path& runs,
+                         const char* view) {
         std::filesystem::create_directories(root / process / "ns");
         std::filesystem::create_symlink(runs, root / process / "exe");
         std::filesystem::create_symlink(view, root / process / "ns" / "mnt");

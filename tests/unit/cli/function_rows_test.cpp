@@ -24,11 +24,14 @@ std::vector<FunctionRow> rows() {
 
 TEST(FunctionRows, MostOwnTimeComesFirstAndCountedOnesHaveNoTimes) {
     const std::string text = own_time_rows(rows(), 120 * ms, 10, plain);
-    const std::size_t read = text.find("read"), parse = text.find("parse"), hash = text.find("hash");
+    const std::size_t read = text.find("read"), parse = text.find("parse"),
+                      hash = text.find("hash");
     EXPECT_LT(read, parse);
     EXPECT_LT(parse, hash);
     EXPECT_THAT(text, HasSubstr("   50 %    60.0 ms           5    12.0 ms    20.0 ms  read\n"));
-    EXPECT_THAT(text, HasSubstr("   25 %    30.0 ms          10    3.00 ms    9.00 ms  parse  parse.c:7\n"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("   25 %    30.0 ms          10    3.00 ms    9.00 ms  parse  parse.c:7\n"));
     EXPECT_THAT(text, HasSubstr("      -          -   1,000,000          -          -  hash\n"));
     EXPECT_THAT(own_time_rows(rows(), 120 * ms, 2, plain), Not(HasSubstr("hash")));
     EXPECT_THAT(own_time_rows(rows(), 0, 1, plain), HasSubstr("    0 %"));
@@ -73,7 +76,8 @@ TEST(DelayClasses, HaveTheNumbersOfAStatusAnswer) {
 
 TEST(LimitedParty, IsAUserAContainerOrUnknown) {
     EXPECT_THAT(limited_party({{"uid", 0}, {"namespace", nullptr}}), HasSubstr("user root"));
-    EXPECT_EQ(limited_party({{"uid", nullptr}, {"namespace", 4026532841U}}), "container 4026532841");
+    EXPECT_EQ(limited_party({{"uid", nullptr}, {"namespace", 4026532841U}}),
+              "container 4026532841");
     EXPECT_EQ(limited_party({{"uid", nullptr}, {"namespace", nullptr}}), "unknown users");
     EXPECT_EQ(limited_party({}), "unknown users");
 }

@@ -10,7 +10,8 @@ namespace {
 
 using cli::FunctionWay;
 
-constexpr const char* library = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6";  // exceptions pass its functions
+// exceptions pass its functions
+constexpr const char* library = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6";
 
 TEST(FunctionWays, are_the_same_for_wanted_functions_as_for_all) {
     const auto file = binaries::ProgramFile::open(library);
@@ -20,8 +21,9 @@ TEST(FunctionWays, are_the_same_for_wanted_functions_as_for_all) {
     std::map<std::string, const FunctionWay*> by_name;
     for (const FunctionWay& way : all->functions)
         if (!way.written.empty()) by_name[way.written] = &way;
-    const auto some = cli::ways_to_watch(
-        *file, [](const std::string& name, const std::string&) { return name.starts_with("std::runtime_error::"); });
+    const auto some = cli::ways_to_watch(*file, [](const std::string& name, const std::string&) {
+        return name.starts_with("std::runtime_error::");
+    });
     ASSERT_TRUE(some) << some.error().message;
     std::size_t watchable = 0;
     for (const FunctionWay& way : *some) {
@@ -39,7 +41,8 @@ TEST(FunctionWays, are_the_same_for_wanted_functions_as_for_all) {
 TEST(FunctionWays, are_none_if_no_function_is_wanted) {
     const auto file = binaries::ProgramFile::open(library);
     ASSERT_TRUE(file) << file.error().message;
-    const auto none = cli::ways_to_watch(*file, [](const std::string&, const std::string&) { return false; });
+    const auto none =
+        cli::ways_to_watch(*file, [](const std::string&, const std::string&) { return false; });
     ASSERT_TRUE(none) << none.error().message;
     EXPECT_TRUE(none->empty());
 }

@@ -12,16 +12,18 @@ namespace {
 constexpr std::uint64_t second = 1'000'000'000;
 
 // `fast` runs of 0 to 1 ms and `slow` runs of 200 to 202 ms; half of a run's time is on a CPU.
-boost::json::object answer(std::uint64_t fast, std::uint64_t slow, const std::string& more = "\"state\":\"waiting\"") {
+boost::json::object answer(std::uint64_t fast, std::uint64_t slow,
+                           const std::string& more = "\"state\":\"waiting\"") {
     const std::uint64_t time_ns = fast * 500'000 + slow * 201'000'000;
-    const std::string event = R"({"name":"work","armed":true,"threshold_ns":50000000,"runs":)" +
-                              std::to_string(fast + slow) + ",\"delays\":" + std::to_string(slow) +
-                              R"(,"timed":{"ns":)" + std::to_string(time_ns) +
-                              ",\"on_cpu_ns\":" + std::to_string(time_ns / 2) + R"(,"runnable_ns":0},"histogram":[)" +
-                              R"({"from_ns":0,"to_ns":1000000,"count":)" + std::to_string(fast) +
-                              R"(},{"from_ns":200000000,"to_ns":202000000,"count":)" + std::to_string(slow) + "}]}";
-    return boost::json::parse(R"({"ok":true,"version":"0.1.0","started_realtime_ns":0,"events":[)" + event + "]," +
-                              more + "}")
+    const std::string event =
+        R"({"name":"work","armed":true,"threshold_ns":50000000,"runs":)" +
+        std::to_string(fast + slow) + ",\"delays\":" + std::to_string(slow) + R"(,"timed":{"ns":)" +
+        std::to_string(time_ns) + ",\"on_cpu_ns\":" + std::to_string(time_ns / 2) +
+        R"(,"runnable_ns":0},"histogram":[)" + R"({"from_ns":0,"to_ns":1000000,"count":)" +
+        std::to_string(fast) + R"(},{"from_ns":200000000,"to_ns":202000000,"count":)" +
+        std::to_string(slow) + "}]}";
+    return boost::json::parse(R"({"ok":true,"version":"0.1.0","started_realtime_ns":0,"events":[)" +
+                              event + "]," + more + "}")
         .as_object();
 }
 
@@ -35,8 +37,10 @@ TEST(Live, figures_are_those_of_the_last_seconds) {
     LiveState state;
     EXPECT_FALSE(state.take(answer(1'000'000, 5), 0, 0));
     EXPECT_EQ(state.events()[0].recent.runs, 0);
-    EXPECT_THAT(all_of(state),
-                testing::HasSubstr("> work              50.0 ms      0.0       5        -        -       -       -\n"));
+    EXPECT_THAT(
+        all_of(state),
+        testing::HasSubstr(
+            "> work              50.0 ms      0.0       5        -        -       -       -\n"));
     EXPECT_THAT(all_of(state), testing::HasSubstr("no delays since start"));
     // The same in each second; what is older than ten seconds does not count.
     for (std::uint64_t at = 1; at <= 30; ++at)
@@ -44,8 +48,10 @@ TEST(Live, figures_are_those_of_the_last_seconds) {
     EXPECT_EQ(state.events()[0].recent.runs, 110);
     EXPECT_DOUBLE_EQ(state.events()[0].runs_per_second, 11);
     const std::string text = all_of(state);
-    EXPECT_THAT(text,
-                testing::HasSubstr("> work              50.0 ms     11.0      35   550 us   202 ms    50 %    50 %\n"));
+    EXPECT_THAT(
+        text,
+        testing::HasSubstr(
+            "> work              50.0 ms     11.0      35   550 us   202 ms    50 %    50 %\n"));
     EXPECT_THAT(text, testing::HasSubstr("work: 1 run over 50.0 ms\n"));
 }
 
@@ -62,7 +68,8 @@ TEST(Live, a_new_bundle_is_told_once) {
     const std::string bundle = R"("last_bundle":{"session":"a","path":"/x"})";
     EXPECT_FALSE(state.take(answer(1, 0, bundle), 0, 0));
     EXPECT_FALSE(state.take(answer(1, 0, bundle), second, second));
-    EXPECT_TRUE(state.take(answer(1, 0, R"("last_bundle":{"session":"b","path":"/y"})"), 2 * second, 2 * second));
+    EXPECT_TRUE(state.take(answer(1, 0, R"("last_bundle":{"session":"b","path":"/y"})"), 2 * second,
+                           2 * second));
     trace::SystemFile system;
     trace::Delay delay;
     delay.event = "work";
@@ -81,11 +88,12 @@ TEST(Live, every_screen_is_full_and_none_is_wider) {
         events += (i > 0 ? "," : "") + std::string(R"({"name":"event-)") + std::to_string(i) +
                   R"(-\u0007äöü","armed":false})";
     LiveState state;
-    (void)state.take(boost::json::parse(R"({"ok":true,"events":[)" + events + "]}").as_object(), 0, 0);
+    (void)state.take(boost::json::parse(R"({"ok":true,"events":[)" + events + "]}").as_object(), 0,
+                     0);
     for (int i = 0; i < 300; ++i) state.note(0, std::string(300, 'x'));
     state.choose(30);
-    for (const ScreenSize size :
-         {ScreenSize{80, 24}, ScreenSize{200, 60}, ScreenSize{20, 5}, ScreenSize{1, 1}, ScreenSize{80, 2}}) {
+    for (const ScreenSize size : {ScreenSize{80, 24}, ScreenSize{200, 60}, ScreenSize{20, 5},
+                                  ScreenSize{1, 1}, ScreenSize{80, 2}}) {
         for (const bool colours : {false, true}) {
             const auto lines = state.screen(Paint(colours), size, "a message");
             EXPECT_EQ(lines.size(), size.rows);
@@ -108,8 +116,10 @@ TEST(Live, every_screen_is_full_and_none_is_wider) {
 TEST(Live, says_what_the_daemon_asks_and_that_it_is_gone) {
     LiveState state;
     (void)state.take(answer(1, 0, R"("pending":{"event":"work","seconds_left":12.5})"), 0, 0);
-    EXPECT_THAT(all_of(state),
-                testing::HasSubstr("asks whether to keep a recording of work, 12.5 s left: a approve, d decline\n"));
+    EXPECT_THAT(
+        all_of(state),
+        testing::HasSubstr(
+            "asks whether to keep a recording of work, 12.5 s left: a approve, d decline\n"));
     state.fail("lagtrapd is not running");
     EXPECT_THAT(all_of(state), testing::HasSubstr("\nlagtrapd is not running\n"));
     (void)state.take(answer(1, 0), second, second);

@@ -40,7 +40,8 @@ class ObjectsSenderTest : public ::testing::Test {
         return found;
     }
     void take_away() const {
-        for (const auto& entry : fs::directory_iterator(folder_.path() / "ready")) fs::remove(entry.path());
+        for (const auto& entry : fs::directory_iterator(folder_.path() / "ready"))
+            fs::remove(entry.path());
     }
 
     test::TemporaryFolder folder_;
@@ -70,7 +71,8 @@ TEST_F(ObjectsSenderTest, APartThatIsLargeEnoughGoesBeforeItsTime) {
     add("{}");
     add("{\"a\":1}", std::chrono::milliseconds(1));
     EXPECT_EQ(parts().size(), 1U);
-    add("{\"" + std::string(ObjectsSender::part_bytes, 'a') + "\":1}", std::chrono::milliseconds(1));
+    add("{\"" + std::string(ObjectsSender::part_bytes, 'a') + "\":1}",
+        std::chrono::milliseconds(1));
     EXPECT_EQ(parts().size(), 2U);
 }
 
@@ -113,7 +115,8 @@ TEST_F(ObjectsSenderTest, LinesThatAreTooLargeTogetherGoInTwoPartsAndOneAloneIsL
 TEST_F(ObjectsSenderTest, ASpoolThatIsNotThereIsSaid) {
     const auto opened = ObjectsSender::open("/nowhere/spool", 1, "x");
     ASSERT_FALSE(opened);
-    EXPECT_NE(opened.error().message.find("/nowhere/spool"), std::string::npos) << opened.error().message;
+    EXPECT_NE(opened.error().message.find("/nowhere/spool"), std::string::npos)
+        << opened.error().message;
 }
 
 }  // namespace

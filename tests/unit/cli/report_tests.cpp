@@ -29,21 +29,32 @@ const boost::json::object* find_function(const boost::json::value& list, std::st
 TraceBuilder locked_query() {
     TraceBuilder builder(1000 * ms);
     builder.process(400, "/usr/lib/postgresql/15/bin/postgres").thread(400, 400, "postgres");
-    builder.process(500, "/opt/nightly/report --all").thread(500, 500, "report").thread(500, 501, "lock-holder");
-    builder.off_cpu(0, 500, 500,
-                    {"_start", "main", "wait_for_work", "k:do_syscall_64", "k:do_epoll_wait", "k:schedule"});
+    builder.process(500, "/opt/nightly/report --all")
+        .thread(500, 500, "report")
+        .thread(500, 501, "lock-holder");
+    builder.off_cpu(
+        0, 500, 500,
+        {"_start", "main", "wait_for_work", "k:do_syscall_64", "k:do_epoll_wait", "k:schedule"});
     builder.switched(1 * ms, 0, 0, 0, 400).switched(2 * ms, 1, 0, 0, 501);
-    builder.samples(10 * ms, 60 * ms, 0, 400, 400, {"_start", "main", "exec_simple_query", "plan_query", "add_path"});
-    builder.samples(10 * ms, 260 * ms, 1, 500, 501, {"clone3", "start_thread", "merge_rows", "planted_lock_holder"});
+    builder.samples(10 * ms, 60 * ms, 0, 400, 400,
+                    {"_start", "main", "exec_simple_query", "plan_query", "add_path"});
+    builder.samples(10 * ms, 260 * ms, 1, 500, 501,
+                    {"clone3", "start_thread", "merge_rows", "planted_lock_holder"});
     builder.switched(60 * ms, 0, 400, 1, 0);
-    builder.off_cpu(60 * ms, 400, 400,
-                    {"_start", "main", "exec_simple_query", "run_plan", "LockAcquire", "pthread_mutex_lock",
-                     "k:do_syscall_64", "k:__x64_sys_futex", "k:futex_wait", "k:schedule"});
-    builder.waking(260 * ms, 1, 501, 400).switched(262 * ms, 0, 0, 0, 400).switched(300 * ms, 1, 501, 1, 0);
-    builder.off_cpu(300 * ms, 500, 501, {"clone3", "start_thread", "nap", "k:do_nanosleep", "k:schedule"});
+    builder.off_cpu(
+        60 * ms, 400, 400,
+        {"_start", "main", "exec_simple_query", "run_plan", "LockAcquire", "pthread_mutex_lock",
+         "k:do_syscall_64", "k:__x64_sys_futex", "k:futex_wait", "k:schedule"});
+    builder.waking(260 * ms, 1, 501, 400)
+        .switched(262 * ms, 0, 0, 0, 400)
+        .switched(300 * ms, 1, 501, 1, 0);
+    builder.off_cpu(300 * ms, 500, 501,
+                    {"clone3", "start_thread", "nap", "k:do_nanosleep", "k:schedule"});
     builder.switched(400 * ms, 0, 400, 1, 0);
-    builder.off_cpu(400 * ms, 400, 400, {"_start", "main", "read_command", "k:do_syscall_64", "k:tcp_recvmsg"});
-    auto query = TraceBuilder::delay(1, "query", 20 * static_cast<std::int64_t>(ms), 250 * ms, 50 * ms, 400, 400);
+    builder.off_cpu(400 * ms, 400, 400,
+                    {"_start", "main", "read_command", "k:do_syscall_64", "k:tcp_recvmsg"});
+    auto query = TraceBuilder::delay(1, "query", 20 * static_cast<std::int64_t>(ms), 250 * ms,
+                                     50 * ms, 400, 400);
     query.process = query.thread = "postgres";
     query.program = "/usr/lib/postgresql/15/bin/postgres";
     query.program_version = "15.14-0+deb12u1";
@@ -51,8 +62,9 @@ TraceBuilder locked_query() {
     query.first = true;
     builder.run(query);
     for (std::uint64_t i = 0; i < 7; ++i) {
-        auto other = TraceBuilder::delay(2 + i, "query", static_cast<std::int64_t>((400 + 10 * i) * ms), (60 + i) * ms,
-                                         50 * ms, 400, 400);
+        auto other =
+            TraceBuilder::delay(2 + i, "query", static_cast<std::int64_t>((400 + 10 * i) * ms),
+                                (60 + i) * ms, 50 * ms, 400, 400);
         other.process = "postgres";
         other.thread = "postgres";
         builder.run(other);
@@ -64,8 +76,10 @@ TraceBuilder locked_query() {
 TraceBuilder open_run() {
     TraceBuilder builder(250 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(240 * ms, 0, 10, 0, 11);
-    builder.samples(0, 240 * ms, 0, 10, 10, {"main", "spin_forever", "k:asm_exc_page_fault", "k:clear_page_rep"});
-    auto delay = TraceBuilder::delay(1, "never", -50 * static_cast<std::int64_t>(ms), 300 * ms, 50 * ms, 10, 10);
+    builder.samples(0, 240 * ms, 0, 10, 10,
+                    {"main", "spin_forever", "k:asm_exc_page_fault", "k:clear_page_rep"});
+    auto delay = TraceBuilder::delay(1, "never", -50 * static_cast<std::int64_t>(ms), 300 * ms,
+                                     50 * ms, 10, 10);
     delay.process = delay.thread = "app";
     delay.open = delay.first = true;
     builder.run(delay);
@@ -105,10 +119,12 @@ TEST(Report, shows_source_lines_and_what_stopped_stacks) {
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
     const std::string start = "main@/build/app/src/main.cpp:12";
     builder.samples(10 * ms, 40 * ms, 0, 10, 10,
-                    {"_start", start, "ns::Store<std::string>::find_or_insert(int)@/build/app/src/store.hpp:1234",
+                    {"_start", start,
+                     "ns::Store<std::string>::find_or_insert(int)@/build/app/src/store.hpp:1234",
                      "hash_of@/usr/include/a_very_long_name_of_a_header_file.hpp:9"});
     builder.samples(40 * ms, 60 * ms, 0, 10, 10, {"_start", start, "no_line_known"});
-    builder.run(TraceBuilder::delay(1, "work", 10 * static_cast<std::int64_t>(ms), 50 * ms, 5 * ms, 10, 10));
+    builder.run(TraceBuilder::delay(1, "work", 10 * static_cast<std::int64_t>(ms), 50 * ms, 5 * ms,
+                                    10, 10));
     auto& stacks = builder.system.stacks;
     stacks.on_cpu = {1000, 930, 0, 45};
     stacks.off_cpu = {0, 0, 0, 0};
@@ -130,7 +146,8 @@ TEST(Report, shows_source_lines_and_what_stopped_stacks) {
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80) << line;
 
     const auto report =
-        boost::json::parse(test::run_lagtrap({"report", "--json", folder.path().string()}).out).as_object();
+        boost::json::parse(test::run_lagtrap({"report", "--json", folder.path().string()}).out)
+            .as_object();
     const auto* function = find_function(report.at("delays").at(0).at("functions"), "main");
     ASSERT_NE(function, nullptr);
     EXPECT_EQ(function->at("source").as_string(), "/build/app/src/main.cpp");
@@ -159,7 +176,8 @@ TEST(Report, shows_a_recording_without_delays) {
 TEST(Report, gives_json_with_shares) {
     const test::TemporaryFolder folder;
     test::write_capture(locked_query(), folder.path());
-    const auto outcome = test::run_lagtrap({"report", "--json", "--delay", "1", folder.path().string()});
+    const auto outcome =
+        test::run_lagtrap({"report", "--json", "--delay", "1", folder.path().string()});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const auto report = boost::json::parse(outcome.out);
     ASSERT_EQ(report.at("delays").as_array().size(), 1);
@@ -195,8 +213,8 @@ TEST(Report, reads_bundles_and_finds_them_in_the_spool) {
     const TraceBuilder builder = locked_query();
     test::write_capture(builder, folder.path() / "capture");
     std::filesystem::create_directories(folder.path() / "spool/sent");
-    const auto bundle =
-        trace::write_bundle(folder.path() / "capture", builder.system.session_id, folder.path() / "spool/sent");
+    const auto bundle = trace::write_bundle(folder.path() / "capture", builder.system.session_id,
+                                            folder.path() / "spool/sent");
     ASSERT_TRUE(bundle) << bundle.error().message;
     const std::string spool = folder.string("spool");
     const auto by_file = test::run_lagtrap({"report", bundle->path.string()});
@@ -206,13 +224,16 @@ TEST(Report, reads_bundles_and_finds_them_in_the_spool) {
     EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "3f0c1c5e"}).out, by_file.out);
 
     EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "3f0"}).err,
-              "lagtrap: \"3f0\" is not a file, and too short for a session id; give 4 characters or more\n");
+              "lagtrap: \"3f0\" is not a file, and too short for a session id; give 4 characters "
+              "or more\n");
     EXPECT_EQ(test::run_lagtrap({"report", "--spool", spool, "4f0c"}).err,
-              "lagtrap: no file \"4f0c\", and no bundle in the spool " + spool + " whose name begins like this\n");
-    EXPECT_EQ(
-        test::run_lagtrap({"report", "--spool", folder.string("none")}).err,
-        "lagtrap: no bundle in the spool " + folder.string("none") + "; name a file, or another spool with --spool\n");
-    EXPECT_EQ(test::run_lagtrap({"report", "./nothing.pftrace"}).err, "lagtrap: no such file: ./nothing.pftrace\n");
+              "lagtrap: no file \"4f0c\", and no bundle in the spool " + spool +
+                  " whose name begins like this\n");
+    EXPECT_EQ(test::run_lagtrap({"report", "--spool", folder.string("none")}).err,
+              "lagtrap: no bundle in the spool " + folder.string("none") +
+                  "; name a file, or another spool with --spool\n");
+    EXPECT_EQ(test::run_lagtrap({"report", "./nothing.pftrace"}).err,
+              "lagtrap: no such file: ./nothing.pftrace\n");
 }
 
 TEST(Report, refuses_damaged_recordings) {
@@ -233,9 +254,12 @@ TEST(Report, refuses_damaged_recordings) {
 TEST(Report, shows_no_control_characters_of_names) {
     const test::TemporaryFolder folder;
     TraceBuilder builder(100 * ms);
-    builder.process(10, "/bin/evil").thread(10, 10, "evil\x1b]0;gotcha\x07").switched(1 * ms, 0, 0, 0, 10);
+    builder.process(10, "/bin/evil")
+        .thread(10, 10, "evil\x1b]0;gotcha\x07")
+        .switched(1 * ms, 0, 0, 0, 10);
     builder.samples(10 * ms, 50 * ms, 0, 10, 10, {"main", "fn\x1b[2J"});
-    auto delay = TraceBuilder::delay(1, "work", 10 * static_cast<std::int64_t>(ms), 40 * ms, 5 * ms, 10, 10);
+    auto delay =
+        TraceBuilder::delay(1, "work", 10 * static_cast<std::int64_t>(ms), 40 * ms, 5 * ms, 10, 10);
     delay.process = "a\nb";
     builder.run(delay);
     test::write_capture(builder, folder.path());
@@ -250,13 +274,17 @@ TEST(Report, says_where_something_was_masked) {
         TraceBuilder builder(100 * ms, 1);
         builder.process(10, command_line).thread(10, 10, "app");
         builder.samples(10 * ms, 60 * ms, 0, 10, 10, {"main", "work"});
-        builder.run(TraceBuilder::delay(1, "request", 10 * static_cast<std::int64_t>(ms), 50 * ms, 5 * ms, 10, 10));
+        builder.run(TraceBuilder::delay(1, "request", 10 * static_cast<std::int64_t>(ms), 50 * ms,
+                                        5 * ms, 10, 10));
         const auto recording = builder.decode();
-        return recording ? cli::report_text(*recording, std::nullopt, {cli::Paint(false), 80, false}) : std::string();
+        return recording
+                   ? cli::report_text(*recording, std::nullopt, {cli::Paint(false), 80, false})
+                   : std::string();
     };
-    EXPECT_THAT(report_of("/srv/app --password=*** --port 80"),
-                testing::HasSubstr("\n  command   /srv/app --password=*** --port 80\n"
-                                   "            (*** is a password, token or key that lagtrapd masked)\n"));
+    EXPECT_THAT(
+        report_of("/srv/app --password=*** --port 80"),
+        testing::HasSubstr("\n  command   /srv/app --password=*** --port 80\n"
+                           "            (*** is a password, token or key that lagtrapd masked)\n"));
     EXPECT_THAT(report_of("/srv/app --port 80"), testing::Not(testing::HasSubstr("masked")));
 }
 
@@ -264,11 +292,13 @@ TEST(Report, says_whose_process_it_was_and_why_it_was_slow) {
     const test::TemporaryFolder folder;
     TraceBuilder builder(100 * ms, 1);
     builder.process(10, "/usr/bin/python3 /srv/app.py --port 80").thread(10, 10, "python3");
-    builder.process(11, "/usr/sbin/logrotate /etc/logrotate.conf", 1, TraceBuilder::begin_ns + 20 * ms);
+    builder.process(11, "/usr/sbin/logrotate /etc/logrotate.conf", 1,
+                    TraceBuilder::begin_ns + 20 * ms);
     builder.switched(1 * ms, 0, 0, 0, 10);
     builder.samples(10 * ms, 60 * ms, 0, 10, 10,
                     {"main", "a_function_with_a_long_name", "another_such_function", "work"});
-    auto delay = TraceBuilder::delay(1, "request", 10 * static_cast<std::int64_t>(ms), 50 * ms, 5 * ms, 10, 10);
+    auto delay = TraceBuilder::delay(1, "request", 10 * static_cast<std::int64_t>(ms), 50 * ms,
+                                     5 * ms, 10, 10);
     delay.process = delay.thread = "python3";
     delay.program = "/usr/bin/python3.11";
     delay.control_group = "/system.slice/app.service";
@@ -276,28 +306,37 @@ TEST(Report, says_whose_process_it_was_and_why_it_was_slow) {
     test::write_capture(builder, folder.path());
     const auto outcome = test::run_lagtrap({"report", folder.path().string()});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_THAT(outcome.out, testing::HasSubstr("\n  command   /usr/bin/python3 /srv/app.py --port 80\n"));
+    EXPECT_THAT(outcome.out,
+                testing::HasSubstr("\n  command   /usr/bin/python3 /srv/app.py --port 80\n"));
     EXPECT_THAT(outcome.out, testing::HasSubstr("\n  unit      app.service\n"));
-    EXPECT_THAT(outcome.out, testing::HasSubstr("\nCause\n  Computed for 50.0 ms (100 %) in work.\n"));
-    EXPECT_THAT(outcome.out, testing::HasSubstr("logrotate (11) was started: /usr/sbin/logrotate /etc/logrotate"));
+    EXPECT_THAT(outcome.out,
+                testing::HasSubstr("\nCause\n  Computed for 50.0 ms (100 %) in work.\n"));
+    EXPECT_THAT(outcome.out, testing::HasSubstr(
+                                 "logrotate (11) was started: /usr/sbin/logrotate /etc/logrotate"));
     // The end of a chain is shown at any width; with more room, the whole chain.
     EXPECT_THAT(outcome.out,
-                testing::ContainsRegex("100 %  main > \\.\\.\\. > another_such_function > work +on CPU 100 %\n"));
+                testing::ContainsRegex(
+                    "100 %  main > \\.\\.\\. > another_such_function > work +on CPU 100 %\n"));
     const auto recording = builder.decode();
     ASSERT_TRUE(recording);
     const auto wide = cli::report_text(*recording, std::nullopt, {cli::Paint(false), 120, false});
-    EXPECT_THAT(wide, testing::HasSubstr("main > a_function_with_a_long_name > another_such_function > work "));
+    EXPECT_THAT(wide, testing::HasSubstr(
+                          "main > a_function_with_a_long_name > another_such_function > work "));
     const auto all = test::run_lagtrap({"report", "--all", folder.path().string()});
     EXPECT_THAT(all.out,
-                testing::HasSubstr("\nStacks  innermost last\n  100 %  main > a_function_with_a_long_name > "));
+                testing::HasSubstr(
+                    "\nStacks  innermost last\n  100 %  main > a_function_with_a_long_name > "));
 
-    const auto json = boost::json::parse(test::run_lagtrap({"report", "--json", folder.path().string()}).out);
+    const auto json =
+        boost::json::parse(test::run_lagtrap({"report", "--json", folder.path().string()}).out);
     const auto& reported = json.at("delays").at(0);
     EXPECT_EQ(reported.at("command_line").as_string(), "/usr/bin/python3 /srv/app.py --port 80");
     EXPECT_EQ(reported.at("unit").as_string(), "app.service");
     EXPECT_EQ(reported.at("began_around").at(0).at("pid").to_number<int>(), 11);
-    EXPECT_EQ(reported.at("cause").at("sentences").at(0).as_string(), "Computed for 50.0 ms (100 %) in work.");
-    EXPECT_EQ(reported.at("cause").at("parts").at(0).at("place").at("function").as_string(), "work");
+    EXPECT_EQ(reported.at("cause").at("sentences").at(0).as_string(),
+              "Computed for 50.0 ms (100 %) in work.");
+    EXPECT_EQ(reported.at("cause").at("parts").at(0).at("place").at("function").as_string(),
+              "work");
     EXPECT_EQ(reported.at("calls").at(0).at("functions").as_array().size(), 4);
 }
 
@@ -307,38 +346,47 @@ TEST(Export, writes_every_form) {
     const std::string capture = folder.string("capture");
     test::write_capture(builder, capture);
     test::expect_text(test::run_lagtrap({"export", capture}).out, "folded_on_cpu.txt");
-    test::expect_text(test::run_lagtrap({"export", "--off-cpu", capture}).out, "folded_off_cpu.txt");
-    EXPECT_EQ(test::run_lagtrap({"export", "--off-cpu", "--delay", "1", capture}).out,
-              "postgres;postgres;_start;main;exec_simple_query;run_plan;LockAcquire;pthread_mutex_lock;"
-              "do_syscall_64_[k];__x64_sys_futex_[k];futex_wait_[k];schedule_[k];blocked: lock (futex) 200000\n"
-              "postgres;postgres;_start;main;exec_simple_query;run_plan;LockAcquire;pthread_mutex_lock;"
-              "do_syscall_64_[k];__x64_sys_futex_[k];futex_wait_[k];schedule_[k];waits for a CPU 2000\n");
+    test::expect_text(test::run_lagtrap({"export", "--off-cpu", capture}).out,
+                      "folded_off_cpu.txt");
+    EXPECT_EQ(
+        test::run_lagtrap({"export", "--off-cpu", "--delay", "1", capture}).out,
+        "postgres;postgres;_start;main;exec_simple_query;run_plan;LockAcquire;pthread_mutex_lock;"
+        "do_syscall_64_[k];__x64_sys_futex_[k];futex_wait_[k];schedule_[k];blocked: lock (futex) "
+        "200000\n"
+        "postgres;postgres;_start;main;exec_simple_query;run_plan;LockAcquire;pthread_mutex_lock;"
+        "do_syscall_64_[k];__x64_sys_futex_[k];futex_wait_[k];schedule_[k];waits for a CPU 2000\n");
     EXPECT_EQ(test::run_lagtrap({"export", "--format", "pftrace", capture}).out, builder.trace());
     EXPECT_EQ(test::run_lagtrap({"export", "--format", "system", capture}).out,
               trace::write_system_file(builder.system));
 
-    const auto to_file = test::run_lagtrap({"export", "--format", "pftrace", "-o", folder.string("t"), capture});
+    const auto to_file =
+        test::run_lagtrap({"export", "--format", "pftrace", "-o", folder.string("t"), capture});
     EXPECT_EQ(to_file.code, 0) << to_file.err;
     EXPECT_EQ(std::filesystem::file_size(folder.path() / "t"), builder.trace().size());
     EXPECT_EQ(test::run_lagtrap({"export", "--format", "gif", capture}).code, 2);
     EXPECT_EQ(test::run_lagtrap({"export", "--delay", "99", capture}).code, 1);
     EXPECT_EQ(test::run_lagtrap({"export", "--thread", "nobody", capture}).code, 1);
     EXPECT_EQ(test::run_lagtrap({"export", "--on-cpu", "--all", capture}).code, 2);
-    for (const std::vector<std::string>& choice :
-         {std::vector<std::string>{"--delay", "1"}, {"--thread", "postgres"}, {"--on-cpu"}, {"--off-cpu"}, {"--all"}}) {
+    for (const std::vector<std::string>& choice : {std::vector<std::string>{"--delay", "1"},
+                                                   {"--thread", "postgres"},
+                                                   {"--on-cpu"},
+                                                   {"--off-cpu"},
+                                                   {"--all"}}) {
         std::vector<std::string> words{"export", "--format", "system", capture};
         words.insert(words.end(), choice.begin(), choice.end());
         const auto whole = test::run_lagtrap(words);
         EXPECT_EQ(whole.code, 2) << choice[0];
         EXPECT_EQ(whole.err,
-                  "lagtrap: --format system exports the whole recording; it does not accept --delay, --thread, "
-                  "--on-cpu, --off-cpu and --all\n");
+                  "lagtrap: --format system exports the whole recording; it does not accept "
+                  "--delay, --thread, --on-cpu, --off-cpu and --all\n");
     }
     const auto listed = test::run_lagtrap({"export", "--list-formats"});
     EXPECT_EQ(listed.out, formats::list_formats());
-    EXPECT_NE(test::run_lagtrap({"export", "--help"}).out.find("speedscope  profile of each thread"),
-              std::string::npos);
-    EXPECT_EQ(test::run_lagtrap({"export", "-o", folder.string("no/such/folder"), capture}).code, 1);
+    EXPECT_NE(
+        test::run_lagtrap({"export", "--help"}).out.find("speedscope  profile of each thread"),
+        std::string::npos);
+    EXPECT_EQ(test::run_lagtrap({"export", "-o", folder.string("no/such/folder"), capture}).code,
+              1);
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ using testing::Eq;
 using testing::Optional;
 using testing::SizeIs;
 
-trace::RecordedRun run(std::uint64_t begin_ns, std::uint64_t duration_ns, std::uint32_t weight = 1) {
+trace::RecordedRun run(std::uint64_t begin_ns, std::uint64_t duration_ns,
+                       std::uint32_t weight = 1) {
     trace::RecordedRun run;
     run.event = "query";
     run.begin_realtime_ns = begin_ns;
@@ -32,7 +33,8 @@ trace::RecordedRun staged(std::uint64_t begin_ns, std::uint64_t duration_ns, std
     return staged;
 }
 
-RunSummary summary_of(std::vector<trace::RecordedRun> runs, const RunWish& wish = {.event = "query"}) {
+RunSummary summary_of(std::vector<trace::RecordedRun> runs,
+                      const RunWish& wish = {.event = "query"}) {
     trace::RunBatch batch;
     batch.runs = std::move(runs);
     RunSummary summary;
@@ -132,7 +134,8 @@ TEST(RunSummary, RanksBySpanOrStage) {
     RunWish wish{.event = "query"};
     wish.slowest = true;
     wish.stage = "parse";
-    const std::vector<trace::RecordedRun> runs{staged(1, 100, 10, 20), staged(2, 90, 10, 70), run(3, 80)};
+    const std::vector<trace::RecordedRun> runs{staged(1, 100, 10, 20), staged(2, 90, 10, 70),
+                                               run(3, 80)};
     EXPECT_THAT(durations_in(summary_of(runs, wish)), ElementsAre(90, 100, 80));
     wish.stage = "";
     wish.span = {"plan", ""};

@@ -38,7 +38,8 @@ trace::RunBatch hundred_runs(std::uint64_t begin_ns) {
     batch.host = "db1";
     batch.boot_id = "3f0c1c5e-7a61-4a0e-9a7a-0c8f8a3b9d12";
     batch.made_realtime_ns = begin_ns;
-    for (std::uint64_t i = 1; i <= 100; ++i) batch.runs.push_back(run_of(begin_ns + i * second, i * ms));
+    for (std::uint64_t i = 1; i <= 100; ++i)
+        batch.runs.push_back(run_of(begin_ns + i * second, i * ms));
     return batch;
 }
 
@@ -86,14 +87,17 @@ TEST_F(Runs, ReadsTheSpool) {
     const auto all = ask({"query"});
     EXPECT_EQ(all.code, 0) << all.err;
     EXPECT_THAT(all.out, testing::StartsWith("query: 100 runs, "));
-    const auto json = boost::json::parse(ask({"query", "--json", "--slowest", "--stage", "plan"}).out);
+    const auto json =
+        boost::json::parse(ask({"query", "--json", "--slowest", "--stage", "plan"}).out);
     EXPECT_EQ(json.at("whole").at("median_ns").to_number<std::uint64_t>(), 50 * ms);
     EXPECT_EQ(json.at("stages").at(1).at("name"), "plan");
-    EXPECT_EQ(json.at("stages").at(1).at("p99_ns").to_number<std::uint64_t>(), 99 * ms / 5 - 99 * ms / 10);
+    EXPECT_EQ(json.at("stages").at(1).at("p99_ns").to_number<std::uint64_t>(),
+              99 * ms / 5 - 99 * ms / 10);
     EXPECT_EQ(json.at("runs").at(0).at("duration_ns").to_number<std::uint64_t>(), 100 * ms);
     EXPECT_EQ(json.at("runs").as_array().size(), 20U);
     // Without --slowest, the newest come first; with --since, older ones are left out.
-    EXPECT_THAT(ask({"query", "--since", "150s"}).out, testing::ContainsRegex("query: (49|50|51) runs"));
+    EXPECT_THAT(ask({"query", "--since", "150s"}).out,
+                testing::ContainsRegex("query: (49|50|51) runs"));
 }
 
 TEST_F(Runs, ShowsTheTimeBetweenTwoPoints) {
@@ -114,7 +118,8 @@ TEST_F(Runs, ShowsTheTimeBetweenTwoPoints) {
     EXPECT_EQ(until.at("runs"), 100);
     EXPECT_TRUE(until.at("from").is_null());
     EXPECT_EQ(until.at("longest_ns").to_number<std::uint64_t>(), 10 * ms);
-    EXPECT_EQ(json({"--from", "execute"}).at("span").at("longest_ns").to_number<std::uint64_t>(), 80 * ms);
+    EXPECT_EQ(json({"--from", "execute"}).at("span").at("longest_ns").to_number<std::uint64_t>(),
+              80 * ms);
     // A stage that comes twice: from its first time to its second.
     EXPECT_EQ(json({"--from", "plan", "--to", "plan"}).at("span").at("runs"), 1);
     const std::string text = ask({"query", "--slowest", "--from", "plan", "--to", "execute"}).out;
@@ -123,7 +128,8 @@ TEST_F(Runs, ShowsTheTimeBetweenTwoPoints) {
     EXPECT_THAT(text, HasSubstr("1 run does not have both points in this order."));
     EXPECT_EQ(ask({"query", "--from", "execute", "--to", "plan"}).err,
               "lagtrap: no run of \"query\" reaches execute and later plan\n");
-    EXPECT_THAT(ask({"query", "--from", "parse"}).err, HasSubstr("have no stage \"parse\"; they have plan, execute"));
+    EXPECT_THAT(ask({"query", "--from", "parse"}).err,
+                HasSubstr("have no stage \"parse\"; they have plan, execute"));
     EXPECT_EQ(ask({"query", "--from", "plan", "--stage", "plan"}).code, 2);
 }
 
@@ -138,9 +144,11 @@ TEST_F(Runs, ReadsWhatWasSent) {
     EXPECT_THAT(ask({"query"}).out, testing::StartsWith("query: 200 runs, "));
     // As if it moved while the folders are listed.
     std::filesystem::create_directories(folder_.path() / "sending");
-    std::filesystem::copy(folder_.path() / "ready" / "b.runs.zst", folder_.path() / "sending" / "b.runs.zst");
-    std::filesystem::last_write_time(folder_.path() / "sending" / "b.runs.zst",
-                                     std::filesystem::last_write_time(folder_.path() / "ready" / "b.runs.zst"));
+    std::filesystem::copy(folder_.path() / "ready" / "b.runs.zst",
+                          folder_.path() / "sending" / "b.runs.zst");
+    std::filesystem::last_write_time(
+        folder_.path() / "sending" / "b.runs.zst",
+        std::filesystem::last_write_time(folder_.path() / "ready" / "b.runs.zst"));
     EXPECT_THAT(ask({"query"}).out, testing::StartsWith("query: 200 runs, "));
 }
 
@@ -148,24 +156,31 @@ TEST_F(Runs, SaysWhatIsWrong) {
     write("a", hundred_runs(now_ns() - 200 * second));
     write("b", "no batch");
     EXPECT_THAT(ask({"query"}).out, HasSubstr("Not read: b.runs.zst: "));
-    EXPECT_EQ(ask({"quer"}).err, "lagtrap: no runs of \"quer\" in the last 1h in the spool " + folder_.path().string() +
-                                     ", and the daemon has no such event; did you mean \"query\"?\n");
+    EXPECT_EQ(ask({"quer"}).err,
+              "lagtrap: no runs of \"quer\" in the last 1h in the spool " +
+                  folder_.path().string() +
+                  ", and the daemon has no such event; did you mean \"query\"?\n");
     EXPECT_EQ(ask({"query", "--stage", "parse"}).err,
               "lagtrap: the runs of \"query\" have no stage \"parse\"; they have plan, execute\n");
     EXPECT_THAT(ask({"query", "--since", "1"}).err, testing::StartsWith("lagtrap: --since: "));
-    EXPECT_THAT(ask({"query", "--since", "1ms"}).err, HasSubstr("no runs of \"query\" in the last 1ms"));
+    EXPECT_THAT(ask({"query", "--since", "1ms"}).err,
+                HasSubstr("no runs of \"query\" in the last 1ms"));
     EXPECT_EQ(ask({}).code, 2);
-    const auto nowhere = test::run_lagtrap({"runs", "query", "--spool", "/none", "--socket", "/none"});
+    const auto nowhere =
+        test::run_lagtrap({"runs", "query", "--spool", "/none", "--socket", "/none"});
     EXPECT_THAT(nowhere.err, HasSubstr("no runs of \"query\" in the last 1h in the spool /none"));
 }
 
 TEST(RunHistogram, StandsForRunsThatAreNotKept) {
-    const auto event = boost::json::parse(R"({"name": "query", "runs": 1000, "delays": 4, "max_ns": 312000000,
-        "histogram": [{"from_ns": 0, "to_ns": 1000000, "count": 990}, {"from_ns": 256000000, "to_ns": 512000000,
+    const auto event =
+        boost::json::parse(R"({"name": "query", "runs": 1000, "delays": 4, "max_ns": 312000000,
+        "histogram": [{"from_ns": 0, "to_ns": 1000000, "count": 990}, {"from_ns": 256000000,
+        "to_ns": 512000000,
         "count": 10}]})")
-                           .as_object();
+            .as_object();
     const std::string text = cli::histogram_text(event, {cli::Paint(false), 80});
-    EXPECT_THAT(text, testing::StartsWith("query: 1,000 runs since lagtrapd started, 4 delays\n  median "));
+    EXPECT_THAT(
+        text, testing::StartsWith("query: 1,000 runs since lagtrapd started, 4 delays\n  median "));
     EXPECT_THAT(text, HasSubstr("longest 312 ms\n"));
     EXPECT_THAT(text, HasSubstr("record=\"runs\""));
     EXPECT_EQ(cli::histogram_json(event).at("whole").at("longest_ns"), 312'000'000);

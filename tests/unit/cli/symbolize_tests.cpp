@@ -36,10 +36,12 @@ class DebugServer {
         child_ = ::fork();
         if (child_ != 0) return;
         const std::string log = (folder / "../debuginfod.log").string();
-        if (std::freopen(log.c_str(), "w", stdout) == nullptr || ::dup2(STDOUT_FILENO, STDERR_FILENO) < 0) ::_exit(1);
+        if (std::freopen(log.c_str(), "w", stdout) == nullptr ||
+            ::dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+            ::_exit(1);
         ::unsetenv("DEBUGINFOD_URLS");
-        ::execlp("debuginfod", "debuginfod", "-F", "-d", ":memory:", "-t", "1", "-p", std::to_string(port_).c_str(),
-                 folder.c_str(), nullptr);
+        ::execlp("debuginfod", "debuginfod", "-F", "-d", ":memory:", "-t", "1", "-p",
+                 std::to_string(port_).c_str(), folder.c_str(), nullptr);
         ::_exit(127);
     }
     ~DebugServer() {
@@ -52,7 +54,8 @@ class DebugServer {
     [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
     // Waits until it has scanned the folder and has the file.
     [[nodiscard]] bool serves(const std::string& build_id) const {
-        const std::string ask = "curl -sf -o /dev/null '" + url() + "/buildid/" + build_id + "/debuginfo'";
+        const std::string ask =
+            "curl -sf -o /dev/null '" + url() + "/buildid/" + build_id + "/debuginfo'";
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
         while (std::chrono::steady_clock::now() < end && ::waitpid(child_, nullptr, WNOHANG) == 0)
             if (std::system(ask.c_str()) == 0) return true;
@@ -110,7 +113,9 @@ class Symbolize : public testing::Test {
     }
 
     void in_found(const std::string& command) {
-        ASSERT_EQ(std::system(("cd '" + found().parent_path().string() + "' && " + command).c_str()), 0) << command;
+        ASSERT_EQ(
+            std::system(("cd '" + found().parent_path().string() + "' && " + command).c_str()), 0)
+            << command;
     }
 
     // "function@file:line" for the only sample, outermost first, without C++ parameters.
@@ -126,7 +131,8 @@ class Symbolize : public testing::Test {
                     text.resize(std::min(text.find('('), text.size()));
                     if (frame.source != 0) {
                         const std::string& source = recording->name(frame.source);
-                        text += "@" + source.substr(source.rfind('/') + 1) + ":" + std::to_string(frame.line);
+                        text += "@" + source.substr(source.rfind('/') + 1) + ":" +
+                                std::to_string(frame.line);
                     }
                     frames.push_back(std::move(text));
                 }
@@ -136,7 +142,8 @@ class Symbolize : public testing::Test {
     }
     static auto with_lines() {
         const auto at = [](const char* which) {
-            return std::string(which) + "_function@inlined.cpp:" + std::to_string(trace::line_of(which));
+            return std::string(which) +
+                   "_function@inlined.cpp:" + std::to_string(trace::line_of(which));
         };
         return ElementsAre(at("outermost"), at("middle"), at("innermost"));
     }
@@ -147,13 +154,14 @@ class Symbolize : public testing::Test {
 
 TEST_F(Symbolize, finds_names_in_a_folder_of_programs) {
     EXPECT_THAT(stack_in(bundle_), ElementsAre("[planted]"));
-    const auto outcome =
-        run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
+    const auto outcome = run_lagtrap(
+        {"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(stack_in(output()), with_lines());
     EXPECT_THAT(outcome.out, HasSubstr("1/1  " + gone().string()));
     EXPECT_THAT(outcome.out, HasSubstr("by " + found().string()));
-    EXPECT_THAT(outcome.out, HasSubstr("named frames 0 % -> 100 %, with source lines 0 % -> 100 %\n"));
+    EXPECT_THAT(outcome.out,
+                HasSubstr("named frames 0 % -> 100 %, with source lines 0 % -> 100 %\n"));
     EXPECT_THAT(outcome.out, HasSubstr("wrote " + output() + "\n"));
 
     const auto content = trace::read_bundle(output());
@@ -173,14 +181,16 @@ TEST_F(Symbolize, finds_names_in_a_folder_of_programs) {
 }
 
 TEST_F(Symbolize, what_is_written_is_a_good_trace) {
-    ASSERT_EQ(run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()}).code,
+    ASSERT_EQ(run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir",
+                           found().parent_path().string()})
+                  .code,
               0);
     const std::string trace = folder_.string("trace.pftrace");
     ASSERT_EQ(run_lagtrap({"export", "--format", "pftrace", "-o", trace, output()}).code, 0);
     const std::string decoded = folder_.string("decoded.json");
-    ASSERT_EQ(std::system(
-                  (test_python() + " " + test_data_folder() + "/trace/decode_trace.py '" + trace + "' 100 >" + decoded)
-                      .c_str()),
+    ASSERT_EQ(std::system((test_python() + " " + test_data_folder() + "/trace/decode_trace.py '" +
+                           trace + "' 100 >" + decoded)
+                              .c_str()),
               0);
     std::ifstream file(decoded);
     const auto found = boost::json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
@@ -190,8 +200,8 @@ TEST_F(Symbolize, what_is_written_is_a_good_trace) {
 
 TEST_F(Symbolize, finds_names_in_debug_files_alone) {
     in_found("objcopy --only-keep-debug planted planted.debug && rm planted");
-    const auto outcome =
-        run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
+    const auto outcome = run_lagtrap(
+        {"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(stack_in(output()), with_lines());
 }
@@ -199,7 +209,8 @@ TEST_F(Symbolize, finds_names_in_debug_files_alone) {
 TEST_F(Symbolize, asks_servers_if_told_to) {
     in_found("objcopy --only-keep-debug planted planted.debug && rm planted");
     const DebugServer server(found().parent_path());
-    const auto said = boost::json::parse(run_lagtrap({"symbolize", "--json", bundle_, "-o", output()}).out);
+    const auto said =
+        boost::json::parse(run_lagtrap({"symbolize", "--json", bundle_, "-o", output()}).out);
     ASSERT_EQ(said.at("modules").at(0).at("found").to_number<int>(), 0);
     const std::string build_id(said.at("modules").at(0).at("build_id").as_string());
     ASSERT_TRUE(server.serves(build_id));
@@ -213,12 +224,16 @@ TEST_F(Symbolize, asks_servers_if_told_to) {
 }
 
 TEST_F(Symbolize, lines_may_come_after_names) {
-    in_found("mkdir ../debug && objcopy --only-keep-debug planted ../debug/planted.debug && strip -g planted");
-    ASSERT_EQ(run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()}).code,
+    in_found(
+        "mkdir ../debug && objcopy --only-keep-debug planted ../debug/planted.debug && strip -g "
+        "planted");
+    ASSERT_EQ(run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir",
+                           found().parent_path().string()})
+                  .code,
               0);
     EXPECT_THAT(stack_in(output()), ElementsAre("outermost_function"));
-    const auto again =
-        run_lagtrap({"symbolize", output(), "-o", output(), "--debug-dir", folder_.string("debug"), "--json"});
+    const auto again = run_lagtrap(
+        {"symbolize", output(), "-o", output(), "--debug-dir", folder_.string("debug"), "--json"});
     ASSERT_EQ(again.code, 0) << again.err;
     EXPECT_THAT(stack_in(output()), with_lines());
     const auto said = boost::json::parse(again.out);
@@ -234,8 +249,8 @@ TEST_F(Symbolize, lines_may_come_after_names) {
 
 TEST_F(Symbolize, files_without_debug_information_are_counted) {
     in_found("strip planted");
-    const auto outcome =
-        run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
+    const auto outcome = run_lagtrap(
+        {"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.out,
               "No debug information for 1 file on this machine.\n"
@@ -245,8 +260,8 @@ TEST_F(Symbolize, files_without_debug_information_are_counted) {
 
 TEST_F(Symbolize, a_file_of_another_build_is_not_used) {
     in_found("objcopy --remove-section=.note.gnu.build-id planted");
-    const auto outcome =
-        run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
+    const auto outcome = run_lagtrap(
+        {"symbolize", bundle_, "-o", output(), "--debug-dir", found().parent_path().string()});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("no file with build id "));
     EXPECT_THAT(stack_in(output()), ElementsAre("[planted]"));
@@ -254,25 +269,27 @@ TEST_F(Symbolize, a_file_of_another_build_is_not_used) {
 }
 
 TEST_F(Symbolize, writes_by_the_bundles_own_name_into_a_folder) {
-    const auto outcome = run_lagtrap(
-        {"symbolize", "--json", bundle_, "-o", folder_.string("found"), "--debug-dir", folder_.string("found")});
+    const auto outcome = run_lagtrap({"symbolize", "--json", bundle_, "-o", folder_.string("found"),
+                                      "--debug-dir", folder_.string("found")});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const auto said = boost::json::parse(outcome.out);
     const std::string name = fs::path(std::string(said.at("bundle").as_string())).filename();
-    EXPECT_EQ(name, trace::synthetic_session().id + "-" + std::string(said.at("digest").as_string()).substr(0, 16) +
+    EXPECT_EQ(name, trace::synthetic_session().id + "-" +
+                        std::string(said.at("digest").as_string()).substr(0, 16) +
                         ".lagtrap.tar.zst");
     EXPECT_THAT(stack_in(folder_.string("found/" + name)), with_lines());
 }
 
 TEST_F(Symbolize, reads_merged_captures_too) {
-    const auto outcome = run_lagtrap(
-        {"symbolize", folder_.string("capture"), "-o", output(), "--debug-dir", found().parent_path().string()});
+    const auto outcome = run_lagtrap({"symbolize", folder_.string("capture"), "-o", output(),
+                                      "--debug-dir", found().parent_path().string()});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(stack_in(output()), with_lines());
 }
 
 TEST_F(Symbolize, says_what_is_wrong) {
-    const auto folder = run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", "/no/such"});
+    const auto folder =
+        run_lagtrap({"symbolize", bundle_, "-o", output(), "--debug-dir", "/no/such"});
     EXPECT_EQ(folder.code, 1);
     EXPECT_EQ(folder.err, "lagtrap: no such folder: /no/such\n");
     EXPECT_EQ(run_lagtrap({"symbolize", folder_.string("none.lagtrap.tar.zst")}).code, 1);

@@ -52,25 +52,30 @@ TEST(WatchEvent, is_of_a_preset) {
 }
 
 TEST(WatchEvent, says_what_is_missing) {
-    EXPECT_THAT(watch_element({"buy", "", "", "", "", shop(), {}}).error().message, HasSubstr("--over is missing"));
-    EXPECT_THAT(watch_element({"buy", "", "", "", "1s", {}, {}}).error().message, HasSubstr("--in is missing"));
+    EXPECT_THAT(watch_element({"buy", "", "", "", "", shop(), {}}).error().message,
+                HasSubstr("--over is missing"));
+    EXPECT_THAT(watch_element({"buy", "", "", "", "1s", {}, {}}).error().message,
+                HasSubstr("--in is missing"));
 }
 
 TEST(WatchCheck, knows_the_system_calls) {
-    const std::vector<std::string> known{"sys_enter_fsync", "sys_exit_fsync", "sys_enter_fdatasync"};
+    const std::vector<std::string> known{"sys_enter_fsync", "sys_exit_fsync",
+                                         "sys_enter_fdatasync"};
     EXPECT_TRUE(cli::check_syscall("fsync", known).ok());
     EXPECT_TRUE(cli::check_syscall("anything", {}).ok()) << "unknown is no error";
     EXPECT_THAT(cli::check_syscall("fsnc", known).error().message,
                 HasSubstr("no system call fsnc to watch; did you mean fsync?"));
-    EXPECT_THAT(cli::check_syscall("frobnicate", known).error().message, HasSubstr("list-markers --tracepoints"));
+    EXPECT_THAT(cli::check_syscall("frobnicate", known).error().message,
+                HasSubstr("list-markers --tracepoints"));
 }
 
 TEST(WatchFunction, is_found_by_a_short_name) {
-    const std::vector<cli::FunctionWay> functions{{"shop::buy(int)", "shop::buy(int)", "", true},
-                                                  {"shop::sell(int)", "shop::sell(int)", "", true},
-                                                  {"shop::sell(long)", "shop::sell(long)", "", true},
-                                                  {"sell", "", "", true},
-                                                  {"idle()", "idle()", "it never returns", false}};
+    const std::vector<cli::FunctionWay> functions{
+        {"shop::buy(int)", "shop::buy(int)", "", true},
+        {"shop::sell(int)", "shop::sell(int)", "", true},
+        {"shop::sell(long)", "shop::sell(long)", "", true},
+        {"sell", "", "", true},
+        {"idle()", "idle()", "it never returns", false}};
     const auto chosen = [&](const std::string& wanted) {
         return cli::choose_function(functions, wanted, "/usr/bin/shop");
     };
@@ -78,7 +83,8 @@ TEST(WatchFunction, is_found_by_a_short_name) {
     EXPECT_EQ(*chosen("shop::buy"), "shop::buy(int)");
     EXPECT_EQ(*chosen("shop::sell(long)"), "shop::sell(long)");
     EXPECT_EQ(*chosen("sell"), "sell");
-    EXPECT_THAT(chosen("shop::sell").error().message, HasSubstr("2 functions are called shop::sell"));
+    EXPECT_THAT(chosen("shop::sell").error().message,
+                HasSubstr("2 functions are called shop::sell"));
     EXPECT_THAT(chosen("idle").error().message, HasSubstr("it never returns"));
     EXPECT_THAT(chosen("give").error().message, HasSubstr("/usr/bin/shop has no function give"));
 }
@@ -86,18 +92,22 @@ TEST(WatchFunction, is_found_by_a_short_name) {
 TEST(WatchText, adds_events_up) {
     const auto status = boost::json::parse(R"({"events":[
         {"armed":true,"runs":30,"delays":2,"open":1,"max_ns":9000000,"problem":""},
-        {"armed":false,"runs":10,"delays":0,"open":0,"max_ns":2000000,"problem":"no such file"}]})");
+        {"armed":false,"runs":10,"delays":0,"open":0,"max_ns":2000000,
+        "problem":"no such file"}]})");
     const auto watched = cli::watched_in(status.as_object());
     EXPECT_EQ(watched.runs, 40U);
     EXPECT_EQ(watched.delays, 2U);
     EXPECT_EQ(watched.max_ns, 9'000'000U);
     EXPECT_EQ(watched.problem, "");
-    EXPECT_THAT(cli::runs_text(watched, 4s), testing::StartsWith("40 runs, 10 per second; half within "));
-    EXPECT_THAT(cli::summary_text(watched, 4s, 1), testing::EndsWith("2 runs were too slow, 1 shown."));
+    EXPECT_THAT(cli::runs_text(watched, 4s),
+                testing::StartsWith("40 runs, 10 per second; half within "));
+    EXPECT_THAT(cli::summary_text(watched, 4s, 1),
+                testing::EndsWith("2 runs were too slow, 1 shown."));
 }
 
 TEST(WatchText, says_why_nothing_is_watched) {
-    const auto status = boost::json::parse(R"({"events":[{"armed":false,"problem":"no such file"}]})");
+    const auto status =
+        boost::json::parse(R"({"events":[{"armed":false,"problem":"no such file"}]})");
     EXPECT_EQ(cli::watched_in(status.as_object()).problem, "no such file");
     EXPECT_EQ(cli::runs_text({}, 4s), "no run yet");
 }

@@ -34,26 +34,30 @@ constexpr std::uint64_t ms = TraceBuilder::ms;
 TraceBuilder shop(std::uint32_t sellers, std::uint32_t pool) {
     TraceBuilder builder(1000 * ms, 1);
     builder.process(100, "/usr/bin/shop --fast").thread(100, 100, "shop");
-    builder.switched(0, 0, 0, 0, 100).samples(1 * ms, 999 * ms, 0, 100, 100, {"_start", "main", "count_stock"});
+    builder.switched(0, 0, 0, 0, 100)
+        .samples(1 * ms, 999 * ms, 0, 100, 100, {"_start", "main", "count_stock"});
     for (std::uint32_t i = 0; i < sellers + pool; ++i) {
         const std::uint32_t tid = 101 + i;
         builder.thread(100, tid, (i < sellers ? "seller-" : "pool-") + std::to_string(i));
         if (i < sellers)
             builder.off_cpu(0, 100, tid,
-                            {"clone3", "start_thread", "sell", "___pthread_mutex_lock", "__lll_lock_wait",
-                             "k:futex_wait", "k:schedule"});
+                            {"clone3", "start_thread", "sell", "___pthread_mutex_lock",
+                             "__lll_lock_wait", "k:futex_wait", "k:schedule"});
         else
-            builder.off_cpu(0, 100, tid,
-                            {"clone3", "start_thread", "serve", "!/usr/lib/x86_64-linux-gnu/libc.so.6!epoll_wait",
-                             "k:ep_poll", "k:schedule"});
+            builder.off_cpu(
+                0, 100, tid,
+                {"clone3", "start_thread", "serve",
+                 "!/usr/lib/x86_64-linux-gnu/libc.so.6!epoll_wait", "k:ep_poll", "k:schedule"});
     }
     return builder;
 }
 
-std::string text_of(const TraceBuilder& builder, std::map<std::uint32_t, std::uint64_t> stopped = {}) {
+std::string text_of(const TraceBuilder& builder,
+                    std::map<std::uint32_t, std::uint64_t> stopped = {}) {
     const auto recording = builder.decode();
     EXPECT_TRUE(recording);
-    return cli::why_text(*recording, {"", false, {100}}, {cli::Paint(false), 80, false, std::move(stopped)});
+    return cli::why_text(*recording, {"", false, {100}},
+                         {cli::Paint(false), 80, false, std::move(stopped)});
 }
 
 TEST(Why, fits_on_a_screen) {
@@ -71,9 +75,9 @@ TEST(Why, shows_a_process_without_work_in_full) {
     TraceBuilder builder(1000 * ms, 1);
     builder.process(100, "/usr/bin/idle").thread(100, 100, "idle").thread(200, 200, "other");
     builder.switched(0, 0, 0, 0, 200);
-    builder.off_cpu(
-        0, 100, 100,
-        {"_start", "main", "serve", "!/usr/lib/x86_64-linux-gnu/libc.so.6!epoll_wait", "k:ep_poll", "k:schedule"});
+    builder.off_cpu(0, 100, 100,
+                    {"_start", "main", "serve", "!/usr/lib/x86_64-linux-gnu/libc.so.6!epoll_wait",
+                     "k:ep_poll", "k:schedule"});
     const std::string text = text_of(builder);
     EXPECT_THAT(text, HasSubstr("for events in serve"));
     EXPECT_THAT(text, Not(HasSubstr("more thread")));
@@ -82,14 +86,17 @@ TEST(Why, shows_a_process_without_work_in_full) {
 }
 
 TEST(Why, says_since_when) {
-    EXPECT_THAT(text_of(shop(1, 0)), HasSubstr("seller-0 (101): blocked since before the recording"));
-    EXPECT_THAT(text_of(shop(1, 0), {{101, 59'000 * ms}}), HasSubstr("seller-0 (101): blocked for about 60.0 s"));
+    EXPECT_THAT(text_of(shop(1, 0)),
+                HasSubstr("seller-0 (101): blocked since before the recording"));
+    EXPECT_THAT(text_of(shop(1, 0), {{101, 59'000 * ms}}),
+                HasSubstr("seller-0 (101): blocked for about 60.0 s"));
 }
 
 TEST(Why, has_json) {
     const auto recording = shop(2, 1).decode();
     ASSERT_TRUE(recording);
-    const auto json = cli::why_json(*recording, {"", false, {100}}, {cli::Paint(false), 80, false, {{101, 5}}});
+    const auto json =
+        cli::why_json(*recording, {"", false, {100}}, {cli::Paint(false), 80, false, {{101, 5}}});
     EXPECT_EQ(json.at("threads"), 4);
     const auto& first = json.at("runs").at(0);
     EXPECT_EQ(first.at("thread"), "seller-0");
@@ -100,9 +107,12 @@ TEST(Why, has_json) {
 
 TEST(Why, names_the_processes_of_a_unit) {
     TraceBuilder builder(1000 * ms, 1);
-    const TraceBuilder::Stack lock{"main", "sell", "___pthread_mutex_lock", "k:futex_wait", "k:schedule"};
+    const TraceBuilder::Stack lock{"main", "sell", "___pthread_mutex_lock", "k:futex_wait",
+                                   "k:schedule"};
     for (const std::uint32_t pid : {100U, 200U}) {
-        builder.process(pid, "/usr/bin/shop").thread(pid, pid, "shop").thread(pid, pid + 1, "seller");
+        builder.process(pid, "/usr/bin/shop")
+            .thread(pid, pid, "shop")
+            .thread(pid, pid + 1, "seller");
         builder.off_cpu(0, pid, pid, {"main", "nap", "k:hrtimer_nanosleep", "k:schedule"});
         builder.off_cpu(0, pid, pid + 1, lock);
     }
@@ -142,8 +152,8 @@ TEST(WhyTarget, is_a_process_or_several_or_a_unit) {
         EXPECT_EQ(target(unit)->name, "shop.service");
     }
     EXPECT_EQ(target("cron").error().message,
-              "no process is named cron, and the unit cron.service has no processes; "
-              "\"ps -e\" lists processes, \"systemctl\" units");
+              "no process is named cron, and the unit cron.service has no processes; \"ps -e\" "
+              "lists processes, \"systemctl\" units");
     EXPECT_FALSE(target("10"));
     auto grown = target("shop");
     add("11", "worker", "/system.slice/shop.service/workers");
@@ -158,14 +168,16 @@ TEST(WaitedFiles, are_read_from_proc) {
     ASSERT_EQ(::mkfifo(proc.string("fifo").c_str(), 0600), 0);
     for (const char* link : {"7/fd/3", "9/fd/1"})
         std::filesystem::create_symlink(proc.path() / "fifo", proc.path() / link);
-    std::ofstream(proc.path() / "7/task/7/syscall") << SYS_read << " 0x3 0x7ffc 0x400 0x0 0x0 0x0 0x7ffd 0x7ffe\n";
+    std::ofstream(proc.path() / "7/task/7/syscall")
+        << SYS_read << " 0x3 0x7ffc 0x400 0x0 0x0 0x0 0x7ffd 0x7ffe\n";
     std::ofstream(proc.path() / "7/task/8/syscall") << "running\n";
     std::ofstream(proc.path() / "9/comm") << "writer\n";
     const auto files = cli::waited_files(7, proc.path());
     ASSERT_EQ(files.size(), 1U);
     EXPECT_EQ(files.at(7), proc.string("fifo") + " (descriptor 3), also open in writer (9)");
     std::filesystem::remove(proc.path() / "9/fd/1");
-    EXPECT_THAT(cli::waited_files(7, proc.path()).at(7), HasSubstr("which no other process has open"));
+    EXPECT_THAT(cli::waited_files(7, proc.path()).at(7),
+                HasSubstr("which no other process has open"));
 }
 
 TEST(LockOwners, are_read_from_mutexes_that_threads_wait_for) {
@@ -184,7 +196,9 @@ TEST(LockOwners, are_read_from_mutexes_that_threads_wait_for) {
     }
     mutex.unlock();
     thread.join();
-    EXPECT_EQ(owners, (std::map<std::uint32_t, std::uint32_t>{{waiter, static_cast<std::uint32_t>(::gettid())}}));
+    EXPECT_EQ(
+        owners,
+        (std::map<std::uint32_t, std::uint32_t>{{waiter, static_cast<std::uint32_t>(::gettid())}}));
     EXPECT_TRUE(cli::lock_owners(own_pid).empty());
 }
 
@@ -196,13 +210,15 @@ TEST(LastRuns, are_read_from_proc) {
             << "app (7, #threads: 2)\n---\nse.exec_start     :       1500.250000\n";
     }
     std::ofstream(proc.path() / "7/task/8/sched") << "se.exec_start : 12.5\n";
-    EXPECT_EQ(cli::last_runs_of(7, proc.path()), (cli::LastRuns{{7, 1'500'250'000}, {8, 12'500'000}}));
+    EXPECT_EQ(cli::last_runs_of(7, proc.path()),
+              (cli::LastRuns{{7, 1'500'250'000}, {8, 12'500'000}}));
     EXPECT_EQ(cli::scheduler_clock_ns(proc.path()), 1'500'250'000U);
     EXPECT_TRUE(cli::last_runs_of(9, proc.path()).empty());
 }
 
 TEST(LastRuns, tell_who_has_stopped) {
-    const auto stopped = cli::stopped_before({{7, 100}, {8, 50}, {9, 60}}, {{7, 100}, {8, 70}}, 150);
+    const auto stopped =
+        cli::stopped_before({{7, 100}, {8, 50}, {9, 60}}, {{7, 100}, {8, 70}}, 150);
     EXPECT_EQ(stopped, (std::map<std::uint32_t, std::uint64_t>{{7, 50}}));
 }
 

@@ -15,7 +15,8 @@ namespace {
 std::uint64_t set_of_thread(const std::string& name) {
     std::ifstream status("/proc/thread-self/status");
     for (std::string line; std::getline(status, line);)
-        if (line.starts_with(name + ":")) return std::stoull(line.substr(name.size() + 1), nullptr, 16);
+        if (line.starts_with(name + ":"))
+            return std::stoull(line.substr(name.size() + 1), nullptr, 16);
     return ~std::uint64_t{0};
 }
 
@@ -25,7 +26,8 @@ TEST(Capabilities, AreThoseThatTheKernelShows) {
     EXPECT_EQ(own->effective, set_of_thread("CapEff"));
     EXPECT_EQ(own->permitted, set_of_thread("CapPrm"));
     EXPECT_EQ(own->inheritable, set_of_thread("CapInh"));
-    EXPECT_EQ(own->has(CAP_CHECKPOINT_RESTORE), (own->effective >> CAP_CHECKPOINT_RESTORE & 1) != 0);
+    EXPECT_EQ(own->has(CAP_CHECKPOINT_RESTORE),
+              (own->effective >> CAP_CHECKPOINT_RESTORE & 1) != 0);
 }
 
 TEST(Capabilities, AreGivenUpByTheThreadThatSaysSo) {

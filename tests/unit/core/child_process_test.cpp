@@ -27,7 +27,8 @@ struct Said {
 
 Said run(ChildOptions options, int its, const std::string& program = "/bin/sh") {
     std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe(ends.data()), 0);  // without close-on-exec: only named descriptors may reach the child
+    // without close-on-exec: only named descriptors may reach the child
+    EXPECT_EQ(::pipe(ends.data()), 0);
     const UniqueFd reading(ends[0]);
     UniqueFd writing(ends[1]);
     options.descriptors.push_back({its, writing.get()});
@@ -44,8 +45,11 @@ Said run(ChildOptions options, int its, const std::string& program = "/bin/sh") 
 
 TEST(ChildProcess, HasTheDescriptorsThatAreNamedAndNoOther) {
     const UniqueFd leaking(::open("/dev/null", O_RDONLY));
-    const Said said =
-        run({{"sh", "-c", "ls /proc/$$/fd; readlink /proc/$$/fd/0"}, {{STDIN_FILENO, -1}}, false, false}, 1);
+    const Said said = run({{"sh", "-c", "ls /proc/$$/fd; readlink /proc/$$/fd/0"},
+                           {{STDIN_FILENO, -1}},
+                           false,
+                           false},
+                          1);
     EXPECT_EQ(said.text, "0\n1\n2\n/dev/null\n");
 }
 
@@ -53,19 +57,23 @@ TEST(ChildProcess, DescriptorsMayExchangeTheirNumbers) {
     std::array<int, 2> first{}, second{};
     ASSERT_EQ(::pipe(first.data()), 0);
     ASSERT_EQ(::pipe(second.data()), 0);
-    const UniqueFd ends[] = {UniqueFd(first[0]), UniqueFd(first[1]), UniqueFd(second[0]), UniqueFd(second[1])};
+    const UniqueFd ends[] = {UniqueFd(first[0]), UniqueFd(first[1]), UniqueFd(second[0]),
+                             UniqueFd(second[1])};
     ASSERT_EQ(::write(ends[1].get(), "one", 3), 3);
     ASSERT_EQ(::write(ends[3].get(), "two", 3), 3);
     const auto& [one, one_end, two, two_end] = ends;
     const std::string script =
         "head -c 3 <&" + std::to_string(one.get()) + "; head -c 3 <&" + std::to_string(two.get());
-    const Said said = run({{"sh", "-c", script}, {{one.get(), two.get()}, {two.get(), one.get()}}, true, false}, 1);
+    const Said said = run(
+        {{"sh", "-c", script}, {{one.get(), two.get()}, {two.get(), one.get()}}, true, false}, 1);
     EXPECT_EQ(said.text, "twoone") << script;
 }
 
 TEST(ChildProcess, HasNoEnvironmentUnlessItShall) {
     ::setenv("LAGTRAP_CHILD_TEST", "here", 1);
-    EXPECT_EQ(run({{"printenv", "LAGTRAP_CHILD_TEST"}, {}, true, false}, 1, "/usr/bin/printenv").text, "here\n");
+    EXPECT_EQ(
+        run({{"printenv", "LAGTRAP_CHILD_TEST"}, {}, true, false}, 1, "/usr/bin/printenv").text,
+        "here\n");
     EXPECT_EQ(run({{"printenv"}, {}, false, false}, 1, "/usr/bin/printenv").text, "");
 }
 
@@ -75,12 +83,14 @@ TEST(ChildProcess, NeitherBlocksNorIgnoresSignals) {
     sigaddset(&blocked, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &blocked, &before);
     const auto ignored = std::signal(SIGUSR1, SIG_IGN);
-    const Said said = run({{"sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status"}, {}, true, false}, 1);
+    const Said said =
+        run({{"sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status"}, {}, true, false}, 1);
     const auto set_of = [&](const std::string& name) {
         const std::size_t at = said.text.find(name);
         // Without 32 and 33, which the C library reserves.
-        return at == std::string::npos ? ~0ULL
-                                       : std::stoull(said.text.substr(at + name.size()), nullptr, 16) & 0x7fffffff;
+        return at == std::string::npos
+                   ? ~0ULL
+                   : std::stoull(said.text.substr(at + name.size()), nullptr, 16) & 0x7fffffff;
     };
     std::signal(SIGUSR1, ignored);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);

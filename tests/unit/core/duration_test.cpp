@@ -16,19 +16,20 @@ std::string refusal_of(std::string_view text) {
 }
 
 TEST(ParseDuration, TakesANumberAndAUnit) {
-    const std::pair<std::string_view, std::chrono::nanoseconds> good[] = {{"250us", 250us},
-                                                                          {"50ms", 50ms},
-                                                                          {"1.5s", 1500ms},
-                                                                          {"2min", 2min},
-                                                                          {"1h", 1h},
-                                                                          {"30d", 24h * 30},
-                                                                          {"7ns", 7ns},
-                                                                          {"0s", 0s},
-                                                                          {"0.4ns", 0ns},
-                                                                          {"0.5ns", 1ns},
-                                                                          {"0.1s", 100ms},
-                                                                          {"007s", 7s},
-                                                                          {"106751d", 24h * 106751}};
+    const std::pair<std::string_view, std::chrono::nanoseconds> good[] = {
+        {"250us", 250us},
+        {"50ms", 50ms},
+        {"1.5s", 1500ms},
+        {"2min", 2min},
+        {"1h", 1h},
+        {"30d", 24h * 30},
+        {"7ns", 7ns},
+        {"0s", 0s},
+        {"0.4ns", 0ns},
+        {"0.5ns", 1ns},
+        {"0.1s", 100ms},
+        {"007s", 7s},
+        {"106751d", 24h * 106751}};
     for (const auto& [text, duration] : good) {
         const auto parsed = parse_duration(text);
         ASSERT_TRUE(parsed) << text << " " << parsed.error().message;
@@ -78,7 +79,8 @@ TEST(FormatDuration, HasThreeDigitsAtEveryEdge) {
                                                                {12'000'000'000, "12.0 s"},
                                                                {3'600'000'000'000, "3600 s"},
                                                                {-4'710'000, "-4.71 ms"}};
-    for (const auto& [count, text] : shown) EXPECT_EQ(format_duration(std::chrono::nanoseconds(count)), text) << count;
+    for (const auto& [count, text] : shown)
+        EXPECT_EQ(format_duration(std::chrono::nanoseconds(count)), text) << count;
 }
 
 TEST(FormatDuration, ShowsTheLongestForNumbersBeyondIt) {

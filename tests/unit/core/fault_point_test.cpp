@@ -32,7 +32,8 @@ int run_with(const std::string& fault, const std::string& name) {
     if (child == 0) {
         ::setenv("LAGTRAP_FAULT", fault.c_str(), 1);
         if (::freopen("/dev/null", "w", stdout) == nullptr) ::_exit(98);
-        ::execl("/proc/self/exe", "core_tests", ("--gtest_filter=FaultPoint." + name).c_str(), nullptr);
+        ::execl("/proc/self/exe", "core_tests", ("--gtest_filter=FaultPoint." + name).c_str(),
+                nullptr);
         ::_exit(99);
     }
     int status = 0;
@@ -70,8 +71,8 @@ TEST(FaultPoint, InjectsWhatTheEnvironmentNames) {
 }
 
 TEST(FaultPoint, RefusesWhatItDoesNotKnow) {
-    for (const char* wrong :
-         {"test.step", ":kill", "test.step:die", "test.step:error:EWHAT", "test.step@0:kill", "x@y:kill"}) {
+    for (const char* wrong : {"test.step", ":kill", "test.step:die", "test.step:error:EWHAT",
+                              "test.step@0:kill", "x@y:kill"}) {
         const int status = run_with(wrong, "DoesNothingUnasked");
         EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << wrong;
     }

@@ -17,7 +17,8 @@ using ::testing::HasSubstr;
 class Files : public ::testing::Test {
   protected:
     void SetUp() override {
-        std::string pattern = (std::filesystem::temp_directory_path() / "lagtrap-test-XXXXXX").string();
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "lagtrap-test-XXXXXX").string();
         ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
         folder_ = pattern;
     }
@@ -48,7 +49,8 @@ TEST_F(Files, AreReplacedAndNotChanged) {
     const auto old = open_file(path, O_RDONLY);
     ASSERT_TRUE(old);
     ASSERT_TRUE(write_file_durably(path, "after"));
-    EXPECT_EQ(read_all(old->get(), 100).value(), "before");  // a concurrent reader does not see a mixture
+    // a concurrent reader does not see a mixture
+    EXPECT_EQ(read_all(old->get(), 100).value(), "before");
     EXPECT_EQ(read_file(path, 100).value(), "after");
 }
 
@@ -59,7 +61,8 @@ TEST_F(Files, LeaveNothingBehindWhereWritingFails) {
     ASSERT_FALSE(status);
     EXPECT_THAT(status.error().message, HasSubstr(path.string()));
     EXPECT_EQ(entries(), 1U);
-    EXPECT_EQ(write_file_durably(folder_ / "absent" / "file", "").error().kind, ErrorKind::NotFound);
+    EXPECT_EQ(write_file_durably(folder_ / "absent" / "file", "").error().kind,
+              ErrorKind::NotFound);
 }
 
 TEST_F(Files, AreReadUpToALimit) {

@@ -11,8 +11,9 @@ namespace lagtrap::mapped_files_test {
 namespace {
 
 TEST(MappedFiles, ALineIsReadAsTheKernelWritesIt) {
-    const auto code =
-        parse_maps_line("7f3c00401000-7f3c00403000 r-xp 00001000 fd:1a 18446744073709551615       /opt/a b (deleted)");
+    const auto code = parse_maps_line(
+        "7f3c00401000-7f3c00403000 r-xp 00001000 fd:1a 18446744073709551615       /opt/a b "
+        "(deleted)");
     ASSERT_TRUE(code);
     EXPECT_EQ(code->start, 0x7f3c00401000U);
     EXPECT_EQ(code->end, 0x7f3c00403000U);
@@ -21,19 +22,20 @@ TEST(MappedFiles, ALineIsReadAsTheKernelWritesIt) {
     EXPECT_EQ(code->device, 0xfdULL << 32 | 0x1a);
     EXPECT_EQ(code->inode, UINT64_MAX);
     EXPECT_EQ(code->path, "/opt/a b (deleted)");
-    const auto anonymous = parse_maps_line("ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 ");
+    const auto anonymous =
+        parse_maps_line("ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 ");
     ASSERT_TRUE(anonymous);
     EXPECT_EQ(anonymous->path, "");
-    const auto heap =
-        parse_maps_line("55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0                          [heap]");
+    const auto heap = parse_maps_line(
+        "55d0c0000000-55d0c0021000 rw-p 00000000 00:00 0                          [heap]");
     ASSERT_TRUE(heap);
     EXPECT_FALSE(heap->executable);
     EXPECT_EQ(heap->path, "[heap]");
 }
 
 TEST(MappedFiles, WhatIsNoLineIsNone) {
-    for (const char* line :
-         {"", "x", "10-", "10-20", "10-20 r-x", "20-10 r-xp 0 8:1 5 /a", "10-20 r-xp zz 8:1 5 /a", "10-20 r-xp 0 8:1"})
+    for (const char* line : {"", "x", "10-", "10-20", "10-20 r-x", "20-10 r-xp 0 8:1 5 /a",
+                             "10-20 r-xp zz 8:1 5 /a", "10-20 r-xp 0 8:1"})
         EXPECT_FALSE(parse_maps_line(line)) << line;
 }
 
@@ -41,7 +43,8 @@ TEST(MappedFiles, EveryLineOfThisProcessIsRead) {
     const auto maps = read_file("/proc/self/maps", 1 << 24);
     ASSERT_TRUE(maps);
     std::size_t code = 0, lines = 0;
-    for (std::size_t at = 0, end = 0; (end = maps->find('\n', at)) != std::string::npos; at = end + 1, ++lines) {
+    for (std::size_t at = 0, end = 0; (end = maps->find('\n', at)) != std::string::npos;
+         at = end + 1, ++lines) {
         const auto mapping = parse_maps_line(std::string_view(*maps).substr(at, end - at));
         ASSERT_TRUE(mapping) << maps->substr(at, end - at);
         code += mapping->executable ? 1 : 0;

@@ -20,7 +20,8 @@ TEST(Printable, LeavesTextAlone) {
 
 TEST(Printable, ShowsControlCharactersAsNumbers) {
     EXPECT_EQ(printable("a\0b\n\x1b[31m\x7f"s), R"(a\x00b\x0a\x1b[31m\x7f)");
-    EXPECT_EQ(printable("\u009b31m"), R"(\xc2\x9b31m)");  // a two-byte control character that terminals obey
+    EXPECT_EQ(printable("\u009b31m"),
+              R"(\xc2\x9b31m)");  // a two-byte control character that terminals obey
 }
 
 TEST(Printable, ShowsBytesThatAreNotUtf8AsNumbers) {
@@ -39,12 +40,15 @@ std::string encoded(std::uint32_t code, std::size_t length) {
     if (length == 1) return std::string(1, static_cast<char>(code));
     constexpr std::uint32_t marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
     std::string bytes(length, '\0');
-    for (std::size_t i = length - 1; i > 0; --i, code >>= 6) bytes[i] = static_cast<char>(0x80 | (code & 0x3f));
+    for (std::size_t i = length - 1; i > 0; --i, code >>= 6)
+        bytes[i] = static_cast<char>(0x80 | (code & 0x3f));
     bytes[0] = static_cast<char>(marks[length] | code);
     return bytes;
 }
 
-std::size_t length_of(std::uint32_t code) { return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4; }
+std::size_t length_of(std::uint32_t code) {
+    return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+}
 
 TEST(Printable, KeepsEachCharacterThatIsNoControlAndNoHalf) {
     const auto is_kept = [](std::uint32_t code) {
@@ -53,14 +57,17 @@ TEST(Printable, KeepsEachCharacterThatIsNoControlAndNoHalf) {
         return !control && !half && code % 0x10000 < 0xfffe && code <= 0x10ffff;
     };
     std::vector<std::uint32_t> codes;
-    for (const std::uint32_t edge : {0x0U, 0x20U, 0x7fU, 0x80U, 0xa0U, 0x800U, 0xd800U, 0xe000U, 0xfffeU, 0x10000U,
-                                     0x1fffeU, 0x20000U, 0x10fffeU, 0x110000U, 0x1ffffeU})
-        for (std::uint32_t code = edge < 2 ? 0 : edge - 2; code < edge + 2; ++code) codes.push_back(code);
+    for (const std::uint32_t edge :
+         {0x0U, 0x20U, 0x7fU, 0x80U, 0xa0U, 0x800U, 0xd800U, 0xe000U, 0xfffeU, 0x10000U, 0x1fffeU,
+          0x20000U, 0x10fffeU, 0x110000U, 0x1ffffeU})
+        for (std::uint32_t code = edge < 2 ? 0 : edge - 2; code < edge + 2; ++code)
+            codes.push_back(code);
     for (std::uint32_t code = 0; code < 0x110000; code += 211) codes.push_back(code);
     for (const std::uint32_t code : codes) {
         const std::string bytes = encoded(code, length_of(code));
         EXPECT_EQ(printable(bytes) == bytes, is_kept(code)) << std::hex << code;
-        EXPECT_EQ(printable("a" + bytes + "b").size(), is_kept(code) ? bytes.size() + 2 : 4 * bytes.size() + 2);
+        EXPECT_EQ(printable("a" + bytes + "b").size(),
+                  is_kept(code) ? bytes.size() + 2 : 4 * bytes.size() + 2);
         for (std::size_t longer = length_of(code) + 1; longer <= 4; ++longer) {
             const std::string overlong = encoded(code, longer);
             EXPECT_EQ(printable(overlong).size(), 4 * overlong.size()) << std::hex << code;

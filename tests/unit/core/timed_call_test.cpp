@@ -15,8 +15,8 @@ TEST(CallWithin, GivesWhatTheCallGives) {
     const auto given = call_within<int>(60s, "count", []() -> Result<int> { return 7; });
     ASSERT_TRUE(given);
     EXPECT_EQ(*given, 7);
-    const auto failed =
-        call_within<int>(60s, "count", []() -> Result<int> { return make_error(ErrorKind::NotFound, "nothing"); });
+    const auto failed = call_within<int>(
+        60s, "count", []() -> Result<int> { return make_error(ErrorKind::NotFound, "nothing"); });
     ASSERT_FALSE(failed);
     EXPECT_EQ(failed.error().kind, ErrorKind::NotFound);
 }

@@ -32,7 +32,9 @@ class Memory : public UnwindMemory {
     std::map<std::uint32_t, std::uint64_t> bytes_of_table;
 
     std::optional<std::uint32_t> new_table() override { return next_table++; }
-    void set_state(std::uint32_t table, lagtrap_unwind_table_state state) override { states[table] = state; }
+    void set_state(std::uint32_t table, lagtrap_unwind_table_state state) override {
+        states[table] = state;
+    }
     bool fill(std::uint32_t table, const binaries::UnwindTable& content) override {
         if (table_bytes + content.size_bytes() > table_room_bytes) return false;
         table_bytes += bytes_of_table[table] = content.size_bytes();
@@ -43,7 +45,8 @@ class Memory : public UnwindMemory {
         table_bytes -= bytes_of_table[table];
         states.erase(table);
     }
-    std::optional<lagtrap_unwind_space> add_space(std::span<const lagtrap_unwind_mapping> mappings) override {
+    std::optional<lagtrap_unwind_space> add_space(
+        std::span<const lagtrap_unwind_mapping> mappings) override {
         if (spaces.size() >= room_for_spaces) return std::nullopt;
         spaces[next_block].assign(mappings.begin(), mappings.end());
         return lagtrap_unwind_space{next_block++, static_cast<std::uint32_t>(mappings.size())};
@@ -65,8 +68,8 @@ class Memory : public UnwindMemory {
         std::string text;
         char piece[64];
         for (const auto& mapping : spaces.at(process->second)) {
-            std::snprintf(piece, sizeof(piece), "%s%llx-%llx", text.empty() ? "" : " ", mapping.start,
-                          mapping.start + mapping.length);
+            std::snprintf(piece, sizeof(piece), "%s%llx-%llx", text.empty() ? "" : " ",
+                          mapping.start, mapping.start + mapping.length);
             text += piece;
         }
         return text;
@@ -120,8 +123,9 @@ class SpacesFixture : public ::testing::Test {
         spaces.end_scan();
     }
 
-    void map(std::uint32_t pid, std::uint64_t start, std::uint64_t end, const std::string& path = "//anon",
-             std::uint64_t file_offset = 0, std::uint64_t inode = 0) {
+    void map(std::uint32_t pid, std::uint64_t start, std::uint64_t end,
+             const std::string& path = "//anon", std::uint64_t file_offset = 0,
+             std::uint64_t inode = 0) {
         std::vector<char> bytes(sizeof(lagtrap_mapping) + path.size());
         lagtrap_mapping mapping{};
         mapping.header.type = LAGTRAP_RECORD_MAPPING;
@@ -136,7 +140,8 @@ class SpacesFixture : public ::testing::Test {
         std::memcpy(bytes.data() + sizeof(mapping), path.data(), path.size());
         spaces.take(reinterpret_cast<const lagtrap_record*>(bytes.data()));
     }
-    void change(lagtrap_record_type type, std::uint32_t pid, std::uint32_t parent_pid, std::uint32_t tid = 0) {
+    void change(lagtrap_record_type type, std::uint32_t pid, std::uint32_t parent_pid,
+                std::uint32_t tid = 0) {
         lagtrap_task_change record{};
         record.header.type = static_cast<std::uint16_t>(type);
         record.header.size_bytes = sizeof(record);
@@ -146,7 +151,9 @@ class SpacesFixture : public ::testing::Test {
         record.header.at_ns = 50;
         spaces.take(&record.header);
     }
-    void fork(std::uint32_t pid, std::uint32_t parent_pid) { change(LAGTRAP_RECORD_FORK, pid, parent_pid); }
+    void fork(std::uint32_t pid, std::uint32_t parent_pid) {
+        change(LAGTRAP_RECORD_FORK, pid, parent_pid);
+    }
     void exit(std::uint32_t pid) { change(LAGTRAP_RECORD_EXIT, pid, pid); }
     void exec(std::uint32_t pid) {
         lagtrap_name name{};

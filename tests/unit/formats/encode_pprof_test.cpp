@@ -13,7 +13,8 @@ namespace lagtrap::formats::encode_pprof_test {
 namespace {
 
 // Field numbers of pprof's profile.proto.
-constexpr protozero::pbf_tag_type profile_sample = 2, profile_mapping = 3, profile_location = 4, profile_function = 5;
+constexpr protozero::pbf_tag_type profile_sample = 2, profile_mapping = 3, profile_location = 4,
+                                  profile_function = 5;
 constexpr protozero::pbf_tag_type profile_text = 6, sample_label = 3;
 constexpr protozero::pbf_tag_type label_key = 1, label_text = 2, label_number = 3;
 
@@ -37,7 +38,8 @@ using Labels = std::map<std::string, std::string>;
 std::vector<Labels> labels_in(const std::string& file) {
     const std::string bytes = unpacked(file);
     std::vector<std::string> texts;
-    for (protozero::pbf_reader profile(bytes); profile.next(profile_text);) texts.push_back(profile.get_string());
+    for (protozero::pbf_reader profile(bytes); profile.next(profile_text);)
+        texts.push_back(profile.get_string());
     std::vector<Labels> all;
     for (protozero::pbf_reader profile(bytes); profile.next(profile_sample);) {
         Labels& labels = all.emplace_back();
@@ -55,7 +57,8 @@ std::vector<Labels> labels_in(const std::string& file) {
     return all;
 }
 
-ProfiledThread thread_of(std::uint32_t pid, std::uint32_t tid, const std::string& process, const std::string& name) {
+ProfiledThread thread_of(std::uint32_t pid, std::uint32_t tid, const std::string& process,
+                         const std::string& name) {
     Piece piece;
     piece.length_ns = piece.weight_ns = 1'000'000;
     piece.stack = piece.leaf = 1;
@@ -68,18 +71,26 @@ TEST(Pprof, SamplesNameTheirThreadProcessAndState) {
     profile.places = {{.function = "main", .module = "/usr/bin/app"}};
     profile.nodes.push_back({0, 0});
     profile.threads = {thread_of(10, 11, "app", "worker"), thread_of(20, 21, "other", "reader")};
-    EXPECT_EQ(labels_in(encode_pprof(profile)),
-              (std::vector<Labels>{
-                  {{"process", "app"}, {"thread", "worker"}, {"pid", "10"}, {"tid", "11"}, {"state", "on CPU"}},
-                  {{"process", "other"}, {"thread", "reader"}, {"pid", "20"}, {"tid", "21"}, {"state", "on CPU"}},
-              }));
+    EXPECT_EQ(labels_in(encode_pprof(profile)), (std::vector<Labels>{
+                                                    {{"process", "app"},
+                                                     {"thread", "worker"},
+                                                     {"pid", "10"},
+                                                     {"tid", "11"},
+                                                     {"state", "on CPU"}},
+                                                    {{"process", "other"},
+                                                     {"thread", "reader"},
+                                                     {"pid", "20"},
+                                                     {"tid", "21"},
+                                                     {"state", "on CPU"}},
+                                                }));
 }
 
 // The functions of a profile, with the files of their modules.
 std::multiset<std::pair<std::string, std::string>> functions_in(const std::string& file) {
     const std::string bytes = unpacked(file);
     std::vector<std::string> texts;
-    for (protozero::pbf_reader profile(bytes); profile.next(profile_text);) texts.push_back(profile.get_string());
+    for (protozero::pbf_reader profile(bytes); profile.next(profile_text);)
+        texts.push_back(profile.get_string());
     const auto numbers_of = [](protozero::pbf_reader message) {
         std::map<protozero::pbf_tag_type, std::uint64_t> numbers;
         while (message.next()) {
@@ -125,8 +136,9 @@ TEST(Pprof, FunctionsOfTwoFilesWithTheSameNameAreTwo) {
                       {.function = "init", .module = "/usr/bin/app", .offset = 16}};
     for (std::uint32_t place = 0; place < 3; ++place) profile.nodes.push_back({0, place});
     profile.threads = {thread_of(10, 11, "app", "worker")};
-    EXPECT_EQ(functions_in(encode_pprof(profile)), (std::multiset<std::pair<std::string, std::string>>{
-                                                       {"init", "/usr/bin/app"}, {"init", "/usr/lib/libz.so"}}));
+    EXPECT_EQ(functions_in(encode_pprof(profile)),
+              (std::multiset<std::pair<std::string, std::string>>{{"init", "/usr/bin/app"},
+                                                                  {"init", "/usr/lib/libz.so"}}));
 }
 
 }  // namespace

@@ -25,17 +25,27 @@ constexpr std::uint64_t ms = TraceBuilder::ms;
 // thread 12 are missing. The first delay has stages; the second began before the recording.
 TraceBuilder build() {
     TraceBuilder builder(120 * ms, 3);
-    builder.process(10, "app --serve").thread(10, 10, "app").thread(10, 11, "work;er \"1\"").thread(12, 12, "=else,");
-    builder.switched(10 * ms, 0, 0, 0, 10).samples(10 * ms, 20 * ms, 0, 10, 10, {"_start", "main@app.c:7", "k:getpid"});
-    builder.samples(20 * ms, 40 * ms, 0, 10, 10, {"_start", "main@app.c:7", "!/usr/lib/libplanted.so!burn"});
-    builder.off_cpu(40 * ms, 10, 10, {"_start", "main@app.c:9", "___pthread_mutex_lock", "k:futex_wait"}, 7);
+    builder.process(10, "app --serve")
+        .thread(10, 10, "app")
+        .thread(10, 11, "work;er \"1\"")
+        .thread(12, 12, "=else,");
+    builder.switched(10 * ms, 0, 0, 0, 10)
+        .samples(10 * ms, 20 * ms, 0, 10, 10, {"_start", "main@app.c:7", "k:getpid"});
+    builder.samples(20 * ms, 40 * ms, 0, 10, 10,
+                    {"_start", "main@app.c:7", "!/usr/lib/libplanted.so!burn"});
+    builder.off_cpu(40 * ms, 10, 10,
+                    {"_start", "main@app.c:9", "___pthread_mutex_lock", "k:futex_wait"}, 7);
     builder.switched(40 * ms, 0, 10, 1, 11);
     builder.samples(40 * ms, 60 * ms, 0, 10, 11, {"clone3", "hold@app.c:20"});
     builder.waking(60 * ms, 0, 11, 10).switched(63 * ms, 0, 11, 1, 10);
-    builder.samples(63 * ms, 70 * ms, 0, 10, 10, {"_start", "main@app.c:7", "?:/usr/lib/unnamed.so"});
+    builder.samples(63 * ms, 70 * ms, 0, 10, 10,
+                    {"_start", "main@app.c:7", "?:/usr/lib/unnamed.so"});
     builder.switched(110 * ms, 0, 10, 0x10, 0);
-    builder.switched(5 * ms, 1, 0, 0, 12).samples(30 * ms, 33 * ms, 2, 12, 12, {"lost"}).switched(50 * ms, 2, 12, 1, 0);
-    trace::Delay first = TraceBuilder::delay(1, "work <b>&\"q\"", 10 * ms, 100 * ms, 50 * ms, 10, 10);
+    builder.switched(5 * ms, 1, 0, 0, 12)
+        .samples(30 * ms, 33 * ms, 2, 12, 12, {"lost"})
+        .switched(50 * ms, 2, 12, 1, 0);
+    trace::Delay first =
+        TraceBuilder::delay(1, "work <b>&\"q\"", 10 * ms, 100 * ms, 50 * ms, 10, 10);
     first.stages = {{"read", 1 * ms, 10}, {"", 30 * ms, 11}, {"answer", 99 * ms, 10}};
     first.first = true;
     first.trace.trace_id = "0af7651916cd43dd8448eb211c80319c";
@@ -43,8 +53,8 @@ TraceBuilder build() {
     first.thread = "app";
     first.program_version = "1.2-3";
     builder.run(first);
-    trace::Delay second =
-        TraceBuilder::delay(2, "early", -20 * static_cast<std::int64_t>(ms), 60 * ms, 20 * ms, 12, 12);
+    trace::Delay second = TraceBuilder::delay(2, "early", -20 * static_cast<std::int64_t>(ms),
+                                              60 * ms, 20 * ms, 12, 12);
     second.no_trace = "0";
     builder.run(second);
     builder.run(TraceBuilder::delay(3, "fast", 12 * ms, 3 * ms, 20 * ms, 10, 11), false);
@@ -65,16 +75,17 @@ std::string readable(std::string text) {
                                    {"],[", "],\n["},
                                    {"],\"", "],\n\""},
                                    {"\r\n", "\n"}})
-        for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+        for (std::size_t at = text.find(from); at != std::string::npos;
+             at = text.find(from, at + to.size()))
             text.replace(at, from.size(), to);
     return text;
 }
 
 // A line per field, with the numbers of the fields around it.
 void append_fields(protozero::pbf_reader message, const std::string& within, std::string& text) {
-    static const std::set<std::string> messages{"1",         "1.1",         "1.1.1",    "1.1.1.2",
-                                                "1.2",       "1.2.1",       "1.2.2",    "1.2.2.9",
-                                                "1.2.2.9.2", "1.2.2.9.2.5", "1.2.2.15", "1.2.2.9.2.5.1"};
+    static const std::set<std::string> messages{
+        "1",     "1.1",     "1.1.1",     "1.1.1.2",     "1.2",      "1.2.1",
+        "1.2.2", "1.2.2.9", "1.2.2.9.2", "1.2.2.9.2.5", "1.2.2.15", "1.2.2.9.2.5.1"};
     static const std::set<std::string> ids{"1.2.2.1", "1.2.2.2", "1.2.2.4"};
     while (message.next()) {
         const std::string field = within + std::to_string(message.tag());
@@ -91,7 +102,8 @@ void append_fields(protozero::pbf_reader message, const std::string& within, std
                     append_fields(message.get_message(), field + ".", text);
                 } else {
                     const std::string bytes = message.get_bytes();
-                    text += field + " " + (ids.contains(field) ? hexadecimal(bytes) : printable(bytes)) + "\n";
+                    text += field + " " +
+                            (ids.contains(field) ? hexadecimal(bytes) : printable(bytes)) + "\n";
                 }
                 break;
             default: message.skip();
@@ -113,8 +125,9 @@ TEST_P(ExportedFile, IsAsExpected) {
     const auto recording = build().decode();
     ASSERT_TRUE(recording);
     std::string text;
-    for (const ProfileChoice& choice : {ProfileChoice{}, ProfileChoice{.delay = 1}, ProfileChoice{.delay = 2},
-                                        ProfileChoice{.time = TimeChoice::OffCpu}}) {
+    for (const ProfileChoice& choice :
+         {ProfileChoice{}, ProfileChoice{.delay = 1}, ProfileChoice{.delay = 2},
+          ProfileChoice{.time = TimeChoice::OffCpu}}) {
         const auto profile = profile_of_recording(*recording, choice);
         ASSERT_TRUE(profile);
         text += "== " + profile->title + ", " + std::string(word_of(choice.time)) + "\n" +
@@ -124,7 +137,8 @@ TEST_P(ExportedFile, IsAsExpected) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ExportedFile,
-                         testing::Values("folded", "speedscope", "firefox", "chrome", "csv", "perf"),
+                         testing::Values("folded", "speedscope", "firefox", "chrome", "csv",
+                                         "perf"),
                          [](const auto& format) { return std::string(format.param); });
 
 TEST(ExportedSpans, AreAsExpected) {
@@ -137,7 +151,8 @@ TEST(ExportedSpans, AreAsExpected) {
     expect_file(readable(text), "otlp.txt");
     EXPECT_EQ(*encode_otlp(*recording, std::nullopt), *all) << "a delay has the same ids each time";
     EXPECT_FALSE(encode_otlp(*recording, 0).ok());
-    EXPECT_EQ(encode_otlp(*recording, 3).error().message, "there is no delay 3; the recording has 2");
+    EXPECT_EQ(encode_otlp(*recording, 3).error().message,
+              "there is no delay 3; the recording has 2");
     std::string second;
     append_fields(protozero::pbf_reader(encode_otlp(*recording, 2).value()), "", second);
     EXPECT_THAT(second, testing::HasSubstr("early"));

@@ -20,8 +20,10 @@ TraceBuilder burner() {
     builder.process(10, "app --burn").thread(10, 10, "app");
     builder.switched(10 * ms, 0, 0, 0, 10);
     builder.samples(10 * ms, 20 * ms, 0, 10, 10, {"_start", "main", "k:getpid"});
-    builder.samples(20 * ms, 110 * ms, 0, 10, 10, {"_start", "main@app.c:7", "!/usr/lib/libplanted.so!burn"});
-    builder.switched(110 * ms, 0, 10, 1, 0).off_cpu(110 * ms, 10, 10, {"_start", "main@app.c:7", "k:ep_poll"});
+    builder.samples(20 * ms, 110 * ms, 0, 10, 10,
+                    {"_start", "main@app.c:7", "!/usr/lib/libplanted.so!burn"});
+    builder.switched(110 * ms, 0, 10, 1, 0)
+        .off_cpu(110 * ms, 10, 10, {"_start", "main@app.c:7", "k:ep_poll"});
     builder.run(TraceBuilder::delay(1, "work", 10 * ms, 100 * ms, 50 * ms, 10, 10));
     return builder;
 }
@@ -29,7 +31,9 @@ TraceBuilder burner() {
 // Blocked from 10 to 30 ms, then waiting for a CPU until 31 ms.
 TraceBuilder sleeper() {
     TraceBuilder builder(100 * ms);
-    builder.thread(10, 10, "a;b").switched(10 * ms, 0, 10, 1, 0).off_cpu(10 * ms, 10, 10, {"main", "k:ep_poll"});
+    builder.thread(10, 10, "a;b")
+        .switched(10 * ms, 0, 10, 1, 0)
+        .off_cpu(10 * ms, 10, 10, {"main", "k:ep_poll"});
     builder.waking(30 * ms, 1, 0, 10, true).switched(31 * ms, 0, 0, 0, 10);
     builder.samples(31 * ms, 51 * ms, 0, 10, 10, {"main", "answer, \"quoted\""});
     builder.switched(51 * ms, 0, 10, 0x10, 0);
@@ -44,7 +48,8 @@ StackProfile profile_of(const TraceBuilder& builder, const ProfileChoice& choice
     return profile ? std::move(profile).value() : StackProfile{};
 }
 
-std::string written(const TraceBuilder& builder, std::string_view format, const ProfileChoice& choice = {}) {
+std::string written(const TraceBuilder& builder, std::string_view format,
+                    const ProfileChoice& choice = {}) {
     return find_format(format)->encode(profile_of(builder, choice));
 }
 
@@ -83,7 +88,9 @@ TEST(StackProfile, parts_of_a_delay_add_up_to_it) {
 
 TEST(StackProfile, chooses_threads_by_id_and_by_name) {
     TraceBuilder builder = burner();
-    builder.thread(10, 11, "other").switched(0, 1, 0, 0, 11).samples(0, 5 * ms, 1, 10, 11, {"side"});
+    builder.thread(10, 11, "other")
+        .switched(0, 1, 0, 0, 11)
+        .samples(0, 5 * ms, 1, 10, 11, {"side"});
     builder.thread(10, 9, "sleeper").switched(6 * ms, 1, 11, 1, 9).switched(7 * ms, 1, 9, 1, 0);
     const StackProfile whole = profile_of(builder);
     ASSERT_EQ(whole.threads.size(), 3);
@@ -117,10 +124,12 @@ TEST(FormatTable, manual_completion_and_api_have_the_table) {
         << manual_of_formats();
     std::string names;
     for (const Format& format : formats())
-        if (format.encode != nullptr) names += (names.empty() ? "" : ", ") + std::string(format.name);
+        if (format.encode != nullptr)
+            names += (names.empty() ? "" : ", ") + std::string(format.name);
     EXPECT_NE(text_of("server/api/openapi.yaml").find("enum: [" + names + "]"), std::string::npos)
         << "server/api/openapi.yaml must have: enum: [" << names << "]";
-    EXPECT_NE(text_of("packaging/bash-completion/lagtrap").find("lagtrap export --list-formats"), std::string::npos);
+    EXPECT_NE(text_of("packaging/bash-completion/lagtrap").find("lagtrap export --list-formats"),
+              std::string::npos);
 }
 
 TEST(FormatTable, names_are_found) {

@@ -50,7 +50,8 @@ Outcome run(const std::string& command) {
 class Markers : public ::testing::Test {
   protected:
     void SetUp() override {
-        std::string pattern = (std::filesystem::temp_directory_path() / "lagtrap-test-XXXXXX").string();
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "lagtrap-test-XXXXXX").string();
         ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
         folder_ = pattern;
     }
@@ -59,18 +60,22 @@ class Markers : public ::testing::Test {
     [[nodiscard]] std::string place(const std::string& name) const { return folder_ + "/" + name; }
 
     // Compiles and links; fails with the compiler's output if there is any.
-    void build(const std::string& compiler_and_flags, const std::string& sources, const std::string& output) {
-        const std::string command = compiler_and_flags + quiet + "-I" + source + " " + sources + " -o " + place(output);
+    void build(const std::string& compiler_and_flags, const std::string& sources,
+               const std::string& output) {
+        const std::string command =
+            compiler_and_flags + quiet + "-I" + source + " " + sources + " -o " + place(output);
         const Outcome outcome = run(command);
         EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;
         EXPECT_EQ(outcome.output, "") << command;
     }
 
     // The compiler's output for one line inside a function.
-    Outcome compile_line(const std::string& compiler_and_flags, const std::string& language, const std::string& line) {
+    Outcome compile_line(const std::string& compiler_and_flags, const std::string& language,
+                         const std::string& line) {
         std::ofstream(place("line." + language))
             << "#include \"markers/lagtrap.h\"\nvoid f(void);\nvoid f(void) { " << line << " }\n";
-        return run(compiler_and_flags + " -I" + source + " -c " + place("line." + language) + " -o " + place("line.o"));
+        return run(compiler_and_flags + " -I" + source + " -c " + place("line." + language) +
+                   " -o " + place("line.o"));
     }
 
     std::vector<UsdtProbe> probes_of(const std::string& output) {
@@ -95,7 +100,8 @@ class Markers : public ::testing::Test {
         return content ? content->substr(offset, size) : std::string();
     }
 
-    std::string byte_at_address(const std::string& output, std::uint64_t address, std::size_t size) {
+    std::string byte_at_address(const std::string& output, std::uint64_t address,
+                                std::size_t size) {
         auto file = ProgramFile::open(place(output));
         if (!file) return {};
         const auto offset = file->file_offset_of(address);
@@ -106,8 +112,12 @@ class Markers : public ::testing::Test {
     void expect_all_markers(const std::string& output, const std::string& how) {
         SCOPED_TRACE(how);
         const std::map<std::string, std::set<std::uint32_t>> expected = {
-            {"frame__begin", {0}},        {"frame__stage__decode-2", {0}},  {"frame__end", {0}},
-            {"page-load__begin", {1, 2}}, {"page-load__stage__parse", {1}}, {"page-load__end", {1}}};
+            {"frame__begin", {0}},
+            {"frame__stage__decode-2", {0}},
+            {"frame__end", {0}},
+            {"page-load__begin", {1, 2}},
+            {"page-load__stage__parse", {1}},
+            {"page-load__end", {1}}};
         std::map<std::string, std::set<std::uint32_t>> seen;
         std::set<std::uint64_t> semaphores;
         for (const auto& probe : probes_of(output)) {
@@ -117,9 +127,11 @@ class Markers : public ::testing::Test {
             EXPECT_EQ(probe.semaphore != 0, probe.argument_count > 0) << probe.name;
             if (probe.semaphore == 0) continue;
             semaphores.insert(probe.semaphore);
-            EXPECT_THAT(probe.arguments, MatchesRegex("8@(%r[a-z0-9]+|\\$-?[0-9]+)( 8@(%r[a-z0-9]+|\\$-?[0-9]+))?"));
+            EXPECT_THAT(probe.arguments,
+                        MatchesRegex("8@(%r[a-z0-9]+|\\$-?[0-9]+)( 8@(%r[a-z0-9]+|\\$-?[0-9]+))?"));
             // In the file and not in .bss, because the kernel counts in a page of the file.
-            EXPECT_EQ(byte_at_address(output, probe.semaphore, 2), std::string(2, '\0')) << probe.name;
+            EXPECT_EQ(byte_at_address(output, probe.semaphore, 2), std::string(2, '\0'))
+                << probe.name;
         }
         EXPECT_EQ(seen, expected);
         EXPECT_EQ(semaphores.size(), 1U) << "one event, one semaphore";
@@ -143,22 +155,26 @@ TEST_F(Markers, AreTheSameForEveryCompilerOfCpp) {
         for (const std::string standard : {"c++17", "c++20"})
             for (const std::string level : {"-O0", "-O2", "-O3"}) {
                 const std::string how = compiler + " -std=" + standard + " " + level;
-                build(how + " -Wold-style-cast -fPIC -shared -x c++", data_folder + "all_markers.c", "all.so");
+                build(how + " -Wold-style-cast -fPIC -shared -x c++", data_folder + "all_markers.c",
+                      "all.so");
                 expect_all_markers("all.so", how);
             }
 }
 
 TEST_F(Markers, WithoutArgumentsAreOneNop) {
     for (const std::string compiler : {LAGTRAP_GCC, LAGTRAP_CLANG}) {
-        build(compiler + " -std=c99 -O2 -fPIC -shared -fcf-protection=none", data_folder + "all_markers.c", "all.so");
+        build(compiler + " -std=c99 -O2 -fPIC -shared -fcf-protection=none",
+              data_folder + "all_markers.c", "all.so");
         for (const std::string function : {"mark_begin", "mark_stage", "mark_end"})
-            EXPECT_EQ(code_of("all.so", function, 2), "\x90\xc3") << compiler << ": nop, ret in " << function;
+            EXPECT_EQ(code_of("all.so", function, 2), "\x90\xc3")
+                << compiler << ": nop, ret in " << function;
     }
 }
 
 TEST_F(Markers, WithArgumentsAreOneComparisonWhileIdle) {
     for (const std::string compiler : {LAGTRAP_GCC, LAGTRAP_CLANG}) {
-        build(compiler + " -std=c99 -O2 -fPIC -shared -fcf-protection=none", data_folder + "all_markers.c", "all.so");
+        build(compiler + " -std=c99 -O2 -fPIC -shared -fcf-protection=none",
+              data_folder + "all_markers.c", "all.so");
         const std::string code = code_of("all.so", "mark_begin_key", 11);
         EXPECT_EQ(code.substr(0, 3), "\x66\x83\x3d") << compiler << ": cmpw $0, offset(%rip)";
         EXPECT_EQ(code.substr(7, 1), std::string(1, '\0')) << compiler;
@@ -168,7 +184,8 @@ TEST_F(Markers, WithArgumentsAreOneComparisonWhileIdle) {
 }
 
 TEST_F(Markers, AreReadByReadelf) {
-    build(std::string(LAGTRAP_GCC) + " -std=c11 -O2 -fPIC -shared", data_folder + "all_markers.c", "all.so");
+    build(std::string(LAGTRAP_GCC) + " -std=c11 -O2 -fPIC -shared", data_folder + "all_markers.c",
+          "all.so");
     const Outcome notes = run("readelf -nW " + place("all.so"));
     EXPECT_EQ(notes.exit_status, 0);
     EXPECT_THAT(notes.output, HasSubstr("Provider: lagtrap"));
@@ -178,16 +195,18 @@ TEST_F(Markers, AreReadByReadelf) {
 
 // Two files that share inline functions and templates, and a shared library that has them too.
 TEST_F(Markers, LinkFromSeveralFilesAndALibrary) {
-    const std::string kinds[] = {"-O0", "-O3 -funroll-loops", "-O2 -ffunction-sections -Wl,--gc-sections",
+    const std::string kinds[] = {"-O0", "-O3 -funroll-loops",
+                                 "-O2 -ffunction-sections -Wl,--gc-sections",
                                  "-O2 -fno-pie -no-pie"};
     for (const std::string compiler : {LAGTRAP_GXX, LAGTRAP_CLANGXX}) {
-        build(compiler + " -std=c++17 -O2 -fPIC -shared", data_folder + "library.cpp", "library.so");
+        build(compiler + " -std=c++17 -O2 -fPIC -shared", data_folder + "library.cpp",
+              "library.so");
         for (const std::string& kind : kinds) {
             const std::string how = compiler + " -std=c++17 " + kind;
             SCOPED_TRACE(how);
             build(how,
-                  data_folder + "main.cpp " + data_folder + "first.cpp " + data_folder + "second.cpp " +
-                      place("library.so"),
+                  data_folder + "main.cpp " + data_folder + "first.cpp " + data_folder +
+                      "second.cpp " + place("library.so"),
                   "program");
             EXPECT_EQ(run(place("program")).exit_status, 0);
             std::map<std::string, std::set<std::uint64_t>> semaphores;
@@ -199,14 +218,17 @@ TEST_F(Markers, LinkFromSeveralFilesAndALibrary) {
                     semaphores[probe.name.substr(0, probe.name.find("__"))].insert(probe.semaphore);
             }
             EXPECT_THAT(names,
-                        ::testing::IsSupersetOf({"first__begin", "first__end", "second__begin", "second__end",
-                                                 "second__stage__caught", "inline-work__begin", "inline-work__end",
-                                                 "inline-work__stage__round", "template_work__begin",
-                                                 "template_work__end", "second-scope__begin", "second-scope__end"}));
-            EXPECT_EQ(semaphores["template_work"].size(), 1U) << "one semaphore, used from both files";
+                        ::testing::IsSupersetOf(
+                            {"first__begin", "first__end", "second__begin", "second__end",
+                             "second__stage__caught", "inline-work__begin", "inline-work__end",
+                             "inline-work__stage__round", "template_work__begin",
+                             "template_work__end", "second-scope__begin", "second-scope__end"}));
+            EXPECT_EQ(semaphores["template_work"].size(), 1U)
+                << "one semaphore, used from both files";
             EXPECT_EQ(semaphores["second"].size(), 1U);
             EXPECT_NE(semaphores["second"], semaphores["template_work"]);
-            EXPECT_THAT(run("readelf -sW " + place("library.so")).output, HasSubstr(".lagtrap.semaphore.template_work"))
+            EXPECT_THAT(run("readelf -sW " + place("library.so")).output,
+                        HasSubstr(".lagtrap.semaphore.template_work"))
                 << "the library has its own";
         }
     }
@@ -233,8 +255,8 @@ TEST_F(Markers, SemaphoresLieInOneWritableSegmentWhateverLinksThem) {
 
 TEST_F(Markers, LinkWithLinkTimeOptimisation) {
     build(std::string(LAGTRAP_GXX) + " -std=c++17 -O2 -flto=2",
-          data_folder + "main.cpp " + data_folder + "first.cpp " + data_folder + "second.cpp " + data_folder +
-              "library.cpp",
+          data_folder + "main.cpp " + data_folder + "first.cpp " + data_folder + "second.cpp " +
+              data_folder + "library.cpp",
           "program");
     EXPECT_EQ(run(place("program")).exit_status, 0);
     std::set<std::uint64_t> semaphores;
@@ -244,26 +266,34 @@ TEST_F(Markers, LinkWithLinkTimeOptimisation) {
 }
 
 TEST_F(Markers, RefuseWrongNames) {
-    for (const std::string line : {"LAGTRAP_BEGIN(\"two words\");", "LAGTRAP_END(\"9lives\");", "LAGTRAP_BEGIN(\"\");",
-                                   "LAGTRAP_STAGE(\"frame\", \"a.b\");", "LAGTRAP_BEGIN_KEY(\"a\\\"b\", 1);"}) {
-        EXPECT_THAT(compile_line(LAGTRAP_GXX, "cpp", line).output, HasSubstr("a name of lagtrap")) << line;
-        EXPECT_THAT(compile_line(LAGTRAP_CLANGXX, "cpp", line).output, HasSubstr("a name of lagtrap")) << line;
+    for (const std::string line :
+         {"LAGTRAP_BEGIN(\"two words\");", "LAGTRAP_END(\"9lives\");", "LAGTRAP_BEGIN(\"\");",
+          "LAGTRAP_STAGE(\"frame\", \"a.b\");", "LAGTRAP_BEGIN_KEY(\"a\\\"b\", 1);"}) {
+        EXPECT_THAT(compile_line(LAGTRAP_GXX, "cpp", line).output, HasSubstr("a name of lagtrap"))
+            << line;
+        EXPECT_THAT(compile_line(LAGTRAP_CLANGXX, "cpp", line).output,
+                    HasSubstr("a name of lagtrap"))
+            << line;
         EXPECT_THAT(compile_line(std::string(LAGTRAP_GCC) + " -std=c99", "c", line).output,
                     HasSubstr("a name of lagtrap"))
             << line;
     }
     for (const std::string compiler : {LAGTRAP_GCC, LAGTRAP_CLANG}) {
-        EXPECT_NE(compile_line(compiler, "c", "const char* name = \"frame\"; LAGTRAP_BEGIN(name);").exit_status, 0);
+        EXPECT_NE(compile_line(compiler, "c", "const char* name = \"frame\"; LAGTRAP_BEGIN(name);")
+                      .exit_status,
+                  0);
         EXPECT_EQ(compile_line(compiler, "c", "LAGTRAP_BEGIN(\"frame\");").exit_status, 0);
     }
 }
 
 TEST_F(Markers, VanishWhenDisabled) {
     for (const std::string compiler : {LAGTRAP_GCC, LAGTRAP_CLANG}) {
-        build(compiler + " -DLAGTRAP_DISABLED -std=c99 -O2 -fPIC -shared", data_folder + "all_markers.c", "all.so");
+        build(compiler + " -DLAGTRAP_DISABLED -std=c99 -O2 -fPIC -shared",
+              data_folder + "all_markers.c", "all.so");
         EXPECT_TRUE(probes_of("all.so").empty());
     }
-    build(std::string(LAGTRAP_GXX) + " -DLAGTRAP_DISABLED -std=c++17 -O2 -c", data_folder + "second.cpp", "second.o");
+    build(std::string(LAGTRAP_GXX) + " -DLAGTRAP_DISABLED -std=c++17 -O2 -c",
+          data_folder + "second.cpp", "second.o");
 }
 
 TEST_F(Markers, CompileForArm64) {

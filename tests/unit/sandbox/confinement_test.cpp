@@ -32,7 +32,8 @@ int not_refused() {
     look(::socket(AF_INET, SOCK_STREAM, 0) < 0 && errno == EPERM);
     look(::execl("/bin/true", "true", nullptr) < 0 && errno == EPERM);
     look(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) < 0 && errno == EPERM);
-    look(::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED &&
+    look(::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+             MAP_FAILED &&
          errno == EPERM);
     look(::kill(1, 0) < 0 && errno == EPERM);
     look(::setuid(0) < 0 && errno == EPERM);
@@ -121,7 +122,8 @@ TEST(Confinement, GivesUpRootForGood) {
     if (::geteuid() != 0) GTEST_SKIP() << "drop root needs root";
     const int status = status_of_child([] {
         if (!drop_privileges()) return 1;
-        if (::getuid() == 0 || ::geteuid() == 0 || ::getgid() == 0 || ::getgroups(0, nullptr) != 0) return 2;
+        if (::getuid() == 0 || ::geteuid() == 0 || ::getgid() == 0 || ::getgroups(0, nullptr) != 0)
+            return 2;
         return ::setresuid(0, 0, 0) == 0 ? 3 : 0;
     });
     ASSERT_TRUE(WIFEXITED(status));

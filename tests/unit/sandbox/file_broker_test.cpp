@@ -23,7 +23,8 @@ namespace {
 class Broker : public ::testing::Test {
   protected:
     void SetUp() override {
-        folder_ = std::filesystem::path(::testing::TempDir()) / ("broker-" + std::to_string(::getpid()));
+        folder_ =
+            std::filesystem::path(::testing::TempDir()) / ("broker-" + std::to_string(::getpid()));
         std::filesystem::create_directories(folder_ / "capture" / "code");
         std::filesystem::create_directories(folder_ / "output");
         std::ofstream(folder_ / "capture" / "user.log") << "log";
@@ -44,15 +45,18 @@ class Broker : public ::testing::Test {
         };
         auto broker = FileBroker::create(std::move(policy));
         ASSERT_TRUE(broker);
-        serving_ = std::thread(
-            [own = UniqueFd(ends[0]), served = std::move(*broker)]() mutable { served.serve_all(own.get()); });
+        serving_ = std::thread([own = UniqueFd(ends[0]), served = std::move(*broker)]() mutable {
+            served.serve_all(own.get());
+        });
     }
     void TearDown() override {
         files_.reset();
         serving_.join();
         std::filesystem::remove_all(folder_);
     }
-    bool opens(const std::filesystem::path& path, int flags = O_RDONLY) { return files_->open(path, flags, 0644).ok(); }
+    bool opens(const std::filesystem::path& path, int flags = O_RDONLY) {
+        return files_->open(path, flags, 0644).ok();
+    }
 
     std::filesystem::path folder_;
     std::unique_ptr<BrokeredFiles> files_;
@@ -91,8 +95,9 @@ TEST_F(Broker, GivesNothingElse) {
 
 TEST_F(Broker, GivesNoCoreDump) {
     std::string head = read_file("/bin/true", 1 << 20)->substr(0, 64);
-    for (const auto& [type, given] : {std::pair(ET_NONE, false), std::pair(ET_REL, true), std::pair(ET_EXEC, true),
-                                      std::pair(ET_DYN, true), std::pair(ET_CORE, false), std::pair(0xfe00, false)}) {
+    for (const auto& [type, given] :
+         {std::pair(ET_NONE, false), std::pair(ET_REL, true), std::pair(ET_EXEC, true),
+          std::pair(ET_DYN, true), std::pair(ET_CORE, false), std::pair(0xfe00, false)}) {
         head[16] = static_cast<char>(type & 0xff);
         head[17] = static_cast<char>(type >> 8);
         std::ofstream(folder_ / "dump") << head;
@@ -130,7 +135,8 @@ TEST_F(Broker, StaysInItsFolders) {
 
 TEST_F(Broker, LeavesOtherBundlesAlone) {
     EXPECT_FALSE(opens(folder_ / "output" / "other-bundle"));
-    EXPECT_FALSE(files_->rename(folder_ / "output" / "other-bundle", folder_ / "output" / "session-bundle"));
+    EXPECT_FALSE(
+        files_->rename(folder_ / "output" / "other-bundle", folder_ / "output" / "session-bundle"));
     files_->remove(folder_ / "output" / "other-bundle");
     EXPECT_TRUE(std::filesystem::exists(folder_ / "output" / "other-bundle"));
 }

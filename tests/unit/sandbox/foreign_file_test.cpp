@@ -17,7 +17,8 @@ namespace {
 class ForeignFile : public ::testing::Test {
   protected:
     void SetUp() override {
-        folder_ = std::filesystem::path(::testing::TempDir()) / ("foreign-" + std::to_string(::getpid()));
+        folder_ =
+            std::filesystem::path(::testing::TempDir()) / ("foreign-" + std::to_string(::getpid()));
         std::filesystem::create_directories(folder_);
         std::ofstream(folder_ / "plain") << "plain";
     }
@@ -27,7 +28,8 @@ class ForeignFile : public ::testing::Test {
 
 TEST_F(ForeignFile, OpensAPlainFileByEachOfItsNames) {
     const auto self = std::filesystem::path("/proc") / std::to_string(::getpid());
-    for (const auto& path : {folder_ / "plain", self / "root" / (folder_ / "plain").relative_path(), self / "exe"})
+    for (const auto& path :
+         {folder_ / "plain", self / "root" / (folder_ / "plain").relative_path(), self / "exe"})
         EXPECT_TRUE(open_regular_file(path)) << path;
     const auto open = open_regular_file(folder_ / "plain");
     ASSERT_TRUE(open);
@@ -37,7 +39,8 @@ TEST_F(ForeignFile, OpensAPlainFileByEachOfItsNames) {
 // Without the check beforehand, opening the pipe for reading would wait forever for a writer.
 TEST_F(ForeignFile, TakesNoPipeNoDeviceAndNoFolder) {
     ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0666), 0);
-    for (const std::filesystem::path& path : {folder_ / "pipe", std::filesystem::path("/dev/zero"), folder_}) {
+    for (const std::filesystem::path& path :
+         {folder_ / "pipe", std::filesystem::path("/dev/zero"), folder_}) {
         const auto opened = open_regular_file(path);
         ASSERT_FALSE(opened) << path;
         EXPECT_EQ(opened.error().kind, ErrorKind::Denied) << path;

@@ -31,13 +31,17 @@ class OtherWriters : public testing::Test {
         set_mode("folder/file", 0755);
     }
     void TearDown() override { fs::remove_all(root_); }
-    void set_mode(const char* what, mode_t mode) const { ASSERT_EQ(::chmod((root_ / what).c_str(), mode), 0); }
+    void set_mode(const char* what, mode_t mode) const {
+        ASSERT_EQ(::chmod((root_ / what).c_str(), mode), 0);
+    }
     [[nodiscard]] fs::path file() const { return root_ / "folder/file"; }
 
     fs::path root_;
 };
 
-TEST_F(OtherWriters, AreNoneWhereTheOwnerAloneWrites) { EXPECT_THAT(other_writers(file()), IsEmpty()); }
+TEST_F(OtherWriters, AreNoneWhereTheOwnerAloneWrites) {
+    EXPECT_THAT(other_writers(file()), IsEmpty());
+}
 
 TEST_F(OtherWriters, AreSeenOnTheFile) {
     set_mode("folder/file", 0757);
@@ -46,8 +50,8 @@ TEST_F(OtherWriters, AreSeenOnTheFile) {
 
 TEST_F(OtherWriters, AreSeenOnAFolderAbove) {
     set_mode("folder", 0777);
-    EXPECT_EQ(other_writers(file()),
-              "folder " + (root_ / "folder").string() + " above " + file().string() + " is writable by everyone");
+    EXPECT_EQ(other_writers(file()), "folder " + (root_ / "folder").string() + " above " +
+                                         file().string() + " is writable by everyone");
 }
 
 TEST_F(OtherWriters, AreKeptOffByAStickyFolder) {
@@ -72,7 +76,8 @@ TEST_F(OtherWriters, AreSeenAboveWhatALinkLeadsTo) {
 TEST_F(OtherWriters, AreOwnersOfFoldersAndGroups) {
     if (::geteuid() != 0) GTEST_SKIP() << "files of other users need root";
     ASSERT_EQ(::chown((root_ / "folder").c_str(), 1234567, 0), 0);
-    EXPECT_THAT(other_writers(file()), HasSubstr("folder above " + file().string() + " belongs to user 1234567"));
+    EXPECT_THAT(other_writers(file()),
+                HasSubstr("folder above " + file().string() + " belongs to user 1234567"));
     ASSERT_EQ(::chown(file().c_str(), 1234567, 0), 0);
     EXPECT_THAT(other_writers(file()), IsEmpty());
     ASSERT_EQ(::chown(file().c_str(), 1234567, 7654321), 0);
@@ -80,7 +85,9 @@ TEST_F(OtherWriters, AreOwnersOfFoldersAndGroups) {
     EXPECT_THAT(other_writers(file()), HasSubstr("is writable by the group 7654321"));
 }
 
-TEST_F(OtherWriters, AreNoneOfAFileThatIsNotThere) { EXPECT_THAT(other_writers(root_ / "none"), IsEmpty()); }
+TEST_F(OtherWriters, AreNoneOfAFileThatIsNotThere) {
+    EXPECT_THAT(other_writers(root_ / "none"), IsEmpty());
+}
 
 TEST(UserText, HasTheNameIfThereIsOne) {
     EXPECT_EQ(user_text(0), "root (0)");

@@ -46,7 +46,8 @@ TEST(Passwords, OfWeakerSettingsAskForANewHash) {
 TEST(Passwords, HaveALength) {
     EXPECT_THAT(check_password("short").error().message, HasSubstr("5 letters; at least 12"));
     EXPECT_TRUE(check_password("twelve lette").ok());
-    EXPECT_FALSE(check_password("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4").ok());  // six letters, twelve bytes
+    // six letters, twelve bytes
+    EXPECT_FALSE(check_password("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4").ok());
     EXPECT_FALSE(check_password(std::string(1025, 'x')).ok());
 }
 
@@ -62,8 +63,8 @@ TEST(Secrets, TokensHaveOneForm) {
     EXPECT_EQ(secrets.size(), 100U);
     const std::string text = token.text();
     for (const std::string& wrong :
-         {std::string(), std::string("ltu_"), text.substr(1), text + "x", text.substr(0, text.size() - 1),
-          "ltu_" + token.secret, std::string("lt_upload_00")})
+         {std::string(), std::string("ltu_"), text.substr(1), text + "x",
+          text.substr(0, text.size() - 1), "ltu_" + token.secret, std::string("lt_upload_00")})
         EXPECT_FALSE(MachineToken::parse(wrong).has_value()) << wrong;
 }
 
@@ -195,7 +196,8 @@ TEST_F(AuthenticatorTest, SessionsEnd) {
     EXPECT_FALSE(alive(idle, now_ns + 36 * hour_ns));
 
     const std::string busy = sign_in("ann");
-    for (std::uint64_t hour = 10; hour < 7 * 24; hour += 10) EXPECT_TRUE(alive(busy, now_ns + hour * hour_ns)) << hour;
+    for (std::uint64_t hour = 10; hour < 7 * 24; hour += 10)
+        EXPECT_TRUE(alive(busy, now_ns + hour * hour_ns)) << hour;
     EXPECT_FALSE(alive(busy, now_ns + 7 * 24 * hour_ns));
 
     const std::string ended = sign_in("ann");
@@ -240,7 +242,9 @@ TEST_F(AuthenticatorTest, WhoeverIsInNoTeamSeesNothingWhereAnyTeamExists) {
     add_account("rita", Role::Reader);
     Authenticator authenticator(*store_);
     const std::string of_ann = sign_in("ann"), of_rita = sign_in("rita");
-    const auto sight_of = [&](const std::string& secret) { return (**authenticator.of_session(secret, now_ns)).sight; };
+    const auto sight_of = [&](const std::string& secret) {
+        return (**authenticator.of_session(secret, now_ns)).sight;
+    };
     EXPECT_EQ(sight_of(of_rita), nullptr);
     ASSERT_TRUE(store_->teams().set_team({"shop", {"*"}, {"*"}, {}}).ok());
     ASSERT_NE(sight_of(of_rita), nullptr);
@@ -258,7 +262,8 @@ TEST_F(AuthenticatorTest, TellsWhatASignInByAProviderChanged) {
     ASSERT_TRUE(store_->teams().set_team({"shop", {"*"}, {}, {"devs"}}).ok());
     const auto changes_of = [&](Role role, const std::vector<std::string>& groups) {
         std::vector<std::string> list;
-        const auto signed_in = authenticator.sign_in_known("ann", "issuer ann", role, groups, "", now_ns);
+        const auto signed_in =
+            authenticator.sign_in_known("ann", "issuer ann", role, groups, "", now_ns);
         for (const AccountChange& change : (*signed_in)->changes)
             list.push_back(std::string(change.action) + " " + change.object + ": " + change.detail);
         return list;
@@ -267,7 +272,8 @@ TEST_F(AuthenticatorTest, TellsWhatASignInByAProviderChanged) {
                 testing::ElementsAre("add account ann: reader", "join team shop: ann, by groups"));
     EXPECT_THAT(changes_of(Role::Reader, {"devs"}), testing::IsEmpty());
     EXPECT_THAT(changes_of(Role::Admin, {}),
-                testing::ElementsAre("change role ann: admin, was reader", "leave team shop: ann, by groups"));
+                testing::ElementsAre("change role ann: admin, was reader",
+                                     "leave team shop: ann, by groups"));
 }
 
 TEST_F(AuthenticatorTest, TokensAreKnownByTheirSecretUntilTheirTimeIsOver) {
@@ -295,7 +301,8 @@ TEST_F(AuthenticatorTest, TokensAreKnownByTheirSecretUntilTheirTimeIsOver) {
     const MachineToken guessed{fresh.id, random_secret()};
     EXPECT_FALSE(authenticator.of_token(guessed.text(), now_ns)->has_value());
     EXPECT_FALSE(
-        authenticator.of_token("ltu_" + fresh.id + "_" + token.secret_sha256.substr(0, 43), now_ns)->has_value());
+        authenticator.of_token("ltu_" + fresh.id + "_" + token.secret_sha256.substr(0, 43), now_ns)
+            ->has_value());
     EXPECT_FALSE(authenticator.of_token(fresh.text(), now_ns + hour_ns)->has_value());
     ASSERT_TRUE(*store_->tokens().remove_token(fresh.id));
     EXPECT_FALSE(authenticator.of_token(fresh.text(), now_ns)->has_value());

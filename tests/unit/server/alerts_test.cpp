@@ -33,8 +33,10 @@ std::string error_of(const char* text) {
 }
 
 TEST(Rules, AreReadAndWrittenTheSame) {
-    const auto rule = read(R"({"condition": "p99", "event": "checkout", "factor": 1.5, "hours": 6, "way": "email",
-        "address": "smtp://mail.example:587", "from": "lagtrap@example.org", "to": ["ann@example.org", "bob@example.org"],
+    const auto rule =
+        read(R"({"condition": "p99", "event": "checkout", "factor": 1.5, "hours": 6, "way": "email",
+        "address": "smtp://mail.example:587", "from": "lagtrap@example.org",
+        "to": ["ann@example.org", "bob@example.org"],
         "user": "lagtrap", "quiet_from": "22:30", "quiet_to": "07:00",
         "quiet_zone": "Europe/Berlin", "tell_ends": true, "repeat_ns": 3600000000000})");
     ASSERT_TRUE(rule.ok()) << rule.error().message;
@@ -54,43 +56,68 @@ TEST(Rules, WhatIsWrongIsNamed) {
                 HasSubstr("webhook"));
     EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "webhook", "address": "ftp://a"})"),
                 HasSubstr("https://"));
-    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "webhook", "address": "https://ann:pass@a/"})"),
-                HasSubstr("secret"));
-    EXPECT_THAT(error_of(R"({"condition": "new_cause", "over_ns": 5, "way": "webhook", "address": "https://a"})"),
-                HasSubstr("only with p99"));
+    EXPECT_THAT(
+        error_of(
+            R"({"condition": "new_cause", "way": "webhook", "address": "https://ann:pass@a/"})"),
+        HasSubstr("secret"));
+    EXPECT_THAT(
+        error_of(
+            R"({"condition": "new_cause", "over_ns": 5, "way": "webhook",
+               "address": "https://a"})"),
+        HasSubstr("only with p99"));
     EXPECT_THAT(error_of(R"({"condition": "p99", "way": "webhook", "address": "https://a"})"),
                 HasSubstr("needs either"));
     EXPECT_THAT(
-        error_of(R"({"condition": "p99", "over_ns": 5, "factor": 2, "way": "webhook", "address": "https://a"})"),
+        error_of(
+            R"({"condition": "p99", "over_ns": 5, "factor": 2, "way": "webhook",
+               "address": "https://a"})"),
         HasSubstr("needs either"));
-    EXPECT_THAT(error_of(R"({"condition": "p99", "over_ns": -5, "way": "webhook", "address": "https://a"})"),
-                HasSubstr("over_ns"));
-    EXPECT_THAT(error_of(R"({"condition": "host_silent", "way": "webhook", "address": "https://a"})"),
-                HasSubstr("silent_ns"));
     EXPECT_THAT(
-        error_of(R"({"condition": "new_cause", "way": "alertmanager", "address": "http://a", "quiet_from": "1:00"})"),
+        error_of(
+            R"({"condition": "p99", "over_ns": -5, "way": "webhook", "address": "https://a"})"),
+        HasSubstr("over_ns"));
+    EXPECT_THAT(
+        error_of(R"({"condition": "host_silent", "way": "webhook", "address": "https://a"})"),
+        HasSubstr("silent_ns"));
+    EXPECT_THAT(
+        error_of(
+            R"({"condition": "new_cause", "way": "alertmanager", "address": "http://a",
+               "quiet_from": "1:00"})"),
         HasSubstr("cannot be used with"));
-    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_from": "25:00"})"),
-                HasSubstr("22:00"));
-    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_from": "21:00"})"),
-                HasSubstr("must be set together"));
-    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_zone": "UTC"})"),
-                HasSubstr("needs \"quiet_from\""));
-    EXPECT_THAT(error_of(R"({"condition": "new_cause", "way": "slack", "address": "http://a", "quiet_from": "21:00",
-                             "quiet_to": "22:00", "quiet_zone": "../Berlin"})"),
-                HasSubstr("not the name of a time zone, such as Europe/Berlin"));
     EXPECT_THAT(
-        error_of(R"({"condition": "new_cause", "way": "email", "address": "smtp://a", "from": "a@b", "to": []})"),
+        error_of(
+            R"({"condition": "new_cause", "way": "slack", "address": "http://a",
+               "quiet_from": "25:00"})"),
+        HasSubstr("22:00"));
+    EXPECT_THAT(
+        error_of(
+            R"({"condition": "new_cause", "way": "slack", "address": "http://a",
+               "quiet_from": "21:00"})"),
+        HasSubstr("must be set together"));
+    EXPECT_THAT(
+        error_of(
+            R"({"condition": "new_cause", "way": "slack", "address": "http://a",
+               "quiet_zone": "UTC"})"),
+        HasSubstr("needs \"quiet_from\""));
+    EXPECT_THAT(
+        error_of(
+            R"({"condition": "new_cause", "way": "slack", "address": "http://a",
+               "quiet_from": "21:00",
+                             "quiet_to": "22:00", "quiet_zone": "../Berlin"})"),
+        HasSubstr("not the name of a time zone, such as Europe/Berlin"));
+    EXPECT_THAT(
+        error_of(
+            R"({"condition": "new_cause", "way": "email", "address": "smtp://a", "from": "a@b",
+               "to": []})"),
         HasSubstr("1 to 20"));
     // Nothing that would start another header or add a recipient.
-    for (const char* to : {"ann@b\\r\\nBcc: all@b", "ann@b, eve@b", "ann", "@b", "a@", "a@b@c", "<a@b>"})
-        EXPECT_THAT(
-            error_of(
-                ("{\"condition\": \"new_cause\", \"way\": \"email\", \"address\": \"smtp://a\", \"from\": \"a@b\", "
-                 "\"to\": [\"" +
-                 std::string(to) + "\"]}")
-                    .c_str()),
-            HasSubstr("a mail address"))
+    for (const char* to :
+         {"ann@b\\r\\nBcc: all@b", "ann@b, eve@b", "ann", "@b", "a@", "a@b@c", "<a@b>"})
+        EXPECT_THAT(error_of(("{\"condition\": \"new_cause\", \"way\": \"email\", \"address\": "
+                              "\"smtp://a\", \"from\": \"a@b\", \"to\": [\"" +
+                              std::string(to) + "\"]}")
+                                 .c_str()),
+                    HasSubstr("a mail address"))
             << to;
 }
 
@@ -104,7 +131,8 @@ TEST(Rules, ASecretStaysWithItsReceiver) {
     EXPECT_FALSE(same_receiver(a, b));
     b.address = "http://hooks.example/a/b";
     EXPECT_FALSE(same_receiver(a, b));
-    EXPECT_EQ(masked_address("https://hooks.slack.com/services/T/B/x"), "https://hooks.slack.com/...");
+    EXPECT_EQ(masked_address("https://hooks.slack.com/services/T/B/x"),
+              "https://hooks.slack.com/...");
 }
 
 TEST(QuietHours, MayPassMidnight) {
@@ -148,9 +176,12 @@ TEST(Judging, P99OverABoundAndOverAFactor) {
     EXPECT_FALSE(judge(rule, "e", stretch(99, 0, 200'000'000), {}).has_value()) << "too few runs";
     rule.over_ns.reset();
     rule.factor = 1.5;
-    EXPECT_FALSE(judge(rule, "e", stretch(1000, 0, 140'000'000), stretch(1000, 0, 100'000'000)).has_value());
-    EXPECT_TRUE(judge(rule, "e", stretch(1000, 0, 160'000'000), stretch(1000, 0, 100'000'000)).has_value());
-    EXPECT_FALSE(judge(rule, "e", stretch(1000, 0, 160'000'000), stretch(50, 0, 100'000'000)).has_value())
+    EXPECT_FALSE(
+        judge(rule, "e", stretch(1000, 0, 140'000'000), stretch(1000, 0, 100'000'000)).has_value());
+    EXPECT_TRUE(
+        judge(rule, "e", stretch(1000, 0, 160'000'000), stretch(1000, 0, 100'000'000)).has_value());
+    EXPECT_FALSE(
+        judge(rule, "e", stretch(1000, 0, 160'000'000), stretch(50, 0, 100'000'000)).has_value())
         << "last week tells nothing";
 }
 
@@ -173,7 +204,8 @@ TEST(Judging, EventsThatGotWorseWithinAWeek) {
     trend.event = "checkout";
     trend.runs_recorded = true;
     trend.verdict = reports::Verdict::Worse;
-    trend.lasting = reports::LastingChange{{reports::Figure::Delays, midnight_ns, 0.018, 0.036, 0}, "v1.1", true};
+    trend.lasting = reports::LastingChange{
+        {reports::Figure::Delays, midnight_ns, 0.018, 0.036, 0}, "v1.1", true};
     const std::uint64_t now_ns = midnight_ns + 5 * hour_ns;
     const auto found = judge_worsening({trend}, now_ns);
     ASSERT_THAT(found, SizeIs(1));
@@ -182,9 +214,11 @@ TEST(Judging, EventsThatGotWorseWithinAWeek) {
     EXPECT_THAT(facts.title, StartsWith("checkout got worse at "));
     EXPECT_THAT(facts.title, HasSubstr(" UTC, with build v1.1: delays 3.6 %, before 1.8 %."));
     EXPECT_EQ(facts.path, "/event/checkout?span=24h");
-    EXPECT_THAT(judge_worsening({trend}, now_ns + 7 * 24 * hour_ns), SizeIs(0)) << "a week later it is no news";
+    EXPECT_THAT(judge_worsening({trend}, now_ns + 7 * 24 * hour_ns), SizeIs(0))
+        << "a week later it is no news";
     reports::EventTrend slower = trend;
-    slower.lasting = reports::LastingChange{{reports::Figure::P99, midnight_ns, 2e6, 5e6, 0}, "", false};
+    slower.lasting =
+        reports::LastingChange{{reports::Figure::P99, midnight_ns, 2e6, 5e6, 0}, "", false};
     EXPECT_THAT(Facts::parse(judge_worsening({slower}, now_ns).at(0).facts).title,
                 HasSubstr(" UTC: p99 5.00 ms, before 2.00 ms."));
     trend.verdict = reports::Verdict::Better;
@@ -215,7 +249,8 @@ TEST(Judging, CausesThatAreNewSinceTheRuleIs) {
     ASSERT_THAT(found, SizeIs(1));
     EXPECT_EQ(found[0].subject, "cause 1");
     EXPECT_EQ(Facts::parse(found[0].facts).path, "/cause/1");
-    EXPECT_THAT(judge_causes(rule, causes, 0, now_ns + 8 * 24 * hour_ns), SizeIs(0)) << "a week later it is no news";
+    EXPECT_THAT(judge_causes(rule, causes, 0, now_ns + 8 * 24 * hour_ns), SizeIs(0))
+        << "a week later it is no news";
     rule.event = "other";
     EXPECT_THAT(judge_causes(rule, causes, since_ns, now_ns), SizeIs(0));
     rule.event = "e";
@@ -224,7 +259,8 @@ TEST(Judging, CausesThatAreNewSinceTheRuleIs) {
     causes.back().regressed_realtime_ns = since_ns + 5;
     const auto back = judge_causes(rule, causes, since_ns, now_ns);
     ASSERT_THAT(back, SizeIs(1));
-    EXPECT_EQ(back[0].subject, "cause 5 back " + std::to_string(since_ns + 5)) << "its next return is another";
+    EXPECT_EQ(back[0].subject, "cause 5 back " + std::to_string(since_ns + 5))
+        << "its next return is another";
 }
 
 TEST(Judging, SilenceAndLosses) {
@@ -232,9 +268,11 @@ TEST(Judging, SilenceAndLosses) {
     rule.condition = Condition::HostSilent;
     rule.silent_ns = 30 * minute_ns;
     const std::uint64_t now_ns = midnight_ns;
-    const auto silent = judge_silence(rule, {{"a", now_ns - 29 * minute_ns}, {"b", now_ns - 45 * minute_ns}}, now_ns);
+    const auto silent = judge_silence(
+        rule, {{"a", now_ns - 29 * minute_ns}, {"b", now_ns - 45 * minute_ns}}, now_ns);
     ASSERT_THAT(silent, SizeIs(1));
-    EXPECT_THAT(Facts::parse(silent[0].facts).title, HasSubstr("No data from host b for 45 minutes"));
+    EXPECT_THAT(Facts::parse(silent[0].facts).title,
+                HasSubstr("No data from host b for 45 minutes"));
     rule.condition = Condition::RunsLost;
     rule.over_runs = 10;
     const auto losing = judge_losses(rule, {30, {{"a", 20, 0}, {"b", 10, 0}}});
@@ -258,14 +296,15 @@ TEST(Judging, BoundsThemselvesAreNoFindings) {
     EXPECT_TRUE(judge(rule, "e", exactly(100, 100'000'001), {}).has_value()) << "runs enough";
     rule.over_ns.reset();
     rule.factor = 2;
-    EXPECT_FALSE(judge(rule, "e", exactly(1000, 200'000'000), exactly(100, 100'000'000)).has_value());
+    EXPECT_FALSE(
+        judge(rule, "e", exactly(1000, 200'000'000), exactly(100, 100'000'000)).has_value());
     const auto found = judge(rule, "e", exactly(1000, 250'000'000), exactly(100, 100'000'000));
     ASSERT_TRUE(found.has_value());
-    EXPECT_EQ(
-        Facts::parse(found->facts).title,
-        "The p99 of e is 250 ms in the last 2 hours (1000 runs), 2.5 times the 100 ms of a week ago; the limit is 2 "
-        "times.");
-    EXPECT_FALSE(judge(rule, "e", exactly(1000, 250'000'000), exactly(99, 100'000'000)).has_value());
+    EXPECT_EQ(Facts::parse(found->facts).title,
+              "The p99 of e is 250 ms in the last 2 hours (1000 runs), 2.5 times the 100 ms of a "
+              "week ago; the limit is 2 times.");
+    EXPECT_FALSE(
+        judge(rule, "e", exactly(1000, 250'000'000), exactly(99, 100'000'000)).has_value());
     rule.hours = 1;
     EXPECT_THAT(Facts::parse(judge(rule, "e", exactly(100, 900), exactly(100, 0))->facts).title,
                 HasSubstr("in the current hour"));
@@ -276,7 +315,8 @@ TEST(Judging, NewsIsWhatIsNoticedSinceThenOrAWeek) {
     Rule rule;
     const std::uint64_t now_ns = midnight_ns;
     const auto is_news = [&](std::uint64_t noticed_ns, std::uint64_t since_ns) {
-        return !judge_causes(rule, {cause_of(1, CauseStatus::New, noticed_ns)}, since_ns, now_ns).empty();
+        return !judge_causes(rule, {cause_of(1, CauseStatus::New, noticed_ns)}, since_ns, now_ns)
+                    .empty();
     };
     EXPECT_TRUE(is_news(now_ns - hour_ns, now_ns - hour_ns));
     EXPECT_FALSE(is_news(now_ns - hour_ns - 1, now_ns - hour_ns));
@@ -299,7 +339,8 @@ TEST(Judging, SilenceLastsFromItsLimitAndIsOfTheRulesHost) {
     EXPECT_THAT(title_after(2 * hour_ns), HasSubstr("for 2 hours"));
     EXPECT_THAT(title_after(48 * hour_ns - 1), HasSubstr("for 47 hours"));
     EXPECT_THAT(title_after(48 * hour_ns), HasSubstr("for 2 days"));
-    EXPECT_THAT(judge_silence(rule, {{"a", now_ns + hour_ns}}, now_ns), SizeIs(0)) << "its clock is ahead";
+    EXPECT_THAT(judge_silence(rule, {{"a", now_ns + hour_ns}}, now_ns), SizeIs(0))
+        << "its clock is ahead";
     rule.host = "b";
     EXPECT_EQ(title_after(48 * hour_ns), "");
 }
@@ -322,12 +363,14 @@ TEST(Judging, LongTitlesAreCutBetweenCharacters) {
 
 TEST(Signatures, AreThoseOfTheSpecification) {
     // The example of the specification "Standard Webhooks".
-    EXPECT_EQ(webhook_signature("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330,
-                                R"({"test": 2432232314})"),
-              "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    EXPECT_EQ(
+        webhook_signature("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek",
+                          1614265330, R"({"test": 2432232314})"),
+        "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     EXPECT_TRUE(check_webhook_secret(make_webhook_secret()).ok());
     EXPECT_NE(make_webhook_secret(), make_webhook_secret());
-    for (const char* wrong : {"", "whsec_", "whsec_short", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!!"})
+    for (const char* wrong :
+         {"", "whsec_", "whsec_short", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!!"})
         EXPECT_FALSE(check_webhook_secret(wrong).ok()) << wrong;
     EXPECT_EQ(read_base64(base64("a")), "a");
     EXPECT_EQ(read_base64(base64("abc")), "abc");
@@ -335,7 +378,8 @@ TEST(Signatures, AreThoseOfTheSpecification) {
 
 Message message_about(const std::string& title) {
     Message message{"nights", 7, Condition::P99, false, midnight_ns, {}, 0};
-    message.findings.push_back({"event e", title, "e", "", "", "https://lagtrap.example/event/e", midnight_ns, 0});
+    message.findings.push_back(
+        {"event e", title, "e", "", "", "https://lagtrap.example/event/e", midnight_ns, 0});
     return message;
 }
 
@@ -352,7 +396,8 @@ TEST(Messages, StayTheSameInTheStore) {
 
 TEST(Messages, NoTextFromElsewhereIsMarkup) {
     const Message message = message_about("<!channel> & <https://evil|click>");
-    EXPECT_THAT(slack_body(message), HasSubstr("&lt;!channel&gt; &amp; &lt;https://evil|click&gt;"));
+    EXPECT_THAT(slack_body(message),
+                HasSubstr("&lt;!channel&gt; &amp; &lt;https://evil|click&gt;"));
     Rule rule;
     rule.from = "lagtrap@example.org";
     rule.to = {"ann@example.org"};
@@ -361,20 +406,24 @@ TEST(Messages, NoTextFromElsewhereIsMarkup) {
     EXPECT_THAT(mail, HasSubstr("Subject: =?UTF-8?B?"));
     EXPECT_THAT(mail, HasSubstr("Message-ID: <id@example.org>\r\n"));
     EXPECT_THAT(mail, Not(HasSubstr("\r\nBcc")));
-    for (std::size_t at = 0, end = 0; (end = mail.find("\r\n", at)) != std::string::npos; at = end + 2)
+    for (std::size_t at = 0, end = 0; (end = mail.find("\r\n", at)) != std::string::npos;
+         at = end + 2)
         EXPECT_LE(end - at, 78U) << mail.substr(at, end - at);
 }
 
 TEST(Messages, AlertsKeepTheirLabels) {
     Message message = message_about("first");
     const auto labels = [&] {
-        return json::parse(alertmanager_body(message, midnight_ns + 5 * minute_ns)).as_array()[0].as_object();
+        return json::parse(alertmanager_body(message, midnight_ns + 5 * minute_ns))
+            .as_array()[0]
+            .as_object();
     };
     const auto before = labels();
     message.findings[0].title = "another figure now";
     message.findings[0].ended_realtime_ns = midnight_ns + minute_ns;
     const auto after = labels();
-    EXPECT_EQ(before.at("labels"), after.at("labels")) << "Alertmanager knows an alert by its labels";
+    EXPECT_EQ(before.at("labels"), after.at("labels"))
+        << "Alertmanager knows an alert by its labels";
     EXPECT_NE(before.at("endsAt"), after.at("endsAt"));
     EXPECT_EQ(before.at("labels").at("alertname"), "LagtrapP99");
 }
@@ -383,7 +432,8 @@ TEST(Delivery, IsTriedLessAndLessOftenForADay) {
     StoredMessage message;
     message.made_realtime_ns = midnight_ns;
     std::uint64_t now_ns = midnight_ns, last_pause_ns = 0;
-    for (message.attempts = 1; const auto next_ns = next_attempt_ns(message, now_ns); ++message.attempts) {
+    for (message.attempts = 1; const auto next_ns = next_attempt_ns(message, now_ns);
+         ++message.attempts) {
         EXPECT_GE(*next_ns - now_ns, last_pause_ns);
         EXPECT_LE(*next_ns - now_ns, hour_ns);
         last_pause_ns = *next_ns - now_ns;
@@ -413,11 +463,13 @@ class AlertSenderTest : public StoreFixture {
 
 TEST_F(AlertSenderTest, FindsTellsAndSaysWhatFailed) {
     // Nothing listens there.
-    const std::uint64_t id = add(R"({"condition": "runs_lost", "way": "webhook", "address": "http://127.0.0.1:1/"})");
+    const std::uint64_t id =
+        add(R"({"condition": "runs_lost", "way": "webhook", "address": "http://127.0.0.1:1/"})");
     trace::RunBatch batch;
     batch.host = "alpha";
     batch.runs_lost = 5;
-    ASSERT_TRUE(store_->batches().add_batch({std::string(64, '0'), 10, midnight_ns, "token"}, batch).ok());
+    ASSERT_TRUE(
+        store_->batches().add_batch({std::string(64, '0'), 10, midnight_ns, "token"}, batch).ok());
     AlertSender alert_sender(*store_, {"https://lagtrap.example", std::chrono::minutes(1)},
                              [this](const auto& line) { log_ += line; });
     EXPECT_TRUE(*alert_sender.look_once(midnight_ns + second_ns));

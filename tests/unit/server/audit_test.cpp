@@ -15,7 +15,8 @@ class AuditTest : public StoreFixture {
   protected:
     void SetUp() override {
         StoreFixture::SetUp();
-        audit_.emplace(store_->audit(), [this](const std::string& line) { lines_.push_back(line); });
+        audit_.emplace(store_->audit(),
+                       [this](const std::string& line) { lines_.push_back(line); });
     }
     std::vector<std::string> lines_;
     std::optional<Audit> audit_;
@@ -24,8 +25,9 @@ class AuditTest : public StoreFixture {
 TEST_F(AuditTest, KeepsAndLogsWhatCanBeShown) {
     audit_->note("ann", "add account", "b\x1b[2Jb", "admin, from ::1");
     audit_->note("", "refuse sign-in", "", "");
-    EXPECT_EQ(lines_, (std::vector<std::string>{"audit: ann: add account b\\x1b[2Jb (admin, from ::1)",
-                                                "audit: nobody known: refuse sign-in"}));
+    EXPECT_EQ(lines_,
+              (std::vector<std::string>{"audit: ann: add account b\\x1b[2Jb (admin, from ::1)",
+                                        "audit: nobody known: refuse sign-in"}));
     const auto entries = store_->audit().list(9, {}, AuditPart::All).value();
     ASSERT_EQ(entries.size(), 2U);
     EXPECT_EQ(entries[1].object, "b\\x1b[2Jb");
@@ -33,7 +35,8 @@ TEST_F(AuditTest, KeepsAndLogsWhatCanBeShown) {
 }
 
 TEST_F(AuditTest, SendersOfAllTheWorldTogetherFillNothing) {
-    for (int sender = 0; sender < 1000; ++sender) audit_->note_unknown(std::to_string(sender), "refuse token", "x");
+    for (int sender = 0; sender < 1000; ++sender)
+        audit_->note_unknown(std::to_string(sender), "refuse token", "x");
     audit_->note_unknown("0", "refuse token", "x");
     const auto entries = store_->audit().list(1000, {}, AuditPart::All).value();
     EXPECT_GE(entries.size(), 60U);

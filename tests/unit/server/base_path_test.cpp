@@ -16,8 +16,9 @@ TEST(BasePath, IsNothingOrPartsBetweenSlashes) {
     EXPECT_EQ(base_of("/lagtrap/").text(), "/lagtrap");
     EXPECT_EQ(base_of("/tools/lag-trap_2.~").text(), "/tools/lag-trap_2.~");
     for (const std::string& wrong :
-         {std::string("lagtrap"), std::string("/a//b"), std::string("/../x"), std::string("/a/."), std::string("/a b"),
-          std::string("/a?b"), std::string("/\"x"), "/" + std::string(200, 'a')})
+         {std::string("lagtrap"), std::string("/a//b"), std::string("/../x"), std::string("/a/."),
+          std::string("/a b"), std::string("/a?b"), std::string("/\"x"),
+          "/" + std::string(200, 'a')})
         EXPECT_FALSE(BasePath::parse(wrong).ok()) << wrong;
 }
 
@@ -28,7 +29,8 @@ TEST(BasePath, IsTakenOffTargetsBelowIt) {
     EXPECT_EQ(base.inner("/lagtrap/lagtrap/x"), "/lagtrap/x");
     EXPECT_EQ(base.inner("/healthz"), "/healthz");
     EXPECT_EQ(base.inner("/metrics"), "/metrics");
-    for (const char* elsewhere : {"/", "/lagtrap", "/lagtrapper/x", "/api/v1/session", "/lagtrap?x", "/healthz/x", "x"})
+    for (const char* elsewhere :
+         {"/", "/lagtrap", "/lagtrapper/x", "/api/v1/session", "/lagtrap?x", "/healthz/x", "x"})
         EXPECT_FALSE(base.inner(elsewhere)) << elsewhere;
     EXPECT_TRUE(base.is_short_of("/"));
     EXPECT_TRUE(base.is_short_of("/lagtrap"));
@@ -39,7 +41,8 @@ TEST(BasePath, IsTakenOffTargetsBelowIt) {
 
 TEST(BasePath, CookiesGoToItsPagesAlone) {
     const SessionCookie whole(base_of(""));
-    EXPECT_EQ(whole.text(true, "s", 9), "__Host-lagtrap=s; Path=/; HttpOnly; SameSite=Lax; Max-Age=9; Secure");
+    EXPECT_EQ(whole.text(true, "s", 9),
+              "__Host-lagtrap=s; Path=/; HttpOnly; SameSite=Lax; Max-Age=9; Secure");
     EXPECT_EQ(whole.text(false, "s", 9), "lagtrap=s; Path=/; HttpOnly; SameSite=Lax; Max-Age=9");
     const SessionCookie below(base_of("/lagtrap"));
     EXPECT_EQ(below.text(true, "s", 9),
@@ -55,10 +58,13 @@ TEST(PageFiles, NameTheViewerOfTracesAndMayAskIt) {
             if (name == "Content-Security-Policy") return value;
         return std::string();
     };
-    const Reply page = PageFiles(base_of(""), "https://viewer.example:8443/perfetto/").find(route, {});
-    EXPECT_NE(page.body.find("name=\"lagtrap-viewer\" content=\"https://viewer.example:8443/perfetto/\""),
+    const Reply page =
+        PageFiles(base_of(""), "https://viewer.example:8443/perfetto/").find(route, {});
+    EXPECT_NE(
+        page.body.find("name=\"lagtrap-viewer\" content=\"https://viewer.example:8443/perfetto/\""),
+        std::string::npos);
+    EXPECT_NE(policy_of(page).find("connect-src 'self' https://viewer.example:8443;"),
               std::string::npos);
-    EXPECT_NE(policy_of(page).find("connect-src 'self' https://viewer.example:8443;"), std::string::npos);
     const Reply without = PageFiles(base_of(""), "").find(route, {});
     EXPECT_NE(without.body.find("name=\"lagtrap-viewer\" content=\"\""), std::string::npos);
     EXPECT_NE(policy_of(without).find("connect-src 'self';"), std::string::npos);
@@ -73,7 +79,8 @@ TEST(BasePath, IsInThePageAndInTheDescription) {
     EXPECT_EQ(below.body.find("\"/assets/"), std::string::npos);
     EXPECT_NE(below.body.find("\"/lagtrap/assets/"), std::string::npos);
     EXPECT_NE(below.body.find("name=\"lagtrap-base\" content=\"/lagtrap\""), std::string::npos);
-    EXPECT_NE(PageFiles(base_of("/lagtrap"), "").api_description().body.find("{url: /lagtrap,"), std::string::npos);
+    EXPECT_NE(PageFiles(base_of("/lagtrap"), "").api_description().body.find("{url: /lagtrap,"),
+              std::string::npos);
 }
 
 }  // namespace

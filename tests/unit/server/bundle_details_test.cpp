@@ -29,7 +29,8 @@ constexpr std::uint64_t ms = TraceBuilder::ms;
 TraceBuilder one_delay(std::uint64_t length_ms) {
     TraceBuilder builder((length_ms + 200) * ms);
     builder.process(100, "/usr/bin/app").thread(100, 100, "app");
-    trace::Delay delay = TraceBuilder::delay(1, "query", 50 * ms, length_ms * ms, 20 * ms, 100, 100);
+    trace::Delay delay =
+        TraceBuilder::delay(1, "query", 50 * ms, length_ms * ms, 20 * ms, 100, 100);
     builder.run(delay, true);
     return builder;
 }
@@ -46,8 +47,8 @@ TEST(TimelineJson, names_are_sent_once) {
     }
     const auto recording = builder.decode();
     ASSERT_TRUE(recording.ok()) << recording.error().message;
-    const std::string text =
-        timeline_json(*recording, analysis::timeline_of_delay(*recording, recording->system.delays[0]));
+    const std::string text = timeline_json(
+        *recording, analysis::timeline_of_delay(*recording, recording->system.delays[0]));
     EXPECT_LT(text.size(), 1U << 20);
     const json::object timeline = json::parse(text).as_object();
     const json::array& names = timeline.at("names").as_array();
@@ -55,7 +56,8 @@ TEST(TimelineJson, names_are_sent_once) {
     const json::array& stacks = timeline.at("stacks").as_array();
     EXPECT_GE(stacks.size(), 390U);
     std::set<std::string> distinct;
-    for (const json::value& one : names) EXPECT_TRUE(distinct.insert(json::value_to<std::string>(one)).second);
+    for (const json::value& one : names)
+        EXPECT_TRUE(distinct.insert(json::value_to<std::string>(one)).second);
     const json::array& stack = stacks.at(5).as_array();
     ASSERT_EQ(stack.size(), 31U);
     const auto function = [&](std::size_t place) {
@@ -79,29 +81,37 @@ TEST(MachineJson, is_bounded_whatever_the_recording_holds) {
     }
     const auto recording = builder.decode();
     ASSERT_TRUE(recording.ok()) << recording.error().message;
-    const std::string text =
-        machine_json(*recording, recording->system.delays[0], {0, static_cast<std::int64_t>(400 * ms), 4000});
+    const std::string text = machine_json(*recording, recording->system.delays[0],
+                                          {0, static_cast<std::int64_t>(400 * ms), 4000});
     EXPECT_LT(text.size(), 20U << 20);
     const json::object machine = json::parse(text).as_object();
     EXPECT_GT(machine.at("left_out").as_object().at("samples").to_number<int>() +
                   machine.at("left_out").as_object().at("stacks").to_number<int>(),
               0);
     std::size_t names_bytes = 0;
-    for (const json::value& one : machine.at("names").as_array()) names_bytes += one.as_string().size();
+    for (const json::value& one : machine.at("names").as_array())
+        names_bytes += one.as_string().size();
     EXPECT_LE(names_bytes, 4U << 20);
-    for (const json::value& stack : machine.at("stacks").as_array()) EXPECT_LE(stack.as_array().size(), 128U);
+    for (const json::value& stack : machine.at("stacks").as_array())
+        EXPECT_LE(stack.as_array().size(), 128U);
     EXPECT_EQ(machine.at("threads").as_array().at(0).as_object().at("of_delay"), true);
-    EXPECT_EQ(machine.at("recorded_from_ns").to_number<std::int64_t>(), -static_cast<std::int64_t>(50 * ms));
+    EXPECT_EQ(machine.at("recorded_from_ns").to_number<std::int64_t>(),
+              -static_cast<std::int64_t>(50 * ms));
 }
 
 TEST(Surroundings, say_who_had_the_cpus_and_what_was_started) {
     TraceBuilder builder(1000 * ms, 1);
     builder.process(100, "/usr/bin/app --serve").thread(100, 100, "app");
-    builder.process(200, "/usr/bin/hog --all", 1, TraceBuilder::begin_ns + 90 * ms).thread(200, 200, "hog");
+    builder.process(200, "/usr/bin/hog --all", 1, TraceBuilder::begin_ns + 90 * ms)
+        .thread(200, 200, "hog");
     builder.unit(200, "hog.service");
     // The hog takes the CPU for 150 ms, then the CPU is idle for 40 ms.
-    builder.switched(50 * ms, 0, 0, 0, 100).switched(200 * ms, 0, 100, 0, 200).switched(350 * ms, 0, 200, 1, 100);
-    builder.switched(450 * ms, 0, 100, 1, 0).waking(490 * ms, 0, 0, 100, true).switched(490 * ms, 0, 0, 0, 100);
+    builder.switched(50 * ms, 0, 0, 0, 100)
+        .switched(200 * ms, 0, 100, 0, 200)
+        .switched(350 * ms, 0, 200, 1, 100);
+    builder.switched(450 * ms, 0, 100, 1, 0)
+        .waking(490 * ms, 0, 0, 100, true)
+        .switched(490 * ms, 0, 0, 0, 100);
     builder.switched(900 * ms, 0, 100, 1, 0);
     trace::Delay delay = TraceBuilder::delay(1, "query", 100 * ms, 400 * ms, 20 * ms, 100, 100);
     delay.program = "/usr/bin/app";
@@ -138,7 +148,8 @@ using ManyDelays = StoreFixture;
 TEST_F(ManyDelays, are_all_told_the_longest_in_detail) {
     TraceBuilder builder = one_delay(400);
     for (std::uint64_t i = 0; i < 2500; ++i) {
-        trace::Delay delay = TraceBuilder::delay(i + 2, "query", 60 * ms, (21 + i / 10) * ms, 20 * ms, 100, 100);
+        trace::Delay delay =
+            TraceBuilder::delay(i + 2, "query", 60 * ms, (21 + i / 10) * ms, 20 * ms, 100, 100);
         builder.system.delays.push_back(delay);
     }
     builder.process(200, "/usr/bin/other");
@@ -148,7 +159,8 @@ TEST_F(ManyDelays, are_all_told_the_longest_in_detail) {
     const std::filesystem::path folder = directory_ / "capture";
     std::filesystem::create_directories(folder);
     ASSERT_TRUE(write_file_durably(folder / "trace.pftrace", builder.trace()).ok());
-    ASSERT_TRUE(write_file_durably(folder / "system.xml", trace::write_system_file(builder.system)).ok());
+    ASSERT_TRUE(
+        write_file_durably(folder / "system.xml", trace::write_system_file(builder.system)).ok());
     ASSERT_TRUE(write_file_durably(folder / "settings.xml", "<lagtrap/>").ok());
     const auto bundle = trace::write_bundle(folder, builder.system.session_id, directory_);
     ASSERT_TRUE(bundle.ok()) << bundle.error().message;
@@ -168,7 +180,8 @@ TEST_F(ManyDelays, are_all_told_the_longest_in_detail) {
         // The user's name is known from one delay and applies to all of the same user; a process
         // without facts has none.
         EXPECT_EQ(delay.user, delay.number == 3 ? "" : "shop") << delay.number;
-        if (delay.profile.empty()) longest_without_ns = std::max(longest_without_ns, delay.duration_ns);
+        if (delay.profile.empty())
+            longest_without_ns = std::max(longest_without_ns, delay.duration_ns);
         if (delay.profile.empty()) continue;
         ++detailed;
         EXPECT_FALSE(delay.details.empty());
@@ -184,7 +197,8 @@ TEST(DelayDetails, stages_that_were_not_watched_are_not_missing) {
     builder.thread(100, 101, "worker");
     const auto without_stages = [&] {
         const auto recording = builder.decode();
-        return json::parse(delay_details(recording->system, nullptr, recording->system.delays[0], ""))
+        return json::parse(
+                   delay_details(recording->system, nullptr, recording->system.delays[0], ""))
             .at("without_stages");
     };
     EXPECT_EQ(without_stages(), json::value(false));
@@ -200,7 +214,8 @@ TEST(DelayDetails, a_run_that_another_thread_ended_was_handed_over) {
     const auto recording = builder.decode();
     ASSERT_TRUE(recording.ok());
     const json::object details =
-        json::parse(delay_details(recording->system, &*recording, recording->system.delays[0], "")).as_object();
+        json::parse(delay_details(recording->system, &*recording, recording->system.delays[0], ""))
+            .as_object();
     EXPECT_EQ(details.at("handed_over_ns").to_number<std::uint64_t>(), 100 * ms);
     EXPECT_EQ(details.at("unknown_ns").to_number<std::uint64_t>(), 0U);
 }
@@ -211,29 +226,37 @@ TEST(DelayDetails, the_cause_is_said_as_in_reports) {
     const auto recording = builder.decode();
     ASSERT_TRUE(recording.ok());
     const trace::Delay& delay = recording->system.delays[0];
-    const json::value details = json::parse(delay_details(recording->system, &*recording, delay, ""));
+    const json::value details =
+        json::parse(delay_details(recording->system, &*recording, delay, ""));
     EXPECT_EQ(json::value_to<std::vector<std::string>>(details.at("cause").at("sentences")),
               cause_sentences(causes_of_delay(*recording, delay)));
     EXPECT_TRUE(details.at("cause").at("chain").as_array().empty());
-    EXPECT_TRUE(json::parse(delay_details(recording->system, nullptr, delay, "")).at("cause").is_null());
+    EXPECT_TRUE(
+        json::parse(delay_details(recording->system, nullptr, delay, "")).at("cause").is_null());
 }
 
 // 11 waits for 12, which waits for 13, which computes.
 TEST(DelayDetails, a_chain_of_waits_names_its_threads_in_order) {
     TraceBuilder builder(400 * ms, 3);
-    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "first").thread(10, 12, "second");
+    builder.process(10, "/usr/bin/app")
+        .thread(10, 10, "app")
+        .thread(10, 11, "first")
+        .thread(10, 12, "second");
     builder.thread(10, 13, "third");
     for (std::uint32_t i = 0; i < 3; ++i) builder.switched(1 * ms, i, 0, 0, 11 + i);
     builder.samples(2 * ms, 300 * ms, 2, 10, 13, {"clone3", "start_thread", "third_holds"});
-    const auto wait = [&](std::uint32_t cpu, std::uint32_t tid, std::uint64_t from, std::uint64_t until,
-                          const std::string& function, std::uint32_t waker) {
+    const auto wait = [&](std::uint32_t cpu, std::uint32_t tid, std::uint64_t from,
+                          std::uint64_t until, const std::string& function, std::uint32_t waker) {
         builder.switched(from, cpu, tid, 1, 0);
-        builder.off_cpu(from, 10, tid, {"clone3", function, "___pthread_mutex_lock", "k:futex_wait", "k:schedule"});
+        builder.off_cpu(
+            from, 10, tid,
+            {"clone3", function, "___pthread_mutex_lock", "k:futex_wait", "k:schedule"});
         builder.waking(until, cpu, waker, tid).switched(until, cpu, 0, 0, tid);
     };
     wait(1, 12, 5 * ms, 200 * ms, "second_wants", 13);
     wait(0, 11, 50 * ms, 210 * ms, "first_wants", 12);
-    builder.run(TraceBuilder::delay(1, "work", static_cast<std::int64_t>(10 * ms), 240 * ms, 10 * ms, 10, 11));
+    builder.run(TraceBuilder::delay(1, "work", static_cast<std::int64_t>(10 * ms), 240 * ms,
+                                    10 * ms, 10, 11));
     const auto recording = builder.decode();
     ASSERT_TRUE(recording.ok()) << recording.error().message;
     const json::value details =
@@ -259,7 +282,8 @@ TEST(DelayDetails, a_chain_of_waits_names_its_threads_in_order) {
     is(1, "time_ns", 150 * ms);
     is(2, "whole_ns", 150 * ms);
     // One letter for each millisecond: 40 ms on the CPU, 160 ms blocked, 40 ms on the CPU.
-    is(0, "strip", json::string(std::string(40, 'c') + std::string(160, 'b') + std::string(40, 'c')));
+    is(0, "strip",
+       json::string(std::string(40, 'c') + std::string(160, 'b') + std::string(40, 'c')));
     is(1, "strip", json::string(std::string(190, 'b') + std::string(50, 'c')));
     is(2, "strip", json::string(std::string(240, 'c')));
 }

@@ -14,7 +14,9 @@ constexpr std::uint64_t noon = (20'003ULL * 24 + 12) * hour;
 
 class DailyQuotaTest : public StoreFixture {
   protected:
-    std::uint64_t counted(std::uint64_t at) { return DailyQuota(store_->quotas(), 100).use(at).value().max_bytes; }
+    std::uint64_t counted(std::uint64_t at) {
+        return DailyQuota(store_->quotas(), 100).use(at).value().max_bytes;
+    }
 };
 
 TEST_F(DailyQuotaTest, WhatIsKeptCountsUntilTheDayEnds) {

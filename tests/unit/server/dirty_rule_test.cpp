@@ -21,7 +21,8 @@ class DirtyRule : public StoreFixture {
             run.build_id = "b1";
             batch.runs.push_back(run);
         }
-        Receipt receipt{std::string(63, 'a') + static_cast<char>('0' + first / 10), 1, begin_ns, ""};
+        Receipt receipt{std::string(63, 'a') + static_cast<char>('0' + first / 10), 1, begin_ns,
+                        ""};
         ASSERT_TRUE(store_->batches().add_batch(receipt, batch).ok());
     }
     Filter filter() {
@@ -29,7 +30,12 @@ class DirtyRule : public StoreFixture {
         filter.event = "open file";
         return filter;
     }
-    RunPage runs() { return store_->everything().runs().list(filter(), RunOrder::Slowest, 1000, std::nullopt).value(); }
+    RunPage runs() {
+        return store_->everything()
+            .runs()
+            .list(filter(), RunOrder::Slowest, 1000, std::nullopt)
+            .value();
+    }
 };
 
 TEST_F(DirtyRule, slow_runs_are_marked_and_stay_shown) {
@@ -59,7 +65,10 @@ TEST_F(DirtyRule, what_a_person_decided_stays) {
     durations.push_back(900 * ms);
     add(0, durations);
     const std::uint64_t slow = runs().runs.at(0).id;
-    ASSERT_TRUE(store_->everything().marks().mark_dirty({{slow, false, rule_by_hand, "it is right", "ann", 1}}).ok());
+    ASSERT_TRUE(store_->everything()
+                    .marks()
+                    .mark_dirty({{slow, false, rule_by_hand, "it is right", "ann", 1}})
+                    .ok());
     EXPECT_EQ(mark_dirty_runs(store_->everything(), "open file", 2).value(), 0U);
     EXPECT_FALSE(runs().runs.at(0).outlier);
 }

@@ -43,8 +43,10 @@ TEST(EventCounters, CountsRunsIntoBucketsThatAddUp) {
 TEST(EventCounters, NamesAreEscapedAndTheirNumberIsBounded) {
     EventCounters counters;
     counters.add(batch_of("a \"b\"\\\n", 1));
-    EXPECT_THAT(counters.text(), HasSubstr("_count{event=\"a \\\"b\\\"\\\\\\\\x0a\",unit=\"\"} 1\n"));
-    for (std::size_t i = 0; i < 2 * counted_events_limit; ++i) counters.add(batch_of("event " + std::to_string(i), 1));
+    EXPECT_THAT(counters.text(),
+                HasSubstr("_count{event=\"a \\\"b\\\"\\\\\\\\x0a\",unit=\"\"} 1\n"));
+    for (std::size_t i = 0; i < 2 * counted_events_limit; ++i)
+        counters.add(batch_of("event " + std::to_string(i), 1));
     EXPECT_THAT(counters.text(), HasSubstr("_count{event=\"event 0\",unit=\"\"} 1\n"));
     EXPECT_THAT(counters.text(), Not(HasSubstr("event 300")));
     EXPECT_THAT(counters.text(), HasSubstr("_count{event=\"\",unit=\"\"} 201\n"));
@@ -62,7 +64,8 @@ TEST(EventCounters, UnitsAreToldApartAndTheirNumberIsBounded) {
     counters.add(batch_of_unit("open", "web.service"));
     counters.add(batch_of_unit("open", "container db"));
     EXPECT_THAT(counters.text(), HasSubstr("_count{event=\"open\",unit=\"web.service\"} 2\n"));
-    EXPECT_THAT(counters.text(), HasSubstr("delays_total{event=\"open\",unit=\"container db\"} 1\n"));
+    EXPECT_THAT(counters.text(),
+                HasSubstr("delays_total{event=\"open\",unit=\"container db\"} 1\n"));
     for (std::size_t i = 0; i < counted_units_limit; ++i)
         counters.add(batch_of_unit("open", "job" + std::to_string(i)));
     EXPECT_THAT(counters.text(), HasSubstr("_count{event=\"open\",unit=\"job17\"} 1\n"));
@@ -74,11 +77,14 @@ TEST(EventCounters, UnitsOfAllEventsTogetherAreBounded) {
     EventCounters counters;
     for (int event = 0; event < 100; ++event)
         for (int unit = 0; unit < 15; ++unit)
-            counters.add(batch_of_unit("event " + std::to_string(event), "job" + std::to_string(unit)));
+            counters.add(
+                batch_of_unit("event " + std::to_string(event), "job" + std::to_string(unit)));
     const std::string text = counters.text();
     std::size_t histograms = 0;
-    for (auto at = text.find("_count{"); at != std::string::npos; at = text.find("_count{", at + 1)) ++histograms;
-    EXPECT_EQ(histograms, counted_pairs_limit + 67);  // 33 events and five units of the next have their own
+    for (auto at = text.find("_count{"); at != std::string::npos; at = text.find("_count{", at + 1))
+        ++histograms;
+    // 33 events and five units of the next have their own
+    EXPECT_EQ(histograms, counted_pairs_limit + 67);
     EXPECT_THAT(text, HasSubstr("_count{event=\"event 33\",unit=\"other\"} 10\n"));
     EXPECT_THAT(text, HasSubstr("_count{event=\"event 99\",unit=\"other\"} 15\n"));
 }

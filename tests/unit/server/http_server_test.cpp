@@ -59,12 +59,15 @@ class Running {
         const std::string address = server_->address();
         sockaddr_in to{};
         to.sin_family = AF_INET;
-        to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+        to.sin_port =
+            htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         const UniqueFd connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0) return {};
+        if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) != 0)
+            return {};
         const std::string request =
-            "GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: " + connection_wish + "\r\n\r\n";
+            "GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: " + connection_wish +
+            "\r\n\r\n";
         if (::send(connection.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return {};
         std::string answer(4096, '\0');
         const auto got = ::recv(connection.get(), answer.data(), answer.size(), 0);
@@ -92,7 +95,8 @@ TEST(HttpServer, WorkThatEndsByAnExceptionIsAnsweredAndCounted) {
 // that is about to close.
 TEST(HttpServer, AConnectionThatIsKeptSaysForHowLong) {
     const Running server;
-    EXPECT_NE(server.answer_to("/well", "keep-alive").find("Keep-Alive: timeout=9\r\n"), std::string::npos);
+    EXPECT_NE(server.answer_to("/well", "keep-alive").find("Keep-Alive: timeout=9\r\n"),
+              std::string::npos);
     EXPECT_EQ(server.answer_to("/well", "close").find("Keep-Alive:"), std::string::npos);
 }
 

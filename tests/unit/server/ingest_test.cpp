@@ -31,7 +31,8 @@ class IngestTest : public StoreFixture {
     void open(const IngestLimits& limits) {
         ingest_ = std::make_unique<Ingest>(*blobs_, *store_, limits, [this] { ++jobs_; });
     }
-    std::variant<Stored, Refusal> put(const std::string& content, const std::string& digest, std::uint64_t now_ns = 1) {
+    std::variant<Stored, Refusal> put(const std::string& content, const std::string& digest,
+                                      std::uint64_t now_ns = 1) {
         auto blob = ingest_->begin();
         EXPECT_TRUE(blob.ok());
         EXPECT_TRUE(blob->write(content.data(), content.size()).ok());
@@ -42,7 +43,9 @@ class IngestTest : public StoreFixture {
         EXPECT_TRUE(std::holds_alternative<Stored>(outcome)) << content;
         return std::holds_alternative<Stored>(outcome) ? std::get<Stored>(outcome) : Stored{};
     }
-    bool has_blob(const std::string& content) { return blobs_->size_bytes(sha256_of(content))->has_value(); }
+    bool has_blob(const std::string& content) {
+        return blobs_->size_bytes(sha256_of(content))->has_value();
+    }
     std::size_t blob_count() {
         std::size_t count = 0;
         EXPECT_TRUE(blobs_
@@ -99,16 +102,23 @@ TEST_F(IngestTest, KeepsABatchOnceAndRefusesOtherHosts) {
     EXPECT_EQ(std::get<Refusal>(ingest_->finish_batch(*bytes, digest, other, day_ns)).status, 403U);
     EXPECT_FALSE(*store_->batches().has_batch(digest));
     const Sender sender{"tester", "db1"};
-    EXPECT_EQ(std::get<Stored>(ingest_->finish_batch(*bytes, digest, sender, day_ns)).outcome, AddOutcome::New);
-    EXPECT_EQ(std::get<Stored>(ingest_->finish_batch(*bytes, digest, sender, day_ns)).outcome, AddOutcome::Already);
+    EXPECT_EQ(std::get<Stored>(ingest_->finish_batch(*bytes, digest, sender, day_ns)).outcome,
+              AddOutcome::New);
+    EXPECT_EQ(std::get<Stored>(ingest_->finish_batch(*bytes, digest, sender, day_ns)).outcome,
+              AddOutcome::Already);
     Filter filter;
     filter.event = "query";
     EXPECT_EQ(store_->everything().summaries().count_runs(filter)->records, 1U);
-    EXPECT_EQ(std::get<Refusal>(ingest_->finish_batch(*bytes, sha256_of("other"), sender, day_ns)).status, 422U);
-    EXPECT_EQ(std::get<Refusal>(ingest_->finish_batch("junk", sha256_of("junk"), sender, day_ns)).status, 422U);
+    EXPECT_EQ(
+        std::get<Refusal>(ingest_->finish_batch(*bytes, sha256_of("other"), sender, day_ns)).status,
+        422U);
+    EXPECT_EQ(
+        std::get<Refusal>(ingest_->finish_batch("junk", sha256_of("junk"), sender, day_ns)).status,
+        422U);
     EXPECT_EQ(ingest_->check_batch(trace::run_batch_limit_bytes + 1)->status, 413U);
     // A wrong clock stays wrong however often the batch is sent.
-    const auto late = std::get<Refusal>(ingest_->finish_batch(*bytes, digest, sender, 500 * day_ns));
+    const auto late =
+        std::get<Refusal>(ingest_->finish_batch(*bytes, digest, sender, 500 * day_ns));
     EXPECT_EQ(late.status, 422U);
 }
 
@@ -119,7 +129,8 @@ TEST_F(IngestTest, BatchesWithinSecondsCauseOneSearchAndNoneIsMissed) {
         batch.runs.front().pid = static_cast<std::uint32_t>(at_ns / second_ns);
         const auto bytes = trace::write_run_batch(batch);
         ASSERT_TRUE(bytes.ok());
-        const auto sent = ingest_->finish_batch(*bytes, sha256_of(*bytes), {"tester", "db1"}, at_ns);
+        const auto sent =
+            ingest_->finish_batch(*bytes, sha256_of(*bytes), {"tester", "db1"}, at_ns);
         ASSERT_EQ(std::get<Stored>(sent).outcome, AddOutcome::New);
     };
     const auto search_by = [&](std::uint64_t now_ns) {
@@ -184,7 +195,8 @@ TEST_F(IngestTest, AStartLeavesWaitingWorkAsItIs) {
     ASSERT_TRUE(ingest_->reconcile(5).ok());
     const auto job = store_->jobs().take_job({parse_job}, 5, std::chrono::minutes(1));
     ASSERT_TRUE(job.ok() && job->has_value());
-    EXPECT_EQ(ParsePayload::parse((*job)->payload).host, "db1");  // the host that its token may upload for
+    // the host that its token may upload for
+    EXPECT_EQ(ParsePayload::parse((*job)->payload).host, "db1");
     EXPECT_EQ(store_->jobs().job_counts()->waiting, 0U);
 }
 

@@ -15,8 +15,9 @@ TEST(Names, HaveOneToSixtyFourCharacters) {
         EXPECT_TRUE(check_account_name(name).ok()) << name;
         EXPECT_TRUE(check_token_name(name).ok()) << name;
     }
-    for (const std::string& name : {std::string(), std::string(65, 'x'), std::string("a b"), std::string("a/b"),
-                                    std::string("a\n"), std::string("\xc3\xa4")}) {
+    for (const std::string& name :
+         {std::string(), std::string(65, 'x'), std::string("a b"), std::string("a/b"),
+          std::string("a\n"), std::string("\xc3\xa4")}) {
         EXPECT_FALSE(check_account_name(name).ok()) << name;
         EXPECT_FALSE(check_token_name(name).ok()) << name;
     }
@@ -31,14 +32,16 @@ TEST(Names, OfRolesAndScopesAreReadAsTheyAreWritten) {
     EXPECT_STREQ(role_name(Role::Reader), "reader");
     EXPECT_STREQ(role_name(Role::Uploader), "uploader");
     EXPECT_STREQ(role_name(Role::Admin), "admin");
-    for (const char* wrong : {"", "Admin", "root", "reader "}) EXPECT_FALSE(parse_role(wrong).ok()) << wrong;
+    for (const char* wrong : {"", "Admin", "root", "reader "})
+        EXPECT_FALSE(parse_role(wrong).ok()) << wrong;
     for (const char* scope : {"read", "upload", "admin"})
         EXPECT_STREQ(token_scope_name(parse_token_scope(scope).value()), scope);
     EXPECT_STREQ(token_scope_name(ScopeRead | ScopeUpload), "upload");
     EXPECT_STREQ(token_scope_name(ScopeRead | ScopeUpload | ScopeAdmin), "admin");
     EXPECT_EQ(parse_token_scope("read").value(), ScopeRead);
     EXPECT_EQ(parse_token_scope("upload").value(), ScopeUpload);
-    for (const char* wrong : {"", "write", "Read"}) EXPECT_FALSE(parse_token_scope(wrong).ok()) << wrong;
+    for (const char* wrong : {"", "write", "Read"})
+        EXPECT_FALSE(parse_token_scope(wrong).ok()) << wrong;
 }
 
 TEST(Teams, HaveLinesWithinLimits) {
@@ -47,7 +50,8 @@ TEST(Teams, HaveLinesWithinLimits) {
     ASSERT_TRUE(check_team(team).ok());
     for (std::vector<std::string> Team::*lines : {&Team::events, &Team::units, &Team::groups}) {
         Team one = team;
-        one.*lines = std::vector<std::string>(team_lines_limit, std::string(team_line_limit_bytes, 'x'));
+        one.*lines =
+            std::vector<std::string>(team_lines_limit, std::string(team_line_limit_bytes, 'x'));
         EXPECT_TRUE(check_team(one).ok());
         (one.*lines).emplace_back("x");
         EXPECT_FALSE(check_team(one).ok()) << "one line more";

@@ -16,8 +16,9 @@ BundleDelay delay_of(const std::string& build, const std::string& version) {
 }
 
 TEST(PackageBuilds, AreNamedOnceByTheFirstThatKnows) {
-    const auto labels =
-        package_builds({delay_of("ab", ""), delay_of("ab", "1.2-3"), delay_of("ab", "1.2-4"), delay_of("cd", "7")}, 5);
+    const auto labels = package_builds(
+        {delay_of("ab", ""), delay_of("ab", "1.2-3"), delay_of("ab", "1.2-4"), delay_of("cd", "7")},
+        5);
     ASSERT_EQ(labels.size(), 2U);
     EXPECT_EQ(labels[0].build, "ab");
     EXPECT_EQ(labels[0].name, "1.2-3");
@@ -27,7 +28,9 @@ TEST(PackageBuilds, AreNamedOnceByTheFirstThatKnows) {
 
 TEST(PackageBuilds, TakeNothingThatIsNoName) {
     EXPECT_TRUE(
-        package_builds({delay_of("", "1"), delay_of("ab", std::string(build_name_limit_bytes + 1, 'x'))}, 5).empty());
+        package_builds(
+            {delay_of("", "1"), delay_of("ab", std::string(build_name_limit_bytes + 1, 'x'))}, 5)
+            .empty());
 }
 
 TEST(PackageBuilds, AreBounded) {

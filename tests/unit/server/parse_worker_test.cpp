@@ -57,9 +57,11 @@ TEST_F(ParseWorkerTest, GivesWhatTheParserSays) {
 
 TEST_F(ParseWorkerTest, TellsABrokenParserFromABadBundle) {
     for (const auto& [script, said] :
-         {std::pair{"kill -SEGV $$", "Segmentation fault"}, std::pair{"kill -KILL $$", "more time than is allowed"},
+         {std::pair{"kill -SEGV $$", "Segmentation fault"},
+          std::pair{"kill -KILL $$", "more time than is allowed"},
           std::pair{"exit 4", "could not be confined"}, std::pair{"exit 1", "ended early"},
-          std::pair{"exit 0", "no answer"}, std::pair{"printf +half; kill -SEGV $$", "Segmentation fault"}}) {
+          std::pair{"exit 0", "no answer"},
+          std::pair{"printf +half; kill -SEGV $$", "Segmentation fault"}}) {
         const auto broken = answer(script);
         ASSERT_FALSE(broken.ok()) << script;
         EXPECT_EQ(broken.error().kind, ErrorKind::System) << script;
@@ -71,9 +73,12 @@ TEST_F(ParseWorkerTest, TellsABrokenParserFromABadBundle) {
 TEST_F(ParseWorkerTest, HasNothingOfTheServersEnvironmentAndFiles) {
     const UniqueFd secret(::fcntl(STDIN_FILENO, F_DUPFD, 200));  // without close-on-exec
     ASSERT_TRUE(secret.valid());
-    EXPECT_EQ(answer("printf +; env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= -e ^OLDPWD=; true").value(), "");
+    EXPECT_EQ(
+        answer("printf +; env | grep -v -e ^PWD= -e ^SHLVL= -e ^_= -e ^OLDPWD=; true").value(), "");
     const std::string number = std::to_string(secret.get());
-    EXPECT_EQ(answer("printf +; [ -e /proc/$$/fd/3 ] && [ ! -e /proc/$$/fd/" + number + " ] && echo closed").value(),
+    EXPECT_EQ(answer("printf +; [ -e /proc/$$/fd/3 ] && [ ! -e /proc/$$/fd/" + number +
+                     " ] && echo closed")
+                  .value(),
               "closed\n");
 }
 
@@ -110,7 +115,8 @@ class JobRunnerTest : public ParseWorkerTest {
     }
     // A parser with this result for every bundle.
     std::string parser_of(const ParsedBundle& parsed) {
-        std::ofstream(directory_ / "answer", std::ios::binary) << "+" << write_parsed_bundle(parsed);
+        std::ofstream(directory_ / "answer", std::ios::binary)
+            << "+" << write_parsed_bundle(parsed);
         return program("cat " + (directory_ / "answer").string());
     }
     JobRunner runner(const std::string& parser) {
@@ -153,7 +159,8 @@ TEST_F(JobRunnerTest, ABrokenParserIsTriedThreeTimes) {
     for (std::uint64_t attempt = 1; attempt <= 3; ++attempt) {
         const auto done = jobs.run_one(attempt * 3600 * second_ns);
         EXPECT_EQ(done.ok(), attempt == 3) << attempt;
-        EXPECT_THAT((*store_->everything().bundles().find(digest))->bad_reason, HasSubstr("Segmentation fault"));
+        EXPECT_THAT((*store_->everything().bundles().find(digest))->bad_reason,
+                    HasSubstr("Segmentation fault"));
     }
     EXPECT_FALSE(jobs.run_one(7 * 3600 * second_ns).value());
     EXPECT_EQ(jobs.figures().parser_failures, 3U);
@@ -171,17 +178,20 @@ TEST_F(JobRunnerTest, ATokenOfOneHostBringsBundlesOfThatHostAlone) {
     ParsedBundle parsed;
     parsed.facts.host = "db2";
     EXPECT_TRUE(runner(parser_of(parsed)).run_one(2 * second_ns).value());
-    EXPECT_THAT((*store_->everything().bundles().find(digest))->bad_reason, HasSubstr("it is of host db2"));
+    EXPECT_THAT((*store_->everything().bundles().find(digest))->bad_reason,
+                HasSubstr("it is of host db2"));
 }
 
 TEST_F(JobRunnerTest, ABundleThatKilledTheServerThriceIsMarked) {
     const std::string digest = put("kills it");
     // The server dies each time while it has the job, and the lease expires.
     for (std::uint64_t attempt = 1; attempt <= 4; ++attempt)
-        static_cast<void>(store_->jobs().take_job({}, attempt * 3600 * second_ns, std::chrono::minutes(1)));
+        static_cast<void>(
+            store_->jobs().take_job({}, attempt * 3600 * second_ns, std::chrono::minutes(1)));
     JobRunner jobs = runner(program("exit 1"));
     jobs.close_failed_jobs();
-    EXPECT_THAT((*store_->everything().bundles().find(digest))->bad_reason, HasSubstr("ended the server"));
+    EXPECT_THAT((*store_->everything().bundles().find(digest))->bad_reason,
+                HasSubstr("ended the server"));
 }
 
 }  // namespace

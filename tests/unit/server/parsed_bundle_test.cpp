@@ -75,7 +75,8 @@ TEST(ParseTask, IsReadAsItIsWritten) {
          {ParseTask{ParseTask::Kind::Bundle}, ParseTask{ParseTask::Kind::SystemFile},
           ParseTask{ParseTask::Kind::Quality}, ParseTask{ParseTask::Kind::Trace},
           ParseTask{ParseTask::Kind::Timeline, 12},
-          ParseTask{ParseTask::Kind::Machine, 3, {}, formats::TimeChoice::All, {-5, 1'000'000, 800}},
+          ParseTask{
+              ParseTask::Kind::Machine, 3, {}, formats::TimeChoice::All, {-5, 1'000'000, 800}},
           ParseTask{ParseTask::Kind::Export, 7, "pprof", formats::TimeChoice::OffCpu}}) {
         const auto back = ParseTask::parse(task.text());
         ASSERT_TRUE(back.ok()) << task.text();
@@ -87,10 +88,10 @@ TEST(ParseTask, IsReadAsItIsWritten) {
         EXPECT_EQ(back->window.to_ns, task.window.to_ns);
         EXPECT_EQ(back->window.columns, task.window.columns);
     }
-    for (const char* wrong :
-         {"", "bundles", "timeline", "timeline:", "timeline:x", "timeline:1x", "timeline:1:", "machine:1",
-          "machine:1:0:5", "machine:1:5:5:10", "machine:1:0:5:0", "machine:1:0:5:10:", "export:1", "export:1:gif:all",
-          "export:1:pprof:none", "export:1:pprof:all:x"})
+    for (const char* wrong : {"", "bundles", "timeline", "timeline:", "timeline:x", "timeline:1x",
+                              "timeline:1:", "machine:1", "machine:1:0:5", "machine:1:5:5:10",
+                              "machine:1:0:5:0", "machine:1:0:5:10:", "export:1",
+                              "export:1:gif:all", "export:1:pprof:none", "export:1:pprof:all:x"})
         EXPECT_FALSE(ParseTask::parse(wrong).ok()) << wrong;
 }
 

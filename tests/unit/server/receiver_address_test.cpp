@@ -30,12 +30,14 @@ bool is_local(const char* text) {
 }
 
 TEST(ReceiverAddress, OwnLinksAndMetadataAreLocal) {
-    for (const char* text : {"127.0.0.1", "127.255.0.9", "0.0.0.0", "169.254.169.254", "169.254.1.1", "100.100.100.200",
-                             "192.0.0.192", "::1", "::", "fe80::1", "febf::1", "::ffff:127.0.0.1",
-                             "::ffff:169.254.169.254", "64:ff9b::7f00:1", "fd00:ec2::254", "fd20:ce::254"})
+    for (const char* text :
+         {"127.0.0.1", "127.255.0.9", "0.0.0.0", "169.254.169.254", "169.254.1.1",
+          "100.100.100.200", "192.0.0.192", "::1", "::", "fe80::1", "febf::1", "::ffff:127.0.0.1",
+          "::ffff:169.254.169.254", "64:ff9b::7f00:1", "fd00:ec2::254", "fd20:ce::254"})
         EXPECT_TRUE(is_local(text)) << text;
-    for (const char* text : {"10.0.0.1", "192.168.1.1", "128.0.0.1", "169.253.1.1", "8.8.8.8", "2001:db8::1", "fec0::1",
-                             "fd00:ec2::253", "::ffff:10.0.0.1", "64:ff9b::808:808"})
+    for (const char* text :
+         {"10.0.0.1", "192.168.1.1", "128.0.0.1", "169.253.1.1", "8.8.8.8", "2001:db8::1",
+          "fec0::1", "fd00:ec2::253", "::ffff:10.0.0.1", "64:ff9b::808:808"})
         EXPECT_FALSE(is_local(text)) << text;
 }
 
@@ -55,7 +57,8 @@ TEST(Sender, SendsNothingToThisMachineUnlessItMay) {
         EXPECT_EQ(sent.error().kind, ErrorKind::Denied) << host << ": " << sent.error().message;
         EXPECT_THAT(sent.error().message, testing::HasSubstr("--allow-local-receivers"));
         // Nothing listens on port 1.
-        EXPECT_EQ(send_out(outgoing, Receivers::Any, stopping).error().kind, ErrorKind::System) << host;
+        EXPECT_EQ(send_out(outgoing, Receivers::Any, stopping).error().kind, ErrorKind::System)
+            << host;
     }
 }
 

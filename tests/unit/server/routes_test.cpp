@@ -51,14 +51,16 @@ TEST(Routes, OnlyDigestsAreAddresses) {
 }
 
 TEST(Routes, NamesAreDecoded) {
-    const Route route = route_of(Method::Get, "/api/v1/events/a%2Fb%20%3Cscript%3E+x/runs?host=web+1%2B&limit=5");
+    const Route route =
+        route_of(Method::Get, "/api/v1/events/a%2Fb%20%3Cscript%3E+x/runs?host=web+1%2B&limit=5");
     EXPECT_EQ(route.row->path, "/api/v1/events/{event}/runs");
     EXPECT_EQ(route.arguments.at(0), "a/b <script>+x");
     EXPECT_EQ(route.parameter("host"), "web 1+");
     EXPECT_EQ(route.parameter("limit"), "5");
     EXPECT_FALSE(route.parameter("user").has_value());
     for (const char* wrong : {"%", "%0", "%zz", "%00", "%ff", "%1b"})
-        EXPECT_EQ(status_of(Method::Get, "/api/v1/events/" + std::string(wrong) + "/runs"), 400U) << wrong;
+        EXPECT_EQ(status_of(Method::Get, "/api/v1/events/" + std::string(wrong) + "/runs"), 400U)
+            << wrong;
     EXPECT_EQ(status_of(Method::Get, "/api/v1/events//runs"), 404U);
 }
 
@@ -72,7 +74,8 @@ TEST(Routes, QueriesHoldWhatTheAddressKnows) {
 }
 
 TEST(Routes, NamesOfAFilterMayStandSeveralTimes) {
-    const Route route = route_of(Method::Get, "/api/v1/events/query/runs?host=a&build=x&host=b&limit=5");
+    const Route route =
+        route_of(Method::Get, "/api/v1/events/query/runs?host=a&build=x&host=b&limit=5");
     EXPECT_EQ(route.parameters("host"), (std::vector<std::string_view>{"a", "b"}));
     EXPECT_EQ(route.parameters("build"), (std::vector<std::string_view>{"x"}));
     EXPECT_TRUE(route.parameters("user").empty());
@@ -88,32 +91,40 @@ TEST(Routes, NamesOfAFilterMayStandSeveralTimes) {
 }
 
 TEST(Routes, WhatIsOfNoProgramIsAPage) {
-    for (const char* path : {"/", "/event/a%2Fb?host=x", "/run/7", "/assets/main.js", "/apix", "/metricsx"})
+    for (const char* path :
+         {"/", "/event/a%2Fb?host=x", "/run/7", "/assets/main.js", "/apix", "/metricsx"})
         EXPECT_EQ(route_of(Method::Get, path).row, &page_row()) << path;
-    for (const char* path : {"/api", "/api/", "/api/v2/events", "/api/v1/nothing", "/metrics/x", "/healthz/x"})
-        EXPECT_EQ(status_of(Method::Get, path),
-                  path == std::string("/metrics/x") || path == std::string("/healthz/x") ? 200U : 404U)
+    for (const char* path :
+         {"/api", "/api/", "/api/v2/events", "/api/v1/nothing", "/metrics/x", "/healthz/x"})
+        EXPECT_EQ(
+            status_of(Method::Get, path),
+            path == std::string("/metrics/x") || path == std::string("/healthz/x") ? 200U : 404U)
             << path;
 }
 
 TEST(Routes, NeedWhatTheyDo) {
-    const auto need = [](Method method, const std::string& target) { return route_of(method, target).row->need; };
+    const auto need = [](Method method, const std::string& target) {
+        return route_of(method, target).row->need;
+    };
     for (const char* open : {"/", "/healthz", "/api/v1/openapi.yaml", "/api/v1/session/ways"})
         EXPECT_FALSE(need(Method::Get, open).has_value()) << open;
     EXPECT_FALSE(need(Method::Post, "/api/v1/session").has_value());
     EXPECT_EQ(need(Method::Put, bundle)->right, Right::Upload);
     EXPECT_EQ(need(Method::Head, "/api/v1/batches/" + digest)->or_else, Right::Read);
-    for (const std::string& read : {std::string("/api/v1/events"), std::string("/metrics"), bundle + "/trace"})
+    for (const std::string& read :
+         {std::string("/api/v1/events"), std::string("/metrics"), bundle + "/trace"})
         EXPECT_EQ(need(Method::Get, read)->or_else, Right::Read) << read;
     EXPECT_EQ(need(Method::Post, "/api/v1/compare")->or_else, Right::Read);
-    for (const char* admin : {"/api/v1/accounts", "/api/v1/tokens", "/api/v1/teams", "/api/v1/rules"})
+    for (const char* admin :
+         {"/api/v1/accounts", "/api/v1/tokens", "/api/v1/teams", "/api/v1/rules"})
         EXPECT_EQ(need(Method::Get, admin)->or_else, Right::Administer) << admin;
 }
 
 // Every route that changes something needs a known person or program, and limits its body.
 TEST(Routes, EveryRowHoldsTogether) {
     for (const RouteRow& row : route_rows()) {
-        const bool upload = row.handling == Handling::BundleUpload || row.handling == Handling::BatchUpload;
+        const bool upload =
+            row.handling == Handling::BundleUpload || row.handling == Handling::BatchUpload;
         EXPECT_EQ(row.answer == nullptr, upload) << row.path;
         if (row.method == Method::Delete) {
             EXPECT_TRUE(row.need.has_value()) << row.path;
@@ -122,7 +133,8 @@ TEST(Routes, EveryRowHoldsTogether) {
             EXPECT_EQ(row.body_limit_bytes, 0U) << row.path;
         }
         for (const RouteRow& other : route_rows())
-            EXPECT_TRUE(&row == &other || row.method != other.method || row.path != other.path) << row.path;
+            EXPECT_TRUE(&row == &other || row.method != other.method || row.path != other.path)
+                << row.path;
     }
 }
 

@@ -23,7 +23,8 @@ TEST(SearchMatch, WhatBeginsWithTheQueryComesFirstThenTheShortest) {
 
 TEST(SearchMatch, FunctionsAreFoundByNameAndThenByLibrary) {
     const std::string frames = R"([{"function":"[lock (futex)]","module":""},
-        {"function":"deflate_fast","module":"/usr/lib/libz.so.1"},{"function":"compress","module":"/opt/zip/shop"}])";
+        {"function":"deflate_fast","module":"/usr/lib/libz.so.1"},{"function":"compress",
+        "module":"/opt/zip/shop"}])";
     EXPECT_EQ(match_frames(frames, {"deflate"}).function, "deflate_fast");
     EXPECT_FALSE(match_frames(frames, {"deflate"}).by_library);
     EXPECT_EQ(match_frames(frames, {"libz"}).library, "/usr/lib/libz.so.1");
@@ -31,7 +32,8 @@ TEST(SearchMatch, FunctionsAreFoundByNameAndThenByLibrary) {
     // Neither states nor folders nor the names of JSON members.
     for (const char* word : {"futex", "opt", "function", "deflate compress"})
         EXPECT_EQ(match_frames(frames, {word}).library, "") << word;
-    for (const char* damaged : {"", "{", "{}", "[1]", "[{}]"}) EXPECT_EQ(match_frames(damaged, {"a"}).library, "");
+    for (const char* damaged : {"", "{", "{}", "[1]", "[{}]"})
+        EXPECT_EQ(match_frames(damaged, {"a"}).library, "");
 }
 
 }  // namespace

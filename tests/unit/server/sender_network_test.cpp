@@ -30,15 +30,16 @@ TEST(LastElement, IsWhatTheNearestProxyAdded) {
 }
 
 TEST(ForwardingFields, AreKnownHoweverTheyAreWritten) {
-    for (const char* name :
-         {"Via", "via", "Forwarded", "X-Forwarded-For", "x-forwarded-PROTO", "X-Forwarded-", "X-Real-Ip"})
+    for (const char* name : {"Via", "via", "Forwarded", "X-Forwarded-For", "x-forwarded-PROTO",
+                             "X-Forwarded-", "X-Real-Ip"})
         EXPECT_TRUE(is_forwarding_field(name)) << name;
     for (const char* name : {"", "X-Forwarded", "Viable", "Host", "Forward", "X-Real-IPs"})
         EXPECT_FALSE(is_forwarding_field(name)) << name;
 }
 
 TEST(TrustedProxies, KnowsItsNetworks) {
-    const auto proxies = TrustedProxies::parse({"10.0.0.0/8", "2001:db8::/33", "192.0.2.1"}).value();
+    const auto proxies =
+        TrustedProxies::parse({"10.0.0.0/8", "2001:db8::/33", "192.0.2.1"}).value();
     EXPECT_TRUE(proxies.contains("10.255.0.1"));
     EXPECT_TRUE(proxies.contains("::ffff:10.1.2.3"));
     EXPECT_TRUE(proxies.contains("2001:db8:7fff::1"));
@@ -52,7 +53,8 @@ TEST(TrustedProxies, KnowsItsNetworks) {
 TEST(TrustedProxies, TakesTheLastAddressThatIsNoProxys) {
     const auto proxies = TrustedProxies::parse({"10.0.0.0/8"}).value();
     EXPECT_EQ(proxies.sender_of({"203.0.113.9, 198.51.100.4, 10.0.0.7"}), "198.51.100.4");
-    EXPECT_EQ(proxies.sender_of({"203.0.113.9", "198.51.100.4", "10.0.0.7,10.0.0.8"}), "198.51.100.4");
+    EXPECT_EQ(proxies.sender_of({"203.0.113.9", "198.51.100.4", "10.0.0.7,10.0.0.8"}),
+              "198.51.100.4");
     EXPECT_EQ(proxies.sender_of({"10.0.0.7"}), "10.0.0.7");
     EXPECT_EQ(proxies.sender_of({"10.0.0.9, 10.0.0.7"}), "10.0.0.7");
     EXPECT_EQ(proxies.sender_of({}), std::nullopt);
@@ -64,11 +66,12 @@ TEST(TrustedProxies, WithoutNetworksTakesTheLastOfAllLines) {
 }
 
 TEST(TrustedProxies, RefusesWhatIsNoNetwork) {
-    for (const char* text :
-         {"", "10.0.0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "2001:db8::/129", "proxy.example", "10.0.0.0/8x"}) {
+    for (const char* text : {"", "10.0.0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1",
+                             "2001:db8::/129", "proxy.example", "10.0.0.0/8x"}) {
         const auto proxies = TrustedProxies::parse({text});
         ASSERT_FALSE(proxies) << text;
-        EXPECT_NE(proxies.error().message.find("10.0.0.0/8 or 2001:db8::/32"), std::string::npos) << text;
+        EXPECT_NE(proxies.error().message.find("10.0.0.0/8 or 2001:db8::/32"), std::string::npos)
+            << text;
     }
 }
 

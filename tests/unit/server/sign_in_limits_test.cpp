@@ -36,7 +36,8 @@ TEST_F(SignInLimitsTest, OneSenderCannotLockAnAccountOut) {
 // Many names evict the sender's buckets of pairs, but not its own bucket.
 TEST_F(SignInLimitsTest, OneSenderCannotLockAnAccountOutByManyNames) {
     for (int i = 0; i < 30'000; ++i) static_cast<void>(may("name" + std::to_string(i), "10.0.0.1"));
-    for (int second = 0; second < 600; ++second, now_ += 1s) static_cast<void>(may("ann", "10.0.0.1"));
+    for (int second = 0; second < 600; ++second, now_ += 1s)
+        static_cast<void>(may("ann", "10.0.0.1"));
     EXPECT_TRUE(may("ann", "10.0.0.2"));
 }
 

@@ -49,8 +49,10 @@ class ZoneOfTheProcess {
 std::vector<std::int64_t> moments() {
     constexpr std::int64_t begin_2025_s = 1735689600;
     std::vector<std::int64_t> made;
-    for (std::int64_t at = 0; at < 100 * 365 * day_s; at += 9 * day_s + 7 * hour_s + 1) made.push_back(at);
-    for (std::int64_t at = begin_2025_s; at < begin_2025_s + 730 * day_s; at += 3 * hour_s + 1) made.push_back(at);
+    for (std::int64_t at = 0; at < 100 * 365 * day_s; at += 9 * day_s + 7 * hour_s + 1)
+        made.push_back(at);
+    for (std::int64_t at = begin_2025_s; at < begin_2025_s + 730 * day_s; at += 3 * hour_s + 1)
+        made.push_back(at);
     return made;
 }
 
@@ -59,8 +61,9 @@ TEST(TimeZone, ShowsWhatTheCLibraryShows) {
     // A summer time of half an hour, summer in January, negative summer time, hours set by Ramadan,
     // a day skipped.
     for (const std::string zone :
-         {"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago", "Europe/Dublin",
-          "Africa/Casablanca", "Pacific/Apia", "Asia/Kathmandu", "Pacific/Chatham", "Etc/GMT+5", "UTC"}) {
+         {"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago",
+          "Europe/Dublin", "Africa/Casablanca", "Pacific/Apia", "Asia/Kathmandu", "Pacific/Chatham",
+          "Etc/GMT+5", "UTC"}) {
         ASSERT_TRUE(std::filesystem::exists(std::filesystem::path(database) / zone))
             << zone << ": is tzdata installed?";
         const ZoneOfTheProcess expected(zone);
@@ -75,9 +78,10 @@ TEST(TimeZone, ShowsWhatTheCLibraryShows) {
 TEST(TimeZone, RulesAtTheEndOfAFileAreReadAsTheCLibraryReadsThem) {
     const auto all = moments();
     for (const std::string text :
-         {"CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT,M3.2.0,M11.1.0", "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0",
-          "IST-1GMT0,M10.5.0,M3.5.0/1", "<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "<+0545>-5:45", "UTC0",
-          "AAA3BBB,J60/2,J300/2", "AAA3BBB,59/2,300/2"}) {
+         {"CET-1CEST,M3.5.0,M10.5.0/3", "EST5EDT,M3.2.0,M11.1.0",
+          "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", "IST-1GMT0,M10.5.0,M3.5.0/1",
+          "<-02>2<-01>,M3.5.0/-1,M10.5.0/0", "<+0545>-5:45", "UTC0", "AAA3BBB,J60/2,J300/2",
+          "AAA3BBB,59/2,300/2"}) {
         const ZoneOfTheProcess expected(text);
         for (const std::int64_t at : all) {
             const auto offset = posix_zone_offset_s(text, at);
@@ -85,19 +89,22 @@ TEST(TimeZone, RulesAtTheEndOfAFileAreReadAsTheCLibraryReadsThem) {
             ASSERT_EQ(*offset, expected.offset_s(at)) << text << " at " << at;
         }
     }
-    for (const char* text : {"", "CE-1", "CET", "CET-1CEST", "CET-1CEST,M3.5.0", "CET-1CEST,M13.5.0,M10.5.0",
-                             "CET-1CEST,M3.6.0,M10.5.0", "CET-1CEST,M3.5.7,M10.5.0", "CET-1CEST,J0,J300", "CET-200",
-                             "CET-1:99", "<+03-3", "CET-1CEST,M3.5.0,M10.5.0/3 "})
+    for (const char* text :
+         {"", "CE-1", "CET", "CET-1CEST", "CET-1CEST,M3.5.0", "CET-1CEST,M13.5.0,M10.5.0",
+          "CET-1CEST,M3.6.0,M10.5.0", "CET-1CEST,M3.5.7,M10.5.0", "CET-1CEST,J0,J300", "CET-200",
+          "CET-1:99", "<+03-3", "CET-1CEST,M3.5.0,M10.5.0/3 "})
         EXPECT_FALSE(posix_zone_offset_s(text, 0).ok()) << text;
 }
 
 TEST(TimeZone, AnUnknownZoneAndANameOfNoneAreErrors) {
     EXPECT_EQ(zone_offset_s("Europe/Atlantis", 0).error().kind, ErrorKind::NotFound);
-    EXPECT_THAT(zone_offset_s("Europe/Atlantis", 0).error().message, HasSubstr("has no time zone \"Europe/Atlantis\""));
+    EXPECT_THAT(zone_offset_s("Europe/Atlantis", 0).error().message,
+                HasSubstr("has no time zone \"Europe/Atlantis\""));
     EXPECT_EQ(zone_offset_s("Europe", 0).error().kind, ErrorKind::NotFound) << "a folder";
-    EXPECT_EQ(zone_offset_s("leapseconds", 0).error().kind, ErrorKind::NotFound) << "a file that is no zone";
-    for (const char* name :
-         {"", "../../../etc/passwd", "/etc/localtime", "Europe//Berlin", "Europe/", "Europe/.Berlin", "a b", "a\n"})
+    EXPECT_EQ(zone_offset_s("leapseconds", 0).error().kind, ErrorKind::NotFound)
+        << "a file that is no zone";
+    for (const char* name : {"", "../../../etc/passwd", "/etc/localtime", "Europe//Berlin",
+                             "Europe/", "Europe/.Berlin", "a b", "a\n"})
         EXPECT_EQ(zone_offset_s(name, 0).error().kind, ErrorKind::Invalid) << name;
     EXPECT_FALSE(check_zone_name(std::string(65, 'a')).ok());
     EXPECT_TRUE(zone_offset_s("UTC", 0, "/nonexistent").ok()) << "UTC needs no database";
@@ -130,10 +137,13 @@ TEST(QuietHours, AreThoseOfTheirZoneAroundAChangeOfSummerTime) {
         return held.ok() && *held;
     };
     // Clocks go forward on 2026-03-29 at 01:00 UTC, and back on 2026-10-25 at 01:00 UTC.
-    constexpr std::uint64_t march_28_s = 1'774'656'000, october_24_s = 1'792'800'000, day = day_s, hour = hour_s;
+    constexpr std::uint64_t march_28_s = 1'774'656'000, october_24_s = 1'792'800'000, day = day_s,
+                            hour = hour_s;
     for (const auto& [midnight_s, begins, ends] :
-         {std::tuple(march_28_s, 21 * hour, 29 * hour), std::tuple(march_28_s + day, 20 * hour, 29 * hour),
-          std::tuple(october_24_s, 20 * hour, 30 * hour), std::tuple(october_24_s + day, 21 * hour, 30 * hour)}) {
+         {std::tuple(march_28_s, 21 * hour, 29 * hour),
+          std::tuple(march_28_s + day, 20 * hour, 29 * hour),
+          std::tuple(october_24_s, 20 * hour, 30 * hour),
+          std::tuple(october_24_s + day, 21 * hour, 30 * hour)}) {
         EXPECT_FALSE(quiet(midnight_s + begins - 1)) << midnight_s;
         EXPECT_TRUE(quiet(midnight_s + begins)) << midnight_s;
         EXPECT_TRUE(quiet(midnight_s + ends - 1)) << midnight_s;

@@ -43,7 +43,8 @@ TEST(TokenFile, WrongFilesAreNamedByLine) {
         return table ? "accepted" : table.error().message;
     };
     EXPECT_THAT(message(""), HasSubstr("holds no token"));
-    EXPECT_THAT(message("a read " + digest + "\na upload " + digest), HasSubstr("line 2: \"a\" is there twice"));
+    EXPECT_THAT(message("a read " + digest + "\na upload " + digest),
+                HasSubstr("line 2: \"a\" is there twice"));
     EXPECT_THAT(message("#\na write " + digest),
                 HasSubstr("line 2: scope is \"write\"; expected upload, read or admin"));
     EXPECT_THAT(message("a read " + digest.substr(1)), HasSubstr("line 1"));
@@ -57,7 +58,8 @@ TEST(TokenFile, AreTakenFromBearerAndBasic) {
     EXPECT_EQ(token_of_header("Bearer abc"), "abc");
     EXPECT_EQ(token_of_header("bearer  abc "), "abc");
     EXPECT_EQ(token_of_header("Basic YW55OnNlY3JldA=="), "secret");  // any:secret
-    for (const char* header : {"", "Bearer", "Bearer a b", "Digest abc", "Basic !!!!", "Basic YW55", "Basic ="})
+    for (const char* header :
+         {"", "Bearer", "Bearer a b", "Digest abc", "Basic !!!!", "Basic YW55", "Basic ="})
         EXPECT_EQ(token_of_header(header), "") << header;
 }
 

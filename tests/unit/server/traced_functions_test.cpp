@@ -16,7 +16,8 @@ trace::SystemFile traced(std::size_t functions) {
     counts.others = 3;
     counts.others_own_ns = 10;
     for (std::size_t number = 0; number < functions; ++number)
-        counts.functions.push_back({"f" + std::to_string(number), "/bin/app", "/src/f.c", 12, 5, 0, 100, 50, {"main"}});
+        counts.functions.push_back(
+            {"f" + std::to_string(number), "/bin/app", "/src/f.c", 12, 5, 0, 100, 50, {"main"}});
     return system;
 }
 

@@ -52,7 +52,8 @@ class Parts {
 
 std::uint64_t reported(WatchSummaries& summaries, Parts& store, const std::string& id = "a") {
     auto objects =
-        summaries.read([&](std::uint32_t after, std::uint64_t) { return store.parts_after(after); }, store.watch(id));
+        summaries.read([&](std::uint32_t after, std::uint64_t) { return store.parts_after(after); },
+                       store.watch(id));
     EXPECT_TRUE(objects);
     objects->end_here();
     EXPECT_EQ(objects->unread_lines(), 0U);
@@ -116,7 +117,8 @@ TEST(WatchSummaries, TheOneAskedForLongestAgoIsForgotten) {
     WatchSummaries summaries;
     Parts store;
     store.put(1);
-    for (std::size_t i = 0; i <= WatchSummaries::kept_limit; ++i) reported(summaries, store, std::to_string(i));
+    for (std::size_t i = 0; i <= WatchSummaries::kept_limit; ++i)
+        reported(summaries, store, std::to_string(i));
     store.read.clear();
     EXPECT_EQ(reported(summaries, store, "1"), 1U);
     EXPECT_TRUE(store.read.empty());

@@ -47,7 +47,8 @@ reports::EventTrend trend_from(std::uint64_t from_ns) {
     reports::EventTrend trend;
     trend.event = "checkout";
     trend.verdict = reports::Verdict::Worse;
-    trend.lasting = reports::LastingChange{{reports::Figure::P99, from_ns, 2e6, 5e6, 0}, "v1.1", false};
+    trend.lasting =
+        reports::LastingChange{{reports::Figure::P99, from_ns, 2e6, 5e6, 0}, "v1.1", false};
     return trend;
 }
 
@@ -59,9 +60,10 @@ std::vector<std::string> titles_of(const Finding& finding) {
 
 TEST(WeeklyDigest, SaysWhatHappenedInTheWeekAndNothingElse) {
     WeekReport report;
-    report.trends = {trend_from(week.from_ns), trend_from(week.from_ns - 1), trend_from(week.to_ns)};
-    report.causes = {cause_of(1, week.from_ns, 1), cause_of(2, week.to_ns, 1), cause_of(3, week.from_ns - 1, 1),
-                     cause_of(4, week.to_ns - 1, 12)};
+    report.trends = {trend_from(week.from_ns), trend_from(week.from_ns - 1),
+                     trend_from(week.to_ns)};
+    report.causes = {cause_of(1, week.from_ns, 1), cause_of(2, week.to_ns, 1),
+                     cause_of(3, week.from_ns - 1, 1), cause_of(4, week.to_ns - 1, 12)};
     report.causes[2].status = CauseStatus::Resolved;
     report.causes[2].resolved_realtime_ns = week.from_ns + 1;
     CauseRecord part = cause_of(5, week.from_ns, 1);
@@ -72,12 +74,14 @@ TEST(WeeklyDigest, SaysWhatHappenedInTheWeekAndNothingElse) {
     EXPECT_EQ(digest.subject, "week 2026-11-23");
     EXPECT_EQ(Facts::parse(digest.facts).title,
               "Week of 2026-11-23: 1 event got worse, 2 new causes, 1 resolved cause.");
-    EXPECT_THAT(titles_of(digest),
-                ElementsAre("checkout got worse at 2026-11-23 00:00 UTC, with build v1.1: p99 5.00 ms, before 2.00 ms.",
-                            "New cause of delays of checkout: Waits for a lock; 12 delays on 1 host.",
-                            "New cause of delays of checkout: Waits for a lock; 1 delay on 1 host.",
-                            "Resolved cause of delays of checkout: Waits for a lock; 1 delay on 1 host.",
-                            "Most costly: Waits for a lock (checkout): 5.00 s in 12 recorded delays."));
+    EXPECT_THAT(
+        titles_of(digest),
+        ElementsAre("checkout got worse at 2026-11-23 00:00 UTC, with build v1.1: p99 5.00 ms, "
+                    "before 2.00 ms.",
+                    "New cause of delays of checkout: Waits for a lock; 12 delays on 1 host.",
+                    "New cause of delays of checkout: Waits for a lock; 1 delay on 1 host.",
+                    "Resolved cause of delays of checkout: Waits for a lock; 1 delay on 1 host.",
+                    "Most costly: Waits for a lock (checkout): 5.00 s in 12 recorded delays."));
     EXPECT_EQ(Facts::parse(digest.facts).lines[1].path, "/cause/4");
     const Finding nothing = digest_of(week, {});
     EXPECT_EQ(Facts::parse(nothing.facts).title,
@@ -97,7 +101,8 @@ TEST(WeeklyDigest, FitsAFinding) {
     const Finding digest = digest_of(week, report);
     EXPECT_LE(digest.facts.size(), 8192U);
     EXPECT_THAT(titles_of(digest), SizeIs(12));
-    EXPECT_THAT(Facts::parse(digest.facts).title, HasSubstr("100 events got worse, 100 new causes"));
+    EXPECT_THAT(Facts::parse(digest.facts).title,
+                HasSubstr("100 events got worse, 100 new causes"));
 }
 
 class WeeklyDigestSender : public StoreFixture {
@@ -105,7 +110,8 @@ class WeeklyDigestSender : public StoreFixture {
     std::uint64_t add_rule(std::uint64_t at_ns) {
         StoredRule rule;
         rule.name = "digest";
-        rule.definition = R"({"condition": "weekly_digest", "way": "webhook", "address": "http://127.0.0.1:1/"})";
+        rule.definition =
+            R"({"condition": "weekly_digest", "way": "webhook", "address": "http://127.0.0.1:1/"})";
         rule.secret = make_webhook_secret();
         rule.changed_realtime_ns = at_ns;
         return must_be(store_->rules().add_rule(rule)).value_or(0);
@@ -117,11 +123,13 @@ class WeeklyDigestSender : public StoreFixture {
     }
     // A server of its own, as after a restart or on another machine.
     void look_at(std::uint64_t now_ns) {
-        AlertSender server(*store_, {"https://lagtrap.example", std::chrono::minutes(1)}, [](const auto&) {});
+        AlertSender server(*store_, {"https://lagtrap.example", std::chrono::minutes(1)},
+                           [](const auto&) {});
         EXPECT_TRUE(must_be(server.look_once(now_ns)));
     }
     void deliver_all(std::uint64_t now_ns) {
-        while (auto taken = must_be(store_->messages().take_message(now_ns, std::chrono::seconds(30)))) {
+        while (auto taken =
+                   must_be(store_->messages().take_message(now_ns, std::chrono::seconds(30)))) {
             taken->state = MessageState::Delivered;
             EXPECT_TRUE(store_->messages().settle_message(*taken, now_ns).ok());
         }
@@ -131,7 +139,8 @@ class WeeklyDigestSender : public StoreFixture {
 TEST_F(WeeklyDigestSender, IsOneMessageAWeek) {
     const std::uint64_t rule = add_rule(monday_ns + second_ns);
     look_at(week.to_ns - 60 * second_ns);
-    EXPECT_THAT(must_be(store_->messages().of_rule(rule)), IsEmpty()) << "the rule was made after that week";
+    EXPECT_THAT(must_be(store_->messages().of_rule(rule)), IsEmpty())
+        << "the rule was made after that week";
     for (std::uint64_t hour = 0; hour < 7 * 24; hour += 8) {
         look_at(week.to_ns + hour * 3600 * second_ns + second_ns);
         deliver_all(week.to_ns + hour * 3600 * second_ns + 2 * second_ns);
@@ -142,7 +151,8 @@ TEST_F(WeeklyDigestSender, IsOneMessageAWeek) {
     EXPECT_THAT(message.headline(), StartsWith("Week of 2026-11-23: no events got worse"));
     EXPECT_EQ(message.findings[0].link, "https://lagtrap.example/?span=7d");
     look_at(week.to_ns + 8 * day_length_ns);
-    EXPECT_THAT(must_be(store_->messages().of_rule(rule)), SizeIs(2)) << "the next week has its own";
+    EXPECT_THAT(must_be(store_->messages().of_rule(rule)), SizeIs(2))
+        << "the next week has its own";
 }
 
 TEST(WeeklyDigest, GoesToPeopleOnce) {
@@ -150,13 +160,21 @@ TEST(WeeklyDigest, GoesToPeopleOnce) {
         const auto rule = parse_rule(text);
         return rule ? std::string() : rule.error().message;
     };
-    EXPECT_EQ(error_of(R"({"condition": "weekly_digest", "event": "e", "way": "slack", "address": "https://a"})"), "");
-    EXPECT_THAT(error_of(R"({"condition": "weekly_digest", "way": "alertmanager", "address": "https://a"})"),
-                HasSubstr("alertmanager"));
+    EXPECT_EQ(
+        error_of(
+            R"({"condition": "weekly_digest", "event": "e", "way": "slack",
+               "address": "https://a"})"),
+        "");
+    EXPECT_THAT(
+        error_of(
+            R"({"condition": "weekly_digest", "way": "alertmanager", "address": "https://a"})"),
+        HasSubstr("alertmanager"));
     for (const char* more : {R"("tell_ends": true)", R"("repeat_ns": 3600000000000)"})
         EXPECT_THAT(
             error_of(
-                (std::string(R"({"condition": "weekly_digest", "way": "slack", "address": "https://a", )") + more + "}")
+                (std::string(
+                     R"({"condition": "weekly_digest", "way": "slack", "address": "https://a", )") +
+                 more + "}")
                     .c_str()),
             HasSubstr("tell_ends"));
 }

@@ -43,7 +43,8 @@ TEST(CauseTitle, names_the_holder_of_a_lock) {
     EXPECT_EQ(title_of(parts), "Waits for a lock held by price-refresher in parse_price_list");
     parts.last_thread = "disk-writer";
     EXPECT_EQ(title_of(parts),
-              "Waits for a lock held by price-refresher, which waits for disk-writer in parse_price_list");
+              "Waits for a lock held by price-refresher, which waits for disk-writer in "
+              "parse_price_list");
     // The holder's place is unknown, and the function is the waiter's.
     parts = blocked(WaitKind::Lock, "lock (futex)", {"checkout", "shop"});
     parts.thread = "price-refresher";
@@ -59,7 +60,8 @@ TEST(CauseTitle, names_what_another_thread_does_meanwhile) {
 }
 
 TEST(CauseTitle, names_what_a_run_waits_for) {
-    EXPECT_EQ(title_of(blocked(WaitKind::Disk, "disk", {"save", "app"})), "Waits for the disk in save");
+    EXPECT_EQ(title_of(blocked(WaitKind::Disk, "disk", {"save", "app"})),
+              "Waits for the disk in save");
     EXPECT_EQ(title_of(blocked(WaitKind::Sleep, "sleep", {"retry", "app"})), "Sleeps in retry");
     EXPECT_EQ(title_of(blocked(WaitKind::Stopped, "stopped by a signal", {"work", "app"})),
               "Is stopped by a signal in work");
@@ -79,7 +81,8 @@ TEST(CauseTitle, is_never_a_kernel_worker_or_an_unknown_reason) {
     EXPECT_EQ(title_of(parts), "Waits for memory");
     parts.waiter = {"read_table", "db"};
     EXPECT_EQ(title_of(parts), "Waits for memory in read_table");
-    EXPECT_EQ(title_of(blocked(WaitKind::Other, "unknown reason", {"read_table", "db"})), "Blocked in read_table");
+    EXPECT_EQ(title_of(blocked(WaitKind::Other, "unknown reason", {"read_table", "db"})),
+              "Blocked in read_table");
     EXPECT_EQ(title_of(blocked(WaitKind::Other, "unknown reason", {})), std::nullopt);
     EXPECT_EQ(title_of(blocked(WaitKind::Other, "no work (kernel worker)", {})), std::nullopt);
 }

@@ -102,7 +102,8 @@ TEST_F(CauseWeights, NearlyAllNormalRunsStayBelowTheirBound) {
     add("c", false, 1, 250);
     add("d", false, 1, 350);
     const Excess excess(tree_, weigh_runs(tree_), values_);
-    EXPECT_DOUBLE_EQ(excess.of_normal_runs(), 150 - (20 * 100 + 150 + 250 + 350) / 23.0) << "two of 103 exceed it";
+    EXPECT_DOUBLE_EQ(excess.of_normal_runs(), 150 - (20 * 100 + 150 + 250 + 350) / 23.0)
+        << "two of 103 exceed it";
     EXPECT_DOUBLE_EQ(excess.value(0), 500);
 }
 

@@ -47,8 +47,10 @@ TEST_P(Planted, is_first) {
         ASSERT_FALSE(report.causes.empty()) << *report.silent_because;
         const Cause& cause = report.causes[0];
         EXPECT_THAT(cause.title, HasSubstr(" in " + test::planted_functions(GetParam()).front()));
-        EXPECT_EQ(cause.frames[cause.state == TimeKind::Blocked && GetParam() == Plant::Disk ? 1 : 0].function,
-                  test::planted_functions(GetParam()).front());
+        EXPECT_EQ(
+            cause.frames[cause.state == TimeKind::Blocked && GetParam() == Plant::Disk ? 1 : 0]
+                .function,
+            test::planted_functions(GetParam()).front());
         EXPECT_NEAR(static_cast<double>(cause.excess_ns), 227e6, 50e6);
         EXPECT_NEAR(static_cast<double>(cause.affected_runs), 100, 30);
         EXPECT_NEAR(cause.share, 0.5, 0.15);
@@ -87,10 +89,12 @@ TEST_P(Planted, is_first_where_one_host_sends_most_runs_for_a_reason_of_its_own)
     simulation.loud_host_runs = 2000;
     const CauseReport report = causes_of(simulate(simulation));
     ASSERT_GE(report.causes.size(), 2);
-    EXPECT_THAT(report.causes[0].title, HasSubstr(" in " + test::planted_functions(GetParam()).front()));
+    EXPECT_THAT(report.causes[0].title,
+                HasSubstr(" in " + test::planted_functions(GetParam()).front()));
     EXPECT_FALSE(report.causes[0].single_host);
-    const auto own = std::find_if(report.causes.begin(), report.causes.end(),
-                                  [](const Cause& cause) { return cause.title == "Waits for the disk in write_log"; });
+    const auto own = std::find_if(
+        report.causes.begin(), report.causes.end(),
+        [](const Cause& cause) { return cause.title == "Waits for the disk in write_log"; });
     ASSERT_NE(own, report.causes.end());
     EXPECT_TRUE(own->single_host);
     EXPECT_EQ(own->hosts, 1);
@@ -140,14 +144,15 @@ TEST_P(PlantedSome, are_all_named) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Causes, PlantedSome,
-                         testing::Values(Plant::Cpu, Plant::Lock, Plant::Disk, Plant::Longer, Plant::Tail, Plant::Two,
-                                         Plant::Mixed));
+                         testing::Values(Plant::Cpu, Plant::Lock, Plant::Disk, Plant::Longer,
+                                         Plant::Tail, Plant::Two, Plant::Mixed));
 
 // One of many delays waits long for something that normal runs also wait for; the others have
 // another reason.
 TEST(Causes, what_normal_runs_wait_for_is_named_with_their_time) {
     const CauseReport report = causes_of(simulate(small(Plant::Longer)));
-    EXPECT_EQ(report.causes.at(0).title, "Waits on a network connection in planted_call, called by handle_1");
+    EXPECT_EQ(report.causes.at(0).title,
+              "Waits on a network connection in planted_call, called by handle_1");
     EXPECT_NEAR(static_cast<double>(report.causes[0].normal_ns), 65e6, 20e6);
     EXPECT_NEAR(static_cast<double>(report.causes[0].excess_ns), 227e6, 60e6);
     const CauseReport match = causes_of(simulate(small(Plant::Tail)));
@@ -164,10 +169,12 @@ TEST(Causes, a_recursion_of_a_library_that_fills_the_stack_is_named) {
         const auto frame = static_cast<std::uint32_t>(profile.frames.size());
         const char* const function = i % 3 == 0 ? "_M_dfs(int)" : "_M_rep_once_more(int, long)";
         profile.frames.push_back(
-            {std::string("std::__detail::_Executor<char const*, false>::") + function, "/usr/bin/app-2.1", false});
+            {std::string("std::__detail::_Executor<char const*, false>::") + function,
+             "/usr/bin/app-2.1", false});
         profile.nodes.push_back({0, frame});
         profile.entries.push_back(
-            {150'000'000, {{TimeKind::OnCpu, 0, 0, static_cast<std::uint32_t>(profile.nodes.size() - 1)}}});
+            {150'000'000,
+             {{TimeKind::OnCpu, 0, 0, static_cast<std::uint32_t>(profile.nodes.size() - 1)}}});
         profile.duration_ns += 150'000'000;
     }
     const CauseReport report = causes_of(runs);
@@ -218,7 +225,8 @@ TEST_P(Unplanted, is_silent_where_one_host_sends_most_runs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Causes, Unplanted,
-                         testing::Values(Plant::Nothing, Plant::Scale, Plant::Scattered, Plant::Slowest));
+                         testing::Values(Plant::Nothing, Plant::Scale, Plant::Scattered,
+                                         Plant::Slowest));
 
 TEST(Causes, say_how_they_are_meant) {
     const Cause disk = causes_of(simulate(small(Plant::Disk))).causes.at(0);
@@ -232,7 +240,8 @@ TEST(Causes, say_how_they_are_meant) {
     EXPECT_EQ(disk.holder, "");
 
     const Cause lock = causes_of(simulate(small(Plant::Lock))).causes.at(0);
-    EXPECT_EQ(lock.title, "Waits for a lock held by worker-* in planted_compaction, called by run_worker");
+    EXPECT_EQ(lock.title,
+              "Waits for a lock held by worker-* in planted_compaction, called by run_worker");
     EXPECT_EQ(lock.state, TimeKind::Blocked);
     EXPECT_EQ(lock.reason, "lock (futex)");
     EXPECT_EQ(lock.holder, "worker-*");
@@ -240,12 +249,14 @@ TEST(Causes, say_how_they_are_meant) {
     for (const CauseDelay& delay : lock.delays) EXPECT_THAT(delay.holder, StartsWith("worker-"));
     std::vector<std::string> functions;
     for (const CauseFrame& frame : lock.frames) functions.push_back(frame.function);
-    EXPECT_THAT(functions, testing::IsSupersetOf({"run_worker", "[lock (futex)]", "take_lock", "main"}));
+    EXPECT_THAT(functions,
+                testing::IsSupersetOf({"run_worker", "[lock (futex)]", "take_lock", "main"}));
 
     // Its callees occur in the same runs and are not blamed in its place.
     const CauseReport cpu = causes_of(simulate(small(Plant::Cpu)));
     EXPECT_EQ(cpu.causes.at(0).title, "Computes in planted_parse");
-    for (const Cause& cause : cpu.causes) EXPECT_THAT(cause.title, testing::Not(HasSubstr("in scan")));
+    for (const Cause& cause : cpu.causes)
+        EXPECT_THAT(cause.title, testing::Not(HasSubstr("in scan")));
 }
 
 TEST(Causes, a_busy_machine_is_one_cause_wherever_the_run_stood) {
@@ -253,7 +264,8 @@ TEST(Causes, a_busy_machine_is_one_cause_wherever_the_run_stood) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (!runs[i].run.delayed) continue;
         auto& profile = runs[i].profile;
-        profile.entries.push_back({150'000'000, {{TimeKind::Runnable, 0, 0, static_cast<std::uint32_t>(2 + i % 9)}}});
+        profile.entries.push_back(
+            {150'000'000, {{TimeKind::Runnable, 0, 0, static_cast<std::uint32_t>(2 + i % 9)}}});
         profile.duration_ns += 150'000'000;
     }
     const CauseReport report = causes_of(runs);
@@ -280,7 +292,8 @@ TEST(Causes, what_grew_in_a_caller_that_has_all_of_a_run_is_named_the_one_that_g
         run.profile.texts = {"", "disk"};
         const std::uint64_t computes_ns = (delayed ? 35'000'000 : 8'000'000) + i * 20'000;
         const std::uint64_t waits_ns = (delayed ? 35'000'000 : 2'000'000) + i * 10'000;
-        run.profile.entries = {{computes_ns, {{TimeKind::OnCpu, 0, 0, 3}}}, {waits_ns, {{TimeKind::Blocked, 1, 0, 4}}}};
+        run.profile.entries = {{computes_ns, {{TimeKind::OnCpu, 0, 0, 3}}},
+                               {waits_ns, {{TimeKind::Blocked, 1, 0, 4}}}};
         run.profile.duration_ns = computes_ns + waits_ns;
         runs.push_back(std::move(run));
     }
@@ -329,7 +342,8 @@ TEST(Causes, who_holds_a_lock_is_blamed_on_a_busy_machine_too) {
         }
     }
     const Cause cause = causes_of(runs).causes.at(0);
-    EXPECT_EQ(cause.title, "Waits for a lock held by worker-* in planted_compaction, called by run_worker");
+    EXPECT_EQ(cause.title,
+              "Waits for a lock held by worker-* in planted_compaction, called by run_worker");
     EXPECT_EQ(cause.signature, causes_of(simulate(small(Plant::Lock))).causes.at(0).signature);
 }
 
@@ -360,7 +374,8 @@ TEST(Causes, too_little_data_is_no_answer) {
     EXPECT_THAT(*causes_of({}).silent_because, HasSubstr("Delayed runs with a recording: 0;"));
     auto runs = simulate(small(Plant::Cpu));
     std::erase_if(runs, [](const auto& run) { return !run.run.delayed; });
-    EXPECT_THAT(*causes_of(runs).silent_because, HasSubstr("Normal runs in the recordings to compare with: 0;"));
+    EXPECT_THAT(*causes_of(runs).silent_because,
+                HasSubstr("Normal runs in the recordings to compare with: 0;"));
     EXPECT_EQ(causes_of(runs).delayed_runs, 200);
     EXPECT_EQ(causes_of(runs).bundles, 100);
 }
@@ -415,7 +430,8 @@ TEST(FrameNames, are_those_of_every_build) {
     EXPECT_EQ(stable_function(""), "");
     EXPECT_EQ(stable_module("/usr/lib/x86_64-linux-gnu/libc.so.6"), "libc.so");
     EXPECT_EQ(stable_module("app"), "app");
-    EXPECT_EQ(owner_of("std::__detail::_Executor<char const*, false>::_M_dfs(int)"), "std::__detail::_Executor");
+    EXPECT_EQ(owner_of("std::__detail::_Executor<char const*, false>::_M_dfs(int)"),
+              "std::__detail::_Executor");
     EXPECT_EQ(owner_of("void std::sort<std::vector<int>::iterator>(int)"), "std");
     EXPECT_EQ(owner_of("memcpy"), "memcpy");
     EXPECT_EQ(owner_of(""), "");

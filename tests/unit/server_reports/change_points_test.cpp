@@ -31,7 +31,8 @@ std::vector<double> slow_noise(std::size_t count, double deviation, std::mt19937
     return noise;
 }
 
-Units counts_of(const std::vector<double>& shares, double runs, std::mt19937_64& engine, double deviation = 0.2) {
+Units counts_of(const std::vector<double>& shares, double runs, std::mt19937_64& engine,
+                double deviation = 0.2) {
     const std::vector<double> noise = slow_noise(shares.size(), deviation, engine);
     Units units;
     for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -44,7 +45,8 @@ Units counts_of(const std::vector<double>& shares, double runs, std::mt19937_64&
 std::vector<double> rhythm(std::size_t count, double low, double high) {
     std::vector<double> values;
     for (std::size_t i = 0; i < count; ++i)
-        values.push_back(low + (high - low) * (1 + std::sin(static_cast<double>(i) / 24 * 2 * M_PI)) / 2);
+        values.push_back(low +
+                         (high - low) * (1 + std::sin(static_cast<double>(i) / 24 * 2 * M_PI)) / 2);
     return values;
 }
 
@@ -83,12 +85,22 @@ TEST(ChangePoints, IsSilentAboutNoiseAndSmallChanges) {
     int spoken = 0;
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         std::mt19937_64 engine(seed);
-        spoken += find_change_points(values_of(std::vector<double>(100, 10.0), 0.02, engine)).empty() ? 0 : 1;
+        spoken +=
+            find_change_points(values_of(std::vector<double>(100, 10.0), 0.02, engine)).empty() ? 0
+                                                                                                : 1;
         std::vector<double> values(40, 10.0);
         values.insert(values.end(), 40, 10.2);
         spoken += find_change_points(values_of(values, 0.02, engine)).empty() ? 0 : 1;
-        spoken += find_change_points(counts_of(std::vector<double>(360, 0.02), 300, engine), counts()).empty() ? 0 : 1;
-        spoken += find_change_points(counts_of(std::vector<double>(360, 0.001), 300, engine), counts()).empty() ? 0 : 1;
+        spoken +=
+            find_change_points(counts_of(std::vector<double>(360, 0.02), 300, engine), counts())
+                    .empty()
+                ? 0
+                : 1;
+        spoken +=
+            find_change_points(counts_of(std::vector<double>(360, 0.001), 300, engine), counts())
+                    .empty()
+                ? 0
+                : 1;
     }
     EXPECT_LE(spoken, 6);
     EXPECT_THAT(find_change_points({}), IsEmpty());
@@ -163,8 +175,10 @@ TEST(ChangePoints, WorkdaysAreNoChange) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         std::mt19937_64 engine(seed);
         std::vector<double> values;
-        for (std::size_t i = 0; i < 15 * 24; ++i) values.push_back(i / 24 % 7 < 2 ? 100 : 140);  // ends on a Saturday
-        values.resize(13 * 24);                                                                  // or on a Friday
+        // ends on a Saturday
+        for (std::size_t i = 0; i < 15 * 24; ++i) values.push_back(i / 24 % 7 < 2 ? 100 : 140);
+        // or on a Friday
+        values.resize(13 * 24);
         const auto spoken_of = find_change_points(values_of(values, 0.05, engine), durations());
         spoken += !spoken_of.empty() && spoken_of.back().place > 8 * 24 ? 1 : 0;
         for (std::size_t i = 11 * 24; i < values.size(); ++i) values[i] *= 1.5;

@@ -31,41 +31,51 @@ class SimulatedEvent::Maker {
     void make() {
         for (const auto& [place, count] : {std::pair("ams-", 6), {"fra-", 10}, {"lon-", 5}})
             for (int i = 1; i <= count; ++i) event_.hosts_.push_back(place + std::to_string(i));
-        for (std::size_t i = 0; i < event_.hosts_.size(); ++i) host_factors_.push_back(lognormal(0.3));
+        for (std::size_t i = 0; i < event_.hosts_.size(); ++i)
+            host_factors_.push_back(lognormal(0.3));
         event_.now_ns_ = end_ns + below(24 * 60) * (hour_length_ns / 60);
         const auto ago = [&](double days) {
-            return (event_.now_ns_ - static_cast<std::uint64_t>(days * day_length_ns)) / quarter_ns * quarter_ns;
+            return (event_.now_ns_ - static_cast<std::uint64_t>(days * day_length_ns)) /
+                   quarter_ns * quarter_ns;
         };
         event_.changed_ns_ = ago(simulation_.age_days);
         event_.prefix_ = simulation_.hosts;
-        for (std::uint64_t at_ns = ago(simulation_.history_days); at_ns < event_.now_ns_; at_ns += quarter_ns) {
+        for (std::uint64_t at_ns = ago(simulation_.history_days); at_ns < event_.now_ns_;
+             at_ns += quarter_ns) {
             if (at_ns % hour_length_ns == 0 || recorded_.empty()) begin_hour();
             for (std::uint32_t host = 0; host < event_.hosts_.size(); ++host) add(at_ns, host);
         }
     }
 
   private:
-    double lognormal(double sigma) { return std::exp(std::normal_distribution<double>(0, sigma)(engine_)); }
+    double lognormal(double sigma) {
+        return std::exp(std::normal_distribution<double>(0, sigma)(engine_));
+    }
     std::uint64_t below(std::uint64_t limit) { return engine_() % limit; }
     std::uint32_t poisson(double mean) {
-        return static_cast<std::uint32_t>(std::poisson_distribution<int>(std::max(mean, 1e-9))(engine_));
+        return static_cast<std::uint32_t>(
+            std::poisson_distribution<int>(std::max(mean, 1e-9))(engine_));
     }
 
     void begin_hour() {
         constexpr double alike = 0.5, deviation = 0.15;
-        slow_noise_ = alike * slow_noise_ +
-                      std::normal_distribution<double>(0, deviation * std::sqrt(1 - alike * alike))(engine_);
+        slow_noise_ =
+            alike * slow_noise_ +
+            std::normal_distribution<double>(0, deviation * std::sqrt(1 - alike * alike))(engine_);
         recorded_.assign(event_.hosts_.size(), 0);
         host_noise_.clear();
-        for (std::size_t i = 0; i < event_.hosts_.size(); ++i) host_noise_.push_back(lognormal(0.2));
+        for (std::size_t i = 0; i < event_.hosts_.size(); ++i)
+            host_noise_.push_back(lognormal(0.2));
     }
 
     void add(std::uint64_t at_ns, std::uint32_t host) {
         Cell cell;
         cell.from_ns = at_ns;
         cell.host = host;
-        cell.is_new = at_ns >= event_.changed_ns_ && event_.hosts_[host].starts_with(simulation_.hosts);
-        const double day = static_cast<double>(at_ns % day_length_ns) / static_cast<double>(day_length_ns);
+        cell.is_new =
+            at_ns >= event_.changed_ns_ && event_.hosts_[host].starts_with(simulation_.hosts);
+        const double day =
+            static_cast<double>(at_ns % day_length_ns) / static_cast<double>(day_length_ns);
         const double load = 1 + 0.5 * std::sin(2 * M_PI * day);
         cell.runs = poisson(runs_an_hour / 4 / static_cast<double>(event_.hosts_.size()) * load);
         const double noise = std::exp(slow_noise_) * host_noise_[host] * (0.85 + 0.15 * load);
@@ -73,7 +83,8 @@ class SimulatedEvent::Maker {
         for (std::uint32_t cause = 0; cause < old_causes.size(); ++cause)
             causes.insert(causes.end(), poisson(cell.runs * old_causes[cause] * noise), cause);
         if (cell.is_new && simulation_.planted)
-            causes.insert(causes.end(), poisson(cell.runs * new_cause_share * noise), new_cause - 1);
+            causes.insert(causes.end(), poisson(cell.runs * new_cause_share * noise),
+                          new_cause - 1);
         std::shuffle(causes.begin(), causes.end(), engine_);
         causes.resize(std::min<std::size_t>(causes.size(), cell.runs));
         cell.delays = static_cast<std::uint32_t>(causes.size());
@@ -82,12 +93,14 @@ class SimulatedEvent::Maker {
             if (recorded_[host] == recorded_an_hour) break;
             ++recorded_[host];
             ++cell.recorded;
-            if (std::uniform_real_distribution<double>(0, 1)(engine_) < found) ++cell.recorded_of_cause[cause];
+            if (std::uniform_real_distribution<double>(0, 1)(engine_) < found)
+                ++cell.recorded_of_cause[cause];
         }
         Sketch durations;
         for (std::uint32_t i = 0; i < cell.runs; ++i) {
-            const double ms = i < cell.delays ? 100 * std::exp(std::abs(std::log(lognormal(0.6))))
-                                              : 20 * host_factors_[host] * (0.9 + 0.1 * load) * lognormal(0.35);
+            const double ms = i < cell.delays
+                                  ? 100 * std::exp(std::abs(std::log(lognormal(0.6))))
+                                  : 20 * host_factors_[host] * (0.9 + 0.1 * load) * lognormal(0.35);
             durations.add(static_cast<std::uint64_t>(ms * 1e6));
         }
         event_.cells_.push_back(std::move(cell));
@@ -102,7 +115,9 @@ class SimulatedEvent::Maker {
     double slow_noise_ = 0;
 };
 
-SimulatedEvent::SimulatedEvent(const ChangeSimulation& simulation) { Maker(*this, simulation).make(); }
+SimulatedEvent::SimulatedEvent(const ChangeSimulation& simulation) {
+    Maker(*this, simulation).make();
+}
 
 std::set<std::string> SimulatedEvent::changed_hosts() const {
     std::set<std::string> hosts;
@@ -152,7 +167,8 @@ std::vector<ChangedPart> SimulatedEvent::hosts_around(std::uint64_t at_ns) const
 
 SimulatedEvent::CausesAround SimulatedEvent::causes_around(std::uint64_t at_ns) const {
     CausesAround around;
-    for (std::uint64_t cause = 1; cause <= new_cause; ++cause) around.causes.push_back({cause, 0, 0});
+    for (std::uint64_t cause = 1; cause <= new_cause; ++cause)
+        around.causes.push_back({cause, 0, 0});
     for (const Cell& cell : cells_) {
         const bool before = cell.from_ns < at_ns;
         DelayCounts& side = before ? around.before : around.after;
@@ -160,7 +176,8 @@ SimulatedEvent::CausesAround SimulatedEvent::causes_around(std::uint64_t at_ns) 
         side.delays += cell.delays;
         side.recorded += cell.recorded;
         for (std::size_t i = 0; i < around.causes.size(); ++i)
-            (before ? around.causes[i].before : around.causes[i].after) += cell.recorded_of_cause[i];
+            (before ? around.causes[i].before : around.causes[i].after) +=
+                cell.recorded_of_cause[i];
     }
     return around;
 }
@@ -183,20 +200,24 @@ ChangeAnswer answer_about(const SimulatedEvent& event, std::uint64_t days) {
 
 std::string mistakes_of(const ChangeAnswer& answer, const SimulatedEvent& event, bool planted) {
     const bool worse = answer.trend.verdict == Verdict::Worse;
-    if (!planted) return answer.trend.verdict == Verdict::Unchanged ? "" : worse ? "worse" : "better";
+    if (!planted)
+        return answer.trend.verdict == Verdict::Unchanged ? "" : worse ? "worse" : "better";
     if (!worse) return "missed";
     if (!answer.trend.lasting) return "no time";
     std::string mistakes;
     const LastingChange& change = *answer.trend.lasting;
-    const auto away_ns = static_cast<double>(change.step.from_ns) - static_cast<double>(event.changed_ns());
+    const auto away_ns =
+        static_cast<double>(change.step.from_ns) - static_cast<double>(event.changed_ns());
     if (std::abs(away_ns) > 2 * static_cast<double>(hour_length_ns))
-        mistakes += "wrong time by " + std::to_string(away_ns / static_cast<double>(hour_length_ns)) + " hours; ";
+        mistakes += "wrong time by " +
+                    std::to_string(away_ns / static_cast<double>(hour_length_ns)) + " hours; ";
     if (change.build != "new") mistakes += "wrong build; ";
     std::set<std::string> hosts;
     for (const ChangedPart& part : answer.hosts.parts)
         if (part.changed) hosts.insert(part.name);
     if (hosts != event.changed_hosts())
-        mistakes += "wrong hosts (" + answer.hosts.pattern + ", " + std::to_string(hosts.size()) + "); ";
+        mistakes +=
+            "wrong hosts (" + answer.hosts.pattern + ", " + std::to_string(hosts.size()) + "); ";
     if (answer.causes.empty() || answer.causes.front().cause != SimulatedEvent::new_cause ||
         !answer.causes.front().came)
         mistakes += "wrong cause; ";

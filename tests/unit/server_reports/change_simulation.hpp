@@ -15,8 +15,8 @@ namespace lagtrap::test {
 
 struct ChangeSimulation {
     std::uint64_t seed = 1;
-    // Since the build "new" runs on some hosts, their delays have a fourth cause, which triples them.
-    // Otherwise that build changes nothing.
+    // Since the build "new" runs on some hosts, their delays have a fourth cause, which triples
+    // them. Otherwise that build changes nothing.
     bool planted = true;
     double age_days = 1;         // of the build "new"
     double history_days = 20;    // of all runs
@@ -73,6 +73,7 @@ struct ChangeAnswer {
 [[nodiscard]] ChangeAnswer answer_about(const SimulatedEvent& event, std::uint64_t days);
 
 // What is wrong with the answer, in a few words; empty if nothing is.
-[[nodiscard]] std::string mistakes_of(const ChangeAnswer& answer, const SimulatedEvent& event, bool planted);
+[[nodiscard]] std::string mistakes_of(const ChangeAnswer& answer, const SimulatedEvent& event,
+                                      bool planted);
 
 }  // namespace lagtrap::test

@@ -21,8 +21,9 @@ std::vector<std::string> changed_of(const ChangeSplit& split) {
 
 TEST(ChangeSplit, TheChangedStandFirstAndTheirCommonBeginningIsNamed) {
     // fra-3 alone would not be certain.
-    const auto split = split_change({part_of("ams-1", 20, 22), part_of("fra-1", 20, 60), part_of("ams-2", 18, 17),
-                                     part_of("fra-2", 18, 58), part_of("fra-3", 20, 34), part_of("ams-3", 21, 25)});
+    const auto split = split_change({part_of("ams-1", 20, 22), part_of("fra-1", 20, 60),
+                                     part_of("ams-2", 18, 17), part_of("fra-2", 18, 58),
+                                     part_of("fra-3", 20, 34), part_of("ams-3", 21, 25)});
     EXPECT_TRUE(split.concentrated);
     EXPECT_EQ(split.pattern, "fra-*");
     EXPECT_EQ(split.changed, 3U);
@@ -32,16 +33,16 @@ TEST(ChangeSplit, TheChangedStandFirstAndTheirCommonBeginningIsNamed) {
 }
 
 TEST(ChangeSplit, WithoutAPatternThePartsAreNamed) {
-    const auto split =
-        split_change({part_of("a", 20, 60), part_of("b", 20, 21), part_of("c", 20, 55), part_of("d", 20, 19)});
+    const auto split = split_change(
+        {part_of("a", 20, 60), part_of("b", 20, 21), part_of("c", 20, 55), part_of("d", 20, 19)});
     EXPECT_TRUE(split.concentrated);
     EXPECT_THAT(split.pattern, IsEmpty());
     EXPECT_THAT(changed_of(split), testing::UnorderedElementsAre("a", "c"));
 }
 
 TEST(ChangeSplit, WhatChangedEverywhereIsNotConcentrated) {
-    const auto split =
-        split_change({part_of("a-1", 20, 60), part_of("a-2", 20, 55), part_of("b-1", 20, 66), part_of("b-2", 20, 48)});
+    const auto split = split_change({part_of("a-1", 20, 60), part_of("a-2", 20, 55),
+                                     part_of("b-1", 20, 66), part_of("b-2", 20, 48)});
     EXPECT_FALSE(split.concentrated);
     EXPECT_EQ(split.changed, 4U);
     EXPECT_THAT(split.pattern, IsEmpty());
@@ -50,16 +51,16 @@ TEST(ChangeSplit, WhatChangedEverywhereIsNotConcentrated) {
 }
 
 TEST(ChangeSplit, FewerSlowRunsAreAChangeToo) {
-    const auto split =
-        split_change({part_of("eu.example", 60, 20), part_of("us.example", 60, 62), part_of("asia.example", 60, 58)});
+    const auto split = split_change({part_of("eu.example", 60, 20), part_of("us.example", 60, 62),
+                                     part_of("asia.example", 60, 58)});
     EXPECT_TRUE(split.concentrated);
     EXPECT_THAT(changed_of(split), testing::ElementsAre("eu.example"));
     EXPECT_EQ(split.parts.front().name, "eu.example");
 }
 
 TEST(ChangeSplit, ANewBuildIsComparedWithAllRunsBefore) {
-    const auto split =
-        split_change({{"old", {10000, 200}, {5000, 100}, 0, false}, {"new", {0, 0}, {5000, 300}, 0, false}});
+    const auto split = split_change(
+        {{"old", {10000, 200}, {5000, 100}, 0, false}, {"new", {0, 0}, {5000, 300}, 0, false}});
     EXPECT_TRUE(split.concentrated);
     EXPECT_THAT(changed_of(split), testing::ElementsAre("new"));
     EXPECT_NEAR(split.parts.front().beyond, 200, 1);

@@ -13,10 +13,12 @@ namespace {
 
 constexpr std::int64_t ms = 1'000'000;
 
-std::vector<ComparedRun> lognormal(std::size_t count, double median_ms, double sigma, std::mt19937_64& engine) {
+std::vector<ComparedRun> lognormal(std::size_t count, double median_ms, double sigma,
+                                   std::mt19937_64& engine) {
     std::normal_distribution<double> logs(std::log(median_ms * 1e6), sigma);
     std::vector<ComparedRun> runs(count);
-    for (ComparedRun& run : runs) run.duration_ns = static_cast<std::uint64_t>(std::exp(logs(engine)));
+    for (ComparedRun& run : runs)
+        run.duration_ns = static_cast<std::uint64_t>(std::exp(logs(engine)));
     return runs;
 }
 
@@ -51,7 +53,8 @@ TEST(Compare, brute_force_agrees) {
             }
         }
         std::sort(differences.begin(), differences.end());
-        EXPECT_EQ(compare_runs(a, b).whole.difference_ns, differences[(differences.size() - 1) / 2]);
+        EXPECT_EQ(compare_runs(a, b).whole.difference_ns,
+                  differences[(differences.size() - 1) / 2]);
     }
 }
 
@@ -79,7 +82,8 @@ TEST(Compare, interval_holds_the_truth_as_often_as_it_says) {
 // From the tables of Mann and Whitney for 5 %: the highest U that rejects is 0 for four and four
 // runs, 2 for five and five.
 TEST(Compare, few_runs_have_the_exact_interval) {
-    const auto interval = [](const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
+    const auto interval = [](const std::vector<std::uint64_t>& a,
+                             const std::vector<std::uint64_t>& b) {
         return compare_runs(exactly(a), exactly(b)).whole.interval;
     };
     // Four and four: all 16 differences, which are above 0; two of 70 orders are as extreme.
@@ -100,7 +104,8 @@ TEST(Compare, verdict_and_interval_never_contradict_each_other) {
     std::mt19937_64 engine(11);
     for (int trial = 0; trial < 2000; ++trial) {
         const auto a = lognormal(1 + engine() % 12, 10, 0.3, engine);
-        const auto b = lognormal(1 + engine() % 40, 10 + static_cast<double>(trial % 5), 0.3, engine);
+        const auto b =
+            lognormal(1 + engine() % 40, 10 + static_cast<double>(trial % 5), 0.3, engine);
         const Difference difference = compare_runs(a, b).whole;
         const auto& interval = difference.interval;
         EXPECT_EQ(difference.evidence, interval && (interval->low_ns > 0 || interval->high_ns < 0));
@@ -114,11 +119,14 @@ TEST(Compare, stages_are_compared_by_name) {
     std::mt19937_64 engine(9);
     auto a = lognormal(40, 30, 0.1, engine);
     auto b = lognormal(40, 50, 0.1, engine);
-    for (ComparedRun& run : a) run.stages = {{"parse", 10 * ms + run.duration_ns % 1000}, {"load", run.duration_ns}};
+    for (ComparedRun& run : a)
+        run.stages = {{"parse", 10 * ms + run.duration_ns % 1000}, {"load", run.duration_ns}};
     for (ComparedRun& run : b) {
         // "parse" occurs twice, so its sum counts. "draw" is new.
-        run.stages = {
-            {"parse", 4 * ms}, {"parse", 6 * ms + run.duration_ns % 1000}, {"load", run.duration_ns}, {"draw", 5}};
+        run.stages = {{"parse", 4 * ms},
+                      {"parse", 6 * ms + run.duration_ns % 1000},
+                      {"load", run.duration_ns},
+                      {"draw", 5}};
     }
     const auto comparison = compare_runs(a, b);
     ASSERT_EQ(comparison.stages.size(), 3);
@@ -135,16 +143,17 @@ TEST(Compare, stages_are_compared_by_name) {
 
 TEST(Compare, extremes_do_no_harm) {
     EXPECT_FALSE(compare_runs({}, {}).whole.evidence);
-    const auto same =
-        compare_runs(exactly(std::vector<std::uint64_t>(10, 5)), exactly(std::vector<std::uint64_t>(10, 5)));
+    const auto same = compare_runs(exactly(std::vector<std::uint64_t>(10, 5)),
+                                   exactly(std::vector<std::uint64_t>(10, 5)));
     EXPECT_EQ(same.whole.difference_ns, 0);
     EXPECT_FALSE(same.whole.evidence);
-    const auto apart =
-        compare_runs(exactly(std::vector<std::uint64_t>(10, 0)), exactly(std::vector<std::uint64_t>(10, UINT64_MAX)));
+    const auto apart = compare_runs(exactly(std::vector<std::uint64_t>(10, 0)),
+                                    exactly(std::vector<std::uint64_t>(10, UINT64_MAX)));
     EXPECT_GT(apart.whole.difference_ns, 0);
     EXPECT_TRUE(apart.whole.evidence);
     std::mt19937_64 engine(1);
-    const auto many = compare_runs(lognormal(5000, 10, 0.3, engine), lognormal(5000, 11, 0.3, engine));
+    const auto many =
+        compare_runs(lognormal(5000, 10, 0.3, engine), lognormal(5000, 11, 0.3, engine));
     EXPECT_EQ(many.whole.a_runs, 5000);
     EXPECT_TRUE(many.whole.evidence);
 }
@@ -166,9 +175,10 @@ TEST(RankTest, exact_and_approximate_p_are_right) {
 }
 
 TEST(RankTest, q_values_are_benjamini_and_hochbergs) {
-    EXPECT_THAT(q_values({0.01, 0.04, 0.03}, 3),
-                testing::ElementsAre(testing::DoubleNear(0.03, 1e-9), testing::DoubleNear(0.04, 1e-9),
-                                     testing::DoubleNear(0.04, 1e-9)));
+    EXPECT_THAT(
+        q_values({0.01, 0.04, 0.03}, 3),
+        testing::ElementsAre(testing::DoubleNear(0.03, 1e-9), testing::DoubleNear(0.04, 1e-9),
+                             testing::DoubleNear(0.04, 1e-9)));
     EXPECT_THAT(q_values({0.001}, 100), testing::ElementsAre(testing::DoubleNear(0.1, 1e-9)));
 }
 

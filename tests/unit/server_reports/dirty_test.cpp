@@ -14,16 +14,18 @@ constexpr std::uint64_t ms = 1'000'000;
 
 std::vector<DirtyCandidate> runs_of(const std::vector<std::uint64_t>& durations) {
     std::vector<DirtyCandidate> runs;
-    for (const std::uint64_t duration : durations) runs.push_back({"work", "b1", trace::StartKind::Warm, duration, 0});
+    for (const std::uint64_t duration : durations)
+        runs.push_back({"work", "b1", trace::StartKind::Warm, duration, 0});
     return runs;
 }
 
 TEST(Dirty, finds_what_differs_plainly_on_both_sides) {
-    const auto verdicts = find_dirty_runs(
-        runs_of({10 * ms, 11 * ms, 9 * ms, 10 * ms, 12 * ms, 10 * ms, 9 * ms, 11 * ms, 500 * ms, 10'000}));
+    const auto verdicts = find_dirty_runs(runs_of(
+        {10 * ms, 11 * ms, 9 * ms, 10 * ms, 12 * ms, 10 * ms, 9 * ms, 11 * ms, 500 * ms, 10'000}));
     for (std::size_t i = 0; i < 8; ++i) EXPECT_FALSE(verdicts[i].dirty()) << i;
     EXPECT_EQ(verdicts[8].rule, "duration");
-    EXPECT_THAT(verdicts[8].reason, testing::HasSubstr("50.0 times as long as the median 10.0 ms of 10 runs"));
+    EXPECT_THAT(verdicts[8].reason,
+                testing::HasSubstr("50.0 times as long as the median 10.0 ms of 10 runs"));
     EXPECT_THAT(verdicts[9].reason, testing::HasSubstr("1000.0 times as short"));
 }
 
@@ -67,7 +69,8 @@ TEST(Dirty, falls_back_to_quartiles_then_to_nothing) {
 
 TEST(Dirty, reasons_come_first_and_leave_the_statistics) {
     auto runs = runs_of({10 * ms, 11 * ms, 9 * ms, 10 * ms, 12 * ms, 10 * ms, 9 * ms, 11 * ms});
-    for (int i = 0; i < 20; ++i) runs.push_back({"work", "b1", trace::StartKind::Warm, 5000 * ms, trace::DirtyAborted});
+    for (int i = 0; i < 20; ++i)
+        runs.push_back({"work", "b1", trace::StartKind::Warm, 5000 * ms, trace::DirtyAborted});
     runs[0].reasons = trace::DirtySuspended | trace::DirtyMissingStage;
     runs[1].reasons = trace::DirtyMissingStage;
     runs[2].reasons = trace::DirtyClockStepped;
@@ -94,7 +97,8 @@ TEST(Dirty, rates_are_as_simulated) {
     for (int trial = 0; trial < 200; ++trial) {
         std::vector<std::uint64_t> durations;
         for (int i = 0; i < 30; ++i) {
-            durations.push_back(static_cast<std::uint64_t>(std::exp(logs(engine)) * (i < 3 ? 6 : 1)));
+            durations.push_back(
+                static_cast<std::uint64_t>(std::exp(logs(engine)) * (i < 3 ? 6 : 1)));
         }
         const auto verdicts = find_dirty_runs(runs_of(durations));
         for (std::size_t i = 0; i < verdicts.size(); ++i) {

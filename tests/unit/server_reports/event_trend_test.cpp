@@ -46,7 +46,8 @@ TEST(EventTrend, ARegressionOnSomeHostsIsDatedAndExplainedOverAnySpan) {
         const SimulatedEvent event(simulation);
         for (const std::uint64_t days : {1, 7, 30}) {
             const auto answer = answer_about(event, days);
-            EXPECT_EQ(mistakes_of(answer, event, true), "") << age_days << " days old, over " << days;
+            EXPECT_EQ(mistakes_of(answer, event, true), "")
+                << age_days << " days old, over " << days;
             EXPECT_TRUE(answer.trend.lasting && answer.trend.lasting->from_first_run);
             EXPECT_EQ(answer.hosts.pattern, "fra-*");
         }
@@ -58,7 +59,8 @@ TEST(EventTrend, ABuildThatChangesNothingIsNoRegression) {
     simulation.planted = false;
     simulation.age_days = 2;
     const SimulatedEvent event(simulation);
-    for (const std::uint64_t days : {1, 7, 30}) EXPECT_EQ(mistakes_of(answer_about(event, days), event, false), "");
+    for (const std::uint64_t days : {1, 7, 30})
+        EXPECT_EQ(mistakes_of(answer_about(event, days), event, false), "");
 }
 
 EventActivity of_delays_alone(std::uint64_t first_ns, std::uint64_t now_ns) {
@@ -77,7 +79,8 @@ EventActivity of_delays_alone(std::uint64_t first_ns, std::uint64_t now_ns) {
 TEST(EventTrend, DelaysAloneAreCountedByHour) {
     const std::uint64_t now_ns = 100 * day_length_ns;
     const TrendSpan span = span_of(now_ns - day_length_ns, now_ns, now_ns);
-    std::vector<EventTrend> trends{trend_of(of_delays_alone(now_ns - 3 * day_length_ns, now_ns), span)};
+    std::vector<EventTrend> trends{
+        trend_of(of_delays_alone(now_ns - 3 * day_length_ns, now_ns), span)};
     judge_trends(trends);
     EXPECT_EQ(trends[0].verdict, Verdict::Worse);
     ASSERT_TRUE(trends[0].lasting);
@@ -91,7 +94,8 @@ TEST(EventTrend, FromZeroThereIsNoFactor) {
     const std::uint64_t now_ns = 100 * day_length_ns;
     EventActivity activity;
     activity.runs_recorded = true;
-    for (std::uint64_t at_ns = now_ns - 4 * day_length_ns; at_ns < now_ns; at_ns += hour_length_ns) {
+    for (std::uint64_t at_ns = now_ns - 4 * day_length_ns; at_ns < now_ns;
+         at_ns += hour_length_ns) {
         UnitActivity unit;
         unit.from_ns = at_ns;
         unit.runs = 100;
@@ -100,7 +104,8 @@ TEST(EventTrend, FromZeroThereIsNoFactor) {
         activity.hours.push_back(unit);
         if (at_ns + 2 * day_length_ns >= now_ns) activity.units.push_back(unit);
     }
-    std::vector<EventTrend> trends{trend_of(activity, span_of(now_ns - day_length_ns, now_ns, now_ns))};
+    std::vector<EventTrend> trends{
+        trend_of(activity, span_of(now_ns - day_length_ns, now_ns, now_ns))};
     judge_trends(trends);
     EXPECT_EQ(trends[0].verdict, Verdict::Worse);
     EXPECT_FALSE(trends[0].factor.has_value());

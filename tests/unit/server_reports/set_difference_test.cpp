@@ -12,7 +12,8 @@ constexpr double ms = 1e6;
 Sketch lognormal(std::mt19937_64& random, std::size_t runs, double median_ns) {
     std::lognormal_distribution<double> durations(std::log(median_ns), 0.5);
     Sketch sketch;
-    for (std::size_t i = 0; i < runs; ++i) sketch.add(static_cast<std::uint64_t>(durations(random)));
+    for (std::size_t i = 0; i < runs; ++i)
+        sketch.add(static_cast<std::uint64_t>(durations(random)));
     return sketch;
 }
 
@@ -25,7 +26,8 @@ TEST(SetDifference, IntervalsOfQuantilesHoldTheTruthInMostSeeds) {
         std::mt19937_64 random(static_cast<std::uint64_t>(seed));
         const Sketch a = lognormal(random, 3000, 20 * ms), b = lognormal(random, 2000, 23 * ms),
                      same = lognormal(random, 2000, 20 * ms);
-        const auto p50 = quantile_difference(a, 3000, b, 2000, 0.5), p99 = quantile_difference(a, 3000, b, 2000, 0.99);
+        const auto p50 = quantile_difference(a, 3000, b, 2000, 0.5),
+                   p99 = quantile_difference(a, 3000, b, 2000, 0.99);
         ASSERT_TRUE(p50.bounds && p99.bounds);
         held += p50.bounds->low <= 3 * ms && p50.bounds->high >= 3 * ms;
         held += p99.bounds->low <= 3 * ms * p99_factor && p99.bounds->high >= 3 * ms * p99_factor;

@@ -24,11 +24,13 @@ class ProfileBuilder {
             const auto [frame, is_new] =
                 frames_.try_emplace(function, static_cast<std::uint32_t>(profile_.frames.size()));
             if (is_new) {
-                const bool library = function.starts_with("libc_") || function.starts_with("pthread_");
-                profile_.frames.push_back({function, library ? "/usr/lib/libc.so.6" : "/usr/bin/app-2.1", false});
+                const bool library =
+                    function.starts_with("libc_") || function.starts_with("pthread_");
+                profile_.frames.push_back(
+                    {function, library ? "/usr/lib/libc.so.6" : "/usr/bin/app-2.1", false});
             }
-            const auto [known, added] =
-                nodes_.try_emplace({at, frame->second}, static_cast<std::uint32_t>(profile_.nodes.size()));
+            const auto [known, added] = nodes_.try_emplace(
+                {at, frame->second}, static_cast<std::uint32_t>(profile_.nodes.size()));
             if (added) profile_.nodes.push_back({at, frame->second});
             at = known->second;
         }
@@ -46,7 +48,9 @@ class ProfileBuilder {
         profile_.entries.push_back({static_cast<std::uint64_t>(time_ns), std::move(links)});
         profile_.duration_ns += profile_.entries.back().time_ns;
     }
-    void on_cpu(double time_ns, const Stack& stack) { add(time_ns, {{TimeKind::OnCpu, 0, 0, node(stack)}}); }
+    void on_cpu(double time_ns, const Stack& stack) {
+        add(time_ns, {{TimeKind::OnCpu, 0, 0, node(stack)}});
+    }
     void blocked(double time_ns, const std::string& reason, const Stack& stack) {
         add(time_ns, {{TimeKind::Blocked, text(reason), 0, node(stack)}});
     }
@@ -60,7 +64,8 @@ class ProfileBuilder {
 
 class Simulator {
   public:
-    explicit Simulator(const Simulation& simulation) : simulation_(simulation), engine_(simulation.seed * 7919 + 17) {
+    explicit Simulator(const Simulation& simulation)
+        : simulation_(simulation), engine_(simulation.seed * 7919 + 17) {
         for (int handler = 0; handler < 6; ++handler) {
             for (int step = 0; step < 5; ++step) {
                 Stack stack{"main", "serve", "handle_" + std::to_string(handler)};
@@ -79,15 +84,18 @@ class Simulator {
         for (std::uint32_t host = 0; host < simulation_.hosts; ++host) {
             host_factor_ = lognormal(0.3);
             function_factors_.clear();
-            for (std::size_t i = 0; i < stacks_.size(); ++i) function_factors_.push_back(lognormal(0.5));
+            for (std::size_t i = 0; i < stacks_.size(); ++i)
+                function_factors_.push_back(lognormal(0.5));
             const std::uint32_t build = host % simulation_.builds;
             const std::uint32_t louder = host == 0 ? simulation_.loud_host_runs : 0;
             for (std::uint32_t i = 0; i < simulation_.normal_of_host + louder; ++i)
                 runs.push_back(make(host, build, false, 0));
-            for (std::uint32_t i = 0; i < simulation_.delayed_of_host; ++i) runs.push_back(make(host, build, true, 0));
+            for (std::uint32_t i = 0; i < simulation_.delayed_of_host; ++i)
+                runs.push_back(make(host, build, true, 0));
             for (std::uint32_t i = 0; i < louder; ++i) runs.push_back(make(host, build, true, 1));
             if (simulation_.plant == Plant::Slowest) {
-                const std::size_t of_host = simulation_.normal_of_host + simulation_.delayed_of_host;
+                const std::size_t of_host =
+                    simulation_.normal_of_host + simulation_.delayed_of_host;
                 sort_by_duration(std::span(runs).last(of_host), simulation_.normal_of_host);
             }
         }
@@ -106,7 +114,9 @@ class Simulator {
         }
     }
 
-    double lognormal(double sigma) { return std::exp(std::normal_distribution<double>(0, sigma)(engine_)); }
+    double lognormal(double sigma) {
+        return std::exp(std::normal_distribution<double>(0, sigma)(engine_));
+    }
     std::uint32_t below(std::uint32_t limit) {
         return std::uniform_int_distribution<std::uint32_t>(0, limit - 1)(engine_);
     }
@@ -134,7 +144,8 @@ class Simulator {
                 builder.on_cpu(time_ns, stacks_[i]);
             }
         }
-        builder.add(2 * ms * lognormal(alike ? 0.3 : 1), {{TimeKind::Runnable, 0, 0, builder.node({"main", "serve"})}});
+        builder.add(2 * ms * lognormal(alike ? 0.3 : 1),
+                    {{TimeKind::Runnable, 0, 0, builder.node({"main", "serve"})}});
         do_what_all_runs_do(builder);
         if (delayed) delay(builder, build, kind);
         made.profile = builder.take();
@@ -157,14 +168,19 @@ class Simulator {
     }
     static Stack call() { return {"main", "serve", "handle_1", "planted_call", "libc_recv"}; }
     // Frames of run-time libraries count as part of their caller.
-    static Stack match() { return {"main", "serve", "planted_match", "std::__detail::_Executor::_M_dfs"}; }
+    static Stack match() {
+        return {"main", "serve", "planted_match", "std::__detail::_Executor::_M_dfs"};
+    }
 
     void delay(ProfileBuilder& builder, std::uint32_t build, int kind) {
         const double extra_ns = 200 * ms * lognormal(0.5);
-        if (kind == 1) return builder.blocked(extra_ns, "disk", {"main", "serve", "write_log", "libc_fsync"});
-        if (planted_functions(simulation_.plant).empty() && simulation_.plant != Plant::Scattered) return;
-        const bool planted = build >= simulation_.first_build &&
-                             std::uniform_real_distribution<double>(0, 1)(engine_) < simulation_.affected;
+        if (kind == 1)
+            return builder.blocked(extra_ns, "disk", {"main", "serve", "write_log", "libc_fsync"});
+        if (planted_functions(simulation_.plant).empty() && simulation_.plant != Plant::Scattered)
+            return;
+        const bool planted =
+            build >= simulation_.first_build &&
+            std::uniform_real_distribution<double>(0, 1)(engine_) < simulation_.affected;
         if (simulation_.plant == Plant::Scattered || !planted) {
             const std::string place = std::to_string(below(500));
             return builder.on_cpu(extra_ns, {"main", "serve", "odd_" + place, "odd_leaf_" + place});
@@ -210,8 +226,10 @@ class Simulator {
         Stack stack = in_handler();
         stack.insert(stack.end(), {"take_lock", "pthread_mutex_lock"});
         const std::uint32_t thread = builder.text("worker-" + std::to_string(below(64)));
-        builder.add(extra_ns, {{TimeKind::Blocked, builder.text("lock (futex)"), 0, builder.node(stack)},
-                               {TimeKind::OnCpu, 0, thread, builder.node({"run_worker", "planted_compaction"})}});
+        builder.add(
+            extra_ns,
+            {{TimeKind::Blocked, builder.text("lock (futex)"), 0, builder.node(stack)},
+             {TimeKind::OnCpu, 0, thread, builder.node({"run_worker", "planted_compaction"})}});
     }
 
     Simulation simulation_;
@@ -223,7 +241,9 @@ class Simulator {
 
 }  // namespace
 
-std::vector<SimulatedRun> simulate(const Simulation& simulation) { return Simulator(simulation).run(); }
+std::vector<SimulatedRun> simulate(const Simulation& simulation) {
+    return Simulator(simulation).run();
+}
 
 server::reports::CauseReport causes_of(const std::vector<SimulatedRun>& runs,
                                        const server::reports::CauseOptions& options) {

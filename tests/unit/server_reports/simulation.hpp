@@ -11,14 +11,17 @@
 namespace lagtrap::test {
 
 enum class Plant {
-    Nothing,    // delayed runs are like other runs
-    Cpu,        // "planted_parse" computes, called from several places
-    Lock,       // "take_lock" waits while another thread, in "planted_compaction", holds the lock
-    Disk,       // "planted_save" waits for the disk
-    Longer,     // "planted_call" waits for the network for most of every run; in delayed runs for longer
-    Tail,       // "planted_match" computes briefly in every run; in delayed runs for long
-    Two,        // "planted_parse" computes and "planted_save" waits for the disk, in the same runs
-    Mixed,      // one of these in each run: "planted_call" as in Longer, "planted_save", "planted_match" as in Tail
+    Nothing,  // delayed runs are like other runs
+    Cpu,      // "planted_parse" computes, called from several places
+    Lock,     // "take_lock" waits while another thread, in "planted_compaction", holds the lock
+    Disk,     // "planted_save" waits for the disk
+    // "planted_call" waits for the network for most of every run; in delayed runs for longer
+    Longer,
+    Tail,  // "planted_match" computes briefly in every run; in delayed runs for long
+    Two,   // "planted_parse" computes and "planted_save" waits for the disk, in the same runs
+    // one of these in each run: "planted_call" as in Longer, "planted_save", "planted_match" as in
+    // Tail
+    Mixed,
     Scale,      // delayed runs take more of everything
     Scattered,  // each delayed run spends its extra time elsewhere
     Slowest,    // delayed runs are the slowest of similar runs
@@ -30,7 +33,8 @@ struct Simulation {
     std::uint32_t hosts = 1000;
     std::uint32_t delayed_of_host = 2;
     std::uint32_t normal_of_host = 2;
-    double affected = 0.5;          // share of the delayed runs, in builds with the cause; the others are scattered
+    // share of the delayed runs, in builds with the cause; the others are scattered
+    double affected = 0.5;
     std::uint32_t builds = 1;       // spread evenly over hosts
     std::uint32_t first_build = 0;  // that has the cause
     // The first host sends this many more delayed and normal runs; its delayed ones have a slow
@@ -48,8 +52,8 @@ struct SimulatedRun {
 // ms more.
 [[nodiscard]] std::vector<SimulatedRun> simulate(const Simulation& simulation);
 
-[[nodiscard]] server::reports::CauseReport causes_of(const std::vector<SimulatedRun>& runs,
-                                                     const server::reports::CauseOptions& options = {});
+[[nodiscard]] server::reports::CauseReport causes_of(
+    const std::vector<SimulatedRun>& runs, const server::reports::CauseOptions& options = {});
 
 // The planted functions, as titles begin with them; empty if there is no cause.
 [[nodiscard]] std::vector<std::string> planted_functions(Plant plant);

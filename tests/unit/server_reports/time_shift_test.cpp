@@ -11,7 +11,8 @@ TimedDuration usual(std::uint64_t duration_ns) {
     return run;
 }
 
-const PartShift& part_of(const TimeShift& shift, const std::string& state, const std::string& reason) {
+const PartShift& part_of(const TimeShift& shift, const std::string& state,
+                         const std::string& reason) {
     static const PartShift none;
     for (const PartShift& part : shift.parts)
         if (part.state == state && part.reason == reason) return part;

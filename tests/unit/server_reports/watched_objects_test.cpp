@@ -37,7 +37,9 @@ calls::ObjectCall call_of(std::uint32_t function, std::uint64_t begin_ns, bool f
     return call;
 }
 
-std::string calls_line(const std::vector<calls::ObjectCall>& calls) { return line_of(calls::to_json(calls)); }
+std::string calls_line(const std::vector<calls::ObjectCall>& calls) {
+    return line_of(calls::to_json(calls));
+}
 
 TEST(WatchedObjects, OfOneThatGoesOnWhatCameSoFarStandsForItsEnd) {
     WatchedObjects objects;
@@ -56,7 +58,8 @@ TEST(WatchedObjects, OfOneThatGoesOnWhatCameSoFarStandsForItsEnd) {
 TEST(WatchedObjects, AFailureStaysAmongTheLatestWhenOthersHaveFollowed) {
     WatchedObjects objects;
     std::vector<calls::ObjectCall> calls{call_of(0, 1'500, true)};
-    for (std::uint64_t at = 0; at < 2 * WatchedObjects::latest_kept; ++at) calls.push_back(call_of(0, 2'000 + 20 * at));
+    for (std::uint64_t at = 0; at < 2 * WatchedObjects::latest_kept; ++at)
+        calls.push_back(call_of(0, 2'000 + 20 * at));
     objects.add(first_line() + calls_line(calls));
     objects.end_here();
     const json::array latest = objects.latest();
@@ -97,11 +100,12 @@ TEST(WatchedObjects, WithoutTheFirstLineNothingIsSaid) {
 
 TEST(WatchedObjects, LinesThatCannotBeReadAreCountedAndLeftOut) {
     WatchedObjects objects;
-    objects.add(first_line() + "{\"odd\":1}\n{\"object_calls\":[[1]]}\n" + calls_line({call_of(9, 1'500)}) +
-                first_line());
+    objects.add(first_line() + "{\"odd\":1}\n{\"object_calls\":[[1]]}\n" +
+                calls_line({call_of(9, 1'500)}) + first_line());
     calls::ObjectsEnded ended;
     ended.reason = "the time is over";
-    objects.add(calls_line({call_of(0, 2'000)}) + line_of(calls::to_json(ended)) + calls_line({call_of(0, 3'000)}));
+    objects.add(calls_line({call_of(0, 2'000)}) + line_of(calls::to_json(ended)) +
+                calls_line({call_of(0, 3'000)}));
     objects.end_here();
     EXPECT_EQ(objects.unread_lines(), 5U);
     EXPECT_EQ(objects.reason(), "the time is over");

@@ -16,7 +16,8 @@ constexpr std::uint64_t hour = 3'600'000'000'000;
 std::vector<UnitShare> shares(std::size_t count, double mean, std::mt19937_64& engine) {
     std::normal_distribution<double> noise(0, 0.3);
     std::vector<UnitShare> units;
-    for (std::size_t i = 0; i < count; ++i) units.push_back({1000, 1000 * mean * std::exp(noise(engine))});
+    for (std::size_t i = 0; i < count; ++i)
+        units.push_back({1000, 1000 * mean * std::exp(noise(engine))});
     return units;
 }
 
@@ -36,8 +37,10 @@ TEST(ShareTest, UnitsWithoutRunsSayNothing) {
     std::vector<UnitShare> padded = three;
     padded.insert(padded.end(), empty.begin(), empty.end());
     EXPECT_FALSE(share_test(padded, std::vector<UnitShare>(24, {100, 50})).has_value());
-    EXPECT_EQ(share_test(std::vector<UnitShare>(5, {100, 1}), std::vector<UnitShare>(5, {100, 1})), 1);
-    EXPECT_LT(*share_test(std::vector<UnitShare>(8, {100, 0}), std::vector<UnitShare>(8, {100, 1})), 0.01);
+    EXPECT_EQ(share_test(std::vector<UnitShare>(5, {100, 1}), std::vector<UnitShare>(5, {100, 1})),
+              1);
+    EXPECT_LT(*share_test(std::vector<UnitShare>(8, {100, 0}), std::vector<UnitShare>(8, {100, 1})),
+              0.01);
 }
 
 // Most hours have no delay, so most shares are equal.
@@ -74,7 +77,8 @@ class EventHistory {
             unit.p99_ns = 100e6 * factors_[i] * std::exp(noise(engine_));
             unit.delays = std::poisson_distribution<int>(6 * factors_[i])(engine_);
             const auto build = builds_.find(i);
-            unit.builds = {{build == builds_.end() ? "old" : build->second, unit.runs, unit.delays}};
+            unit.builds = {
+                {build == builds_.end() ? "old" : build->second, unit.runs, unit.delays}};
         }
         return history_;
     }
@@ -86,7 +90,8 @@ class EventHistory {
     std::map<std::size_t, std::string> builds_;
 };
 
-std::optional<LastingChange> lasting_of(const History& history, const std::vector<BuildBegin>& begins = {}) {
+std::optional<LastingChange> lasting_of(const History& history,
+                                        const std::vector<BuildBegin>& begins = {}) {
     return lasting_change(history, find_steps(history, begins), begins);
 }
 
@@ -96,7 +101,10 @@ TEST(LastingChange, TheLastFourHoursAreEnough) {
         History history = EventHistory(48, seed).change(44, 4).make();
         history.units[10] = {10 * hour, 0, 0, 0, 0, {}};  // an hour without runs
         const auto change = lasting_of(history);
-        right += change && change->step.from_ns == 44 * hour && change->step.after > 3 * change->step.before ? 1 : 0;
+        right += change && change->step.from_ns == 44 * hour &&
+                         change->step.after > 3 * change->step.before
+                     ? 1
+                     : 0;
     }
     EXPECT_GE(right, 97);
 }
@@ -105,7 +113,10 @@ TEST(LastingChange, WhatBecameFasterHasChangedToo) {
     int right = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         const auto change = lasting_of(EventHistory(48, seed).change(40, 0.25).make());
-        right += change && change->step.from_ns == 40 * hour && change->step.before > 3 * change->step.after ? 1 : 0;
+        right += change && change->step.from_ns == 40 * hour &&
+                         change->step.before > 3 * change->step.after
+                     ? 1
+                     : 0;
     }
     EXPECT_GE(right, 19);
 }
@@ -113,10 +124,14 @@ TEST(LastingChange, WhatBecameFasterHasChangedToo) {
 TEST(LastingChange, NamesTheBuildThatCameWithItAndItsFirstRun) {
     int right = 0;
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
-        const History history = EventHistory(7 * 24, seed).change(60, 1, "older").change(100, 2, "new").make();
+        const History history =
+            EventHistory(7 * 24, seed).change(60, 1, "older").change(100, 2, "new").make();
         const std::uint64_t first_ns = 100 * hour + hour / 4;
         const auto change = lasting_of(history, {{"older", 60 * hour}, {"new", first_ns}});
-        right += change && change->build == "new" && change->from_first_run && change->step.from_ns == first_ns ? 1 : 0;
+        right += change && change->build == "new" && change->from_first_run &&
+                         change->step.from_ns == first_ns
+                     ? 1
+                     : 0;
     }
     EXPECT_GE(right, 97);
     const auto unknown = lasting_of(EventHistory(7 * 24, 1).change(100, 2, "new").make());
@@ -129,7 +144,8 @@ TEST(LastingChange, NamesTheBuildThatCameWithItAndItsFirstRun) {
 TEST(LastingChange, WhatWasUndoneDoesNotLast) {
     int spoken = 0;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
-        spoken += lasting_of(EventHistory(7 * 24, seed).change(80, 3).change(120, 1).make()) ? 1 : 0;
+        spoken +=
+            lasting_of(EventHistory(7 * 24, seed).change(80, 3).change(120, 1).make()) ? 1 : 0;
         spoken += lasting_of(EventHistory(7 * 24, seed + 1000).make()) ? 1 : 0;
     }
     EXPECT_LE(spoken, 1);
@@ -146,8 +162,13 @@ TEST(LastingChange, OfDelaysAloneCountsDelaysByHour) {
     history.unit_ns = hour;
     history.runs_recorded = false;
     for (std::size_t i = 0; i < 100; ++i) {
-        HistoryUnit unit{i * hour, 1, static_cast<double>(std::poisson_distribution<int>(i < 70 ? 0.5 : 4)(engine)),
-                         0,        0, {}};
+        HistoryUnit unit{
+            i * hour,
+            1,
+            static_cast<double>(std::poisson_distribution<int>(i < 70 ? 0.5 : 4)(engine)),
+            0,
+            0,
+            {}};
         unit.builds = {{i < 70 ? "old" : "new", unit.delays, unit.delays}};
         history.units.push_back(unit);
     }
@@ -159,8 +180,9 @@ TEST(LastingChange, OfDelaysAloneCountsDelaysByHour) {
 }
 
 TEST(FalseDiscoveryShares, AreOfAllTests) {
-    EXPECT_THAT(false_discovery_shares({0.01, 0.04}),
-                testing::ElementsAre(testing::DoubleNear(0.02, 1e-9), testing::DoubleNear(0.04, 1e-9)));
+    EXPECT_THAT(
+        false_discovery_shares({0.01, 0.04}),
+        testing::ElementsAre(testing::DoubleNear(0.02, 1e-9), testing::DoubleNear(0.04, 1e-9)));
     EXPECT_THAT(false_discovery_shares({}), IsEmpty());
 }
 

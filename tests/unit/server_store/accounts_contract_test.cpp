@@ -40,7 +40,8 @@ TEST_F(AccountsContract, AnAccountIsMadeOnceAndChanged) {
 }
 
 TEST_F(AccountsContract, SessionsEndAndExpire) {
-    EXPECT_EQ(must(store_->accounts().add_account({"ann", Role::Reader, "x", 5, false})), AddOutcome::New);
+    EXPECT_EQ(must(store_->accounts().add_account({"ann", Role::Reader, "x", 5, false})),
+              AddOutcome::New);
     ASSERT_TRUE(store_->accounts().add_session({"s1", "ann", 1, 1, monday + 100, ""}).ok());
     ASSERT_TRUE(store_->accounts().add_session({"s2", "ann", 1, 1, monday + 300, ""}).ok());
     ASSERT_TRUE(store_->accounts().touch_session("s1", 50).ok());
@@ -53,7 +54,8 @@ TEST_F(AccountsContract, SessionsEndAndExpire) {
 }
 
 TEST_F(AccountsContract, TokensAndAudit) {
-    Token token{"id1", "hash", "builder", ScopeUpload | ScopeRead, "alpha", "farm", "ann", 7, {}, {}};
+    Token token{"id1", "hash", "builder", ScopeUpload | ScopeRead, "alpha", "farm", "ann",
+                7,     {},     {}};
     ASSERT_TRUE(store_->tokens().add_token(token).ok());
     EXPECT_FALSE(store_->tokens().add_token(token).ok());
     ASSERT_TRUE(store_->tokens().touch_token("id1", 9).ok());
@@ -74,15 +76,18 @@ TEST_F(AccountsContract, TokensAndAudit) {
 }
 
 TEST_F(AccountsContract, ThePartsOfTheAudit) {
-    for (const char* action :
-         {"sign in", "add token", "refuse token", "refuse sign-in", "sign out", "refused by nobody"})
+    for (const char* action : {"sign in", "add token", "refuse token", "refuse sign-in", "sign out",
+                               "refused by nobody"})
         ASSERT_TRUE(store_->audit().add_audit({0, 1, "ann", action, "", ""}).ok());
-    const auto actions = [&](AuditPart part, std::uint32_t limit, std::optional<std::uint64_t> before) {
+    const auto actions = [&](AuditPart part, std::uint32_t limit,
+                             std::optional<std::uint64_t> before) {
         std::vector<std::string> found;
-        for (const AuditEntry& entry : must(store_->audit().list(limit, before, part))) found.push_back(entry.action);
+        for (const AuditEntry& entry : must(store_->audit().list(limit, before, part)))
+            found.push_back(entry.action);
         return found;
     };
-    EXPECT_THAT(actions(AuditPart::SignIns, 9, {}), ElementsAre("sign out", "refuse sign-in", "sign in"));
+    EXPECT_THAT(actions(AuditPart::SignIns, 9, {}),
+                ElementsAre("sign out", "refuse sign-in", "sign in"));
     EXPECT_THAT(actions(AuditPart::Refusals, 9, {}), ElementsAre("refuse sign-in", "refuse token"));
     const auto first = must(store_->audit().list(1, {}, AuditPart::SignIns));
     EXPECT_THAT(actions(AuditPart::SignIns, 1, first[0].number), ElementsAre("refuse sign-in"));
@@ -138,7 +143,8 @@ TEST_F(JobsContract, AJobFailsForGoodAfterThreeAttempts) {
         const auto job = must(store_->jobs().take_job({}, attempt * 100, 50ns));
         ASSERT_TRUE(job.has_value());
         EXPECT_EQ(job->attempts, attempt);
-        EXPECT_TRUE(must(store_->jobs().fail_job(*job, "torn", attempt * 100 + 1, attempt * 100 + 99)));
+        EXPECT_TRUE(
+            must(store_->jobs().fail_job(*job, "torn", attempt * 100 + 1, attempt * 100 + 99)));
         EXPECT_FALSE(must(store_->jobs().take_job({}, attempt * 100 + 2, 50ns)).has_value());
     }
     EXPECT_EQ(must(store_->jobs().job_counts()).failed, 1U);

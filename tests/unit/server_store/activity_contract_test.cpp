@@ -26,7 +26,8 @@ class ActivityContract : public StoreTest {
         return question;
     }
     void add(std::uint64_t number, const BatchMaker& maker) {
-        ASSERT_EQ(must(store_->batches().add_batch(receipt_of(number), maker.batch)), AddOutcome::New);
+        ASSERT_EQ(must(store_->batches().add_batch(receipt_of(number), maker.batch)),
+                  AddOutcome::New);
     }
 };
 
@@ -105,7 +106,8 @@ TEST_F(ActivityContract, HoursAndFirstRunsReachBackFurtherThanThePeriod) {
 TEST_F(ActivityContract, AnEventOfWhichDelaysAloneAreRecordedHasThem) {
     BundleRow bundle;
     bundle.digest = receipt_of(9).digest;
-    ASSERT_EQ(must(store_->inventory().add(bundle, {"parse", bundle.digest, monday})), AddOutcome::New);
+    ASSERT_EQ(must(store_->inventory().add(bundle, {"parse", bundle.digest, monday})),
+              AddOutcome::New);
     BundleFacts facts;
     facts.host = "gamma";
     std::vector<BundleDelay> delays(3);
@@ -134,10 +136,11 @@ TEST_F(ActivityContract, StopsWithTheErrorThatIsGiven) {
     maker.add(monday, ms, "b");
     add(1, maker);
     int taken = 0;
-    const Status looked = everything().activity().visit(asked(monday, monday + day), [&](EventActivity&&) -> Status {
-        ++taken;
-        return make_error(ErrorKind::Invalid, "enough");
-    });
+    const Status looked =
+        everything().activity().visit(asked(monday, monday + day), [&](EventActivity&&) -> Status {
+            ++taken;
+            return make_error(ErrorKind::Invalid, "enough");
+        });
     EXPECT_FALSE(looked.ok());
     EXPECT_EQ(taken, 1);
     EXPECT_FALSE(everything().activity().visit({}, [](EventActivity&&) { return success(); }).ok());
@@ -170,7 +173,8 @@ TEST_F(ActivityContract, MachinesNameBuildsThatHaveRunsAndNoName) {
                                   {"ef56", "1.2-4", "(package)", monday + 1},
                                   {"0000", "1.2-5", "(package)", monday + 1}})
                     .ok());
-    ASSERT_TRUE(everything().builds().name_builds({{"ef56", "1.2-6", "(package)", monday + 2}}).ok());
+    ASSERT_TRUE(
+        everything().builds().name_builds({{"ef56", "1.2-6", "(package)", monday + 2}}).ok());
     const auto labels = must(everything().builds().build_labels());
     ASSERT_THAT(labels, SizeIs(2));
     EXPECT_EQ(labels[0].build, "ef56");

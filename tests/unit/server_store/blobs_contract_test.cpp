@@ -39,7 +39,8 @@ class BlobsContract : public testing::Test {
         auto incoming = blobs_->begin();
         EXPECT_TRUE(incoming.ok());
         EXPECT_TRUE(incoming->write(bytes.data(), bytes.size() / 2).ok());
-        EXPECT_TRUE(incoming->write(bytes.data() + bytes.size() / 2, bytes.size() - bytes.size() / 2).ok());
+        EXPECT_TRUE(
+            incoming->write(bytes.data() + bytes.size() / 2, bytes.size() - bytes.size() / 2).ok());
         const std::string digest = must(incoming->seal());
         const auto kept = blobs_->keep(*incoming, digest);
         EXPECT_TRUE(kept.ok()) << (kept.ok() ? "" : kept.error().message);

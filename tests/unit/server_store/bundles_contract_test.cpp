@@ -40,7 +40,8 @@ BundleDelay delay(std::uint32_t number, std::uint64_t begin_ns, const std::strin
 
 class BundlesContract : public StoreTest {
   protected:
-    void add(std::uint64_t number, const std::vector<BundleDelay>& delays, const std::string& host = "alpha") {
+    void add(std::uint64_t number, const std::vector<BundleDelay>& delays,
+             const std::string& host = "alpha") {
         ASSERT_EQ(must(store_->inventory().add(bundle(number), work(number))), AddOutcome::New);
         BundleFacts facts;
         facts.session_id = "session";
@@ -48,14 +49,17 @@ class BundlesContract : public StoreTest {
         facts.event = "open";
         facts.started_realtime_ns = monday + number * hour;
         facts.delays = static_cast<std::uint32_t>(delays.size());
-        ASSERT_TRUE(must(store_->inventory().set_contents(bundle(number).digest, facts, "", delays)));
+        ASSERT_TRUE(
+            must(store_->inventory().set_contents(bundle(number).digest, facts, "", delays)));
     }
-    std::vector<std::string> profiles(const Filter& filter, bool delayed = true, std::uint32_t limit = 1000) {
+    std::vector<std::string> profiles(const Filter& filter, bool delayed = true,
+                                      std::uint32_t limit = 1000) {
         std::vector<std::string> found;
-        const auto status = everything().delays().profiles(filter, delayed, limit, [&](StoredDelay&& one) {
-            found.push_back(one.delay.profile);
-            return true;
-        });
+        const auto status =
+            everything().delays().profiles(filter, delayed, limit, [&](StoredDelay&& one) {
+                found.push_back(one.delay.profile);
+                return true;
+            });
         EXPECT_TRUE(status.ok());
         return found;
     }
@@ -114,7 +118,8 @@ TEST_F(BundlesContract, DelaysAloneAreEnoughForFilters) {
 }
 
 TEST_F(BundlesContract, ListsPagesAndRemoves) {
-    for (std::uint64_t number = 1; number <= 5; ++number) add(number, {delay(1, monday + number * hour, "p")});
+    for (std::uint64_t number = 1; number <= 5; ++number)
+        add(number, {delay(1, monday + number * hour, "p")});
     const auto newest = must(everything().bundles().list(2, {}));
     ASSERT_THAT(newest, SizeIs(2));
     EXPECT_EQ(newest[0].digest, bundle(5).digest);
@@ -135,7 +140,8 @@ TEST_F(BundlesContract, AFilterSelectsBundlesByTheirDelays) {
     add(3, {delay(1, monday + 3 * hour, "p")});
     const auto digests_of = [&](const Filter& filter, std::optional<PageKey> after = {}) {
         std::vector<std::string> found;
-        for (const BundleRow& row : must(everything().bundles().list_filtered(filter, 10, after)).bundles)
+        for (const BundleRow& row :
+             must(everything().bundles().list_filtered(filter, 10, after)).bundles)
             found.push_back(row.digest);
         return found;
     };
@@ -159,7 +165,8 @@ TEST_F(BundlesContract, LinksDelaysAndRunsInEitherOrder) {
     early.add(monday + hour + 2 * ms, 100 * ms).begin_tid = 999;
     late.add(monday + 5 * hour + ms, 100 * ms);
     ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1), early.batch)), AddOutcome::New);
-    add(1, {delay(1, monday + hour + 3 * ms, "p"), delay(2, monday + 5 * hour, "q"), delay(3, monday + 9 * hour, "r")});
+    add(1, {delay(1, monday + hour + 3 * ms, "p"), delay(2, monday + 5 * hour, "q"),
+            delay(3, monday + 9 * hour, "r")});
     ASSERT_EQ(must(store_->batches().add_batch(receipt_of(2), late.batch)), AddOutcome::New);
     const auto delays = must(everything().delays().of_bundle(bundle(1).digest));
     ASSERT_THAT(delays, SizeIs(3));
@@ -178,7 +185,8 @@ TEST_F(BundlesContract, LinksDelaysAndRunsInEitherOrder) {
     EXPECT_EQ(event.last_realtime_ns, monday + 9 * hour);
     // Hidden runs do not count for causes.
     EXPECT_THAT(profiles(event_filter()), ElementsAre("r", "q", "p"));
-    ASSERT_EQ(must(everything().marks().mark_dirty({{*delays[0].run, true, "mad", "", "", 1}})), 1U);
+    ASSERT_EQ(must(everything().marks().mark_dirty({{*delays[0].run, true, "mad", "", "", 1}})),
+              1U);
     EXPECT_THAT(profiles(event_filter()), ElementsAre("r", "q"));
 }
 
@@ -201,32 +209,40 @@ TEST_F(BundlesContract, DelaysOfAllBundlesAreListedAndSummedUpWithoutRuns) {
         for (const StoredDelay& stored : page.delays) found.push_back(stored.delay.number);
         return found;
     };
-    auto page = must(everything().delays().list_delays(event_filter(), "", RunOrder::Newest, 3, {}));
+    auto page =
+        must(everything().delays().list_delays(event_filter(), "", RunOrder::Newest, 3, {}));
     EXPECT_THAT(numbers(page), ElementsAre(5, 4, 3));
     EXPECT_EQ(page.delays[0].bundle, bundle(1).digest);
     EXPECT_EQ(page.delays[0].host, "alpha");
     EXPECT_TRUE(page.delays[0].delay.profile.empty());
     ASSERT_TRUE(page.next);
-    page = must(everything().delays().list_delays(event_filter(), "", RunOrder::Newest, 3, page.next));
+    page =
+        must(everything().delays().list_delays(event_filter(), "", RunOrder::Newest, 3, page.next));
     EXPECT_THAT(numbers(page), ElementsAre(2, 1));
     EXPECT_FALSE(page.next);
-    EXPECT_THAT(numbers(must(everything().delays().list_delays(event_filter(), "", RunOrder::Slowest, 2, {}))),
+    EXPECT_THAT(numbers(must(everything().delays().list_delays(event_filter(), "",
+                                                               RunOrder::Slowest, 2, {}))),
                 ElementsAre(3, 5));
     // Oldest first: the same in the other direction, in pages too.
     std::vector<std::uint32_t> fallen, risen;
-    for (const auto& [order, into] : {std::pair(RunOrder::Newest, &fallen), std::pair(RunOrder::Oldest, &risen)}) {
+    for (const auto& [order, into] :
+         {std::pair(RunOrder::Newest, &fallen), std::pair(RunOrder::Oldest, &risen)}) {
         std::optional<PageKey> after;
         do {
-            const DelayPage part = must(everything().delays().list_delays(event_filter(), "", order, 2, after));
+            const DelayPage part =
+                must(everything().delays().list_delays(event_filter(), "", order, 2, after));
             for (const StoredDelay& delay : part.delays) into->push_back(delay.delay.number);
             after = part.next;
         } while (after);
     }
     std::reverse(risen.begin(), risen.end());
     EXPECT_EQ(risen, fallen);
-    EXPECT_THAT(must(everything().delays().list_delays({}, "", RunOrder::Newest, 10, {})).delays, SizeIs(6));
-    EXPECT_THAT(must(everything().delays().list_delays({}, bundle(2).digest, RunOrder::Newest, 10, {})).delays,
-                SizeIs(1));
+    EXPECT_THAT(must(everything().delays().list_delays({}, "", RunOrder::Newest, 10, {})).delays,
+                SizeIs(6));
+    EXPECT_THAT(
+        must(everything().delays().list_delays({}, bundle(2).digest, RunOrder::Newest, 10, {}))
+            .delays,
+        SizeIs(1));
     const auto one = must(everything().delays().find_delay(bundle(1).digest, 3));
     ASSERT_TRUE(one);
     EXPECT_EQ(one->delay.duration_ns, 900 * ms);

@@ -12,11 +12,13 @@ using testing::SizeIs;
 class CausesContract : public StoreTest {
   protected:
     // Adds a bundle with delays of a build on a host, the first of which begins at `begin_ns`.
-    std::vector<CauseSighting> add_bundle(std::uint64_t number, const std::string& build, std::uint64_t begin_ns,
+    std::vector<CauseSighting> add_bundle(std::uint64_t number, const std::string& build,
+                                          std::uint64_t begin_ns,
                                           const std::string& host = "alpha") {
         BundleRow bundle;
         bundle.digest = receipt_of(number).digest;
-        EXPECT_EQ(must(store_->inventory().add(bundle, {"parse", bundle.digest, monday})), AddOutcome::New);
+        EXPECT_EQ(must(store_->inventory().add(bundle, {"parse", bundle.digest, monday})),
+                  AddOutcome::New);
         BundleFacts facts;
         facts.host = host;
         std::vector<BundleDelay> delays(4);
@@ -27,7 +29,8 @@ class CausesContract : public StoreTest {
             delays[i].begin_realtime_ns = begin_ns + i * second;
             delays[i].build = build;
             delays[i].profile = "profile";
-            sightings.push_back({bundle.digest, i + 1, host, build, begin_ns + i * second, 40 * ms, {}});
+            sightings.push_back(
+                {bundle.digest, i + 1, host, build, begin_ns + i * second, 40 * ms, {}});
         }
         EXPECT_TRUE(must(store_->inventory().set_contents(bundle.digest, facts, {}, delays)));
         return sightings;
@@ -35,7 +38,8 @@ class CausesContract : public StoreTest {
     static SightedCause sighted(const std::string& signature, std::vector<CauseSighting> delays) {
         return {signature, signature + " waits", "blocked", "disk", "[]", std::move(delays), {}};
     }
-    std::vector<CauseNews> note(const std::vector<SightedCause>& causes, std::uint64_t now_ns = monday) {
+    std::vector<CauseNews> note(const std::vector<SightedCause>& causes,
+                                std::uint64_t now_ns = monday) {
         return must(store_->found_causes().note_causes("open", causes, now_ns));
     }
     CauseRecord cause(std::uint64_t id) {
@@ -49,7 +53,8 @@ class CausesContract : public StoreTest {
 };
 
 TEST_F(CausesContract, CountsSearchedDelaysAndThoseOfEachCause) {
-    const auto before = add_bundle(1, "v1", monday), after = add_bundle(2, "v2", monday + day, "beta");
+    const auto before = add_bundle(1, "v1", monday),
+               after = add_bundle(2, "v2", monday + day, "beta");
     std::vector<CauseSighting> delays = before;
     delays.push_back(after[0]);
     const auto news = note({sighted("a", delays)});
@@ -81,7 +86,8 @@ TEST_F(CausesContract, CountsSearchedDelaysAndThoseOfEachCause) {
 }
 
 TEST_F(CausesContract, CostsAreTheExtraTimeOfATime) {
-    const auto before = add_bundle(1, "v1", monday), after = add_bundle(2, "v2", monday + day, "beta");
+    const auto before = add_bundle(1, "v1", monday),
+               after = add_bundle(2, "v2", monday + day, "beta");
     std::vector<CauseSighting> delays = before;
     delays.push_back(after[0]);
     const auto news = note({sighted("a", delays), sighted("b", {after[0], after[1]})});
@@ -92,7 +98,8 @@ TEST_F(CausesContract, CostsAreTheExtraTimeOfATime) {
     EXPECT_EQ(costs[0].title, "a waits");
     EXPECT_EQ(costs[0].delays, 4U);
     EXPECT_EQ(costs[0].excess_ns, 160 * ms);
-    EXPECT_EQ(must(everything().causes().costs("open", 0, UINT64_MAX, 10)).at(1).excess_ns, 80 * ms);
+    EXPECT_EQ(must(everything().causes().costs("open", 0, UINT64_MAX, 10)).at(1).excess_ns,
+              80 * ms);
     EXPECT_THAT(must(everything().causes().costs({}, 0, UINT64_MAX, 1)), SizeIs(1));
     EXPECT_THAT(must(everything().causes().costs("close", 0, UINT64_MAX, 10)), IsEmpty());
     // A part counts as its root, and a delay of both once.

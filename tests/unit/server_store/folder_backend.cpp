@@ -17,10 +17,15 @@ class FolderBackend : public BlobsBackend {
     }
     ~FolderBackend() override { fs::remove_all(folder_); }
 
-    Result<std::unique_ptr<Blobs>> open() override { return open_blobs(folder_, folder_ / "unused"); }
-    void leave_behind(const std::string& name) override { std::ofstream(folder_ / "incoming" / name) << "half"; }
+    Result<std::unique_ptr<Blobs>> open() override {
+        return open_blobs(folder_, folder_ / "unused");
+    }
+    void leave_behind(const std::string& name) override {
+        std::ofstream(folder_ / "incoming" / name) << "half";
+    }
     std::size_t incoming() override {
-        return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_ / "incoming"), {}));
+        return static_cast<std::size_t>(
+            std::distance(fs::directory_iterator(folder_ / "incoming"), {}));
     }
 
   private:

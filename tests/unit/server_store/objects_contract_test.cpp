@@ -18,7 +18,8 @@ const std::string another = "1b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
 class ObjectsContract : public StoreTest {
   protected:
     Result<AddOutcome> add(const std::string& id, std::uint32_t number, std::string lines = "{}\n",
-                           const std::string& host = "web1", const std::string& sender = "web", bool last = false) {
+                           const std::string& host = "web1", const std::string& sender = "web",
+                           bool last = false) {
         trace::RunBatch batch;
         batch.host = host;
         trace::ObjectsPart& part = batch.objects.emplace();
@@ -35,7 +36,8 @@ class ObjectsContract : public StoreTest {
     }
     std::string numbers(std::uint32_t after = 0, std::uint64_t limit_bytes = 1 << 30) {
         std::string text;
-        for (const StoredObjectsPart& part : must(store_->objects().objects_parts(watch, after, limit_bytes)))
+        for (const StoredObjectsPart& part :
+             must(store_->objects().objects_parts(watch, after, limit_bytes)))
             text += std::to_string(part.number) + (part.last ? ". " : " ");
         return text;
     }
@@ -70,11 +72,14 @@ TEST_F(ObjectsContract, PartsComeInAnyOrderAndAreGivenInTheirs) {
 // Lines as the daemon writes them.
 std::string reported_lines(bool first, std::uint64_t calls, std::optional<std::uint64_t> failures) {
     std::string lines;
-    const auto add_line = [&](const boost::json::object& object) { lines += boost::json::serialize(object) + "\n"; };
+    const auto add_line = [&](const boost::json::object& object) {
+        lines += boost::json::serialize(object) + "\n";
+    };
     if (first) {
         calls::ObjectsStarted started;
         started.began_realtime_ns = monday - 5;
-        for (int number = 0; number < 25; ++number) started.classes.push_back("Class" + std::to_string(number));
+        for (int number = 0; number < 25; ++number)
+            started.classes.push_back("Class" + std::to_string(number));
         started.functions.resize(1);
         add_line(calls::to_json(started));
     }
@@ -125,7 +130,8 @@ TEST_F(ObjectsContract, FiguresAreThoseOfPartsThatAreKeptNoLongerToo) {
 
 TEST_F(ObjectsContract, AWatchIsItsFirstSenders) {
     EXPECT_TRUE(add(watch, 1));
-    for (const auto& refused : {add(watch, 2, "{}\n", "web2"), add(watch, 2, "{}\n", "web1", "other")}) {
+    for (const auto& refused :
+         {add(watch, 2, "{}\n", "web2"), add(watch, 2, "{}\n", "web1", "other")}) {
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error().kind, ErrorKind::Invalid);
     }
@@ -143,7 +149,8 @@ TEST_F(ObjectsContract, TheFirstPartAndTheNewestAreKept) {
 
 TEST_F(ObjectsContract, OfAllWatchesTheOldestGo) {
     const std::string large(8 << 20, 'x');
-    for (int one = 10; one < 45; ++one) EXPECT_TRUE(add(std::to_string(one) + watch.substr(2), 1, large));
+    for (int one = 10; one < 45; ++one)
+        EXPECT_TRUE(add(std::to_string(one) + watch.substr(2), 1, large));
     const auto watches = must(store_->objects().object_watches(1000));
     EXPECT_EQ(watches.size(), object_watches_limit_bytes / large.size());
     EXPECT_EQ(watches.front().id, "44" + watch.substr(2));

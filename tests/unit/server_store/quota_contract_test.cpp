@@ -19,7 +19,9 @@ class QuotaContract : public StoreTest {
         if (backend_->takes_several_servers()) another_ = must(backend_->open());
         other_ = another_ ? another_.get() : store_.get();
     }
-    std::uint64_t most(std::uint64_t on_day) { return must(store_->quotas().quota_use(on_day)).max_bytes; }
+    std::uint64_t most(std::uint64_t on_day) {
+        return must(store_->quotas().quota_use(on_day)).max_bytes;
+    }
 
     std::unique_ptr<Store> another_;
     Store* other_ = nullptr;
@@ -27,11 +29,13 @@ class QuotaContract : public StoreTest {
 
 TEST_F(QuotaContract, CountsOverAllServersOfTheStore) {
     EXPECT_TRUE(must(store_->quotas().take_quota("a", today, 60, 100)));
-    EXPECT_FALSE(must(other_->quotas().take_quota("a", today, 60, 100))) << "taken by the other server";
+    EXPECT_FALSE(must(other_->quotas().take_quota("a", today, 60, 100)))
+        << "taken by the other server";
     EXPECT_EQ(most(today), 60U) << "what was refused is not counted";
     EXPECT_TRUE(must(other_->quotas().take_quota("a", today, 40, 100)));
     EXPECT_FALSE(must(store_->quotas().take_quota("a", today, 1, 100)));
-    EXPECT_TRUE(must(store_->quotas().take_quota("a", today, 1, 101))) << "a larger limit holds at once";
+    EXPECT_TRUE(must(store_->quotas().take_quota("a", today, 1, 101)))
+        << "a larger limit holds at once";
     EXPECT_FALSE(must(store_->quotas().take_quota("a", today, 1, 50))) << "so does a smaller one";
 }
 

@@ -22,7 +22,8 @@ class RulesContract : public StoreTest {
         EXPECT_NE(made.id, 0U);
         return made;
     }
-    static RuleLook look_at(const StoredRule& rule, std::uint64_t at_ns, std::vector<Finding> found) {
+    static RuleLook look_at(const StoredRule& rule, std::uint64_t at_ns,
+                            std::vector<Finding> found) {
         RuleLook look;
         look.rule = rule.id;
         look.changed_realtime_ns = rule.changed_realtime_ns;
@@ -34,13 +35,15 @@ class RulesContract : public StoreTest {
     std::string note(const RuleLook& look) { return note(*store_, look); }
     static std::string note(Store& store, const RuleLook& look) {
         std::string reported;
-        const bool made = must(store.rules().note_findings(look, [&](const auto& news, std::uint64_t left_out) {
-            reported.clear();
-            for (const KeptFinding& kept : news)
-                reported += kept.finding.subject + (kept.ended_realtime_ns > 0 ? " over, " : ", ");
-            if (left_out > 0) reported += std::to_string(left_out) + " more";
-            return reported;
-        }));
+        const bool made =
+            must(store.rules().note_findings(look, [&](const auto& news, std::uint64_t left_out) {
+                reported.clear();
+                for (const KeptFinding& kept : news)
+                    reported +=
+                        kept.finding.subject + (kept.ended_realtime_ns > 0 ? " over, " : ", ");
+                if (left_out > 0) reported += std::to_string(left_out) + " more";
+                return reported;
+            }));
         EXPECT_EQ(made, !reported.empty());
         return made ? reported : "";
     }
@@ -131,7 +134,8 @@ TEST_F(RulesContract, TwoServersThatLookAtOnceTellOnce) {
 TEST_F(RulesContract, WhatComesWhileAMessageWaitsOrInQuietHoursIsToldTogetherLater) {
     const StoredRule made = rule();
     EXPECT_EQ(note(look_at(made, monday, {{"a", ""}})), "a, ");
-    EXPECT_EQ(note(look_at(made, monday + second, {{"a", ""}, {"b", ""}})), "") << "the first is not delivered yet";
+    EXPECT_EQ(note(look_at(made, monday + second, {{"a", ""}, {"b", ""}})), "")
+        << "the first is not delivered yet";
     deliver(monday + second);
     RuleLook quiet = look_at(made, monday + 2 * second, {{"a", ""}, {"b", ""}, {"c", ""}});
     quiet.may_report = false;
@@ -187,7 +191,8 @@ TEST_F(RulesContract, LooksThatAreTooLateChangeNothing) {
     const StoredRule before = made;
     made.changed_realtime_ns = monday + hour;
     ASSERT_EQ(must(store_->rules().change_rule(made, true)), RuleStore::RuleChange::Done);
-    EXPECT_EQ(note(look_at(before, monday + 2 * hour, {{"a", ""}})), "") << "the rule is another now";
+    EXPECT_EQ(note(look_at(before, monday + 2 * hour, {{"a", ""}})), "")
+        << "the rule is another now";
     EXPECT_EQ(note(look_at(made, monday + 2 * hour, {{"a", ""}})), "a, ");
     made.changed_realtime_ns = monday + 3 * hour;
     ASSERT_EQ(must(store_->rules().change_rule(made, true)), RuleStore::RuleChange::Done);

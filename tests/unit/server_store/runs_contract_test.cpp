@@ -100,7 +100,8 @@ TEST_F(RunsContract, ARunComesBackAsItWas) {
 
 TEST_F(RunsContract, PagesCoverEveryRunOnce) {
     BatchMaker maker;
-    for (std::uint64_t i = 0; i < 25; ++i) maker.add(monday + (i % 5) * 20 * hour, (i % 7 + 1) * ms);
+    for (std::uint64_t i = 0; i < 25; ++i)
+        maker.add(monday + (i % 5) * 20 * hour, (i % 7 + 1) * ms);
     add(1, maker.batch);
     for (const RunOrder order : {RunOrder::Newest, RunOrder::Slowest}) {
         std::set<std::uint64_t> seen;
@@ -110,7 +111,8 @@ TEST_F(RunsContract, PagesCoverEveryRunOnce) {
             const auto page = must(everything().runs().list(event_filter(), order, 4, after));
             ASSERT_THAT(page.runs, testing::Not(IsEmpty()));
             for (const StoredRun& run : page.runs) {
-                const auto value = order == RunOrder::Newest ? run.begin_realtime_ns : run.duration_ns;
+                const auto value =
+                    order == RunOrder::Newest ? run.begin_realtime_ns : run.duration_ns;
                 EXPECT_LE(value, last);
                 last = value;
                 EXPECT_TRUE(seen.insert(run.id).second);
@@ -136,7 +138,8 @@ TEST_F(RunsContract, EachPartOfAFilterSelects) {
         Filter filter = event_filter();
         change(filter);
         const auto found = durations(filter), slowest = durations(filter, RunOrder::Slowest);
-        EXPECT_EQ(std::multiset(found.begin(), found.end()), std::multiset(slowest.begin(), slowest.end()));
+        EXPECT_EQ(std::multiset(found.begin(), found.end()),
+                  std::multiset(slowest.begin(), slowest.end()));
         EXPECT_EQ(must(summaries().count_runs(filter)).records, found.size());
         const auto summary = must(summaries().summary(filter));
         EXPECT_EQ(summary.durations.count(), found.size());
@@ -157,7 +160,8 @@ TEST_F(RunsContract, EachPartOfAFilterSelects) {
                     f.to_ns = monday + 2 * hour;
                 }),
                 ElementsAre(3 * ms, 2 * ms));
-    EXPECT_THAT(only([](Filter& f) { f.from_ns = monday + 2 * hour + 1; }), ElementsAre(7 * ms, 5 * ms));
+    EXPECT_THAT(only([](Filter& f) { f.from_ns = monday + 2 * hour + 1; }),
+                ElementsAre(7 * ms, 5 * ms));
     EXPECT_THAT(only([](Filter& f) { f.to_ns = monday + 1; }), ElementsAre(1 * ms));
     EXPECT_THAT(only([](Filter& f) {
                     f.from_ns = monday - 3 * day + 7;
@@ -167,11 +171,13 @@ TEST_F(RunsContract, EachPartOfAFilterSelects) {
 }
 
 TEST_F(RunsContract, OfSeveralNamesInAFilterAnyOneFits) {
-    const std::array<const char*, 3> hosts{"alpha", "beta", "gamma"}, builds{"ab12", "cd34", "ef56"};
+    const std::array<const char*, 3> hosts{"alpha", "beta", "gamma"},
+        builds{"ab12", "cd34", "ef56"};
     for (std::size_t host = 0; host < 3; ++host) {
         BatchMaker maker(hosts[host]);
         for (std::size_t build = 0; build < 3; ++build) {
-            auto& run = maker.add(monday + 50 * hour * host + build * hour, (host * 10 + build + 1) * ms);
+            auto& run =
+                maker.add(monday + 50 * hour * host + build * hour, (host * 10 + build + 1) * ms);
             run.build_id = builds[build];
             run.user = build == 0 ? "ann" : "bob";
             run.process = build == 1 ? "other" : "demo";
@@ -193,15 +199,24 @@ TEST_F(RunsContract, OfSeveralNamesInAFilterAnyOneFits) {
         return listed;
     };
     // By roll-ups (builds have them), and by the runs themselves.
-    EXPECT_THAT(found([](Filter& f) { f.build = {"ab12", "ef56"}; }), ElementsAre(1, 3, 11, 13, 21, 23));
-    EXPECT_THAT(found([](Filter& f) { f.host = {"alpha", "gamma"}; }), ElementsAre(1, 2, 3, 21, 22, 23));
+    EXPECT_THAT(found([](Filter& f) {
+                    f.build = {"ab12", "ef56"};
+                }),
+                ElementsAre(1, 3, 11, 13, 21, 23));
+    EXPECT_THAT(found([](Filter& f) {
+                    f.host = {"alpha", "gamma"};
+                }),
+                ElementsAre(1, 2, 3, 21, 22, 23));
     EXPECT_THAT(found([](Filter& f) {
                     f.host = {"alpha", "gamma"};
                     f.build = {"cd34", "ef56"};
                 }),
                 ElementsAre(2, 3, 22, 23));
     EXPECT_THAT(found([](Filter& f) { f.user = {"ann", "bob"}; }), SizeIs(9));
-    EXPECT_THAT(found([](Filter& f) { f.process = {"other", "unheard of"}; }), ElementsAre(2, 12, 22));
+    EXPECT_THAT(found([](Filter& f) {
+                    f.process = {"other", "unheard of"};
+                }),
+                ElementsAre(2, 12, 22));
     EXPECT_THAT(found([](Filter& f) {
                     f.unit = {"unit-0.service", "unit-2.service"};
                 }),
@@ -245,7 +260,8 @@ TEST_F(RunsContract, RunsAreToldApartByHostBuildAndUnit) {
     beta.add(monday, 10 * ms).dirty_reasons = static_cast<std::uint32_t>(trace::DirtySuspended);
     add(1, alpha.batch);
     add(2, beta.batch);
-    const SplitRuns hosts = must(everything().splits().split(event_filter(), SplitBy::Host, ActivityUnit::Hour, 1000));
+    const SplitRuns hosts =
+        must(everything().splits().split(event_filter(), SplitBy::Host, ActivityUnit::Hour, 1000));
     EXPECT_EQ(hosts.runs_read, 21U);
     EXPECT_EQ(hosts.from_ns, monday);
     ASSERT_THAT(hosts.parts, SizeIs(2));
@@ -257,18 +273,21 @@ TEST_F(RunsContract, RunsAreToldApartByHostBuildAndUnit) {
     EXPECT_EQ(hosts.parts[1].whole.runs, 20U);
     ASSERT_THAT(hosts.parts[1].points, SizeIs(2));
     EXPECT_EQ(hosts.parts[1].points.at(monday).durations.count(), 10U);
-    EXPECT_NEAR(static_cast<double>(hosts.parts[1].points.at(monday).durations.quantile_ns(0.5)), 10e6, 0.1e6);
+    EXPECT_NEAR(static_cast<double>(hosts.parts[1].points.at(monday).durations.quantile_ns(0.5)),
+                10e6, 0.1e6);
 
     Filter of_alpha = event_filter();
     of_alpha.host = {"alpha"};
-    const SplitRuns builds = must(everything().splits().split(of_alpha, SplitBy::Build, ActivityUnit::Day, 15));
+    const SplitRuns builds =
+        must(everything().splits().split(of_alpha, SplitBy::Build, ActivityUnit::Day, 15));
     EXPECT_EQ(builds.runs_read, 15U);  // the newest
     EXPECT_EQ(builds.from_ns, monday + 5 * hour / 10);
     ASSERT_THAT(builds.parts, SizeIs(2));
     EXPECT_EQ(builds.parts[0].name, "cd34");
     EXPECT_EQ(builds.parts[1].whole.runs, 5U);
     EXPECT_EQ(builds.parts[1].points.begin()->first, monday);
-    const SplitRuns units = must(everything().splits().split(of_alpha, SplitBy::Unit, ActivityUnit::Day, 1000));
+    const SplitRuns units =
+        must(everything().splits().split(of_alpha, SplitBy::Unit, ActivityUnit::Day, 1000));
     ASSERT_THAT(units.parts, SizeIs(2));
     EXPECT_EQ(units.parts[0].name, "");
     EXPECT_EQ(units.parts[1].name, "shop.service");
@@ -324,10 +343,12 @@ TEST_F(RunsContract, RollUpsAndRunsGiveTheSameSummary) {
             EXPECT_EQ(a.hours[i].runs, b.hours[i].runs);
             EXPECT_EQ(a.hours[i].delays, b.hours[i].delays);
         }
-        const auto trend = must(summaries().trend(rolled)), trend_scanned = must(summaries().trend(scanned));
+        const auto trend = must(summaries().trend(rolled)),
+                   trend_scanned = must(summaries().trend(scanned));
         ASSERT_EQ(trend.size(), 6U);  // three days, two builds
         ASSERT_EQ(trend.size(), trend_scanned.size());
-        for (std::size_t i = 0; i < trend.size(); ++i) EXPECT_EQ(trend[i].durations, trend_scanned[i].durations);
+        for (std::size_t i = 0; i < trend.size(); ++i)
+            EXPECT_EQ(trend[i].durations, trend_scanned[i].durations);
     }
 }
 
@@ -372,7 +393,8 @@ TEST_F(RunsContract, EventsAreListedNewestFirstSearchedAndPaged) {
     BatchMaker soon;
     soon.add(monday + 2 * hour + 10 * second, ms, "open file");
     add(3, soon.batch);
-    EXPECT_EQ(must(everything().choices().of_event("open file")).to_realtime_ns, monday + 2 * hour + 10 * second + 1);
+    EXPECT_EQ(must(everything().choices().of_event("open file")).to_realtime_ns,
+              monday + 2 * hour + 10 * second + 1);
 }
 
 TEST_F(RunsContract, StacksOfAStage) {
@@ -387,8 +409,11 @@ TEST_F(RunsContract, StacksOfAStage) {
     EXPECT_EQ(loaded.stacks[0].hits, 3U);
     EXPECT_EQ(loaded.stacks[0].median_ns, 8 * ms);
     EXPECT_EQ(loaded.stacks[0].longest_ns, 12 * ms);
-    EXPECT_EQ(must(everything().runs().stage_stacks(event_filter(), "begin", 1000)).stacks.at(0).hits, 4U);
-    EXPECT_THAT(must(everything().runs().stage_stacks(event_filter(), "unheard of", 1000)).stacks, IsEmpty());
+    EXPECT_EQ(
+        must(everything().runs().stage_stacks(event_filter(), "begin", 1000)).stacks.at(0).hits,
+        4U);
+    EXPECT_THAT(must(everything().runs().stage_stacks(event_filter(), "unheard of", 1000)).stacks,
+                IsEmpty());
 }
 
 TEST_F(RunsContract, TimesOfTheNewestRunsThatHaveThem) {
@@ -428,15 +453,17 @@ TEST_F(RunsContract, LossesAreToldByHostAndTimeOfTheBatch) {
                                 std::uint64_t at_ns) {
         BatchMaker maker(host);
         maker.batch.runs_lost = lost;  // without a run, and nothing else happened
-        EXPECT_EQ(must(store_->batches().add_batch(receipt_of(number, at_ns), maker.batch)), AddOutcome::New);
+        EXPECT_EQ(must(store_->batches().add_batch(receipt_of(number, at_ns), maker.batch)),
+                  AddOutcome::New);
     };
     EXPECT_EQ(must(everything().events().losses({})).runs, 0U);
     add_losing(1, "alpha", 5, monday + 10);
     add_losing(2, "beta", 40, monday + 20);
     add_losing(3, "alpha", 7, monday + 30);
     add_losing(4, "gamma", 0, monday + 30);
-    EXPECT_EQ(must(store_->batches().add_batch(receipt_of(3, monday + 40), BatchMaker("alpha").batch)),
-              AddOutcome::Already);
+    EXPECT_EQ(
+        must(store_->batches().add_batch(receipt_of(3, monday + 40), BatchMaker("alpha").batch)),
+        AddOutcome::Already);
     const Losses all = must(everything().events().losses({}));
     EXPECT_EQ(all.runs, 52U);
     ASSERT_THAT(all.hosts, SizeIs(2));
@@ -454,7 +481,8 @@ TEST_F(RunsContract, LossesAreToldByHostAndTimeOfTheBatch) {
     EXPECT_EQ(must(everything().events().losses(filter)).runs, 5U);
     filter.host = {"unheard of"};
     EXPECT_EQ(must(everything().events().losses(filter)).runs, 0U);
-    for (std::uint64_t host = 0; host < 30; ++host) add_losing(100 + host, "host" + std::to_string(host), 1, monday);
+    for (std::uint64_t host = 0; host < 30; ++host)
+        add_losing(100 + host, "host" + std::to_string(host), 1, monday);
     EXPECT_EQ(must(everything().events().losses({})).runs, 82U);
     EXPECT_THAT(must(everything().events().losses({})).hosts, SizeIs(20));
 }
@@ -465,9 +493,11 @@ TEST_F(RunsContract, ManyWritersAtOnceLoseAndDoubleNothing) {
         writers.emplace_back([this, writer] {
             for (std::uint64_t i = 0; i < 15; ++i) {
                 BatchMaker maker("host" + std::to_string(writer % 3));
-                for (std::uint64_t run = 0; run < 20; ++run) maker.add(monday + run * hour, (run + 1) * ms);
+                for (std::uint64_t run = 0; run < 20; ++run)
+                    maker.add(monday + run * hour, (run + 1) * ms);
                 // Each batch is sent by two writers.
-                const auto outcome = store_->batches().add_batch(receipt_of(writer % 3 * 100 + i), maker.batch);
+                const auto outcome =
+                    store_->batches().add_batch(receipt_of(writer % 3 * 100 + i), maker.batch);
                 EXPECT_TRUE(outcome.ok()) << (outcome.ok() ? "" : outcome.error().message);
             }
         });
@@ -475,22 +505,27 @@ TEST_F(RunsContract, ManyWritersAtOnceLoseAndDoubleNothing) {
     EXPECT_EQ(must(summaries().count_runs(event_filter())).records, 3U * 15 * 20);
     Filter scanned = event_filter();
     scanned.process = {"demo"};
-    EXPECT_EQ(must(summaries().summary(scanned)).durations, must(summaries().summary(event_filter())).durations);
+    EXPECT_EQ(must(summaries().summary(scanned)).durations,
+              must(summaries().summary(event_filter())).durations);
     EXPECT_THAT(must(store_->upkeep().check()), IsEmpty());
 }
 
 // Anybody who may upload runs can use any names.
 TEST_F(RunsContract, NamesAreBounded) {
-    ASSERT_TRUE(backend_
-                    ->script("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)"
-                             " INSERT INTO label(kind, text) SELECT 1, 'event ' || i FROM n")
-                    .ok());
+    ASSERT_TRUE(
+        backend_
+            ->script("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < "
+                     "9999) INSERT INTO label(kind, text) SELECT 1, 'event ' || i FROM n")
+            .ok());
     BatchMaker maker;
-    for (const char* event : {"one of many", "one more", "and more"}) maker.add(monday, 10 * ms, event);
+    for (const char* event : {"one of many", "one more", "and more"})
+        maker.add(monday, 10 * ms, event);
     ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
     std::map<std::string, std::uint64_t> runs;
-    for (const EventRow& row : must(everything().events().list({}, {}, 10, {})).events) runs[row.event] = row.runs;
-    EXPECT_EQ(runs, (std::map<std::string, std::uint64_t>{{"(further names)", 2}, {"and more", 1}}));
+    for (const EventRow& row : must(everything().events().list({}, {}, 10, {})).events)
+        runs[row.event] = row.runs;
+    EXPECT_EQ(runs,
+              (std::map<std::string, std::uint64_t>{{"(further names)", 2}, {"and more", 1}}));
     // A known name stays known, and the same names get the same number again.
     ASSERT_EQ(must(store_->batches().add_batch(receipt_of(2), maker.batch)), AddOutcome::New);
     EXPECT_EQ(must(summaries().summary(event_filter("(further names)"))).counts.runs, 4U);
@@ -499,14 +534,18 @@ TEST_F(RunsContract, NamesAreBounded) {
 }
 
 TEST_F(RunsContract, OneSenderCannotFillTheNamesForOthers) {
-    ASSERT_TRUE(backend_
-                    ->script("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2499)"
-                             " INSERT INTO label(kind, text, sender) SELECT 1, 'event ' || i, 'token' FROM n")
-                    .ok());
+    ASSERT_TRUE(
+        backend_
+            ->script(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2499) "
+                "INSERT INTO label(kind, text, sender) SELECT 1, 'event ' || i, 'token' FROM n")
+            .ok());
     BatchMaker maker;
     for (const char* event : {"a", "b", "c"}) maker.add(monday, 10 * ms, event);
     ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1), maker.batch)), AddOutcome::New);
-    const auto runs_of = [&](const char* event) { return must(summaries().summary(event_filter(event))).counts.runs; };
+    const auto runs_of = [&](const char* event) {
+        return must(summaries().summary(event_filter(event))).counts.runs;
+    };
     EXPECT_EQ(runs_of("a"), 1U);
     EXPECT_EQ(runs_of("b"), 0U);
     EXPECT_EQ(runs_of("(further names)"), 2U);

@@ -13,12 +13,14 @@ using testing::HasSubstr;
 class S3Address : public testing::Test {
   protected:
     S3Address() {
-        for (const char* name : {"AWS_ENDPOINT_URL", "AWS_REGION", "AWS_SESSION_TOKEN"}) ::unsetenv(name);
+        for (const char* name : {"AWS_ENDPOINT_URL", "AWS_REGION", "AWS_SESSION_TOKEN"})
+            ::unsetenv(name);
         ::setenv("AWS_ACCESS_KEY_ID", "key", 1);
         ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
     }
     ~S3Address() override {
-        for (const char* name : {"AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"})
+        for (const char* name :
+             {"AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"})
             ::unsetenv(name);
     }
     static std::string complaint(const std::string& address) {
@@ -28,7 +30,8 @@ class S3Address : public testing::Test {
 };
 
 TEST_F(S3Address, HasBucketPrefixEndpointAndRegion) {
-    const auto place = S3Place::parse("s3://lagtrap/data/bundles?endpoint=https://s3.example:9000/&region=eu-west-1");
+    const auto place = S3Place::parse(
+        "s3://lagtrap/data/bundles?endpoint=https://s3.example:9000/&region=eu-west-1");
     ASSERT_TRUE(place) << place.error().message;
     EXPECT_EQ(place->bucket, "lagtrap");
     EXPECT_EQ(place->prefix, "data/bundles/");
@@ -46,7 +49,8 @@ TEST_F(S3Address, TheAddressComesBeforeTheEnvironment) {
     EXPECT_EQ(of_environment->endpoint, "https://environment.example");
     EXPECT_EQ(of_environment->region, "us-west-2");
     EXPECT_EQ(of_environment->prefix, "");
-    const auto of_address = S3Place::parse("s3://lagtrap?region=eu-west-1&endpoint=http://address.example");
+    const auto of_address =
+        S3Place::parse("s3://lagtrap?region=eu-west-1&endpoint=http://address.example");
     ASSERT_TRUE(of_address) << of_address.error().message;
     EXPECT_EQ(of_address->endpoint, "http://address.example");
     EXPECT_EQ(of_address->region, "eu-west-1");
@@ -60,11 +64,14 @@ TEST_F(S3Address, MistakesAreNamed) {
     EXPECT_THAT(complaint("s3://Lagtrap" + endpoint), HasSubstr("the bucket \"Lagtrap\""));
     EXPECT_THAT(complaint("s3://lagtrap/a b" + endpoint), HasSubstr("the prefix \"a b/\""));
     EXPECT_THAT(complaint("s3://lagtrap"), HasSubstr("the endpoint \"\""));
-    EXPECT_THAT(complaint("s3://lagtrap?endpoint=ftp://s3.example"), HasSubstr("the endpoint \"ftp://s3.example\""));
-    EXPECT_THAT(complaint("s3://lagtrap?endpoint=https://key@s3.example"), HasSubstr("is no address of http"));
+    EXPECT_THAT(complaint("s3://lagtrap?endpoint=ftp://s3.example"),
+                HasSubstr("the endpoint \"ftp://s3.example\""));
+    EXPECT_THAT(complaint("s3://lagtrap?endpoint=https://key@s3.example"),
+                HasSubstr("is no address of http"));
     EXPECT_THAT(complaint("s3://lagtrap" + endpoint + "&zone=a"), HasSubstr("zone is not known"));
     ::unsetenv("AWS_SECRET_ACCESS_KEY");
-    EXPECT_THAT(complaint("s3://lagtrap" + endpoint), HasSubstr("needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"));
+    EXPECT_THAT(complaint("s3://lagtrap" + endpoint),
+                HasSubstr("needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"));
 }
 
 }  // namespace

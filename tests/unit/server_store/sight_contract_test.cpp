@@ -13,11 +13,13 @@ using testing::SizeIs;
 
 TEST(Sight, PatternsHaveStars) {
     for (const auto& [pattern, text] :
-         {std::pair("shop", "shop"), std::pair("shop.*", "shop."), std::pair("*", ""), std::pair("a*b*c", "axxbxbc"),
-          std::pair("**", "x"), std::pair("*.service", "web.service"), std::pair("a*a", "aa")})
+         {std::pair("shop", "shop"), std::pair("shop.*", "shop."), std::pair("*", ""),
+          std::pair("a*b*c", "axxbxbc"), std::pair("**", "x"),
+          std::pair("*.service", "web.service"), std::pair("a*a", "aa")})
         EXPECT_TRUE(fits_pattern(pattern, text)) << pattern << " " << text;
-    for (const auto& [pattern, text] : {std::pair("shop", "shops"), std::pair("shop.*", "shop"), std::pair("", "x"),
-                                        std::pair("a*b", "abc"), std::pair("a*a", "a"), std::pair("Shop", "shop")})
+    for (const auto& [pattern, text] :
+         {std::pair("shop", "shops"), std::pair("shop.*", "shop"), std::pair("", "x"),
+          std::pair("a*b", "abc"), std::pair("a*a", "a"), std::pair("Shop", "shop")})
         EXPECT_FALSE(fits_pattern(pattern, text)) << pattern << " " << text;
     EXPECT_FALSE((Sight{{}, {"*"}}.sees("open", "")));
     EXPECT_TRUE((Sight{{}, {"*"}}.sees("open", "web.service")));
@@ -45,7 +47,8 @@ class SightContract : public StoreTest {
                            const std::string& event = "open") {
         BundleRow row;
         row.digest = receipt_of(number).digest;
-        EXPECT_EQ(must(store_->inventory().add(row, {"parse", row.digest, monday})), AddOutcome::New);
+        EXPECT_EQ(must(store_->inventory().add(row, {"parse", row.digest, monday})),
+                  AddOutcome::New);
         BundleFacts facts;
         facts.host = "alpha";
         facts.event = "the longest one's";
@@ -65,7 +68,8 @@ class SightContract : public StoreTest {
         return row.digest;
     }
     Evidence seen(std::vector<std::string> events, std::vector<std::string> units) {
-        return store_->evidence(Visibility(std::make_shared<const Sight>(Sight{std::move(events), std::move(units)})));
+        return store_->evidence(
+            Visibility(std::make_shared<const Sight>(Sight{std::move(events), std::move(units)})));
     }
     static std::vector<std::pair<std::string, std::uint64_t>> names(const EventPage& page) {
         std::vector<std::pair<std::string, std::uint64_t>> list;
@@ -77,7 +81,8 @@ class SightContract : public StoreTest {
 TEST_F(SightContract, EventsAreSeenWholeAndUnitsInPart) {
     add_runs();
     auto whole = seen({"op*"}, {});
-    EXPECT_THAT(names(must(whole.events().list({}, {}, 10, {}))), ElementsAre(std::pair("open", 12)));
+    EXPECT_THAT(names(must(whole.events().list({}, {}, 10, {}))),
+                ElementsAre(std::pair("open", 12)));
     EXPECT_EQ(must(whole.events().list({}, {}, 10, {})).events[0].hosts, 2U);
     EXPECT_EQ(must(whole.summaries().summary(event_filter("close"))).counts.runs, 0U);
     auto web = seen({}, {"web.*"});
@@ -103,18 +108,22 @@ TEST_F(SightContract, ChoicesHaveNothingElse) {
         EXPECT_EQ(choices.from_realtime_ns, monday);
         EXPECT_EQ(choices.to_realtime_ns, monday + 3 * second + 1);
     }
-    EXPECT_THAT(must(seen({"open"}, {}).choices().of_event({})).users, ElementsAre("ann", "secret", "web"));
+    EXPECT_THAT(must(seen({"open"}, {}).choices().of_event({})).users,
+                ElementsAre("ann", "secret", "web"));
     EXPECT_THAT(must(seen({"close"}, {}).choices().of_event("open")).hosts, IsEmpty());
 }
 
 TEST_F(SightContract, OneRunIsThereOrNot) {
     add_runs();
-    const auto runs = must(everything().runs().list(event_filter(), RunOrder::Newest, 100, {})).runs;
+    const auto runs =
+        must(everything().runs().list(event_filter(), RunOrder::Newest, 100, {})).runs;
     auto web = seen({}, {"web.service"});
     for (const StoredRun& run : runs) {
         EXPECT_EQ(must(web.runs().find_run(run.id)).has_value(), run.unit == "web.service");
-        EXPECT_THAT(must(web.runs().find_runs({run.id})), SizeIs(run.unit == "web.service" ? 1 : 0));
-        const auto marked = must(web.marks().mark_dirty({{run.id, true, rule_by_hand, "why", "ann", monday}}));
+        EXPECT_THAT(must(web.runs().find_runs({run.id})),
+                    SizeIs(run.unit == "web.service" ? 1 : 0));
+        const auto marked =
+            must(web.marks().mark_dirty({{run.id, true, rule_by_hand, "why", "ann", monday}}));
         EXPECT_EQ(marked, run.unit == "web.service" ? 1U : 0U);
     }
 }
@@ -131,13 +140,17 @@ TEST_F(SightContract, BundlesAreThoseWithADelayThatIsSeen) {
     EXPECT_EQ(row->facts.delays, 2U);
     EXPECT_EQ(row->facts.longest_delay_ns, 102 * ms);
     EXPECT_THAT(must(web.bundles().list_filtered({}, 10, {})).bundles, SizeIs(1));
-    EXPECT_THAT(must(web.delays().list_delays({}, mixed, RunOrder::Newest, 10, {})).delays, SizeIs(2));
+    EXPECT_THAT(must(web.delays().list_delays({}, mixed, RunOrder::Newest, 10, {})).delays,
+                SizeIs(2));
     EXPECT_THAT(must(web.delays().list_delays({}, {}, RunOrder::Newest, 10, {})).delays, SizeIs(2));
     EXPECT_TRUE(must(web.delays().find_delay(mixed, 1)).has_value());
     EXPECT_FALSE(must(web.delays().find_delay(mixed, 2)).has_value());
     EXPECT_EQ(must(web.delays().summarise_delays(event_filter())).delays, 2U);
     std::uint32_t profiles = 0;
-    ASSERT_TRUE(web.delays().profiles(event_filter(), true, 100, [&](StoredDelay&&) { return ++profiles > 0; }).ok());
+    ASSERT_TRUE(
+        web.delays()
+            .profiles(event_filter(), true, 100, [&](StoredDelay&&) { return ++profiles > 0; })
+            .ok());
     EXPECT_EQ(profiles, 2U);
     EXPECT_FALSE(must(seen({"close"}, {}).bundles().find(mixed)).has_value());
 }
@@ -151,13 +164,15 @@ TEST_F(SightContract, ATraceHasTheDelaysThatAreSeen) {
             list.push_back(stored.delay.event + " " + stored.delay.unit);
         return list;
     };
-    EXPECT_THAT(found(store_->everything(), "trace of open"), ElementsAre("open db.service", "open web.service"));
+    EXPECT_THAT(found(store_->everything(), "trace of open"),
+                ElementsAre("open db.service", "open web.service"));
     EXPECT_THAT(found(store_->everything(), "another"), IsEmpty());
     EXPECT_THAT(found(store_->everything(), ""), IsEmpty());
     EXPECT_THAT(found(seen({"open"}, {}), "trace of open"), SizeIs(2));
     EXPECT_THAT(found(seen({"close"}, {}), "trace of open"), IsEmpty());
     EXPECT_THAT(found(seen({}, {"web.*"}), "trace of open"), ElementsAre("open web.service"));
-    EXPECT_EQ(must(store_->everything().delays().find_delay(other, 1))->delay.trace_id, "trace of close");
+    EXPECT_EQ(must(store_->everything().delays().find_delay(other, 1))->delay.trace_id,
+              "trace of close");
 }
 
 TEST_F(SightContract, CausesAreThoseOfDelaysThatAreSeen) {
@@ -172,7 +187,13 @@ TEST_F(SightContract, CausesAreThoseOfDelaysThatAreSeen) {
           "[]",
           {{mixed, 1, "alpha", "v1", monday, ms, {}}, {mixed, 2, "alpha", "v1", monday, ms, {}}},
           {}},
-         {"disk", "reads", "blocked", "disk", "[]", {{other, 1, "beta", "v2", monday, ms, {}}}, {}}},
+         {"disk",
+          "reads",
+          "blocked",
+          "disk",
+          "[]",
+          {{other, 1, "beta", "v2", monday, ms, {}}},
+          {}}},
         monday));
     ASSERT_THAT(news, SizeIs(2));
     auto web = seen({}, {"web.service"});
@@ -196,22 +217,28 @@ TEST_F(SightContract, CausesAreThoseOfDelaysThatAreSeen) {
 }
 
 TEST_F(SightContract, SearchFindsNothingElse) {
-    const auto news = [&](const std::string& event, const std::string& digest, const std::string& frames) {
-        const SightedCause cause{
-            event, "Waits_in " + event, "blocked", "disk", frames, {{digest, 1, "alpha", "", monday, ms, {}}}, {}};
+    const auto news = [&](const std::string& event, const std::string& digest,
+                          const std::string& frames) {
+        const SightedCause cause{event,     "Waits_in " + event,
+                                 "blocked", "disk",
+                                 frames,    {{digest, 1, "alpha", "", monday, ms, {}}},
+                                 {}};
         EXPECT_THAT(must(store_->found_causes().note_causes(event, {cause}, monday)), SizeIs(1));
     };
-    news("open", add_bundle(1, {"web.service"}), R"([{"function":"Read%Table","module":"/usr/lib/libdb.so"}])");
+    news("open", add_bundle(1, {"web.service"}),
+         R"([{"function":"Read%Table","module":"/usr/lib/libdb.so"}])");
     news("close", add_bundle(2, {"db.service"}, "close"), "[]");
     const auto found = [](const Evidence& evidence, const std::vector<std::string>& words) {
         std::vector<std::string> list;
-        for (const CauseRecord& cause : must(evidence.causes().search(words, 10))) list.push_back(cause.event);
+        for (const CauseRecord& cause : must(evidence.causes().search(words, 10)))
+            list.push_back(cause.event);
         return list;
     };
     for (const std::vector<std::string>& words :
          {std::vector<std::string>{"read%t"}, {"libdb"}, {"table", "in open"}, {"s_in open"}})
         EXPECT_THAT(found(store_->everything(), words), ElementsAre("open")) << words.front();
-    for (const std::vector<std::string>& words : {std::vector<std::string>{"read_t"}, {"table", "close"}, {"%x%"}})
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"read_t"}, {"table", "close"}, {"%x%"}})
         EXPECT_THAT(found(store_->everything(), words), IsEmpty()) << words.front();
     EXPECT_THAT(found(store_->everything(), {"disk"}), SizeIs(2));
     EXPECT_THAT(found(seen({"close"}, {}), {"disk"}), ElementsAre("close"));
@@ -253,17 +280,22 @@ TEST_F(SightContract, BuildsAreThoseOfRunsThatAreSeen) {
 
 TEST_F(SightContract, MarksAreThoseOfRunsThatAreSeen) {
     add_runs();
-    const StoredRun hidden = must(everything().runs().list(event_filter("close"), RunOrder::Newest, 1, {})).runs.at(0);
-    ASSERT_EQ(must(everything().marks().mark_dirty({{hidden.id, true, rule_by_hand, "why", "ann", monday}})), 1U);
+    const StoredRun hidden =
+        must(everything().runs().list(event_filter("close"), RunOrder::Newest, 1, {})).runs.at(0);
+    ASSERT_EQ(must(everything().marks().mark_dirty(
+                  {{hidden.id, true, rule_by_hand, "why", "ann", monday}})),
+              1U);
     EXPECT_THAT(must(everything().marks().dirty_marks(hidden.id)), SizeIs(1));
     EXPECT_THAT(must(seen({"open"}, {}).marks().dirty_marks(hidden.id)), IsEmpty());
 }
 
 TEST_F(SightContract, TeamsComeAndGo) {
     for (const char* name : {"ann", "bob"})
-        ASSERT_EQ(must(store_->accounts().add_account({name, Role::Reader, "", 1, false})), AddOutcome::New);
+        ASSERT_EQ(must(store_->accounts().add_account({name, Role::Reader, "", 1, false})),
+                  AddOutcome::New);
     EXPECT_FALSE(must(store_->teams().has_teams()));
-    EXPECT_EQ(must(store_->teams().set_team({"shop", {"shop.*", "cart"}, {}, {"devs"}})), AddOutcome::New);
+    EXPECT_EQ(must(store_->teams().set_team({"shop", {"shop.*", "cart"}, {}, {"devs"}})),
+              AddOutcome::New);
     EXPECT_TRUE(must(store_->teams().has_teams()));
     EXPECT_EQ(must(store_->teams().set_team({"all", {}, {}, {"*"}})), AddOutcome::New);
     EXPECT_EQ(must(store_->teams().set_team({"all", {}, {"*"}, {"*"}})), AddOutcome::Already);

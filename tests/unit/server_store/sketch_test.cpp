@@ -27,16 +27,18 @@ TEST(Sketch, QuantilesAreWithinOnePercent) {
     const Sketch sketch = sketch_of(values);
     std::sort(values.begin(), values.end());
     for (const double share : {0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0}) {
-        const auto exact =
-            static_cast<double>(values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)]);
-        EXPECT_NEAR(static_cast<double>(sketch.quantile_ns(share)), exact, exact * 0.0101 + 1) << share;
+        const auto exact = static_cast<double>(
+            values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)]);
+        EXPECT_NEAR(static_cast<double>(sketch.quantile_ns(share)), exact, exact * 0.0101 + 1)
+            << share;
     }
 }
 
 TEST(Sketch, EveryDurationLiesInItsBin) {
     for (const std::uint64_t edge :
-         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{49}, std::uint64_t{50},
-          std::uint64_t{1'000'000}, std::uint64_t{3'600'000'000'000}, static_cast<std::uint64_t>(INT64_MAX)}) {
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{49},
+          std::uint64_t{50}, std::uint64_t{1'000'000}, std::uint64_t{3'600'000'000'000},
+          static_cast<std::uint64_t>(INT64_MAX)}) {
         Sketch sketch;
         sketch.add(edge);
         const auto bins = sketch.bins();
@@ -73,8 +75,8 @@ TEST(Sketch, RefusesDamagedBytesAndStaysAsItWas) {
     Sketch sketch;
     sketch.add(1000);
     const Sketch before = sketch;
-    for (const std::string& bytes :
-         {std::string("\x80"), std::string("\x01"), std::string("\xff\xff\x7f\x01"), std::string(12, '\xff')})
+    for (const std::string& bytes : {std::string("\x80"), std::string("\x01"),
+                                     std::string("\xff\xff\x7f\x01"), std::string(12, '\xff')})
         EXPECT_FALSE(sketch.merge_serialised(bytes).ok());
     EXPECT_EQ(sketch, before);
 }

@@ -19,7 +19,9 @@ class SqliteBackend : public StoreBackend {
     }
     ~SqliteBackend() override { fs::remove_all(directory_); }
 
-    Result<std::unique_ptr<Store>> open() override { return open_store(directory_ / "lagtrap.sqlite"); }
+    Result<std::unique_ptr<Store>> open() override {
+        return open_store(directory_ / "lagtrap.sqlite");
+    }
     Status script(const std::string& sql) override {
         sqlite3* database = nullptr;
         sqlite3_open((directory_ / "lagtrap.sqlite").c_str(), &database);

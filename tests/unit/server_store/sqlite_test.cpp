@@ -65,9 +65,11 @@ TEST_F(SqliteFile, NobodyElseMayReadStoreAndBackup) {
         EXPECT_THAT(modes(), testing::Each(testing::Pair(testing::_, 0600U)));
         EXPECT_THAT(modes(), testing::SizeIs(4));  // with the log and its index
         // As older versions left them.
-        for (const auto& file : fs::directory_iterator(directory_)) ::chmod(file.path().c_str(), 0644);
+        for (const auto& file : fs::directory_iterator(directory_))
+            ::chmod(file.path().c_str(), 0644);
         const auto second = must(open_sqlite_store(directory_ / "a.sqlite"));
-        for (const char* name : {"a.sqlite", "a.sqlite-wal", "a.sqlite-shm"}) EXPECT_EQ(modes()[name], 0600U) << name;
+        for (const char* name : {"a.sqlite", "a.sqlite-wal", "a.sqlite-shm"})
+            EXPECT_EQ(modes()[name], 0600U) << name;
     }
     ::umask(before);
 }
@@ -77,8 +79,10 @@ TEST_F(SqliteFile, KeepsNoMorePagesInMemoryThanItMay) {
         const auto store = must(open_sqlite_store(directory_ / file, cache_bytes));
         for (std::uint64_t number = 1; number <= 20; ++number) {
             BatchMaker maker;
-            for (std::uint64_t i = 0; i < 2000; ++i) maker.add(monday + (number * 2000 + i) * ms, ms + i * 7919);
-            EXPECT_EQ(must(store->batches().add_batch(receipt_of(number), maker.batch)), AddOutcome::New);
+            for (std::uint64_t i = 0; i < 2000; ++i)
+                maker.add(monday + (number * 2000 + i) * ms, ms + i * 7919);
+            EXPECT_EQ(must(store->batches().add_batch(receipt_of(number), maker.batch)),
+                      AddOutcome::New);
         }
         return must(store->upkeep().size()).memory_bytes;
     };
@@ -90,7 +94,8 @@ TEST_F(SqliteFile, KeepsNoMorePagesInMemoryThanItMay) {
 
 TEST_F(SqliteFile, KeepsNeitherPagesNorStatementsWhileItRests) {
     const std::uint64_t before_bytes = static_cast<std::uint64_t>(sqlite3_memory_used());
-    const auto database = must(SqliteDatabase::open(directory_ / "a.sqlite", 64 << 20, std::chrono::milliseconds(50)));
+    const auto database = must(
+        SqliteDatabase::open(directory_ / "a.sqlite", 64 << 20, std::chrono::milliseconds(50)));
     const auto held_bytes = [&] { return database->memory_bytes() - before_bytes; };
     std::uint64_t writing_bytes = 0;
     std::uint64_t reading_bytes = 0;
@@ -98,8 +103,8 @@ TEST_F(SqliteFile, KeepsNeitherPagesNorStatementsWhileItRests) {
         ASSERT_TRUE(database->write([&](Connection& connection) -> Status {
             TRY(connection.script("CREATE TABLE IF NOT EXISTS t(text TEXT)"));
             TRY(
-                connection.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)"
-                                   " INSERT INTO t SELECT hex(zeroblob(500)) FROM n",
+                connection.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+                                   "WHERE i < $1) INSERT INTO t SELECT hex(zeroblob(500)) FROM n",
                                    {6000}));
             writing_bytes = held_bytes();
             return success();
@@ -123,10 +128,11 @@ TEST_F(SqliteFile, KeepsNeitherPagesNorStatementsWhileItRests) {
 }
 
 TEST_F(SqliteFile, DoesNotKeepStatementsWithNumbersInTheirText) {
-    const auto connection =
-        must(SqliteConnection::open(directory_ / "a.sqlite", SqliteConnection::Mode::Write, 1 << 20));
+    const auto connection = must(
+        SqliteConnection::open(directory_ / "a.sqlite", SqliteConnection::Mode::Write, 1 << 20));
     const auto ask = [&](int number) {
-        EXPECT_EQ(must(connection->number("SELECT " + std::to_string(number) + " UNION SELECT 0 ORDER BY 1 DESC")),
+        EXPECT_EQ(must(connection->number("SELECT " + std::to_string(number) +
+                                          " UNION SELECT 0 ORDER BY 1 DESC")),
                   number);
     };
     ask(1000);
@@ -137,9 +143,11 @@ TEST_F(SqliteFile, DoesNotKeepStatementsWithNumbersInTheirText) {
 
 TEST_F(SqliteFile, TakesOverTheFirstVersion) {
     script(
-        "CREATE TABLE bundle(number INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE, bytes INTEGER NOT"
-        " NULL, received_ns INTEGER NOT NULL, sender TEXT NOT NULL, session_id TEXT NOT NULL, host TEXT NOT NULL,"
-        " event TEXT NOT NULL, process TEXT NOT NULL, started_ns INTEGER NOT NULL, longest_delay_ns INTEGER NOT NULL,"
+        "CREATE TABLE bundle(number INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL "
+        "UNIQUE, bytes INTEGER NOT NULL, received_ns INTEGER NOT NULL, sender TEXT NOT NULL, "
+        "session_id TEXT NOT NULL, host TEXT NOT NULL,"
+        " event TEXT NOT NULL, process TEXT NOT NULL, started_ns INTEGER NOT NULL, "
+        "longest_delay_ns INTEGER NOT NULL,"
         " delays INTEGER NOT NULL, bad_reason TEXT NOT NULL) STRICT; PRAGMA user_version=1;"
         "INSERT INTO bundle VALUES(7,'d',1,2,'s','i','h','e','p',3,4,5,'')");
     const auto store = must(open_sqlite_store(directory_ / "a.sqlite"));
@@ -153,7 +161,8 @@ TEST_F(SqliteFile, TakesOverTheFirstVersion) {
 
 TEST_F(SqliteFile, RefusesWhatIsNoDatabaseOfOurs) {
     std::ofstream(directory_ / "a.sqlite")
-        << "this is text, and long enough to be taken for a database's first page " << std::string(2000, '.');
+        << "this is text, and long enough to be taken for a database's first page "
+        << std::string(2000, '.');
     EXPECT_FALSE(open_sqlite_store(directory_ / "a.sqlite").ok());
     fs::remove(directory_ / "a.sqlite");
     script("CREATE TABLE other(a); PRAGMA user_version=77");

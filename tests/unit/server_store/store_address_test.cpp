@@ -26,8 +26,9 @@ TEST(StoreAddress, FindsAPasswordWhereverItIs) {
          {"postgresql://u:secret@h/d", "postgres://u:s%40crt@h1,h2/d", "postgresql:///d?password=x",
           "postgresql://u@h/d?sslpassword=x&sslmode=require", "postgresql://:x@h"})
         EXPECT_TRUE(has_password(address)) << address;
-    for (const char* address : {"postgresql://u@h/d", "postgresql://h:5432/d", "postgresql:///d?host=/run&user=u",
-                                "postgresql://u:@h/d", "postgresql://h/d?passfile=/srv/pass", "sqlite:/srv/a:b@c"})
+    for (const char* address :
+         {"postgresql://u@h/d", "postgresql://h:5432/d", "postgresql:///d?host=/run&user=u",
+          "postgresql://u:@h/d", "postgresql://h/d?passfile=/srv/pass", "sqlite:/srv/a:b@c"})
         EXPECT_FALSE(has_password(address)) << address;
 }
 
@@ -45,7 +46,8 @@ TEST(StoreAddress, IsReadFromAFileThatOthersMayNotRead) {
         const auto address = reads(wrong, 0600);
         ASSERT_FALSE(address) << wrong;
         EXPECT_EQ(address.error().kind, ErrorKind::Invalid);
-        EXPECT_EQ(address.error().message.find("secret"), std::string::npos) << address.error().message;
+        EXPECT_EQ(address.error().message.find("secret"), std::string::npos)
+            << address.error().message;
     }
     ::unlink(path.c_str());
     EXPECT_EQ(read_store_file(path).error().kind, ErrorKind::NotFound);

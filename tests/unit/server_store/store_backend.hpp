@@ -63,10 +63,11 @@ struct BatchMaker {
 
     explicit BatchMaker(const std::string& host = "alpha") {
         batch.host = host;
-        batch.stacks = {
-            {{"libdemo.so", "ab12", 0x40, "load_data", "load.c", 7}, {"demo", "cd34", 0x80, "main", "", 0}}};
+        batch.stacks = {{{"libdemo.so", "ab12", 0x40, "load_data", "load.c", 7},
+                         {"demo", "cd34", 0x80, "main", "", 0}}};
     }
-    trace::RecordedRun& add(std::uint64_t begin_ns, std::uint64_t duration_ns, const std::string& event = "open") {
+    trace::RecordedRun& add(std::uint64_t begin_ns, std::uint64_t duration_ns,
+                            const std::string& event = "open") {
         trace::RecordedRun run;
         run.event = event;
         run.begin_realtime_ns = begin_ns;
@@ -82,13 +83,15 @@ struct BatchMaker {
         run.user = "ann";
         run.start = trace::StartKind::Warm;
         run.begin_stack = 1;
-        run.stages = {{"initialised", duration_ns / 4, 101, 0}, {"loaded", duration_ns / 2, 101, 1}};
+        run.stages = {{"initialised", duration_ns / 4, 101, 0},
+                      {"loaded", duration_ns / 2, 101, 1}};
         batch.runs.push_back(run);
         return batch.runs.back();
     }
 };
 
-[[nodiscard]] inline Receipt receipt_of(std::uint64_t number, std::uint64_t received_ns = monday + 5 * day) {
+[[nodiscard]] inline Receipt receipt_of(std::uint64_t number,
+                                        std::uint64_t received_ns = monday + 5 * day) {
     std::string digits = std::to_string(number);
     return {std::string(64 - digits.size(), '0') + digits, 1000, received_ns, "token"};
 }

@@ -17,7 +17,8 @@ class UpkeepContract : public StoreTest {
         for (std::uint64_t i = 0; i < 144; ++i)
             maker.add(monday + i * hour / 2, (i + 1) * ms).dirty_reasons =
                 i == 3 ? static_cast<std::uint32_t>(trace::DirtyAborted) : 0U;
-        ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1, monday + 3 * day), maker.batch)), AddOutcome::New);
+        ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1, monday + 3 * day), maker.batch)),
+                  AddOutcome::New);
     }
 };
 
@@ -45,17 +46,21 @@ TEST_F(UpkeepContract, RetentionByAgeRemovesWholeHours) {
 }
 
 TEST_F(UpkeepContract, NamesThatNothingHasAnyMoreAreFreed) {
-    ASSERT_TRUE(backend_
-                    ->script("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2499)"
-                             " INSERT INTO label(kind, text, sender) SELECT 1, 'event ' || i, 'token' FROM n")
-                    .ok());
+    ASSERT_TRUE(
+        backend_
+            ->script(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2499) "
+                "INSERT INTO label(kind, text, sender) SELECT 1, 'event ' || i, 'token' FROM n")
+            .ok());
     const auto add = [&](std::uint64_t number, std::uint64_t day_of_week, const char* event) {
         BatchMaker maker;
         maker.add(monday + day_of_week * day, 10 * ms, event);
         const Receipt receipt = receipt_of(number, monday + day_of_week * day + hour);
         ASSERT_EQ(must(store_->batches().add_batch(receipt, maker.batch)), AddOutcome::New);
     };
-    const auto runs_of = [&](const char* event) { return must(summaries().summary(event_filter(event))).counts.runs; };
+    const auto runs_of = [&](const char* event) {
+        return must(summaries().summary(event_filter(event))).counts.runs;
+    };
     add(1, 0, "old");
     add(2, 0, "has no room");
     EXPECT_EQ(runs_of("has no room"), 0U);
@@ -80,12 +85,14 @@ TEST_F(UpkeepContract, RetentionBySizeRemovesTheOldest) {
     const auto removed = must(store_->upkeep().shrink_runs(limit));
     EXPECT_LE(must(store_->upkeep().size()).bytes, limit);
     EXPECT_LT(removed.runs, 90U);
-    const auto left = must(everything().runs().list(event_filter(), RunOrder::Newest, 1000, {})).runs;
+    const auto left =
+        must(everything().runs().list(event_filter(), RunOrder::Newest, 1000, {})).runs;
     EXPECT_EQ(left.size() + removed.runs, 144U);
     EXPECT_EQ(left.front().begin_realtime_ns, monday + 143 * hour / 2);
     // The newest hour always stays.
     static_cast<void>(must(store_->upkeep().shrink_runs(0)));
-    EXPECT_THAT(must(everything().runs().list(event_filter(), RunOrder::Newest, 1000, {})).runs, SizeIs(2));
+    EXPECT_THAT(must(everything().runs().list(event_filter(), RunOrder::Newest, 1000, {})).runs,
+                SizeIs(2));
 }
 
 // Within one day, whose space PostgreSQL frees only as a whole.
@@ -93,7 +100,8 @@ TEST_F(UpkeepContract, RetentionBySizeRemovesNoMoreThanItMust) {
     const std::uint64_t empty_bytes = must(store_->upkeep().size()).bytes;
     BatchMaker maker;
     for (std::uint64_t i = 0; i < 4800; ++i) maker.add(monday + i * hour / 200, (i + 1) * ms);
-    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1, monday + day), maker.batch)), AddOutcome::New);
+    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(1, monday + day), maker.batch)),
+              AddOutcome::New);
     const std::uint64_t limit = (must(store_->upkeep().size()).bytes + empty_bytes) / 2;
     const auto removed = must(store_->upkeep().shrink_runs(limit));
     EXPECT_GE(removed.runs, 2200U);
@@ -103,13 +111,15 @@ TEST_F(UpkeepContract, RetentionBySizeRemovesNoMoreThanItMust) {
     // New runs in the free space count.
     BatchMaker more;
     for (std::uint64_t i = 2400; i < 4800; ++i) more.add(monday + i * hour / 200, ms);
-    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(2, monday + day), more.batch)), AddOutcome::New);
+    ASSERT_EQ(must(store_->batches().add_batch(receipt_of(2, monday + day), more.batch)),
+              AddOutcome::New);
     EXPECT_GT(must(store_->upkeep().size()).bytes, limit);
 }
 
 TEST_F(UpkeepContract, ANewerSchemaIsRefused) {
     store_.reset();
-    ASSERT_TRUE(backend_->script("INSERT INTO schema_migrations(number, sha256) VALUES(999, 'x')").ok());
+    ASSERT_TRUE(
+        backend_->script("INSERT INTO schema_migrations(number, sha256) VALUES(999, 'x')").ok());
     const auto opened = backend_->open();
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.error().kind, ErrorKind::Unsupported);
@@ -118,7 +128,8 @@ TEST_F(UpkeepContract, ANewerSchemaIsRefused) {
 
 TEST_F(UpkeepContract, AChangedStepOfTheSchemaIsRefused) {
     store_.reset();
-    ASSERT_TRUE(backend_->script("UPDATE schema_migrations SET sha256 = 'x' WHERE number = 2").ok());
+    ASSERT_TRUE(
+        backend_->script("UPDATE schema_migrations SET sha256 = 'x' WHERE number = 2").ok());
     const auto opened = backend_->open();
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.error().kind, ErrorKind::Invalid);

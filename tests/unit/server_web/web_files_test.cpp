@@ -14,7 +14,8 @@ using ::testing::StartsWith;
 std::string index_page() { return std::string(find_web_file("/").value().bytes); }
 
 TEST(WebFiles, PagesOfTheScriptAreTheIndex) {
-    for (const auto* path : {"/", "/index.html", "/event/a.b c", "/run/12", "/bundles", "/accounts", "/apiary"}) {
+    for (const auto* path :
+         {"/", "/index.html", "/event/a.b c", "/run/12", "/bundles", "/accounts", "/apiary"}) {
         const auto file = find_web_file(path);
         ASSERT_TRUE(file.has_value()) << path;
         EXPECT_EQ(file->content_type, "text/html; charset=utf-8") << path;
@@ -23,15 +24,17 @@ TEST(WebFiles, PagesOfTheScriptAreTheIndex) {
 }
 
 TEST(WebFiles, WhatIsNoPageIsNothing) {
-    for (const auto* path : {"", "x", "/assets", "/assets/", "/assets/none.js", "/assets/../index.html", "/api",
-                             "/api/v1/none", "/metrics", "/healthz", "/favicon.ico"})
+    for (const auto* path :
+         {"", "x", "/assets", "/assets/", "/assets/none.js", "/assets/../index.html", "/api",
+          "/api/v1/none", "/metrics", "/healthz", "/favicon.ico"})
         EXPECT_FALSE(find_web_file(path).has_value()) << path;
 }
 
 TEST(WebFiles, EverythingTheIndexNamesIsThere) {
     const std::string page = index_page();
     std::size_t found = 0;
-    for (std::size_t at = page.find("/assets/"); at != std::string::npos; at = page.find("/assets/", at + 1)) {
+    for (std::size_t at = page.find("/assets/"); at != std::string::npos;
+         at = page.find("/assets/", at + 1)) {
         const std::string path = page.substr(at, page.find('"', at) - at);
         const auto file = find_web_file(path);
         ASSERT_TRUE(file.has_value()) << path;

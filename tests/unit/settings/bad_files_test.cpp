@@ -21,7 +21,8 @@ class BadFile : public testing::TestWithParam<std::string> {
         EXPECT_FALSE(outcome.ok());
         const std::string found =
             format_diagnostics(path.filename(), outcome.settings.source_text, outcome.diagnostics);
-        const std::filesystem::path expected = std::filesystem::path(path).replace_extension(".expected");
+        const std::filesystem::path expected =
+            std::filesystem::path(path).replace_extension(".expected");
         if (std::getenv("LAGTRAP_UPDATE_EXPECTED")) {
             std::ofstream(expected, std::ios::binary) << found;
             FAIL() << "wrote " << expected;
@@ -34,7 +35,9 @@ class BadAlone : public BadFile {};
 TEST_P(BadAlone, IsExplained) { compare(data_folder / "bad", BinaryCheck::Skip); }
 
 class BadOnThisMachine : public BadFile {};
-TEST_P(BadOnThisMachine, IsExplained) { compare(data_folder / "bad_on_machine", BinaryCheck::Look); }
+TEST_P(BadOnThisMachine, IsExplained) {
+    compare(data_folder / "bad_on_machine", BinaryCheck::Look);
+}
 TEST_P(BadOnThisMachine, IsGoodWhereTheMachineIsNotLookedAt) {
     EXPECT_TRUE(load_settings(data_folder / "bad_on_machine" / GetParam(), BinaryCheck::Skip).ok());
 }
@@ -42,9 +45,10 @@ TEST_P(BadOnThisMachine, IsGoodWhereTheMachineIsNotLookedAt) {
 std::string case_name(const testing::TestParamInfo<std::string>& info) {
     return std::filesystem::path(info.param).stem().string();
 }
-INSTANTIATE_TEST_SUITE_P(Settings, BadAlone, testing::ValuesIn(xml_files(data_folder / "bad")), case_name);
-INSTANTIATE_TEST_SUITE_P(Settings, BadOnThisMachine, testing::ValuesIn(xml_files(data_folder / "bad_on_machine")),
+INSTANTIATE_TEST_SUITE_P(Settings, BadAlone, testing::ValuesIn(xml_files(data_folder / "bad")),
                          case_name);
+INSTANTIATE_TEST_SUITE_P(Settings, BadOnThisMachine,
+                         testing::ValuesIn(xml_files(data_folder / "bad_on_machine")), case_name);
 
 }  // namespace
 }  // namespace lagtrap::settings::bad_files_test

@@ -18,7 +18,8 @@ TEST(Diagnostics, TwoErrorsAtOnePlaceAreTwoAndTheSameErrorIsOne) {
     diagnostics.add({1, 2}, "second", "");
     diagnostics.add({1, 2}, "first", "");
     diagnostics.add({1, 3}, "first", "");
-    EXPECT_EQ(found_in(diagnostics), (std::vector<std::string>{"first", "second", "first", "later"}));
+    EXPECT_EQ(found_in(diagnostics),
+              (std::vector<std::string>{"first", "second", "first", "later"}));
     EXPECT_TRUE(diagnostics.empty());
 }
 

@@ -38,8 +38,8 @@ inline std::string check(std::string_view text, BinaryCheck check) {
 
 // An event with `body` inside.
 inline std::string event(const std::string& body, const std::string& attributes = "") {
-    return "<lagtrap version=\"1\">\n<event name=\"a\" threshold=\"50ms\" trace-length=\"4s\" " + attributes + ">\n" +
-           body + "\n</event>\n</lagtrap>\n";
+    return "<lagtrap version=\"1\">\n<event name=\"a\" threshold=\"50ms\" trace-length=\"4s\" " +
+           attributes + ">\n" + body + "\n</event>\n</lagtrap>\n";
 }
 
 }  // namespace lagtrap::settings::testing_files

@@ -17,7 +17,8 @@ Settings load(const std::filesystem::path& path, BinaryCheck check) {
 }
 
 const Settings& everything() {
-    static const Settings settings = load(data_folder / "good" / "everything.xml", BinaryCheck::Skip);
+    static const Settings settings =
+        load(data_folder / "good" / "everything.xml", BinaryCheck::Skip);
     return settings;
 }
 
@@ -41,7 +42,8 @@ TEST(GoodFiles, TheSampleStatesTheDefaults) {
     EXPECT_EQ(sample.recording.sample_interval, defaults.recording.sample_interval);
     EXPECT_EQ(sample.recording.cool_down, defaults.recording.cool_down);
     EXPECT_EQ(sample.recording.captures_per_hour, defaults.recording.captures_per_hour);
-    EXPECT_EQ(sample.recording.capture_size_limit_bytes, defaults.recording.capture_size_limit_bytes);
+    EXPECT_EQ(sample.recording.capture_size_limit_bytes,
+              defaults.recording.capture_size_limit_bytes);
     EXPECT_EQ(sample.recording.merge_limit, defaults.recording.merge_limit);
     EXPECT_EQ(sample.recording.stack_copies_bytes, defaults.recording.stack_copies_bytes);
     EXPECT_EQ(sample.recording.scheduling, defaults.recording.scheduling);
@@ -60,7 +62,8 @@ TEST(GoodFiles, TheSampleStatesTheDefaults) {
 // Each example is in a comment; uncommented, it must be valid settings.
 TEST(GoodFiles, TheExamplesOfTheSampleAreGood) {
     std::string text = content(settings_folder / "settings.xml");
-    for (std::size_t at = text.find("<event "); at != std::string::npos; at = text.find("<event ", at)) {
+    for (std::size_t at = text.find("<event "); at != std::string::npos;
+         at = text.find("<event ", at)) {
         text.insert(at, "-->");
         at = text.find("</event>", at) + 8;
         text.insert(at, "<!--");
@@ -94,8 +97,8 @@ TEST(GoodFiles, CallsAreRecordedWhereTheyAreWanted) {
     EXPECT_EQ(calls->share_ppm, 25'000);
     EXPECT_FALSE(event_named("accepted").calls);
     const auto outcome = parse_settings(
-        "<lagtrap version='1'><event name='a' threshold='1s' trace-length='1s' binary='/bin/a'><calls/><function "
-        "name='f'/></event></lagtrap>",
+        "<lagtrap version='1'><event name='a' threshold='1s' trace-length='1s' "
+        "binary='/bin/a'><calls/><function name='f'/></event></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     const RecordedCalls defaults;
@@ -122,8 +125,8 @@ TEST(GoodFiles, FunctionsAreTracedWhereTheyAreWanted) {
 
 TEST(GoodFiles, TheBudgetIsReadInItsUnitsAndOrder) {
     const auto outcome = parse_settings(
-        "<lagtrap version='1'><budget share='2.5%' recording-share='100%' interval='500ms' shed='events  samples' "
-        "pause='1h'/></lagtrap>",
+        "<lagtrap version='1'><budget share='2.5%' recording-share='100%' interval='500ms' "
+        "shed='events  samples' pause='1h'/></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     const Budget& budget = outcome.settings.budget;
@@ -135,7 +138,8 @@ TEST(GoodFiles, TheBudgetIsReadInItsUnitsAndOrder) {
 }
 
 TEST(GoodFiles, NothingIsShedWhereTheBudgetSaysSo) {
-    const auto outcome = parse_settings("<lagtrap version='1'><budget shed='none'/></lagtrap>", BinaryCheck::Skip);
+    const auto outcome =
+        parse_settings("<lagtrap version='1'><budget shed='none'/></lagtrap>", BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     EXPECT_THAT(outcome.settings.budget.shed, testing::IsEmpty());
 }
@@ -144,8 +148,8 @@ TEST(GoodFiles, NothingIsShedWhereTheBudgetSaysSo) {
 TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     const auto outcome = parse_settings(
         "<lagtrap "
-        "version='1'><recording/><auto-threshold/><unwinding/><runs/><budget/><history/><confirm/><spool/><upload "
-        "url='https://a'/><control/></lagtrap>",
+        "version='1'><recording/><auto-threshold/><unwinding/><runs/><budget/><history/><confirm/"
+        "><spool/><upload url='https://a'/><control/></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     const Settings& settings = outcome.settings;
@@ -191,7 +195,8 @@ TEST(GoodFiles, AThresholdMayFollowFromTheRuns) {
     const auto outcome = parse_settings(
         "<lagtrap version='1'>"
         "<event name='a' threshold='auto' trace-length='1s'><run-queue/></event>"
-        "<event name='b' threshold='p99x2.5' threshold-floor='7ms' trace-length='1s'><run-queue/></event>"
+        "<event name='b' threshold='p99x2.5' threshold-floor='7ms' "
+        "trace-length='1s'><run-queue/></event>"
         "<event name='c' threshold='2ms' trace-length='1s'><run-queue/></event></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
@@ -207,8 +212,9 @@ TEST(GoodFiles, AThresholdMayFollowFromTheRuns) {
 TEST(GoodFiles, TheTraceLengthFollowsFromTheThreshold) {
     const std::string function = "binary='/bin/a'><function name='f'/></event>";
     const auto outcome = parse_settings(
-        "<lagtrap version='1'><event name='a' threshold='50ms' " + function + "<event name='b' threshold='700ms' " +
-            function + "<event name='c' threshold='1h' " + function + "<event name='d' threshold='auto' " + function +
+        "<lagtrap version='1'><event name='a' threshold='50ms' " + function +
+            "<event name='b' threshold='700ms' " + function + "<event name='c' threshold='1h' " +
+            function + "<event name='d' threshold='auto' " + function +
             "<event name='e' threshold='700ms' trace-length='1s' " + function + "</lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
@@ -271,7 +277,8 @@ TEST(Everything, UsdtEventWithKeys) {
     EXPECT_EQ(query.scope.pid, 4194304);
     EXPECT_EQ(query.scope.uid, 0);
     EXPECT_EQ(query.scope.binary, "/usr/bin/python3");
-    EXPECT_EQ(query.scope.groups, (GroupScope{"web", "/batch/*", "shop", "team/shop:*", "shop-*", "prod", "tier=f*"}));
+    EXPECT_EQ(query.scope.groups,
+              (GroupScope{"web", "/batch/*", "shop", "team/shop:*", "shop-*", "prod", "tier=f*"}));
     EXPECT_FALSE(query.copies);
     EXPECT_EQ(query.begin.kind, MarkerKind::Usdt);
     EXPECT_EQ(query.begin.binary, "/usr/bin/app");
@@ -363,16 +370,17 @@ TEST(Everything, LibraryMarkers) {
 // An event with these elements in it.
 Event event_of(const std::string& elements) {
     const std::string text =
-        "<lagtrap version='1'><event name='e' threshold='1s' trace-length='1s' binary='/usr/lib/app'>" + elements +
-        "</event></lagtrap>";
+        "<lagtrap version='1'><event name='e' threshold='1s' trace-length='1s' "
+        "binary='/usr/lib/app'>" +
+        elements + "</event></lagtrap>";
     const ParseOutcome outcome = parse_settings(text, BinaryCheck::Skip);
     EXPECT_EQ(format_diagnostics("short.xml", text, outcome.diagnostics), "");
     return outcome.settings.events.empty() ? Event() : outcome.settings.events.front();
 }
 
 TEST(ShortForms, APairOfProbes) {
-    const Event pair =
-        event_of("<usdt provider='postgresql' name='query'/><stage name='plan' usdt='postgresql:plan'/>");
+    const Event pair = event_of(
+        "<usdt provider='postgresql' name='query'/><stage name='plan' usdt='postgresql:plan'/>");
     EXPECT_EQ(pair.begin.kind, MarkerKind::Usdt);
     EXPECT_EQ(pair.begin.provider, "postgresql");
     EXPECT_EQ(pair.begin.name, "query__start");
@@ -381,8 +389,8 @@ TEST(ShortForms, APairOfProbes) {
     EXPECT_EQ(pair.key, KeyKind::Thread);
     ASSERT_EQ(pair.stages.size(), 1U);
     const Event other = event_of(
-        "<usdt provider='python' name='function' begin='entry' end='return' binary='/usr/bin/x'"
-        " key='arg2'/>");
+        "<usdt provider='python' name='function' begin='entry' end='return' binary='/usr/bin/x' "
+        "key='arg2'/>");
     EXPECT_EQ(other.begin.name, "function__entry");
     EXPECT_EQ(other.end.name, "function__return");
     EXPECT_EQ(other.end.binary, "/usr/bin/x");
@@ -392,7 +400,8 @@ TEST(ShortForms, APairOfProbes) {
 }
 
 TEST(ShortForms, APairMayHaveOtherEnds) {
-    const Event event = event_of("<end usdt='app:failed' as='failed'/><usdt provider='app' name='query'/>");
+    const Event event =
+        event_of("<end usdt='app:failed' as='failed'/><usdt provider='app' name='query'/>");
     EXPECT_EQ(event.end.name, "query__done");
     ASSERT_EQ(event.other_ends.size(), 1U);
     EXPECT_EQ(event.other_ends[0].marker.name, "failed");
@@ -402,7 +411,8 @@ TEST(ShortForms, KeysNeedNoElement) {
     const Event event = event_of("<begin usdt='app:a' key='arg0'/><end usdt='app:b' key='arg1'/>");
     EXPECT_EQ(event.key, KeyKind::Argument);
     EXPECT_EQ(event.key_scope, KeyScope::Process);
-    const Event anywhere = event_of("<key scope='machine'/><usdt provider='app' name='q' key='arg0'/>");
+    const Event anywhere =
+        event_of("<key scope='machine'/><usdt provider='app' name='q' key='arg0'/>");
     EXPECT_EQ(anywhere.key_scope, KeyScope::Machine);
 }
 
@@ -440,34 +450,39 @@ TEST(Everything, RecordedRuns) {
 }
 
 TEST(Users, AreFoundByName) {
-    const auto outcome =
-        parse_settings(event("<scope user='root'/><function name='f' binary='/f'/>"), BinaryCheck::Skip);
+    const auto outcome = parse_settings(
+        event("<scope user='root'/><function name='f' binary='/f'/>"), BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(outcome.settings.events[0].scope.uid, 0);
 }
 
 TEST(Users, WhoAreUnknownMakeAnEventOfNobodyNotOfEverybody) {
-    const auto outcome =
-        parse_settings(event("<scope user='no-such-user'/><function name='f' binary='/f'/>"), BinaryCheck::Skip);
+    const auto outcome = parse_settings(
+        event("<scope user='no-such-user'/><function name='f' binary='/f'/>"), BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(outcome.settings.events[0].scope.uid, unknown_uid);
 }
 
 TEST(Uploads, WithoutEncryptionAreForThisMachineOrAllowed) {
     const auto problems = [](const std::string& attributes) {
-        return check("<lagtrap version='1'><upload " + attributes + "/></lagtrap>", BinaryCheck::Skip);
+        return check("<lagtrap version='1'><upload " + attributes + "/></lagtrap>",
+                     BinaryCheck::Skip);
     };
-    for (const char* url : {"http://127.0.0.1:8080", "http://localhost/x", "http://[::1]:80", "http://127.8.9.10"})
+    for (const char* url :
+         {"http://127.0.0.1:8080", "http://localhost/x", "http://[::1]:80", "http://127.8.9.10"})
         EXPECT_EQ(problems(std::string("url='") + url + "'"), "") << url;
     EXPECT_EQ(problems("url='http://lagtrap.example' allow-http='yes'"), "");
-    for (const char* url :
-         {"http://lagtrap.example", "http://localhost.example", "http://127.0.0.1.example", "http://10.0.0.1"})
-        EXPECT_THAT(problems(std::string("url='") + url + "'"), testing::HasSubstr("which is not encrypted")) << url;
+    for (const char* url : {"http://lagtrap.example", "http://localhost.example",
+                            "http://127.0.0.1.example", "http://10.0.0.1"})
+        EXPECT_THAT(problems(std::string("url='") + url + "'"),
+                    testing::HasSubstr("which is not encrypted"))
+            << url;
 }
 
 TEST(Texts, ByteOrderMarkAndWindowsLinesAreFine) {
     EXPECT_EQ(
-        check("\xef\xbb\xbf<?xml version=\"1.0\"?>\r\n<lagtrap version=\"1\">\r\n</lagtrap>\r\n", BinaryCheck::Skip),
+        check("\xef\xbb\xbf<?xml version=\"1.0\"?>\r\n<lagtrap version=\"1\">\r\n</lagtrap>\r\n",
+              BinaryCheck::Skip),
         "");
 }
 

@@ -20,7 +20,8 @@ using namespace testing_files;
 // A folder that is removed with the test.
 class TemporaryFolder {
   public:
-    TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "lagtrap-settings-XXXXXX").string()) {
+    TemporaryFolder()
+        : path_((std::filesystem::temp_directory_path() / "lagtrap-settings-XXXXXX").string()) {
         if (!mkdtemp(path_.data())) throw std::runtime_error("no temporary folder");
     }
     ~TemporaryFolder() { std::filesystem::remove_all(path_); }
@@ -44,7 +45,8 @@ TEST(HostileFiles, AHundredMegabytesAreRefusedUnread) {
     const auto fd = open_file(path, O_CREAT | O_WRONLY, 0600);
     ASSERT_TRUE(fd);
     ASSERT_EQ(ftruncate(fd->get(), 100'000'000), 0);
-    EXPECT_EQ(load_and_format(path), "large.xml: the file has 100000000 bytes; expected at most 1048576\n");
+    EXPECT_EQ(load_and_format(path),
+              "large.xml: the file has 100000000 bytes; expected at most 1048576\n");
 }
 
 TEST(HostileFiles, TheLimitOfTheSizeIsExact) {
@@ -52,7 +54,8 @@ TEST(HostileFiles, TheLimitOfTheSizeIsExact) {
     text.resize(file_bytes_limit, ' ');
     EXPECT_TRUE(parse_settings(text, BinaryCheck::Skip).ok());
     text += ' ';
-    EXPECT_EQ(check(text, BinaryCheck::Skip), "settings.xml: the file has 1048577 bytes; expected at most 1048576\n");
+    EXPECT_EQ(check(text, BinaryCheck::Skip),
+              "settings.xml: the file has 1048577 bytes; expected at most 1048576\n");
 }
 
 TEST(HostileFiles, PipesFoldersAndNothing) {
@@ -63,7 +66,8 @@ TEST(HostileFiles, PipesFoldersAndNothing) {
     EXPECT_EQ(load_and_format("/etc"), "etc: not a regular file; expected a settings file\n");
     EXPECT_EQ(load_and_format("/dev/zero"), "zero: not a regular file; expected a settings file\n");
     EXPECT_EQ(load_and_format(folder / "absent.xml"),
-              "absent.xml: the file cannot be opened (No such file or directory); expected a settings file\n");
+              "absent.xml: the file cannot be opened (No such file or directory); expected a "
+              "settings file\n");
 }
 
 // Every outcome is either settings or at least one error, with a position inside the text and all
@@ -125,18 +129,21 @@ TEST(HostileFiles, ManyErrorsAreBounded) {
 
 TEST(HostileFiles, AnErrorFarOutInALongLineIsShownWithItsSurroundings) {
     const std::string before = "<lagtrap version='1'>" + std::string(500'000, ' ');
-    for (const std::string& letter : {std::string("a"), std::string("\xc3\xa4"), std::string("\xf0\x9f\x90\x8c")}) {
+    for (const std::string& letter :
+         {std::string("a"), std::string("\xc3\xa4"), std::string("\xf0\x9f\x90\x8c")}) {
         std::string letters;
         for (int i = 0; i < 100; ++i) letters += letter;
-        const std::string text = before + "<!--" + letters + "--><x/>" + std::string(100, ' ') + "</lagtrap>";
-        const std::string shown = "..." + letters.substr(0, 77 * letter.size()) + "--><x/>" + std::string(56, ' ') +
-                                  "...\n  " + std::string(83, ' ') + "^\n";
+        const std::string text =
+            before + "<!--" + letters + "--><x/>" + std::string(100, ' ') + "</lagtrap>";
+        const std::string shown = "..." + letters.substr(0, 77 * letter.size()) + "--><x/>" +
+                                  std::string(56, ' ') + "...\n  " + std::string(83, ' ') + "^\n";
         EXPECT_THAT(check(text, BinaryCheck::Skip), testing::HasSubstr(shown)) << letter;
     }
 }
 
 TEST(HostileFiles, PlacesLeadBackToTheirCharacters) {
-    const std::string text = "ab\n\n\xc3\xa4\xc3\xb6\n" + std::string(1000, 'x') + "\xf0\x9f\x90\x8c\n\xc3\xa4";
+    const std::string text =
+        "ab\n\n\xc3\xa4\xc3\xb6\n" + std::string(1000, 'x') + "\xf0\x9f\x90\x8c\n\xc3\xa4";
     const LineIndex index(text);
     for (std::size_t offset = 0; offset < text.size(); ++offset) {
         const bool continues = (static_cast<unsigned char>(text[offset]) & 0xc0) == 0x80;
@@ -163,12 +170,14 @@ TEST(HostileFiles, DepthIsBounded) {
     text = "<lagtrap version='1'>";
     for (int i = 0; i < 100'000; ++i) text += "<a>";
     for (int i = 0; i < 100'000; ++i) text += "</a>";
-    EXPECT_THAT(check(text + "</lagtrap>", BinaryCheck::Skip), testing::HasSubstr("expected at most 16 levels"));
+    EXPECT_THAT(check(text + "</lagtrap>", BinaryCheck::Skip),
+                testing::HasSubstr("expected at most 16 levels"));
 }
 
 TEST(HostileFiles, ControlCharactersOfThePathAreShownNotSent) {
     const ParseOutcome outcome = parse_settings("<a/>", BinaryCheck::Skip);
-    const std::string text = format_diagnostics("/etc/\x1b[31mred.xml", "<a/>", outcome.diagnostics);
+    const std::string text =
+        format_diagnostics("/etc/\x1b[31mred.xml", "<a/>", outcome.diagnostics);
     EXPECT_THAT(text, testing::StartsWith("/etc/\\x1b[31mred.xml:1:1: "));
 }
 

@@ -11,7 +11,8 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* event =
-    "  <event name=\"a\" threshold=\"1s\" trace-length=\"2s\"><function name=\"f\" binary=\"/f\"/></event>\n";
+    "  <event name=\"a\" threshold=\"1s\" trace-length=\"2s\"><function name=\"f\" "
+    "binary=\"/f\"/></event>\n";
 
 std::string added(std::string_view text, std::string_view elements = event) {
     const auto result = with_elements(text, elements, "settings.xml");
@@ -28,22 +29,26 @@ TEST(Insertion, StandsBeforeTheEndTag) {
 }
 
 TEST(Insertion, OpensAnElementThatClosesItself) {
-    EXPECT_EQ(added("<lagtrap version='1'/>\n"), std::string("<lagtrap version='1'>\n") + event + "</lagtrap>\n");
+    EXPECT_EQ(added("<lagtrap version='1'/>\n"),
+              std::string("<lagtrap version='1'>\n") + event + "</lagtrap>\n");
 }
 
 TEST(Insertion, IsNotMisledByComments) {
     const std::string text =
-        "<lagtrap version='1'>\n<!-- </lagtrap> -->\n</lagtrap>\n<!-- </lagtrap> -->\n<!-- b/> -->\n";
+        "<lagtrap version='1'>\n<!-- </lagtrap> -->\n</lagtrap>\n<!-- </lagtrap> -->\n<!-- b/> "
+        "-->\n";
     EXPECT_EQ(added(text), std::string("<lagtrap version='1'>\n<!-- </lagtrap> -->\n") + event +
                                "</lagtrap>\n<!-- </lagtrap> -->\n<!-- b/> -->\n");
     // A comment after a self-closing element does not end it.
     const std::string closed = added("<lagtrap version='1'/>\n<!-- b/> -->\n");
-    EXPECT_TRUE(closed.starts_with("error: ") || parse_settings(closed, BinaryCheck::Skip).settings.events.size() == 1);
+    EXPECT_TRUE(closed.starts_with("error: ") ||
+                parse_settings(closed, BinaryCheck::Skip).settings.events.size() == 1);
 }
 
 TEST(Insertion, RefusesWhatWouldBeWrong) {
-    EXPECT_THAT(added("<lagtrap version='1'>\n<evnt/>\n</lagtrap>\n"),
-                HasSubstr("the settings already have errors:\nsettings.xml:2:1: unknown element <evnt>"));
+    EXPECT_THAT(
+        added("<lagtrap version='1'>\n<evnt/>\n</lagtrap>\n"),
+        HasSubstr("the settings already have errors:\nsettings.xml:2:1: unknown element <evnt>"));
     const std::string once = added("<lagtrap version='1'>\n</lagtrap>\n");
     EXPECT_THAT(added(once), HasSubstr("settings.xml:3:10: a second event \"a\""));
     EXPECT_THAT(added("<lagtrap version='1'/>", "<event/>"), HasSubstr("would have errors"));

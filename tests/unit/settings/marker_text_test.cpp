@@ -12,12 +12,14 @@ using testing::Eq;
 using testing::Optional;
 
 TEST(MarkerText, IsWhatTheParserReads) {
-    for (const std::string name : {"app::Shop<int>::buy(int&&)", "operator\"\" _ms(unsigned long long)",
-                                   "a::operator<=>(a const&)", "f'g", "Größe"}) {
+    for (const std::string name :
+         {"app::Shop<int>::buy(int&&)", "operator\"\" _ms(unsigned long long)",
+          "a::operator<=>(a const&)", "f'g", "Größe"}) {
         const auto element = function_element(name, "/opt/a & b/\"c\"");
         ASSERT_TRUE(element) << name;
         const auto outcome = parse_settings(
-            "<lagtrap version='1'><event name='a' threshold='1s' trace-length='1s'>" + *element + "</event></lagtrap>",
+            "<lagtrap version='1'><event name='a' threshold='1s' trace-length='1s'>" + *element +
+                "</event></lagtrap>",
             BinaryCheck::Skip);
         ASSERT_TRUE(outcome.ok()) << *element;
         EXPECT_EQ(outcome.settings.events.at(0).begin.name, name);

@@ -23,7 +23,8 @@ class PackageFilesTest : public testing::Test {
     void install(const std::string& list, const std::string& paths) const {
         std::ofstream(folder_ / "new") << paths;
         fs::rename(folder_ / "new", folder_ / list);
-        fs::last_write_time(folder_, fs::last_write_time(folder_) + std::chrono::seconds(++installed_));
+        fs::last_write_time(folder_,
+                            fs::last_write_time(folder_) + std::chrono::seconds(++installed_));
     }
     [[nodiscard]] std::set<std::string, std::less<>> files(const std::string& package) const {
         return *files_of_package(package, folder_);
@@ -34,9 +35,11 @@ class PackageFilesTest : public testing::Test {
 };
 
 TEST_F(PackageFilesTest, AreThoseThatMayBeCode) {
-    install("shop.list", "/.\n/bin\n/bin/buy\n/etc/shop.conf\n/usr/share/doc/shop/README\n/opt/shop/lib/libpay.so.1\n");
-    EXPECT_THAT(files("shop"),
-                UnorderedElementsAre("/.", "/bin", "/bin/buy", "/usr/bin/buy", "/opt/shop/lib/libpay.so.1"));
+    install("shop.list",
+            "/.\n/bin\n/bin/buy\n/etc/shop.conf\n/usr/share/doc/shop/README\n/opt/shop/lib/"
+            "libpay.so.1\n");
+    EXPECT_THAT(files("shop"), UnorderedElementsAre("/.", "/bin", "/bin/buy", "/usr/bin/buy",
+                                                    "/opt/shop/lib/libpay.so.1"));
     EXPECT_THAT(files("sho"), testing::IsEmpty());
 }
 
@@ -44,8 +47,8 @@ TEST_F(PackageFilesTest, OfSeveralArchitecturesAreAllOrThoseOfOne) {
     install("libpay1:amd64.list", "/usr/lib/x86_64-linux-gnu/libpay.so.1\n");
     install("libpay1:i386.list", "/usr/lib/i386-linux-gnu/libpay.so.1\n");
     install("libpay10:amd64.list", "/usr/lib/x86_64-linux-gnu/libpay.so.10\n");
-    EXPECT_THAT(files("libpay1"),
-                UnorderedElementsAre("/usr/lib/x86_64-linux-gnu/libpay.so.1", "/usr/lib/i386-linux-gnu/libpay.so.1"));
+    EXPECT_THAT(files("libpay1"), UnorderedElementsAre("/usr/lib/x86_64-linux-gnu/libpay.so.1",
+                                                       "/usr/lib/i386-linux-gnu/libpay.so.1"));
     EXPECT_THAT(files("libpay1:i386"), UnorderedElementsAre("/usr/lib/i386-linux-gnu/libpay.so.1"));
 }
 

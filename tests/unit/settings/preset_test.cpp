@@ -30,9 +30,11 @@ class Presets : public testing::Test {
         ::unsetenv("LAGTRAP_PRESETS");
     }
 
-    std::filesystem::path write(const std::string& name, const std::string& inside, const std::string& more = "") {
+    std::filesystem::path write(const std::string& name, const std::string& inside,
+                                const std::string& more = "") {
         const auto file = folder_ / (name + ".xml");
-        std::ofstream(file) << "<preset version='1' about='Calls' tried-with='shop 1.0' " << more << ">\n"
+        std::ofstream(file) << "<preset version='1' about='Calls' tried-with='shop 1.0' " << more
+                            << ">\n"
                             << inside << "\n</preset>\n";
         return file;
     }
@@ -40,9 +42,10 @@ class Presets : public testing::Test {
     void write_shop(const std::string& more = "") {
         write("shop",
               "<program path='/no/such/shop'/>\n"
-              "<event name='buy' threshold='50ms' trace-length='2s' binary='*/shop'><function name='buy'/></event>\n"
-              "<event name='pay' threshold='1s' trace-length='3s' binary='*/shop'><key/><begin function='pay' "
-              "key='arg0'/>"
+              "<event name='buy' threshold='50ms' trace-length='2s' binary='*/shop'><function "
+              "name='buy'/></event>\n"
+              "<event name='pay' threshold='1s' trace-length='3s' binary='*/shop'><key/><begin "
+              "function='pay' key='arg0'/>"
               "<end usdt='bank:paid' key='arg1' binary='*/bank'/></event>",
               more);
     }
@@ -50,7 +53,9 @@ class Presets : public testing::Test {
     std::filesystem::path folder_;
 };
 
-std::string with(const std::string& uses) { return "<lagtrap version=\"1\">\n" + uses + "\n</lagtrap>\n"; }
+std::string with(const std::string& uses) {
+    return "<lagtrap version=\"1\">\n" + uses + "\n</lagtrap>\n";
+}
 
 Settings good(const std::string& uses) {
     const ParseOutcome outcome = parse_settings(with(uses), BinaryCheck::Skip);
@@ -73,8 +78,8 @@ TEST_F(Presets, MakeTheirEvents) {
 TEST_F(Presets, TakeTheParametersOfTheUse) {
     write_shop();
     const Settings settings = good(
-        "<use preset='shop' events='pay' threshold='7ms' trace-length='4s..5s' prefix='eu-' binary='/opt/shop' "
-        "record='runs'><scope user='root'/></use>");
+        "<use preset='shop' events='pay' threshold='7ms' trace-length='4s..5s' prefix='eu-' "
+        "binary='/opt/shop' record='runs'><scope user='root'/></use>");
     ASSERT_EQ(settings.events.size(), 1);
     const Event& pay = settings.events[0];
     EXPECT_EQ(pay.name, "eu-pay");
@@ -89,7 +94,8 @@ TEST_F(Presets, TakeTheParametersOfTheUse) {
 
 TEST_F(Presets, HaveTheirOwnScopeUnlessTheUseHasOne) {
     write("scoped",
-          "<event name='a' threshold='5s' trace-length='1s'><scope pid='7'/><function name='f' binary='/f'/></event>");
+          "<event name='a' threshold='5s' trace-length='1s'><scope pid='7'/><function name='f' "
+          "binary='/f'/></event>");
     const Settings own = good("<use preset='scoped'/>");
     ASSERT_EQ(own.events.size(), 1);
     EXPECT_EQ(own.events[0].scope.pid, 7);
@@ -104,25 +110,31 @@ TEST_F(Presets, AreUsedTwiceWithAPrefix) {
     EXPECT_THAT(check(with("<use preset='shop'/>\n<use preset='shop'/>"), BinaryCheck::Skip),
                 HasSubstr("settings.xml:3:1: a second event \"buy\""));
     EXPECT_EQ(good("<use preset='shop'/>\n<use preset='shop' prefix='b-'/>").events.size(), 4);
-    EXPECT_THAT(check(with("<use preset='shop' prefix='" + std::string(61, 'a') + "'/>"), BinaryCheck::Skip),
+    EXPECT_THAT(check(with("<use preset='shop' prefix='" + std::string(61, 'a') + "'/>"),
+                      BinaryCheck::Skip),
                 HasSubstr("settings.xml:2:20: this makes an event name \"aaa"));
 }
 
 TEST_F(Presets, ThatAreNotThereAreNamedWithTheNearest) {
     write_shop();
     const std::string text = check(with("<use preset='shp'/>"), BinaryCheck::Skip);
-    EXPECT_THAT(text, HasSubstr("settings.xml:2:6: there is no preset \"shp\" in " + folder_.string()));
+    EXPECT_THAT(text,
+                HasSubstr("settings.xml:2:6: there is no preset \"shp\" in " + folder_.string()));
     EXPECT_THAT(text, HasSubstr("hint: did you mean shop?"));
-    EXPECT_THAT(check(with("<use preset='../shop'/>"), BinaryCheck::Skip), HasSubstr("preset is \"../shop\""));
+    EXPECT_THAT(check(with("<use preset='../shop'/>"), BinaryCheck::Skip),
+                HasSubstr("preset is \"../shop\""));
 }
 
 TEST_F(Presets, WithErrorsNameTheirFileAndTheUse) {
-    const auto file =
-        write("bad", "<event name='a' threshold='5sx' trace-length='1s'><function name='f' binary='/f'/></event>");
+    const auto file = write("bad",
+                            "<event name='a' threshold='5sx' trace-length='1s'><function name='f' "
+                            "binary='/f'/></event>");
     EXPECT_THAT(check(with("<use preset='bad'/>"), BinaryCheck::Skip),
-                HasSubstr("settings.xml:2:6: preset bad: " + file.string() + ":2:17: threshold is \"5sx\""));
+                HasSubstr("settings.xml:2:6: preset bad: " + file.string() +
+                          ":2:17: threshold is \"5sx\""));
     write("empty", "");
-    EXPECT_THAT(check(with("<use preset='empty'/>"), BinaryCheck::Skip), HasSubstr("the preset has no events"));
+    EXPECT_THAT(check(with("<use preset='empty'/>"), BinaryCheck::Skip),
+                HasSubstr("the preset has no events"));
     std::ofstream(folder_ / "settings.xml") << "<lagtrap version='1'/>";
     EXPECT_THAT(check(with("<use preset='settings'/>"), BinaryCheck::Skip),
                 HasSubstr("the root element is <lagtrap>; expected <preset version=\"1\">"));
@@ -131,7 +143,8 @@ TEST_F(Presets, WithErrorsNameTheirFileAndTheUse) {
 TEST_F(Presets, RefuseParametersThatMeanNothing) {
     write_shop("scope='no'");
     write("kernel",
-          "<event name='k' threshold='5s' trace-length='1s'><begin tracepoint='a:b'/><end tracepoint='a:c'/></event>");
+          "<event name='k' threshold='5s' trace-length='1s'><begin tracepoint='a:b'/><end "
+          "tracepoint='a:c'/></event>");
     EXPECT_THAT(check(with("<use preset='shop' events='buy pya'/>"), BinaryCheck::Skip),
                 testing::AllOf(HasSubstr("settings.xml:2:20: preset shop has no event \"pya\""),
                                HasSubstr("did you mean pay?")));
@@ -149,7 +162,8 @@ TEST_F(Presets, WithoutTheirProgramAreNoted) {
     EXPECT_TRUE(outcome.ok());
     ASSERT_EQ(outcome.notes.size(), 1);
     EXPECT_EQ(outcome.notes[0].line, 2);
-    EXPECT_THAT(outcome.notes[0].text, HasSubstr("none of its programs is installed (/no/such/shop)"));
+    EXPECT_THAT(outcome.notes[0].text,
+                HasSubstr("none of its programs is installed (/no/such/shop)"));
 }
 
 // This test's own program stands for an installed one; it has no such function.
@@ -157,8 +171,8 @@ TEST_F(Presets, WhoseProgramChangedSaySo) {
     const std::string own = std::filesystem::read_symlink("/proc/self/exe").string();
     const std::string name = std::filesystem::path(own).filename().string();
     const auto shop = [&](const std::string& programs) {
-        write("shop", programs + "<event name='buy' threshold='50ms' trace-length='2s' binary='*/" + name +
-                          "'><function name='no_such_function'/></event>");
+        write("shop", programs + "<event name='buy' threshold='50ms' trace-length='2s' binary='*/" +
+                          name + "'><function name='no_such_function'/></event>");
         return parse_settings(with("  <use preset='shop'/>"), BinaryCheck::Look);
     };
     const ParseOutcome changed = shop("<program path='" + own + "'/>");
@@ -176,8 +190,9 @@ TEST_F(Presets, FindTheInstalledProgramsByTheirPaths) {
         std::ofstream(folder_ / version / "shop") << "x";
     }
     std::filesystem::create_symlink(folder_ / "2/shop", folder_ / "2/other");
-    EXPECT_THAT(installed_programs({folder_ / "*/shop", folder_ / "2/other", "*/shop", "/no/such/file"}),
-                ElementsAre(folder_ / "1/shop", folder_ / "2/shop"));
+    EXPECT_THAT(
+        installed_programs({folder_ / "*/shop", folder_ / "2/other", "*/shop", "/no/such/file"}),
+        ElementsAre(folder_ / "1/shop", folder_ / "2/shop"));
 }
 
 TEST_F(Presets, AreSettingsAgainWhenTheyAreShown) {

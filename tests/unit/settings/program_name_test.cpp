@@ -17,7 +17,8 @@ TEST(ProgramName, Patterns) {
     EXPECT_TRUE(matches_pattern("*/redis-server", "/redis-server"));
     EXPECT_FALSE(matches_pattern("*/redis-server", "/usr/bin/redis-server-7"));
     EXPECT_FALSE(matches_pattern("*/redis-server", "/usr/bin/my-redis-server"));
-    EXPECT_TRUE(matches_pattern("/usr/lib/postgresql/*/bin/postgres", "/usr/lib/postgresql/15/bin/postgres"));
+    EXPECT_TRUE(matches_pattern("/usr/lib/postgresql/*/bin/postgres",
+                                "/usr/lib/postgresql/15/bin/postgres"));
     EXPECT_TRUE(matches_pattern("/a?c", "/abc"));
     EXPECT_FALSE(matches_pattern("/a?c", "/ac"));
     EXPECT_TRUE(matches_pattern("/*a*b", "/xaxbxab"));

@@ -14,8 +14,10 @@ Event query() {
     Event event;
     event.name = "query";
     event.threshold = 50ms;
-    event.begin = {MarkerKind::Usdt, "/usr/bin/app", "app", "start", FunctionSide::Entry, std::nullopt, 3, 4};
-    event.end = {MarkerKind::Usdt, "/usr/bin/app", "app", "done", FunctionSide::Entry, std::nullopt, 4, 4};
+    event.begin = {MarkerKind::Usdt,    "/usr/bin/app", "app", "start",
+                   FunctionSide::Entry, std::nullopt,   3,     4};
+    event.end = {MarkerKind::Usdt,    "/usr/bin/app", "app", "done",
+                 FunctionSide::Entry, std::nullopt,   4,     4};
     return event;
 }
 

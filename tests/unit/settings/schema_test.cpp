@@ -36,7 +36,8 @@ int xmllint(const std::filesystem::path& file) {
     const pid_t child = fork();
     if (child == 0) {
         if (!freopen("/dev/null", "w", stderr)) _exit(127);
-        execlp("xmllint", "xmllint", "--nonet", "--noout", "--schema", schema.path.c_str(), file.c_str(), nullptr);
+        execlp("xmllint", "xmllint", "--nonet", "--noout", "--schema", schema.path.c_str(),
+               file.c_str(), nullptr);
         _exit(127);
     }
     int status = 0;
@@ -48,7 +49,8 @@ TEST(Xmllint, AcceptsEveryGoodFile) {
     std::vector<std::filesystem::path> files{settings_folder / "settings.xml"};
     for (const std::string& name : xml_files(settings_folder / "presets"))
         files.push_back(settings_folder / "presets" / name);
-    for (const std::string& name : xml_files(data_folder / "good")) files.push_back(data_folder / "good" / name);
+    for (const std::string& name : xml_files(data_folder / "good"))
+        files.push_back(data_folder / "good" / name);
     for (const std::string& name : xml_files(data_folder / "bad_on_machine"))
         files.push_back(data_folder / "bad_on_machine" / name);
     ASSERT_GE(files.size(), 8);
@@ -106,7 +108,8 @@ std::vector<PageItem> items_of_page() {
 // Text that the page must contain about an attribute besides its name.
 std::vector<std::string> facts_of(const AttributeSpec& attribute) {
     std::vector<std::string> facts;
-    if (!attribute.default_text.empty()) facts.push_back("default " + std::string(attribute.default_text));
+    if (!attribute.default_text.empty())
+        facts.push_back("default " + std::string(attribute.default_text));
     const std::string values = describe_values(attribute);
     const auto from = values.find(" from ");
     if (from != std::string::npos && attribute.kind != ValueKind::DurationRange)
@@ -153,7 +156,8 @@ TEST(Reference, NamesEverythingAndFitsTheTerminal) {
     const std::string reference = settings_reference();
     for (const char* part :
          {"<event> in <lagtrap>, up to 256 times", "<stage> in <library>, up to 16 times",
-          "threshold-floor: a duration from 1us to 1h", "sample-interval: a duration from 100us to 1s; default 1ms",
+          "threshold-floor: a duration from 1us to 1h",
+          "sample-interval: a duration from 100us to 1s; default 1ms",
           "breach: one of deadline, end; default deadline"})
         EXPECT_THAT(reference, testing::HasSubstr(part));
     std::istringstream lines(reference);

@@ -17,10 +17,10 @@ TEST(ThresholdRules, ArePercentileAndFactor) {
 }
 
 TEST(ThresholdRules, NothingElseIsOne) {
-    for (const char* text :
-         {"",          "Auto",     "auto ",         "p99",      "p99 x",      "p x 3",      "99 x 3",
-          "p49.9 x 3", "p100 x 3", "p99.99999 x 3", "p99. x 3", "p99 x 0.99", "p99 x 1001", "p99 x 1.001",
-          "p99 x -1",  "p99 x 3x", "p99 x 3ms",     "p9 9 x 3", "50ms",       "x"})
+    for (const char* text : {"",         "Auto",       "auto ",      "p99",         "p99 x",
+                             "p x 3",    "99 x 3",     "p49.9 x 3",  "p100 x 3",    "p99.99999 x 3",
+                             "p99. x 3", "p99 x 0.99", "p99 x 1001", "p99 x 1.001", "p99 x -1",
+                             "p99 x 3x", "p99 x 3ms",  "p9 9 x 3",   "50ms",        "x"})
         EXPECT_EQ(threshold_rule_of(text), std::nullopt) << text;
 }
 

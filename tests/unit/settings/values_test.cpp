@@ -12,7 +12,8 @@ using testing::IsEmpty;
 
 constexpr std::uint64_t ms = 1'000'000;
 
-AttributeSpec spec_of(ValueKind kind, std::uint64_t low = 0, std::uint64_t high = 0, std::string_view choices = {}) {
+AttributeSpec spec_of(ValueKind kind, std::uint64_t low = 0, std::uint64_t high = 0,
+                      std::string_view choices = {}) {
     return {"attribute", kind, Presence::Optional, "", choices, low, high, "meaning"};
 }
 
@@ -39,8 +40,8 @@ std::string letters(std::size_t count) { return std::string(count, 'a'); }
 TEST(Values, OnlyThisMachineIsLoopback) {
     for (const char* const host : {"localhost", "::1", "127.0.0.1", "127.1.2.3"})
         EXPECT_TRUE(is_loopback(host)) << host;
-    for (const char* const host :
-         {"127.0.example.com", "127.example.com", "10.127.0.1", "127.0.0", "127.0.0.0.1", "", "example.com"})
+    for (const char* const host : {"127.0.example.com", "127.example.com", "10.127.0.1", "127.0.0",
+                                   "127.0.0.0.1", "", "example.com"})
         EXPECT_FALSE(is_loopback(host)) << host;
 }
 
@@ -50,27 +51,46 @@ TEST(Values, AreValidUpToTheirLimits) {
         std::vector<std::string> valid, invalid;
     };
     const std::vector<Case> cases{
-        {ValueKind::Name, {"a", "_", "Z9-_", letters(63)}, {"", "9a", "-a", "a b", "a.b", "\xc3\xa4", letters(64)}},
-        {ValueKind::Names, {"a", " a  b ", "b a"}, {"", " ", "a a", "a b a", "a 9", "a " + letters(64)}},
-        {ValueKind::Text, {"x", letters(1000), "\xc3\xa4 \x20"}, {"", letters(1001), "a\tb", "a\x1f", "a\x7f"}},
-        {ValueKind::Path, {"/", "/a b", "/" + letters(4094)}, {"", "a", "./a", "/" + letters(4095), "/a\nb", "/a\x7f"}},
+        {ValueKind::Name,
+         {"a", "_", "Z9-_", letters(63)},
+         {"", "9a", "-a", "a b", "a.b", "\xc3\xa4", letters(64)}},
+        {ValueKind::Names,
+         {"a", " a  b ", "b a"},
+         {"", " ", "a a", "a b a", "a 9", "a " + letters(64)}},
+        {ValueKind::Text,
+         {"x", letters(1000), "\xc3\xa4 \x20"},
+         {"", letters(1001), "a\tb", "a\x1f", "a\x7f"}},
+        {ValueKind::Path,
+         {"/", "/a b", "/" + letters(4094)},
+         {"", "a", "./a", "/" + letters(4095), "/a\nb", "/a\x7f"}},
         {ValueKind::SocketPath, {"/a", "/" + letters(106)}, {"a", "/" + letters(107)}},
         {ValueKind::Program,
-         {"/bin/a", "build-id:0123456789abcdef", "build-id:" + std::string(40, 'f'), "package:redis-server", "*/a*",
-          "/opt/*/a?"},
+         {"/bin/a", "build-id:0123456789abcdef", "build-id:" + std::string(40, 'f'),
+          "package:redis-server", "*/a*", "/opt/*/a?"},
          {"build-id:0123456789abcde", "build-id:0123456789abcdef0", "build-id:01234567",
-          "build-id:" + std::string(42, 'f'), "build-id:0123456789ABCDEF", "build-id:0123456789abcdeg",
-          "package:", "package:/etc", "*", "/opt/*", "a*", "*/?", "/bin/a\n"}},
+          "build-id:" + std::string(42, 'f'), "build-id:0123456789ABCDEF",
+          "build-id:0123456789abcdeg", "package:", "package:/etc", "*", "/opt/*", "a*", "*/?",
+          "/bin/a\n"}},
         {ValueKind::Pattern, {"*", letters(512)}, {"", letters(513), "a\nb"}},
-        {ValueKind::Label, {"a=b", "a=*", "a=", "a=" + letters(510)}, {"", "a", "=b", "a=" + letters(511), "a=\n"}},
+        {ValueKind::Label,
+         {"a=b", "a=*", "a=", "a=" + letters(510)},
+         {"", "a", "=b", "a=" + letters(511), "a=\n"}},
         {ValueKind::Usdt,
          {"a:b", "a-b:c.d", "$a_:_b$", letters(255) + ":" + letters(256)},
          {"", ":", "a:", ":b", "a", "a:b:c", "a b:c", "a:b c", letters(256) + ":" + letters(256)}},
-        {ValueKind::Tracepoint, {"sched:sched_switch", "a-b:c"}, {"a.b:c", "a:b.c", "a:", ":b", "ab"}},
-        {ValueKind::Symbol, {"f", "void f(int)", letters(4096)}, {"", " f", "f ", "f\tg", letters(4097)}},
-        {ValueKind::Expression, {"a+", "^x$", letters(1024)}, {"", "a(", "[", letters(1025), "a\n"}},
+        {ValueKind::Tracepoint,
+         {"sched:sched_switch", "a-b:c"},
+         {"a.b:c", "a:b.c", "a:", ":b", "ab"}},
+        {ValueKind::Symbol,
+         {"f", "void f(int)", letters(4096)},
+         {"", " f", "f ", "f\tg", letters(4097)}},
+        {ValueKind::Expression,
+         {"a+", "^x$", letters(1024)},
+         {"", "a(", "[", letters(1025), "a\n"}},
         {ValueKind::Argument, {"arg0", "_a9", letters(63)}, {"", "9a", "a-b", letters(64), "a,b"}},
-        {ValueKind::Key, {"arg0", "a,b", letters(63) + ",b"}, {"", "a,", ",b", "a,b,c", letters(64) + ",b", "a, b"}},
+        {ValueKind::Key,
+         {"arg0", "a,b", letters(63) + ",b"},
+         {"", "a,", ",b", "a,b,c", letters(64) + ",b", "a, b"}},
         {ValueKind::User,
          {"root", "0", "a-", letters(255)},
          {"", "-a", "a:b", "a/b", "a b", "a,b", letters(256), "a\n"}},
@@ -78,9 +98,11 @@ TEST(Values, AreValidUpToTheirLimits) {
     };
     for (const Case& one : cases) {
         for (const std::string& text : one.valid)
-            EXPECT_TRUE(is_valid(spec_of(one.kind), text)) << static_cast<int>(one.kind) << " " << text;
+            EXPECT_TRUE(is_valid(spec_of(one.kind), text))
+                << static_cast<int>(one.kind) << " " << text;
         for (const std::string& text : one.invalid)
-            EXPECT_FALSE(is_valid(spec_of(one.kind), text)) << static_cast<int>(one.kind) << " " << text;
+            EXPECT_FALSE(is_valid(spec_of(one.kind), text))
+                << static_cast<int>(one.kind) << " " << text;
     }
 }
 
@@ -88,7 +110,8 @@ TEST(Values, NumbersIncludeBothEndsOfTheirRange) {
     const AttributeSpec duration = spec_of(ValueKind::Duration, 10 * ms, 2000 * ms);
     EXPECT_EQ(number_of(duration, "10ms"), 10 * ms);
     EXPECT_EQ(number_of(duration, "2s"), 2000 * ms);
-    for (const char* text : {"9999us", "2001ms", "", "10", "10 ms", "1h", "99999999999999999999999h"})
+    for (const char* text :
+         {"9999us", "2001ms", "", "10", "10 ms", "1h", "99999999999999999999999h"})
         EXPECT_EQ(number_of(duration, text), 4711U) << text;
     const AttributeSpec size = spec_of(ValueKind::ByteSize, 1 << 20, 4 << 20);
     EXPECT_EQ(number_of(size, "1MiB"), 1U << 20);
@@ -109,8 +132,8 @@ TEST(Values, SharesAreMillionths) {
     EXPECT_EQ(number_of(share, "100%"), 1'000'000U);
     EXPECT_EQ(number_of(share, "1.05%"), 10'500U);
     EXPECT_EQ(number_of(share, "000000001%"), 10'000U);
-    for (const char* text : {"0.0005%", "0.0001%", "100.001%", "0%", "12.5", "%", ".5%", "5.%", "1.2345%", "1,5%",
-                             "-1%", "0000000001%", "1.-1%"})
+    for (const char* text : {"0.0005%", "0.0001%", "100.001%", "0%", "12.5", "%", ".5%", "5.%",
+                             "1.2345%", "1,5%", "-1%", "0000000001%", "1.-1%"})
         EXPECT_EQ(number_of(share, text), 4711U) << text;
     EXPECT_EQ(hint_for(share, "12.5"), "write a share with a % sign");
     EXPECT_EQ(hint_for(share, "101%"), "");
@@ -132,10 +155,12 @@ TEST(Values, ChoicesAreListedOnceAndNoneStandsAlone) {
     const AttributeSpec choice = spec_of(ValueKind::Choice, 0, 0, "deadline|end|none");
     EXPECT_TRUE(is_valid(choice, "none"));
     EXPECT_TRUE(is_valid(choice, "deadline"));
-    for (const char* text : {"", "dead", "deadline|end", "end none"}) EXPECT_FALSE(is_valid(choice, text)) << text;
+    for (const char* text : {"", "dead", "deadline|end", "end none"})
+        EXPECT_FALSE(is_valid(choice, text)) << text;
     EXPECT_THAT(hint_for(choice, "deadlin"), HasSubstr("deadline"));
     const AttributeSpec list = spec_of(ValueKind::ChoiceList, 0, 0, "stacks|stages|none");
-    for (const char* text : {"stacks", "none", "stages stacks"}) EXPECT_TRUE(is_valid(list, text)) << text;
+    for (const char* text : {"stacks", "none", "stages stacks"})
+        EXPECT_TRUE(is_valid(list, text)) << text;
     EXPECT_EQ(hint_for(list, "stages stacks stages"), "stages is listed twice");
     EXPECT_EQ(hint_for(list, "none stacks"), "none cannot be combined with others");
     EXPECT_THAT(hint_for(list, "stages stack"), HasSubstr("stacks"));
@@ -146,17 +171,21 @@ TEST(Values, ChoicesAreListedOnceAndNoneStandsAlone) {
 TEST(Values, AddressesHaveAHostAndNoSecrets) {
     const AttributeSpec url = spec_of(ValueKind::Url);
     for (const std::string& text :
-         {std::string("https://a"), std::string("http://a.b-c_d:1/x"), std::string("https://a:65535"),
-          std::string("https://[::1]"), std::string("https://[fe80::1.2.3.4]:8080/"), "https://a/" + letters(1990)})
+         {std::string("https://a"), std::string("http://a.b-c_d:1/x"),
+          std::string("https://a:65535"), std::string("https://[::1]"),
+          std::string("https://[fe80::1.2.3.4]:8080/"), "https://a/" + letters(1990)})
         EXPECT_EQ(hint_for(url, text), "valid") << text.substr(0, 40);
-    for (const std::string& text :
-         {std::string("https://"),       std::string("https:///x"),      std::string("https://:80"),
-          std::string("ftp://a"),        std::string("socks5://a"),      std::string("a"),
-          std::string("https://a:0"),    std::string("https://a:65536"), std::string("https://a:"),
-          std::string("https://a:8x"),   std::string("https://[::1"),    std::string("https://[x]"),
-          std::string("https://[::1]8"), std::string("https://[]"),      std::string("https://a,b"),
-          std::string("https://u:p@a"),  std::string("https://a?b"),     std::string("https://a#b"),
-          std::string("https://a b"),    std::string("https://a/\n"),    "https://a/" + letters(1991)})
+    for (const std::string& text : {std::string("https://"),       std::string("https:///x"),
+                                    std::string("https://:80"),    std::string("ftp://a"),
+                                    std::string("socks5://a"),     std::string("a"),
+                                    std::string("https://a:0"),    std::string("https://a:65536"),
+                                    std::string("https://a:"),     std::string("https://a:8x"),
+                                    std::string("https://[::1"),   std::string("https://[x]"),
+                                    std::string("https://[::1]8"), std::string("https://[]"),
+                                    std::string("https://a,b"),    std::string("https://u:p@a"),
+                                    std::string("https://a?b"),    std::string("https://a#b"),
+                                    std::string("https://a b"),    std::string("https://a/\n"),
+                                    "https://a/" + letters(1991)})
         EXPECT_NE(hint_for(url, text), "valid") << text.substr(0, 40);
     EXPECT_THAT(hint_for(url, "https://a/" + letters(1991)), HasSubstr("2001 bytes"));
     EXPECT_THAT(hint_for(url, "https://u:p@a"), HasSubstr("passwords"));

@@ -41,8 +41,9 @@ class SpoolTest : public testing::Test {
 
     std::string add(EntryState state, const std::string& content, hours age = hours(0),
                     EntryKind kind = EntryKind::Bundle) {
-        const std::string name = kind == EntryKind::Batch ? make_batch_name(random_uuid(), sha256_of(content))
-                                                          : make_bundle_name(random_uuid(), sha256_of(content));
+        const std::string name = kind == EntryKind::Batch
+                                     ? make_batch_name(random_uuid(), sha256_of(content))
+                                     : make_bundle_name(random_uuid(), sha256_of(content));
         const fs::path path = spool_->path_of(state, name);
         std::ofstream(path) << content;
         fs::last_write_time(path, fs::file_time_type::clock::now() - age);
@@ -102,7 +103,8 @@ TEST(EntryName, OfSpansIsTakenApartToo) {
 }
 
 TEST(EntryName, RefusesEverythingElse) {
-    const std::string good = "0a1b2c3d-0000-4000-8000-0123456789ab-2d711642b726b044.lagtrap.tar.zst";
+    const std::string good =
+        "0a1b2c3d-0000-4000-8000-0123456789ab-2d711642b726b044.lagtrap.tar.zst";
     ASSERT_TRUE(parse_entry_name(good));
     EXPECT_FALSE(parse_entry_name(""));
     EXPECT_FALSE(parse_entry_name("." + good));
@@ -118,7 +120,8 @@ TEST(EntryName, RefusesEverythingElse) {
 TEST_F(SpoolTest, HasFoldersForTheGroupAndOneForTheDaemon) {
     EXPECT_EQ(mode_of(spool_->path()), 0750U);
     EXPECT_EQ(mode_of(spool_->captures()), 0750U);
-    for (const auto state : {EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected})
+    for (const auto state :
+         {EntryState::Ready, EntryState::Sending, EntryState::Sent, EntryState::Rejected})
         EXPECT_EQ(mode_of(spool_->folder(state)), 02770U);
 }
 
@@ -126,8 +129,8 @@ TEST_F(SpoolTest, HasFoldersForTheGroupAndOneForTheDaemon) {
 bool as_user(uid_t uid, const std::vector<gid_t>& groups, const std::function<bool()>& work) {
     const pid_t child = ::fork();
     if (child == 0) {
-        const bool changed = ::setgroups(groups.size(), groups.data()) == 0 && ::setresgid(uid, uid, uid) == 0 &&
-                             ::setresuid(uid, uid, uid) == 0;
+        const bool changed = ::setgroups(groups.size(), groups.data()) == 0 &&
+                             ::setresgid(uid, uid, uid) == 0 && ::setresuid(uid, uid, uid) == 0;
         ::_exit(changed && work() ? 0 : 1);
     }
     int status = 1;
@@ -146,8 +149,10 @@ TEST_F(SpoolTest, WhoMayReadItRemovesNothing) {
     const auto made = Spool::create(spool_->path(), writers);
     ASSERT_TRUE(made.ok()) << made.error().message;
     ASSERT_EQ(::chown(spool_->path().c_str(), 0, readers), 0);
-    ASSERT_TRUE(
-        spool_->apply_retention({.size_bytes = 1 << 20, .age = hours(1)}, std::chrono::system_clock::now()).ok());
+    ASSERT_TRUE(spool_
+                    ->apply_retention({.size_bytes = 1 << 20, .age = hours(1)},
+                                      std::chrono::system_clock::now())
+                    .ok());
     const std::string name = add(EntryState::Ready, "a");
     const fs::path bundle = spool_->path_of(EntryState::Ready, name);
     ASSERT_EQ(::chown(bundle.c_str(), 0, readers), 0);
@@ -155,21 +160,28 @@ TEST_F(SpoolTest, WhoMayReadItRemovesNothing) {
     ASSERT_TRUE(spool_->mark_rejected(add(EntryState::Sending, "b"), "no").ok());
     const auto reads = [&] {
         const auto rejected = spool_->list(EntryState::Rejected);
-        return read_file(bundle, 10).ok() && rejected && rejected->size() == 1 && (*rejected)[0].reason == "no";
+        return read_file(bundle, 10).ok() && rejected && rejected->size() == 1 &&
+               (*rejected)[0].reason == "no";
     };
     EXPECT_TRUE(as_user(somebody, {readers}, reads));
     EXPECT_TRUE(as_user(somebody, {readers}, [&] { return !spool_->claim(name); }));
     EXPECT_TRUE(as_user(somebody, {readers}, [&] { return ::unlink(bundle.c_str()) != 0; }));
     EXPECT_TRUE(as_user(somebody, {readers}, [&] {
-        return !open_file(bundle.string() + "2", O_WRONLY | O_CREAT, 0600) && !open_file(bundle, O_WRONLY);
+        return !open_file(bundle.string() + "2", O_WRONLY | O_CREAT, 0600) &&
+               !open_file(bundle, O_WRONLY);
     }));
     EXPECT_TRUE(as_user(somebody, {readers}, [&] {
         return !open_file(spool_->folder(EntryState::Ready) / ".retention", O_RDONLY);
     })) << "who may read can switch retention off";
-    EXPECT_TRUE(as_user(somebody, {writers_id}, [&] { return !reads(); })) << "comes in without being a reader";
+    EXPECT_TRUE(as_user(somebody, {writers_id}, [&] { return !reads(); }))
+        << "comes in without being a reader";
     EXPECT_TRUE(as_user(somebody, {readers, writers_id}, [&] {
-        return spool_->lock_for_sending().ok() && spool_->claim(name).ok() && spool_->mark_sent(name).ok() &&
-               spool_->apply_retention({.size_bytes = 0, .age = hours(1)}, std::chrono::system_clock::now()).ok();
+        return spool_->lock_for_sending().ok() && spool_->claim(name).ok() &&
+               spool_->mark_sent(name).ok() &&
+               spool_
+                   ->apply_retention({.size_bytes = 0, .age = hours(1)},
+                                     std::chrono::system_clock::now())
+                   .ok();
     }));
     EXPECT_FALSE(fs::exists(spool_->path_of(EntryState::Sent, name)));
 }
@@ -270,7 +282,9 @@ TEST_F(SpoolTest, WhoeverMakesALockTheGroupMayTakeItToo) {
 // a writer.
 TEST_F(SpoolTest, ALockThatIsNoPlainFileIsNotWaitedFor) {
     const fs::path lock = spool_->folder(EntryState::Ready) / ".retention";
-    const auto tidied = [&] { return spool_->apply_retention({}, std::chrono::system_clock::now()); };
+    const auto tidied = [&] {
+        return spool_->apply_retention({}, std::chrono::system_clock::now());
+    };
     ASSERT_EQ(::mkfifo(lock.c_str(), 0600), 0);
     EXPECT_EQ(tidied().error().kind, ErrorKind::Denied);
     fs::remove(lock);
@@ -296,7 +310,8 @@ TEST_F(SpoolTest, SaysWhoHoldsTheLockOfRetention) {
     ASSERT_TRUE(left.ok());
     EXPECT_TRUE(left->left_to_another);
     EXPECT_EQ(spool_->who_holds_retention(), "process " + std::to_string(::getpid()) + " of user " +
-                                                 std::to_string(::geteuid()) + " holds " + lock.string());
+                                                 std::to_string(::geteuid()) + " holds " +
+                                                 lock.string());
 }
 
 TEST(RetentionLockTest, IsToldOfAfterAMinute) {
@@ -342,8 +357,8 @@ TEST_F(SpoolTest, RetentionRemovesCountsAndSays) {
 TEST_F(SpoolTest, BatchesOfRunsGoFirstAndAreCountedApart) {
     const std::string bundle = add(EntryState::Ready, "aaaa", hours(5));
     add(EntryState::Ready, "bbbb", hours(1), EntryKind::Batch);
-    const auto outcome =
-        spool_->apply_retention({.size_bytes = 4, .age = hours(100)}, std::chrono::system_clock::now());
+    const auto outcome = spool_->apply_retention({.size_bytes = 4, .age = hours(100)},
+                                                 std::chrono::system_clock::now());
     ASSERT_TRUE(outcome.ok()) << outcome.error().message;
     EXPECT_EQ(outcome->batches, 1U);
     EXPECT_EQ(outcome->unsent, 0U);
@@ -408,7 +423,8 @@ TEST_F(SpoolTest, OnlyOldTemporaryFilesOfTheSpoolAreRemoved) {
     ASSERT_TRUE(spool_->apply_retention({.size_bytes = 1 << 20, .age = hours(9)}, now).ok());
     for (const Left& file : files)
         EXPECT_EQ(fs::exists(spool_->path_of(file.state, file.name)), file.stays) << file.name;
-    ASSERT_TRUE(spool_->apply_retention({.size_bytes = 1 << 20, .age = hours(9)}, now + hours(3)).ok());
+    ASSERT_TRUE(
+        spool_->apply_retention({.size_bytes = 1 << 20, .age = hours(9)}, now + hours(3)).ok());
     EXPECT_TRUE(fs::is_symlink(link)) << "a link is no file that was being written";
 }
 
@@ -421,8 +437,8 @@ TEST(RetentionOutcomeTest, AddsEachCountAndNamesThoseThatAreNotZero) {
     EXPECT_EQ(total.batches, 44U);
     EXPECT_EQ(total.bytes, 55U);
     EXPECT_EQ(total.describe(),
-              "removed bundles to enforce the limits of the spool: 11 sent, 22 rejected, 33 never sent, 44 unsent "
-              "batches of runs (55 B)");
+              "removed bundles to enforce the limits of the spool: 11 sent, 22 rejected, 33 never "
+              "sent, 44 unsent batches of runs (55 B)");
     EXPECT_THAT(RetentionOutcome{.sent = 1}.describe(), HasSubstr(": 1 sent ("));
     EXPECT_THAT(RetentionOutcome{.rejected = 1}.describe(), HasSubstr(": 1 rejected ("));
     EXPECT_EQ(RetentionOutcome{}.describe(), "");
@@ -433,8 +449,8 @@ TEST_F(SpoolTest, OnlyEntriesThatWereNeverSentCountAsUnsent) {
     const std::string spans = make_spans_name(random_uuid(), sha256_of("x"));
     std::ofstream(spool_->path_of(EntryState::Ready, spans)) << "x";
     add(EntryState::Sent, "bbbb", hours(5));
-    const auto outcome =
-        spool_->apply_retention({.size_bytes = 0, .age = hours(100)}, std::chrono::system_clock::now());
+    const auto outcome = spool_->apply_retention({.size_bytes = 0, .age = hours(100)},
+                                                 std::chrono::system_clock::now());
     ASSERT_TRUE(outcome.ok()) << outcome.error().message;
     EXPECT_TRUE(spool_->list_all()->empty());
     EXPECT_EQ(outcome->sent, 1U);
@@ -480,7 +496,8 @@ TEST_F(SpoolTest, NamesNobodyIfNobodyHoldsTheLockOfRetention) {
     struct flock range {};
     range.l_type = F_WRLCK;
     ASSERT_EQ(::fcntl(opened->get(), F_SETLK, &range), 0);
-    EXPECT_EQ(spool_->who_holds_retention(), "a process holds " + lock.string()) << "it does not exclude retention";
+    EXPECT_EQ(spool_->who_holds_retention(), "a process holds " + lock.string())
+        << "it does not exclude retention";
 }
 
 }  // namespace

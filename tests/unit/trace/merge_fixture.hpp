@@ -30,16 +30,19 @@ inline Output output_of(const std::string& command) {
     FILE* pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) return output;
     char buffer[65536];
-    while (const std::size_t got = std::fread(buffer, 1, sizeof(buffer), pipe)) output.text.append(buffer, got);
+    while (const std::size_t got = std::fread(buffer, 1, sizeof(buffer), pipe))
+        output.text.append(buffer, got);
     const int status = ::pclose(pipe);
     output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return output;
 }
 
 // The independent decoder's view of the trace; fails if it finds an error.
-inline json::object decoded(const std::filesystem::path& trace, const std::string& more = "100000") {
-    const Output output = output_of(test_python() + " " + test_data_folder() + "/trace/decode_trace.py '" +
-                                    trace.string() + "' " + more + " 2>&1");
+inline json::object decoded(const std::filesystem::path& trace,
+                            const std::string& more = "100000") {
+    const Output output =
+        output_of(test_python() + " " + test_data_folder() + "/trace/decode_trace.py '" +
+                  trace.string() + "' " + more + " 2>&1");
     EXPECT_EQ(output.exit_code, 0) << output.text.substr(0, 4000);
     if (output.exit_code != 0) return {};
     return json::parse(output.text).as_object();
@@ -83,7 +86,8 @@ class Merge : public testing::Test {
     // The run of `event` that begins at `ms`.
     static json::object run_at(const json::object& decoded, double ms, std::int64_t duration_ms) {
         for (const auto& [id, run] : decoded.at("runs").as_object())
-            if (run.as_object().at("begin_ns").to_number<std::uint64_t>() == at_ms(ms) + boottime_offset_ns &&
+            if (run.as_object().at("begin_ns").to_number<std::uint64_t>() ==
+                    at_ms(ms) + boottime_offset_ns &&
                 run.as_object().at("duration_ns").to_number<std::int64_t>() ==
                     duration_ms * static_cast<std::int64_t>(millisecond_ns))
                 return run.as_object();

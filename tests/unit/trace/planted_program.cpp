@@ -16,7 +16,8 @@ namespace lagtrap::trace {
 
 PlantedProgram::PlantedProgram(const std::filesystem::path& program) {
     int input[2], output[2];
-    if (::pipe2(input, O_CLOEXEC) != 0 || ::pipe2(output, O_CLOEXEC) != 0) throw std::runtime_error("pipe");
+    if (::pipe2(input, O_CLOEXEC) != 0 || ::pipe2(output, O_CLOEXEC) != 0)
+        throw std::runtime_error("pipe");
     pid_ = ::fork();
     if (pid_ == 0) {
         ::dup2(input[0], STDIN_FILENO);
@@ -28,10 +29,11 @@ PlantedProgram::PlantedProgram(const std::filesystem::path& program) {
     ::close(output[1]);
     input_ = input[1];
     std::FILE* said = ::fdopen(output[0], "r");
-    const int count =
-        std::fscanf(said, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &place_, &start_, &end_, &offset_);
+    const int count = std::fscanf(said, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &place_,
+                                  &start_, &end_, &offset_);
     std::fclose(said);
-    if (count != 4) throw std::runtime_error(program.string() + " did not say where its functions are");
+    if (count != 4)
+        throw std::runtime_error(program.string() + " did not say where its functions are");
 }
 
 PlantedProgram::~PlantedProgram() { end(); }
@@ -42,7 +44,8 @@ void PlantedProgram::end() {
     ::waitpid(pid_, nullptr, 0);
 }
 
-void PlantedProgram::record(SyntheticCapture& capture, const std::string& path, const std::string& build_id) const {
+void PlantedProgram::record(SyntheticCapture& capture, const std::string& path,
+                            const std::string& build_id) const {
     capture.thread(pid(), pid(), "planted");
     capture.mapping(pid(), 1, start_, end_ - start_, offset_, path, build_id);
     capture.user_stack(2, 11, pid(), {place_}, LAGTRAP_STACK_END_COMPLETE);

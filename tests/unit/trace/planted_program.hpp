@@ -24,7 +24,8 @@ class PlantedProgram {
     [[nodiscard]] std::uint64_t place() const { return place_; }
     [[nodiscard]] std::uint64_t offset() const { return place_ - start_ + offset_; }
     // Records the mapping with the address, and a sample there.
-    void record(SyntheticCapture& capture, const std::string& path, const std::string& build_id) const;
+    void record(SyntheticCapture& capture, const std::string& path,
+                const std::string& build_id) const;
     // Waits until it has ended.
     void end();
 

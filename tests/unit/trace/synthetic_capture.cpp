@@ -34,9 +34,14 @@ Session synthetic_session() {
     session.planned_length_ns = 200 * millisecond_ns;
     session.cpu_count = 2;
     session.stack_method = "frame-pointer";
-    session.events = {{"request", 50 * millisecond_ns, 200 * millisecond_ns, {"parse", "execute"}, "/usr/bin/server"},
+    session.events = {{"request",
+                       50 * millisecond_ns,
+                       200 * millisecond_ns,
+                       {"parse", "execute"},
+                       "/usr/bin/server"},
                       {"disk", 10 * millisecond_ns, 200 * millisecond_ns, {}, ""}};
-    session.trigger = {TriggerReason::Deadline, 0, 100, 101, "worker", at_ms(-60), at_ms(-10), at_ms(-9)};
+    session.trigger = {
+        TriggerReason::Deadline, 0, 100, 101, "worker", at_ms(-60), at_ms(-10), at_ms(-9)};
     session.quality.samples_taken = 9;
     session.finished = true;
     return session;
@@ -46,23 +51,26 @@ SyntheticCapture::SyntheticCapture(const std::filesystem::path& directory, const
     : user_(make_log(directory, LogKind::User, session)),
       kernel_(make_log(directory, LogKind::Kernel, session)),
       rundown_(make_log(directory, LogKind::Rundown, session)) {
-    if (auto written = write_session(directory, session); !written) throw std::runtime_error(written.error().message);
+    if (auto written = write_session(directory, session); !written)
+        throw std::runtime_error(written.error().message);
 }
 
 template <typename Record>
-void SyntheticCapture::append(LogWriter& log, Record& record, lagtrap_record_type type, std::uint64_t at_ns,
-                              std::uint16_t cpu, const std::string& trailing) {
-    record.header = {static_cast<__u32>(sizeof(record) + trailing.size()), static_cast<__u16>(type), cpu, at_ns};
+void SyntheticCapture::append(LogWriter& log, Record& record, lagtrap_record_type type,
+                              std::uint64_t at_ns, std::uint16_t cpu, const std::string& trailing) {
+    record.header = {static_cast<__u32>(sizeof(record) + trailing.size()), static_cast<__u16>(type),
+                     cpu, at_ns};
     std::vector<std::uint64_t> bytes(sizeof(record) / 8 + trailing.size() / 8 + 1);
     std::memcpy(bytes.data(), &record, sizeof(record));
-    std::memcpy(reinterpret_cast<char*>(bytes.data()) + sizeof(record), trailing.data(), trailing.size());
+    std::memcpy(reinterpret_cast<char*>(bytes.data()) + sizeof(record), trailing.data(),
+                trailing.size());
     if (auto done = log.append(reinterpret_cast<const lagtrap_record*>(bytes.data())); !done)
         throw std::runtime_error(done.error().message);
 }
 
-void SyntheticCapture::thread(std::uint32_t pid, std::uint32_t tid, const std::string& name, std::uint32_t state,
-                              std::uint64_t kernel_stack, std::uint64_t user_stack, double made_ms,
-                              std::uint64_t wait_object) {
+void SyntheticCapture::thread(std::uint32_t pid, std::uint32_t tid, const std::string& name,
+                              std::uint32_t state, std::uint64_t kernel_stack,
+                              std::uint64_t user_stack, double made_ms, std::uint64_t wait_object) {
     lagtrap_thread record{};
     record.pid = pid;
     record.tid = tid;
@@ -86,8 +94,9 @@ void SyntheticCapture::process(std::uint32_t pid, std::uint32_t parent, const st
     append(rundown(), record, LAGTRAP_RECORD_PROCESS, at_ms(ms), 0, text);
 }
 
-void SyntheticCapture::mapping(std::uint32_t pid, double ms, std::uint64_t start, std::uint64_t length,
-                               std::uint64_t offset, const std::string& path, const std::string& build_id) {
+void SyntheticCapture::mapping(std::uint32_t pid, double ms, std::uint64_t start,
+                               std::uint64_t length, std::uint64_t offset, const std::string& path,
+                               const std::string& build_id) {
     lagtrap_mapping record{};
     record.pid = pid;
     record.start = start;
@@ -99,8 +108,8 @@ void SyntheticCapture::mapping(std::uint32_t pid, double ms, std::uint64_t start
     append(rundown(), record, LAGTRAP_RECORD_MAPPING, at_ms(ms), 0, path);
 }
 
-void SyntheticCapture::fork(double ms, std::uint32_t pid, std::uint32_t tid, std::uint32_t parent_pid,
-                            std::uint32_t parent_tid) {
+void SyntheticCapture::fork(double ms, std::uint32_t pid, std::uint32_t tid,
+                            std::uint32_t parent_pid, std::uint32_t parent_tid) {
     lagtrap_task_change record{{}, pid, tid, parent_pid, parent_tid};
     append(rundown(), record, LAGTRAP_RECORD_FORK, at_ms(ms));
 }
@@ -110,7 +119,8 @@ void SyntheticCapture::exit(double ms, std::uint32_t pid, std::uint32_t tid) {
     append(rundown(), record, LAGTRAP_RECORD_EXIT, at_ms(ms));
 }
 
-void SyntheticCapture::name(double ms, std::uint32_t pid, std::uint32_t tid, const std::string& name, bool by_exec) {
+void SyntheticCapture::name(double ms, std::uint32_t pid, std::uint32_t tid,
+                            const std::string& name, bool by_exec) {
     lagtrap_name record{};
     record.pid = pid;
     record.tid = tid;
@@ -130,13 +140,15 @@ void SyntheticCapture::user_stack(double ms, std::uint64_t id, std::uint32_t pid
     append(user(), record, LAGTRAP_RECORD_STACK, at_ms(ms), 0, frame_bytes(frames));
 }
 
-void SyntheticCapture::stack_copy(double ms, lagtrap_stack_copy copy, const std::vector<std::uint64_t>& memory) {
+void SyntheticCapture::stack_copy(double ms, lagtrap_stack_copy copy,
+                                  const std::vector<std::uint64_t>& memory) {
     copy.copied_bytes = static_cast<std::uint32_t>(memory.size() * sizeof(memory[0]));
     append(user(), copy, LAGTRAP_RECORD_STACK_COPY, at_ms(ms), 0,
            std::string(reinterpret_cast<const char*>(memory.data()), copy.copied_bytes));
 }
 
-void SyntheticCapture::kernel_stack(double ms, std::uint64_t id, const std::vector<std::uint64_t>& frames) {
+void SyntheticCapture::kernel_stack(double ms, std::uint64_t id,
+                                    const std::vector<std::uint64_t>& frames) {
     lagtrap_stack record{};
     record.stack_id = id;
     record.frame_count = static_cast<__u16>(frames.size());
@@ -155,9 +167,10 @@ void SyntheticCapture::sample(double ms, std::uint16_t cpu, std::uint32_t pid, s
     append(kernel(), record, LAGTRAP_RECORD_SAMPLE, at_ms(ms), cpu);
 }
 
-void SyntheticCapture::switched(double ms, std::uint16_t cpu, std::uint32_t prev_pid, std::uint32_t prev_tid,
-                                std::uint32_t state, std::uint32_t next_pid, std::uint32_t next_tid,
-                                std::uint64_t kernel_stack, std::uint64_t user_stack, std::uint64_t wait_object,
+void SyntheticCapture::switched(double ms, std::uint16_t cpu, std::uint32_t prev_pid,
+                                std::uint32_t prev_tid, std::uint32_t state, std::uint32_t next_pid,
+                                std::uint32_t next_tid, std::uint64_t kernel_stack,
+                                std::uint64_t user_stack, std::uint64_t wait_object,
                                 std::uint32_t lock_owner) {
     lagtrap_switch record{};
     record.prev_pid = prev_pid;
@@ -174,8 +187,8 @@ void SyntheticCapture::switched(double ms, std::uint16_t cpu, std::uint32_t prev
     append(kernel(), record, LAGTRAP_RECORD_SWITCH, at_ms(ms), cpu);
 }
 
-void SyntheticCapture::waking(double ms, std::uint16_t cpu, std::uint32_t waker_tid, std::uint32_t wakee_pid,
-                              std::uint32_t wakee_tid) {
+void SyntheticCapture::waking(double ms, std::uint16_t cpu, std::uint32_t waker_tid,
+                              std::uint32_t wakee_pid, std::uint32_t wakee_tid) {
     lagtrap_waking record{};
     record.waker_pid = waker_tid;
     record.waker_tid = waker_tid;
@@ -187,14 +200,17 @@ void SyntheticCapture::waking(double ms, std::uint16_t cpu, std::uint32_t waker_
 }
 
 void SyntheticCapture::waking(double ms, std::uint16_t cpu, lagtrap_waking record) {
-    const bool is_short = record.cause == LAGTRAP_WAKE_UNKNOWN || record.cause == LAGTRAP_WAKE_THREAD;
+    const bool is_short =
+        record.cause == LAGTRAP_WAKE_UNKNOWN || record.cause == LAGTRAP_WAKE_THREAD;
     const auto bytes = static_cast<__u32>(is_short ? LAGTRAP_WAKING_LEAST_BYTES : sizeof(record));
     record.header = {bytes, LAGTRAP_RECORD_WAKING, cpu, at_ms(ms)};
-    if (auto done = kernel().append(&record.header); !done) throw std::runtime_error(done.error().message);
+    if (auto done = kernel().append(&record.header); !done)
+        throw std::runtime_error(done.error().message);
 }
 
 template <typename Record>
-void SyntheticCapture::with_path(double ms, std::uint16_t cpu, Record record, __u16 type, std::string_view path) {
+void SyntheticCapture::with_path(double ms, std::uint16_t cpu, Record record, __u16 type,
+                                 std::string_view path) {
     record.path_bytes = static_cast<__u16>(path.size());
     record.header = {static_cast<__u32>(sizeof(record) + path.size()), type, cpu, at_ms(ms)};
     std::string bytes(reinterpret_cast<const char*>(&record), sizeof(record));
@@ -203,7 +219,8 @@ void SyntheticCapture::with_path(double ms, std::uint16_t cpu, Record record, __
         throw std::runtime_error(done.error().message);
 }
 
-void SyntheticCapture::wait_file(double ms, std::uint16_t cpu, lagtrap_wait_file record, std::string_view names) {
+void SyntheticCapture::wait_file(double ms, std::uint16_t cpu, lagtrap_wait_file record,
+                                 std::string_view names) {
     with_path(ms, cpu, record, LAGTRAP_RECORD_WAIT_FILE, names);
 }
 
@@ -223,8 +240,8 @@ void SyntheticCapture::history_wait(double ms, std::uint16_t cpu, lagtrap_histor
     append(kernel(), record, LAGTRAP_RECORD_HISTORY_WAIT, at_ms(ms), cpu);
 }
 
-lagtrap_run SyntheticCapture::make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid, double begin_ms,
-                                       double end_ms) {
+lagtrap_run SyntheticCapture::make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid,
+                                       double begin_ms, double end_ms) {
     lagtrap_run run{};
     run.event = event;
     run.begin_pid = run.end_pid = pid;
@@ -255,8 +272,10 @@ void add_processes(SyntheticCapture& capture) {
     capture.thread(2, 2, "kthreadd");
     capture.thread(100, 100, "server");
     capture.thread(100, 101, std::string("work\x01\xff\n", 7), 1, 21, 12);  // sleeps from the start
-    capture.thread(200, 200, "client", 1, 22, 0);                           // listed as asleep, but ran before
-    capture.thread(500, 500, "late", 0, 0, 0, 1);                           // created after the start, without a fork
+    // listed as asleep, but ran before
+    capture.thread(200, 200, "client", 1, 22, 0);
+    // created after the start, without a fork
+    capture.thread(500, 500, "late", 0, 0, 0, 1);
     capture.process(2, 0, "", "");
     capture.process(100, 1, "/usr/bin/server", "server --port 80", 2);
     capture.mapping(100, 2.5, 0x400000, 0x10000, 0x1000, "/usr/bin/server", "\xaa\xbb\xcc");
@@ -275,7 +294,8 @@ void add_processes(SyntheticCapture& capture) {
 }
 
 void add_stacks(SyntheticCapture& capture) {
-    capture.user_stack(1, 11, 100, {0x400010, 0x400101, 0x7f0000000021}, LAGTRAP_STACK_END_COMPLETE);
+    capture.user_stack(1, 11, 100, {0x400010, 0x400101, 0x7f0000000021},
+                       LAGTRAP_STACK_END_COMPLETE);
     capture.user_stack(1, 12, 100, {0x7f0000000100, 0x400201});
     capture.user_stack(15, 13, 300, {0x400010});  // still the server's code
     capture.user_stack(30, 14, 300, {0x400010});  // now the shell's
@@ -308,7 +328,8 @@ void add_runs(SyntheticCapture& capture) {
     SyntheticCapture::add_stage(request, 0, 6);
     capture.run(request);
     capture.run(SyntheticCapture::make_run(1, 100, 100, 40, 45));  // nests in "execute"
-    capture.run(SyntheticCapture::make_run(1, 100, 100, 25, 35));  // crosses from "parse" into "execute"
+    // crosses from "parse" into "execute"
+    capture.run(SyntheticCapture::make_run(1, 100, 100, 25, 35));
     auto crossing = SyntheticCapture::make_run(1, 100, 101, 12, 22);
     crossing.end_pid = crossing.end_tid = 200;
     crossing.key = 77;
@@ -323,11 +344,13 @@ void add_runs(SyntheticCapture& capture) {
     queued.flags = LAGTRAP_RUN_EARLIER_BEGIN;
     queued.begin_hit_ns = at_ms(63);
     capture.run(queued);
-    capture.run(SyntheticCapture::make_run(1, 200, 200, 70, 70));   // took no time at all
-    auto second = SyntheticCapture::make_run(1, 100, 100, 40, 42);  // begins with another, ends first
+    capture.run(SyntheticCapture::make_run(1, 200, 200, 70, 70));  // took no time at all
+    // begins with another, ends first
+    auto second = SyntheticCapture::make_run(1, 100, 100, 40, 42);
     second.depth = 1;
     capture.run(second);
-    capture.run(SyntheticCapture::make_run(9, 200, 200, 71, 72));  // of an event that the session does not have
+    // of an event that the session does not have
+    capture.run(SyntheticCapture::make_run(9, 200, 200, 71, 72));
 }
 
 }  // namespace

@@ -13,8 +13,9 @@
 namespace lagtrap::trace {
 
 inline constexpr std::uint64_t millisecond_ns = 1'000'000;
-inline constexpr std::uint64_t start_ns = 1'000'000'000'000;            // monotonic
-inline constexpr std::uint64_t boottime_offset_ns = 5'000'000'000'000;  // how long the machine slept
+inline constexpr std::uint64_t start_ns = 1'000'000'000'000;  // monotonic
+// how long the machine slept
+inline constexpr std::uint64_t boottime_offset_ns = 5'000'000'000'000;
 
 inline std::uint64_t at_ms(double milliseconds) {
     return start_ns + static_cast<std::uint64_t>(static_cast<std::int64_t>(milliseconds * 1e6));
@@ -27,27 +28,32 @@ class SyntheticCapture {
   public:
     SyntheticCapture(const std::filesystem::path& directory, const Session& session);
 
-    void thread(std::uint32_t pid, std::uint32_t tid, const std::string& name, std::uint32_t state = 0,
-                std::uint64_t kernel_stack = 0, std::uint64_t user_stack = 0, double made_ms = -1000,
+    void thread(std::uint32_t pid, std::uint32_t tid, const std::string& name,
+                std::uint32_t state = 0, std::uint64_t kernel_stack = 0,
+                std::uint64_t user_stack = 0, double made_ms = -1000,
                 std::uint64_t wait_object = 0);
-    void process(std::uint32_t pid, std::uint32_t parent, const std::string& program, const std::string& command_line,
-                 double ms = 0);
-    void mapping(std::uint32_t pid, double ms, std::uint64_t start, std::uint64_t length, std::uint64_t offset,
-                 const std::string& path, const std::string& build_id);
-    void fork(double ms, std::uint32_t pid, std::uint32_t tid, std::uint32_t parent_pid, std::uint32_t parent_tid);
+    void process(std::uint32_t pid, std::uint32_t parent, const std::string& program,
+                 const std::string& command_line, double ms = 0);
+    void mapping(std::uint32_t pid, double ms, std::uint64_t start, std::uint64_t length,
+                 std::uint64_t offset, const std::string& path, const std::string& build_id);
+    void fork(double ms, std::uint32_t pid, std::uint32_t tid, std::uint32_t parent_pid,
+              std::uint32_t parent_tid);
     void exit(double ms, std::uint32_t pid, std::uint32_t tid);
-    void name(double ms, std::uint32_t pid, std::uint32_t tid, const std::string& name, bool by_exec);
+    void name(double ms, std::uint32_t pid, std::uint32_t tid, const std::string& name,
+              bool by_exec);
 
-    void user_stack(double ms, std::uint64_t id, std::uint32_t pid, const std::vector<std::uint64_t>& frames,
+    void user_stack(double ms, std::uint64_t id, std::uint32_t pid,
+                    const std::vector<std::uint64_t>& frames,
                     std::uint8_t end = LAGTRAP_STACK_END_UNKNOWN);
     // `memory` is the copied bytes, from `copy.sp` on.
     void stack_copy(double ms, lagtrap_stack_copy copy, const std::vector<std::uint64_t>& memory);
     void kernel_stack(double ms, std::uint64_t id, const std::vector<std::uint64_t>& frames);
-    void sample(double ms, std::uint16_t cpu, std::uint32_t pid, std::uint32_t tid, std::uint64_t kernel_stack,
-                std::uint64_t user_stack);
-    void switched(double ms, std::uint16_t cpu, std::uint32_t prev_pid, std::uint32_t prev_tid, std::uint32_t state,
-                  std::uint32_t next_pid, std::uint32_t next_tid, std::uint64_t kernel_stack = 0,
-                  std::uint64_t user_stack = 0, std::uint64_t wait_object = 0, std::uint32_t lock_owner = 0);
+    void sample(double ms, std::uint16_t cpu, std::uint32_t pid, std::uint32_t tid,
+                std::uint64_t kernel_stack, std::uint64_t user_stack);
+    void switched(double ms, std::uint16_t cpu, std::uint32_t prev_pid, std::uint32_t prev_tid,
+                  std::uint32_t state, std::uint32_t next_pid, std::uint32_t next_tid,
+                  std::uint64_t kernel_stack = 0, std::uint64_t user_stack = 0,
+                  std::uint64_t wait_object = 0, std::uint32_t lock_owner = 0);
     void waking(double ms, std::uint16_t cpu, std::uint32_t waker_tid, std::uint32_t wakee_pid,
                 std::uint32_t wakee_tid);
 
@@ -61,8 +67,8 @@ class SyntheticCapture {
     void history_wait(double ms, std::uint16_t cpu, lagtrap_history_wait record);
 
     // A run within one thread; change the rest of the record before passing it to `run`.
-    static lagtrap_run make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid, double begin_ms,
-                                double end_ms);
+    static lagtrap_run make_run(std::uint32_t event, std::uint32_t pid, std::uint32_t tid,
+                                double begin_ms, double end_ms);
     static void add_stage(lagtrap_run& run, std::uint16_t stage, double ms);
     void run(const lagtrap_run& run);
 
@@ -73,8 +79,8 @@ class SyntheticCapture {
     template <typename Record>
     void with_path(double ms, std::uint16_t cpu, Record record, __u16 type, std::string_view path);
     template <typename Record>
-    void append(LogWriter& log, Record& record, lagtrap_record_type type, std::uint64_t at_ns, std::uint16_t cpu = 0,
-                const std::string& trailing = "");
+    void append(LogWriter& log, Record& record, lagtrap_record_type type, std::uint64_t at_ns,
+                std::uint16_t cpu = 0, const std::string& trailing = "");
     LogWriter& user() { return *user_; }
     LogWriter& kernel() { return *kernel_; }
     LogWriter& rundown() { return *rundown_; }

@@ -10,7 +10,8 @@ namespace lagtrap::trace {
 class TemporaryDirectory {
   public:
     TemporaryDirectory() {
-        std::string name = (std::filesystem::temp_directory_path() / "lagtrap-test-XXXXXX").string();
+        std::string name =
+            (std::filesystem::temp_directory_path() / "lagtrap-test-XXXXXX").string();
         if (::mkdtemp(name.data()) == nullptr) std::abort();
         path_ = name;
     }

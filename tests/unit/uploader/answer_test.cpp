@@ -12,7 +12,8 @@ using testing::HasSubstr;
 
 TEST(Answer, IsRead) {
     const std::string digest = sha256_of("x");
-    const auto answer = parse_answer(R"({"digest":")" + digest + R"(","bytes":12,"stored":"already","more":[1]})");
+    const auto answer =
+        parse_answer(R"({"digest":")" + digest + R"(","bytes":12,"stored":"already","more":[1]})");
     ASSERT_TRUE(answer.ok()) << answer.error().message;
     EXPECT_EQ(answer->digest, digest);
     EXPECT_EQ(answer->bytes, 12U);

@@ -53,22 +53,27 @@ TEST(RetryAfter, TakesDates) {
 }
 
 TEST(RetryAfter, RefusesWhatIsNeither) {
-    for (const char* text : {"", "  ", "-5", "1.5", "soon", "1e3", "12 34", ",,,,", "Sun, 99 Nov 1994"})
+    for (const char* text :
+         {"", "  ", "-5", "1.5", "soon", "1e3", "12 34", ",,,,", "Sun, 99 Nov 1994"})
         EXPECT_EQ(parse_retry_after(text, 0), std::nullopt) << text;
     EXPECT_EQ(parse_retry_after(std::string(100'000, ','), 0), std::nullopt);
 }
 
 TEST(Verdict, FollowsTheStatus) {
-    for (const long status : {200, 201, 204}) EXPECT_EQ(verdict_of_status(status), Verdict::Delivered) << status;
-    for (const long status : {400, 413, 415, 422}) EXPECT_EQ(verdict_of_status(status), Verdict::Rejected) << status;
-    for (const long status :
-         {0, 100, 301, 302, 307, 308, 401, 403, 404, 407, 408, 409, 411, 429, 500, 502, 503, 504, 507})
+    for (const long status : {200, 201, 204})
+        EXPECT_EQ(verdict_of_status(status), Verdict::Delivered) << status;
+    for (const long status : {400, 413, 415, 422})
+        EXPECT_EQ(verdict_of_status(status), Verdict::Rejected) << status;
+    for (const long status : {0, 100, 301, 302, 307, 308, 401, 403, 404, 407, 408, 409, 411, 429,
+                              500, 502, 503, 504, 507})
         EXPECT_EQ(verdict_of_status(status), Verdict::TryLater) << status;
 }
 
 TEST(Verdict, AServersTroubleHoldsAllBundlesBack) {
-    for (const long status : {0, 302, 401, 403, 408, 429, 502, 503, 504}) EXPECT_TRUE(concerns_all_bundles(status));
-    for (const long status : {200, 400, 422, 500, 507}) EXPECT_FALSE(concerns_all_bundles(status)) << status;
+    for (const long status : {0, 302, 401, 403, 408, 429, 502, 503, 504})
+        EXPECT_TRUE(concerns_all_bundles(status));
+    for (const long status : {200, 400, 422, 500, 507})
+        EXPECT_FALSE(concerns_all_bundles(status)) << status;
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ TEST(Schedule, ALongOutageCostsFewAttempts) {
             continue;
         }
         ++attempts;
-        schedule.note_failure(*choice.name, 0, {}, now, std::uniform_real_distribution<double>(0.0, 1.0)(random));
+        schedule.note_failure(*choice.name, 0, {}, now,
+                              std::uniform_real_distribution<double>(0.0, 1.0)(random));
     }
     EXPECT_GE(attempts, 72 * 4) << "at least every quarter of an hour";
     EXPECT_LE(attempts, 72 * 4 * 3) << "twice that on average";
@@ -111,8 +112,9 @@ TEST(Schedule, SuccessEndsTheBackOff) {
 TEST(Schedule, BundlesAndBatchesTakeTurns) {
     const std::string id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11-0123456789abcdef";
     const std::string bundle = id + ".lagtrap.tar.zst";
-    std::vector<std::string> names{"1" + id.substr(1) + ".runs.zst", "2" + id.substr(1) + ".runs.zst",
-                                   "3" + id.substr(1) + ".runs.zst", bundle, "a" + bundle.substr(1)};
+    std::vector<std::string> names{
+        "1" + id.substr(1) + ".runs.zst", "2" + id.substr(1) + ".runs.zst",
+        "3" + id.substr(1) + ".runs.zst", bundle, "a" + bundle.substr(1)};
     Schedule schedule;
     std::vector<std::string> order;
     while (!names.empty()) {

@@ -18,7 +18,8 @@ namespace lagtrap::uploader {
 class ScriptedServer {
   public:
     explicit ScriptedServer(std::vector<std::string> answers)
-        : answers_(std::move(answers)), listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        : answers_(std::move(answers)),
+          listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -66,7 +67,8 @@ class ScriptedServer {
     static void send(int connection, const std::string& text) {
         std::size_t sent = 0;
         while (sent < text.size()) {
-            const ssize_t done = ::send(connection, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+            const ssize_t done =
+                ::send(connection, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
             if (done <= 0) return;
             sent += static_cast<std::size_t>(done);
         }

@@ -25,7 +25,8 @@ class SpanMaker : public testing::Test {
         return make_spans(program, "/a/bundle", [&] { return keep_going_ && ++turns < 600; });
     }
     bool keep_going_ = true;
-    std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / ("spans-" + std::to_string(::getpid()));
+    std::filesystem::path folder_ =
+        std::filesystem::path(testing::TempDir()) / ("spans-" + std::to_string(::getpid()));
 };
 
 TEST_F(SpanMaker, ReturnsWhatTheProgramWrites) {
@@ -35,7 +36,8 @@ TEST_F(SpanMaker, ReturnsWhatTheProgramWrites) {
 }
 
 TEST_F(SpanMaker, SaysWhyTheProgramFailed) {
-    EXPECT_EQ(made("echo spans; echo no such bundle >&2; exit 1").error().message, "no such bundle");
+    EXPECT_EQ(made("echo spans; echo no such bundle >&2; exit 1").error().message,
+              "no such bundle");
     EXPECT_EQ(made("exit 1").error().message, "lagtrap export failed");
     EXPECT_EQ(made("kill -9 $$").error().message, "lagtrap export was killed by signal 9");
 }

@@ -30,16 +30,18 @@ TEST(Target, MakesTheAddressOfABundle) {
 }
 
 TEST(Target, RefusesWhatIsNoUploadAddress) {
-    for (const char* url : {"", "delays.example.org", "ftp://delays.example.org", "file:///etc/passwd",
-                            "https://user:secret@delays.example.org", "https://delays.example.org/?a=b",
-                            "https://delays.example.org/#x", "https://", "https://a b/"})
+    for (const char* url :
+         {"", "delays.example.org", "ftp://delays.example.org", "file:///etc/passwd",
+          "https://user:secret@delays.example.org", "https://delays.example.org/?a=b",
+          "https://delays.example.org/#x", "https://", "https://a b/"})
         EXPECT_FALSE(target_of(url, PlainHttp::Allow).ok()) << url;
 }
 
 TEST(Target, PlainHttpIsForThisMachineUnlessAllowed) {
     for (const char* url : {"http://localhost:7788", "http://127.0.0.1:7788", "http://[::1]:7788"})
         EXPECT_TRUE(target_of(url).ok()) << url;
-    for (const char* url : {"http://delays.example.org", "http://127.example.org", "http://127.0.0.1.example.org"}) {
+    for (const char* url :
+         {"http://delays.example.org", "http://127.example.org", "http://127.0.0.1.example.org"}) {
         const auto refused = target_of(url);
         ASSERT_FALSE(refused.ok()) << url;
         EXPECT_THAT(refused.error().message, HasSubstr("plain http"));

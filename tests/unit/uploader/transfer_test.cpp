@@ -30,14 +30,15 @@ using testing::StartsWith;
 constexpr const char* session = "0a1b2c3d-0000-4000-8000-0123456789ab";
 const std::string content = "what a recording contains";
 
-std::string answer_of(const std::string& status, const std::string& body = "", const std::string& headers = "") {
-    return fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n{}\r\n{}", status, body.size(),
-                       headers, body);
+std::string answer_of(const std::string& status, const std::string& body = "",
+                      const std::string& headers = "") {
+    return fmt::format("HTTP/1.1 {}\r\nContent-Length: {}\r\nConnection: close\r\n{}\r\n{}", status,
+                       body.size(), headers, body);
 }
 
 std::string stored(const std::string& digest, std::size_t size_bytes, const char* how = "new") {
-    return answer_of("201 Created",
-                     fmt::format(R"({{"digest":"{}","bytes":{},"stored":"{}"}})", digest, size_bytes, how));
+    return answer_of("201 Created", fmt::format(R"({{"digest":"{}","bytes":{},"stored":"{}"}})",
+                                                digest, size_bytes, how));
 }
 
 const std::string not_there = answer_of("404 Not Found");
@@ -61,7 +62,8 @@ class TransferTest : public testing::Test {
     }
     TransferOutcome send(const Target& target, spool::EntryKind kind = spool::EntryKind::Bundle,
                          const Transfer::KeepGoing& keep_going = {}) const {
-        return Transfer(target).send(file(), {session, sha256_of(content).substr(0, 16), kind}, keep_going);
+        return Transfer(target).send(file(), {session, sha256_of(content).substr(0, 16), kind},
+                                     keep_going);
     }
 
     fs::path root_;
@@ -77,12 +79,13 @@ TEST_F(TransferTest, SendsABundleAfterAskingForIt) {
     const auto& requests = server.requests();
     ASSERT_THAT(requests, SizeIs(2));
     const std::string address = " /api/v1/bundles/" + sha256_of(content) + " HTTP/1.1\r\n";
-    EXPECT_THAT(requests[0],
-                AllOf(StartsWith("HEAD" + address), HasSubstr(std::string("\r\nX-Lagtrap-Session: ") + session),
-                      Not(HasSubstr("Authorization"))));
-    EXPECT_THAT(requests[1],
-                AllOf(StartsWith("PUT" + address), HasSubstr(std::string("\r\nX-Lagtrap-Session: ") + session),
-                      HasSubstr("\r\nContent-Type: application/zstd\r\n"), EndsWith("\r\n\r\n" + content)));
+    EXPECT_THAT(requests[0], AllOf(StartsWith("HEAD" + address),
+                                   HasSubstr(std::string("\r\nX-Lagtrap-Session: ") + session),
+                                   Not(HasSubstr("Authorization"))));
+    EXPECT_THAT(requests[1], AllOf(StartsWith("PUT" + address),
+                                   HasSubstr(std::string("\r\nX-Lagtrap-Session: ") + session),
+                                   HasSubstr("\r\nContent-Type: application/zstd\r\n"),
+                                   EndsWith("\r\n\r\n" + content)));
 }
 
 TEST_F(TransferTest, SendsABatchWithTheTokenOfTheFile) {
@@ -96,7 +99,8 @@ TEST_F(TransferTest, SendsABatchWithTheTokenOfTheFile) {
     EXPECT_EQ(outcome.verdict, Verdict::Delivered);
     EXPECT_EQ(outcome.message, "the server already had it");
     for (const std::string& request : server.requests())
-        EXPECT_THAT(request, AllOf(HasSubstr(" /api/v1/batches/"), HasSubstr("\r\nAuthorization: Bearer secret\r\n"),
+        EXPECT_THAT(request, AllOf(HasSubstr(" /api/v1/batches/"),
+                                   HasSubstr("\r\nAuthorization: Bearer secret\r\n"),
                                    Not(HasSubstr("X-Lagtrap-Session"))));
     EXPECT_THAT(server.requests(), SizeIs(2));
     target.token_file = root_ / "missing";
@@ -108,13 +112,15 @@ TEST_F(TransferTest, SendsALargeBundleInPieces) {
     std::ofstream(file()) << large;
     ScriptedServer server({not_there, stored(sha256_of(large), large.size())});
     const TransferOutcome outcome =
-        Transfer(target_at(server.url())).send(file(), {session, sha256_of(large).substr(0, 16)}, {});
+        Transfer(target_at(server.url()))
+            .send(file(), {session, sha256_of(large).substr(0, 16)}, {});
     EXPECT_EQ(outcome.verdict, Verdict::Delivered) << outcome.message;
     EXPECT_THAT(server.requests().at(1), EndsWith(large));
 }
 
 TEST_F(TransferTest, SendsNothingThatTheServerHas) {
-    ScriptedServer server({answer_of("200 OK", "", "x-LAGTRAP-digest: \t " + sha256_of(content) + " \r\n")});
+    ScriptedServer server(
+        {answer_of("200 OK", "", "x-LAGTRAP-digest: \t " + sha256_of(content) + " \r\n")});
     const TransferOutcome outcome = send(target_at(server.url()));
     EXPECT_EQ(outcome.verdict, Verdict::Delivered);
     EXPECT_TRUE(outcome.already_there);
@@ -126,7 +132,8 @@ TEST_F(TransferTest, SendsWhatTheServerHasUnderAnotherDigestOrStatus) {
     for (const std::string& head :
          {answer_of("200 OK", "", "X-Lagtrap-Digest: " + sha256_of("other") + "\r\n"),
           answer_of("204 No Content", "", "X-Lagtrap-Digest: " + sha256_of(content) + "\r\n"),
-          "HTTP/1.1 100 Continue\r\nX-Lagtrap-Digest: " + sha256_of(content) + "\r\n\r\n" + answer_of("200 OK")}) {
+          "HTTP/1.1 100 Continue\r\nX-Lagtrap-Digest: " + sha256_of(content) + "\r\n\r\n" +
+              answer_of("200 OK")}) {
         ScriptedServer server({head, stored(sha256_of(content), content.size())});
         EXPECT_EQ(send(target_at(server.url())).message, "sent");
         EXPECT_THAT(server.requests(), SizeIs(2)) << head;
@@ -140,8 +147,10 @@ TEST_F(TransferTest, BelievesOnlyAConfirmationOfWhatWasSent) {
         std::string answer, message;
     };
     for (const Confirmation& one :
-         {Confirmation{stored(other, content.size()), "HTTP 201, but the server stored another digest, " + other},
-          Confirmation{stored(digest, content.size() + 1), "HTTP 201, but the server stored 26 bytes of 25"},
+         {Confirmation{stored(other, content.size()),
+                       "HTTP 201, but the server stored another digest, " + other},
+          Confirmation{stored(digest, content.size() + 1),
+                       "HTTP 201, but the server stored 26 bytes of 25"},
           Confirmation{answer_of("200 OK", "<html>"), "HTTP 200, but "},
           Confirmation{answer_of("200 OK"), "HTTP 200, but "}}) {
         ScriptedServer server({not_there, one.answer});
@@ -159,7 +168,8 @@ TEST_F(TransferTest, ExplainsWhatTheServerRefuses) {
         std::optional<seconds> retry_after;
     };
     const std::string hint =
-        "; the server rejects the token: check the token file, and the scope of the token on the server";
+        "; the server rejects the token: check the token file, and the scope of the token on the "
+        "server";
     const std::vector<Refusal> refusals{
         {answer_of("422 Unprocessable", R"({"error":{"message":"damaged"}})"),
          Verdict::Rejected,
@@ -171,18 +181,22 @@ TEST_F(TransferTest, ExplainsWhatTheServerRefuses) {
         {answer_of("404 Not Found"), Verdict::TryLater, "HTTP 404", {}},
         {answer_of("300 Multiple", "", "Location: https://b/\x01\r\n"),
          Verdict::TryLater,
-         R"(HTTP 300; redirects are not followed (to "https://b/\x01"): set <url> to the final address)",
+         R"(HTTP 300; redirects are not followed (to "https://b/\x01"))"
+         ": set <url> to the final address",
          {}},
         {answer_of("399 Elsewhere", "", "Location: " + std::string(300, 'l') + "\r\n"),
          Verdict::TryLater,
-         "HTTP 399; redirects are not followed (to \"" + std::string(200, 'l') + "\"): set <url> to the final address",
+         "HTTP 399; redirects are not followed (to \"" + std::string(200, 'l') +
+             "\"): set <url> to the final address",
          {}},
-        {answer_of("503 Busy", "", "Retry-After: 17\r\n"), Verdict::TryLater, "HTTP 503; retry after 17 s",
-         seconds(17)},
+        {answer_of("503 Busy", "", "Retry-After: 17\r\n"), Verdict::TryLater,
+         "HTTP 503; retry after 17 s", seconds(17)},
         {answer_of("503 Busy", "",
-                   "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:50:07 GMT\r\n"),
+                   "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nRetry-After: Sun, 06 Nov 1994 08:50:07 "
+                   "GMT\r\n"),
          Verdict::TryLater, "HTTP 503; retry after 30 s", seconds(30)},
-        {answer_of("422 No", "", "Retry-After: 17\r\n"), Verdict::Rejected, "HTTP 422", seconds(17)},
+        {answer_of("422 No", "", "Retry-After: 17\r\n"), Verdict::Rejected, "HTTP 422",
+         seconds(17)},
     };
     for (const Refusal& one : refusals) {
         ScriptedServer server({not_there, one.answer});
@@ -195,7 +209,8 @@ TEST_F(TransferTest, ExplainsWhatTheServerRefuses) {
 }
 
 TEST_F(TransferTest, SendsNothingAfterAnAnswerThatConcernsAllBundles) {
-    for (const char* status : {"401 Unauthorized", "307 Temporary Redirect", "429 Too Many", "503 Busy"}) {
+    for (const char* status :
+         {"401 Unauthorized", "307 Temporary Redirect", "429 Too Many", "503 Busy"}) {
         ScriptedServer server({answer_of(status), stored(sha256_of(content), content.size())});
         EXPECT_EQ(send(target_at(server.url())).verdict, Verdict::TryLater);
         EXPECT_THAT(server.requests(), SizeIs(1)) << status;
@@ -222,7 +237,8 @@ TEST_F(TransferTest, ReadsOnlyRegularFiles) {
 
 TEST_F(TransferTest, StopsWhenItIsAskedTo) {
     ScriptedServer server({not_there});
-    TransferOutcome outcome = send(target_at(server.url()), spool::EntryKind::Bundle, [] { return false; });
+    TransferOutcome outcome =
+        send(target_at(server.url()), spool::EntryKind::Bundle, [] { return false; });
     EXPECT_TRUE(outcome.cancelled);
     EXPECT_EQ(outcome.message, "cancelled");
     EXPECT_EQ(outcome.verdict, Verdict::TryLater);
@@ -247,7 +263,8 @@ TEST_F(TransferTest, TriesAgainIfTheServerCannotBeReached) {
 }
 
 TEST_F(TransferTest, SendsSpansToACollectorAndCountsWhatItRefuses) {
-    ScriptedServer server({answer_of("200 OK"), answer_of("200 OK", std::string("\x0a\x09\x08\x03\x12\x05no me", 11)),
+    ScriptedServer server({answer_of("200 OK"),
+                           answer_of("200 OK", std::string("\x0a\x09\x08\x03\x12\x05no me", 11)),
                            answer_of("400 Bad Request")});
     const TransferOutcome sent = send(target_at(server.url()), spool::EntryKind::Spans);
     EXPECT_EQ(sent.verdict, Verdict::Delivered);
@@ -259,16 +276,18 @@ TEST_F(TransferTest, SendsSpansToACollectorAndCountsWhatItRefuses) {
     EXPECT_EQ(refused.verdict, Verdict::Rejected);
     EXPECT_EQ(refused.message, "HTTP 400");
     ASSERT_THAT(server.requests(), SizeIs(3));
-    EXPECT_THAT(server.requests()[0], AllOf(StartsWith("POST /v1/traces HTTP/1.1\r\n"),
-                                            HasSubstr("\r\nContent-Type: application/x-protobuf\r\n"),
-                                            EndsWith("\r\n\r\n" + content), Not(HasSubstr("X-Lagtrap-Session"))));
+    EXPECT_THAT(server.requests()[0],
+                AllOf(StartsWith("POST /v1/traces HTTP/1.1\r\n"),
+                      HasSubstr("\r\nContent-Type: application/x-protobuf\r\n"),
+                      EndsWith("\r\n\r\n" + content), Not(HasSubstr("X-Lagtrap-Session"))));
 }
 
 TEST_F(TransferTest, LimitsTheServersAnswers) {
     const std::string longest(100, 'b');
-    ScriptedServer server({answer_of("200 OK", longest), answer_of("200 OK", longest + "b"),
-                           answer_of("200 OK", "", "X-Filler: " + std::string(70'000, 'h') + "\r\n"),
-                           answer_of("200 OK", "short", "X-Filler: " + std::string(60'000, 'h') + "\r\n")});
+    ScriptedServer server(
+        {answer_of("200 OK", longest), answer_of("200 OK", longest + "b"),
+         answer_of("200 OK", "", "X-Filler: " + std::string(70'000, 'h') + "\r\n"),
+         answer_of("200 OK", "short", "X-Filler: " + std::string(60'000, 'h') + "\r\n")});
     Transfer transfer(target_at(server.url()));
     const auto body = transfer.get("/a", longest.size(), {});
     ASSERT_TRUE(body.ok()) << body.error().message;
@@ -282,7 +301,8 @@ TEST_F(TransferTest, LimitsTheServersAnswers) {
 
 TEST_F(TransferTest, DownloadsIntoAFile) {
     const std::string body(200'000, 'x');
-    ScriptedServer server({answer_of("200 OK", body), answer_of("200 OK", body), answer_of("404 Not Found", body)});
+    ScriptedServer server(
+        {answer_of("200 OK", body), answer_of("200 OK", body), answer_of("404 Not Found", body)});
     const auto out = open_file(root_ / "out", O_WRONLY | O_CREAT, 0600);
     ASSERT_TRUE(out.ok());
     Transfer transfer(target_at(server.url()));
@@ -312,9 +332,10 @@ TEST_F(TransferTest, SaysWhyNothingCanBeFetched) {
         std::string status;
         ErrorKind kind;
     };
-    for (const Case& one : {Case{"404 Not Found", ErrorKind::NotFound}, Case{"401 Unauthorized", ErrorKind::Denied},
-                            Case{"403 Forbidden", ErrorKind::Denied}, Case{"503 Busy", ErrorKind::Busy},
-                            Case{"422 No", ErrorKind::Invalid}, Case{"204 No Content", ErrorKind::Invalid}}) {
+    for (const Case& one :
+         {Case{"404 Not Found", ErrorKind::NotFound}, Case{"401 Unauthorized", ErrorKind::Denied},
+          Case{"403 Forbidden", ErrorKind::Denied}, Case{"503 Busy", ErrorKind::Busy},
+          Case{"422 No", ErrorKind::Invalid}, Case{"204 No Content", ErrorKind::Invalid}}) {
         ScriptedServer server({answer_of(one.status)});
         const auto body = Transfer(target_at(server.url())).get("/list", 100, {});
         ASSERT_FALSE(body.ok()) << one.status;

@@ -23,11 +23,14 @@ long settle(Account* accounts, int count) {
         }
         transfer(accounts[index + 1], accounts[index], 5 - index);
     }
-    const auto shrink = [count](long value) __attribute__((noinline)) { return mix<long>(value, count) / 2; };
+    const auto shrink = [count](long value) __attribute__((noinline)) {
+        return mix<long>(value, count) / 2;
+    };
     return Weights::weigh(shrink(accounts[0].balance), count);
 }
 
 }  // namespace planted
 
-// A function that the linker throws out (--gc-sections): its ranges begin at 0, where nothing may be named by them.
+// A function that the linker throws out (--gc-sections): its ranges begin at 0, where nothing may
+// be named by them.
 extern "C" long thrown_out(long value) { return planted::mix(value, value + 1); }

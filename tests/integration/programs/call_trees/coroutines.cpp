@@ -60,11 +60,12 @@ namespace {
 
 template <typename Stack>
 context::fiber coroutine(Stack stack, void (*function)()) {
-    return context::fiber(std::allocator_arg, std::move(stack), [function](context::fiber&& resumer) {
-        other = std::move(resumer);
-        function();
-        return std::move(other);
-    });
+    return context::fiber(std::allocator_arg, std::move(stack),
+                          [function](context::fiber&& resumer) {
+                              other = std::move(resumer);
+                              function();
+                              return std::move(other);
+                          });
 }
 
 template <typename Stack>

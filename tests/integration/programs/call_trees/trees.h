@@ -297,8 +297,8 @@ static void* run_above(void* signal_stack) {
 
 static void run_thread_below_its_handlers(void) {
     const size_t own = 256 * 1024, page = 4096;
-    char* memory =
-        (char*)mmap(NULL, own + page + SIGNAL_STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char* memory = (char*)mmap(NULL, own + page + SIGNAL_STACK_BYTES, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     pthread_attr_t attributes;
     pthread_t thread;
     mprotect(memory + own, page, PROT_NONE);
@@ -504,7 +504,8 @@ static int serve(int (*run)(const char* mode)) {
         const long long begin_ns = now_ns();
         if (!run(mode)) return 2;
         printf("[%lld", now_ns() - begin_ns);
-        for (int i = 0; i < notes->count; i++) printf(", [\"%s\", %d]", notes->calls[i].name, notes->calls[i].depth);
+        for (int i = 0; i < notes->count; i++)
+            printf(", [\"%s\", %d]", notes->calls[i].name, notes->calls[i].depth);
         puts("]");
         fflush(stdout);
     }

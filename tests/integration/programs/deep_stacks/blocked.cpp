@@ -75,12 +75,15 @@ namespace deep {
 std::vector<Planted*> blocked_scenarios() {
     static Planted all[] = {
         {"cond_wait", "deep_wait( lib| plt)*", "deep_climb", deep_climb, 30, deep_wait},
-        {"cond_wait_long", "deep_wait_long( lib| plt)*", "deep_climb_saved deep_many", deep_climb_saved, 30,
-         deep_wait_long},
+        {"cond_wait_long", "deep_wait_long( lib| plt)*", "deep_climb_saved deep_many",
+         deep_climb_saved, 30, deep_wait_long},
         {"cond_signal", "deep_wake( lib| plt)*", "deep_climb", deep_climb, 30, deep_wake},
-        {"nanosleep", "deep_nap( lib| plt)*", "deep_climb_aligned", deep_climb_aligned, 30, deep_nap},
-        {"read_pipe", "deep_read( lib| plt)*", "deep_climb_alloca", deep_climb_alloca, 30, deep_read},
-        {"read_pipe_long", "deep_read_long( lib| plt)*", "deep_climb", deep_climb, 100, deep_read_long},
+        {"nanosleep", "deep_nap( lib| plt)*", "deep_climb_aligned", deep_climb_aligned, 30,
+         deep_nap},
+        {"read_pipe", "deep_read( lib| plt)*", "deep_climb_alloca", deep_climb_alloca, 30,
+         deep_read},
+        {"read_pipe_long", "deep_read_long( lib| plt)*", "deep_climb", deep_climb, 100,
+         deep_read_long},
         {"write_pipe", "deep_write( lib| plt)*", "deep_climb", deep_climb, 30, deep_write},
     };
     std::vector<Planted*> list;

@@ -6,7 +6,9 @@ DEEP_DECLARE(DEEP_LIBRARY);
 
 #define OWN __attribute__((noinline, noclone, noipa))
 
-OWN void DEEP_NAME(DEEP_LIBRARY, tiny)(int value) { __asm__ volatile("" ::"r"(value) : "rbx", "rbp", "r12", "r13"); }
+OWN void DEEP_NAME(DEEP_LIBRARY, tiny)(int value) {
+    __asm__ volatile("" ::"r"(value) : "rbx", "rbp", "r12", "r13");
+}
 
 OWN void DEEP_NAME(DEEP_LIBRARY, spin)(int rounds) {
     for (int i = 0; i < rounds; ++i) __asm__ volatile("" ::: "memory");

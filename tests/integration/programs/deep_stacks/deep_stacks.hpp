@@ -41,7 +41,8 @@ struct Planted {
     int frames = 0;
     Work work = nullptr;
     const char* outer = "( lib){1,2} deep_thread";  // what is below the climb
-    void* own_stack = nullptr;                      // a stack of own_stack_bytes for the thread; null: the default
+    // a stack of own_stack_bytes for the thread; null: the default
+    void* own_stack = nullptr;
 
     pid_t pid = 0;
     pid_t tid = 0;
@@ -54,8 +55,9 @@ struct Planted {
 void note_base(Planted& planted);
 
 // All scenarios of this program.
-std::vector<Planted*> frame_scenarios();    // frames of every kind, below a plain loop
-std::vector<Planted*> library_scenarios();  // inside libc, libstdc++, the vDSO, PLTs, reopened libraries
+std::vector<Planted*> frame_scenarios();  // frames of every kind, below a plain loop
+// inside libc, libstdc++, the vDSO, PLTs, reopened libraries
+std::vector<Planted*> library_scenarios();
 std::vector<Planted*> blocked_scenarios();  // off CPU
 std::vector<Planted*> signal_scenarios();   // signal handlers, fibers, jumps, exceptions
 std::vector<Planted*> process_scenarios();  // threads that fork

@@ -36,7 +36,8 @@ DEEP_FUNCTION void deep_climb(int frames, Planted& planted) {
 }
 
 // Saves every callee-saved register including rbp, and passes arguments on the stack.
-DEEP_FUNCTION void deep_many(int a, int b, int c, int d, int e, int f, long g, long h, long i, Planted& planted) {
+DEEP_FUNCTION void deep_many(int a, int b, int c, int d, int e, int f, long g, long h, long i,
+                             Planted& planted) {
     sink = a + b + c + d + e + f + static_cast<int>(g + h + i);
     if (a > 1) {
         deep_climb_saved(a - 1, planted);
@@ -115,8 +116,8 @@ DEEP_FUNCTION void deep_go_on(Planted&) {
 }
 
 DEEP_FUNCTION void deep_climb_mixed(int frames, Planted& planted) {
-    static constexpr deep::Climb kinds[] = {deep_climb, deep_climb_alloca, deep_climb_variable, deep_climb_aligned,
-                                            deep_climb_both};
+    static constexpr deep::Climb kinds[] = {deep_climb, deep_climb_alloca, deep_climb_variable,
+                                            deep_climb_aligned, deep_climb_both};
     if (frames > 1) {
         static Planted via = {.work = deep_go_on};
         step = {&planted, frames - 1};
@@ -320,21 +321,24 @@ std::vector<Planted*> frame_scenarios() {
         {"variable_length", spin, "deep_climb_variable", deep_climb_variable, 40, deep_loop},
         {"over_aligned", spin, "deep_climb_aligned", deep_climb_aligned, 40, deep_loop},
         {"aligned_and_alloca", spin, "deep_climb_both", deep_climb_both, 40, deep_loop},
-        {"mixed_frames", spin, "deep_(climb_\\w+|go_on)( deep_(climb\\w*|go_on)){0,2}", deep_climb_mixed, 24,
-         deep_loop},
-        {"short_calls", "deep_short_calls( deep_tiny(_frame|_aligned)?)?", "deep_climb", deep_climb, 30,
-         deep_short_calls},
-        {"aligned_calls", "deep_aligned_calls( deep_tiny_aligned)?", "deep_climb_alloca", deep_climb_alloca, 30,
-         deep_aligned_calls},
-        {"tail_calls", "deep_tail_loop( deep_tail_(one|two|three)| deep_spin)?", "deep_climb", deep_climb, 25,
-         deep_tail_loop},
-        {"cold_parts", "deep_cold_loop( deep_partly_cold( deep_unlikely| deep_spin)?)?", "deep_climb", deep_climb, 25,
-         deep_cold_loop},
-        {"frame_by_rbx", "deep_rbx_loop( deep_by_rbx)?", "deep_climb", deep_climb, 25, deep_rbx_loop},
+        {"mixed_frames", spin, "deep_(climb_\\w+|go_on)( deep_(climb\\w*|go_on)){0,2}",
+         deep_climb_mixed, 24, deep_loop},
+        {"short_calls", "deep_short_calls( deep_tiny(_frame|_aligned)?)?", "deep_climb", deep_climb,
+         30, deep_short_calls},
+        {"aligned_calls", "deep_aligned_calls( deep_tiny_aligned)?", "deep_climb_alloca",
+         deep_climb_alloca, 30, deep_aligned_calls},
+        {"tail_calls", "deep_tail_loop( deep_tail_(one|two|three)| deep_spin)?", "deep_climb",
+         deep_climb, 25, deep_tail_loop},
+        {"cold_parts", "deep_cold_loop( deep_partly_cold( deep_unlikely| deep_spin)?)?",
+         "deep_climb", deep_climb, 25, deep_cold_loop},
+        {"frame_by_rbx", "deep_rbx_loop( deep_by_rbx)?", "deep_climb", deep_climb, 25,
+         deep_rbx_loop},
         {"bare", "deep_bare_loop( deep_bare)?", "deep_climb", deep_climb, 25, deep_bare_loop},
-        {"bare_frame", "deep_bare_frame_loop( deep_bare_frame)?", "deep_climb", deep_climb, 25, deep_bare_frame_loop},
-        {"watched", "deep_watched_loop( deep_watched( deep_between){0,4}){0,3}( deep_spin)?( uprobes)?", "deep_climb",
-         deep_climb, 20, deep_watched_loop},
+        {"bare_frame", "deep_bare_frame_loop( deep_bare_frame)?", "deep_climb", deep_climb, 25,
+         deep_bare_frame_loop},
+        {"watched",
+         "deep_watched_loop( deep_watched( deep_between){0,4}){0,3}( deep_spin)?( uprobes)?",
+         "deep_climb", deep_climb, 20, deep_watched_loop},
         // A thread's own frames are deep_thread, start_thread and clone3.
         {"frames_127", "deep_stand", "deep_climb", deep_climb, 127 - 3 - 1, deep_stand},
         {"frames_128", "deep_stand", "deep_climb", deep_climb, 128 - 3 - 1, deep_stand},

@@ -34,7 +34,8 @@ constexpr std::size_t sorted_count = 2000;
 }  // namespace
 
 DEEP_FUNCTION int deep_compare(const void* left, const void* right) {
-    const auto a = *static_cast<const std::uint32_t*>(left), b = *static_cast<const std::uint32_t*>(right);
+    const auto a = *static_cast<const std::uint32_t*>(left),
+               b = *static_cast<const std::uint32_t*>(right);
     deep_below(5, 30);
     return a < b ? -1 : a > b;
 }
@@ -104,8 +105,8 @@ DEEP_FUNCTION void deep_read_zero(Planted& planted) {
 DEEP_FUNCTION void deep_touch(Planted& planted) {
     note_base(planted);
     constexpr std::size_t size = 4U << 20;
-    auto* memory =
-        static_cast<volatile char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* memory = static_cast<volatile char*>(
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     for (;;) {
         for (std::size_t at = 0; at < size; at += 4096) memory[at] = 1;
         madvise(const_cast<char*>(memory), size, MADV_DONTNEED);
@@ -154,7 +155,9 @@ DEEP_FUNCTION void deep_visit(Planted& planted) {
     branch->next[0] = leaf->next[0] = leaf.get();
     branch->next[1] = leaf->next[1] = branch.get();
     std::uint32_t state = 1;
-    for (;;) sink = static_cast<std::uint64_t>(leaf->visit(static_cast<int>(2 * (next_random(state) % 40))));
+    for (;;)
+        sink = static_cast<std::uint64_t>(
+            leaf->visit(static_cast<int>(2 * (next_random(state) % 40))));
 }
 
 // ---- the library that the program is linked with ----
@@ -222,7 +225,8 @@ DEEP_FUNCTION void deep_reopened(Planted& planted) {
         do {
             library.enter(12, 2000);
             clock_gettime(CLOCK_MONOTONIC, &now);
-        } while ((now.tv_sec - begun.tv_sec) * 1'000'000'000LL + now.tv_nsec - begun.tv_nsec < 100'000'000);
+        } while ((now.tv_sec - begun.tv_sec) * 1'000'000'000LL + now.tv_nsec - begun.tv_nsec <
+                 100'000'000);
         dlclose(library.handle);
     }
 }
@@ -232,29 +236,36 @@ namespace deep {
 
 std::vector<Planted*> library_scenarios() {
     static Planted all[] = {
-        {"qsort", "deep_qsort( lib| plt)*( deep_compare( deep_below){0,5}( deep_spin)?)?", "deep_climb", deep_climb, 20,
-         deep_qsort},
-        {"std_sort", "deep_sort( lib| plt)*( deep_less( deep_below){0,5}( deep_spin)?)?", "deep_climb", deep_climb, 20,
-         deep_sort},
-        {"malloc_free", "deep_malloc( lib| plt)*", "deep_climb_saved deep_many", deep_climb_saved, 15, deep_malloc},
+        {"qsort", "deep_qsort( lib| plt)*( deep_compare( deep_below){0,5}( deep_spin)?)?",
+         "deep_climb", deep_climb, 20, deep_qsort},
+        {"std_sort", "deep_sort( lib| plt)*( deep_less( deep_below){0,5}( deep_spin)?)?",
+         "deep_climb", deep_climb, 20, deep_sort},
+        {"malloc_free", "deep_malloc( lib| plt)*", "deep_climb_saved deep_many", deep_climb_saved,
+         15, deep_malloc},
         {"memcpy", "deep_copy( lib| plt)*", "deep_climb", deep_climb, 25, deep_copy},
         {"vdso", "deep_clock( lib| plt)*( vdso)*", "deep_climb", deep_climb, 25, deep_clock},
-        {"read_in_kernel", "deep_read_zero( lib| plt)*", "deep_climb", deep_climb, 25, deep_read_zero},
+        {"read_in_kernel", "deep_read_zero( lib| plt)*", "deep_climb", deep_climb, 25,
+         deep_read_zero},
         {"page_faults", "deep_touch( lib| plt)*", "deep_climb", deep_climb, 25, deep_touch},
-        {"virtual_calls", "deep_visit( deep_visit_(branch|leaf)){0,100}( deep_spin)?", "deep_climb", deep_climb, 10,
-         deep_visit},
-        {"plt", "deep_plt_loop( plt)?( deep_linked_tiny)?", "deep_climb", deep_climb, 25, deep_plt_loop},
+        {"virtual_calls", "deep_visit( deep_visit_(branch|leaf)){0,100}( deep_spin)?", "deep_climb",
+         deep_climb, 10, deep_visit},
+        {"plt", "deep_plt_loop( plt)?( deep_linked_tiny)?", "deep_climb", deep_climb, 25,
+         deep_plt_loop},
         {"linked_library",
-         "deep_linked_loop( plt)?( deep_linked_enter( deep_linked_climb){0,12}( deep_linked_spin| plt)?)?",
+         "deep_linked_loop( plt)?( deep_linked_enter( deep_linked_climb){0,12}( deep_linked_spin| "
+         "plt)?)?",
          "deep_climb", deep_climb, 20, deep_linked_loop},
         {"debug_frame",
-         "deep_debug_frame_loop( plt)?( deep_frames_enter( deep_frames_climb){0,12}( deep_frames_spin| plt)?)?",
+         "deep_debug_frame_loop( plt)?( deep_frames_enter( deep_frames_climb){0,12}( "
+         "deep_frames_spin| plt)?)?",
          "deep_climb", deep_climb, 20, deep_debug_frame_loop},
 #ifdef DEEP_CAN_OPEN
-        {"opened_library", "deep_opened( deep_one_enter( deep_one_climb){0,12}( deep_one_spin| plt)?)?", "deep_climb",
+        {"opened_library",
+         "deep_opened( deep_one_enter( deep_one_climb){0,12}( deep_one_spin| plt)?)?", "deep_climb",
          deep_climb, 20, deep_opened},
         {"reopened_libraries",
-         "deep_reopened( lib| plt)*( vdso)*( deep_two_enter( deep_two_climb){0,12}( deep_two_spin| plt)?"
+         "deep_reopened( lib| plt)*( vdso)*( deep_two_enter( deep_two_climb){0,12}( deep_two_spin| "
+         "plt)?"
          "| deep_three_enter( deep_three_climb){0,12}( deep_three_spin| plt)?)?",
          "deep_climb", deep_climb, 20, deep_reopened},
 #endif

@@ -41,7 +41,8 @@ _Unwind_Reason_Code note_frame(_Unwind_Context* context, void* argument) {
 std::vector<Planted*> scenarios;
 
 bool wanted(const Planted& planted, const std::string& only) {
-    return only.empty() || ("," + only + ",").find("," + std::string(planted.name) + ",") != std::string::npos;
+    return only.empty() ||
+           ("," + only + ",").find("," + std::string(planted.name) + ",") != std::string::npos;
 }
 
 std::string as_json(const Planted& planted) {
@@ -51,12 +52,14 @@ std::string as_json(const Planted& planted) {
     std::string climb;
     for (const char* letter = planted.climb_name; *letter != 0; ++letter)
         climb += *letter == '\\' ? "\\\\" : std::string(1, *letter);
-    std::string text = std::string("{\"name\":\"") + planted.name + "\",\"inner\":\"" + inner + "\",\"climb\":\"" +
-                       climb + "\",\"outer\":\"" + planted.outer + "\",\"frames\":" + std::to_string(planted.frames) +
-                       ",\"pid\":" + std::to_string(planted.pid) + ",\"tid\":" + std::to_string(planted.tid) +
-                       ",\"base\":[";
+    std::string text = std::string("{\"name\":\"") + planted.name + "\",\"inner\":\"" + inner +
+                       "\",\"climb\":\"" + climb + "\",\"outer\":\"" + planted.outer +
+                       "\",\"frames\":" + std::to_string(planted.frames) +
+                       ",\"pid\":" + std::to_string(planted.pid) +
+                       ",\"tid\":" + std::to_string(planted.tid) + ",\"base\":[";
     for (int i = 0; i < planted.base_count; ++i)
-        text += (i == 0 ? "" : ",") + std::to_string(reinterpret_cast<unsigned long>(planted.base[i]));
+        text +=
+            (i == 0 ? "" : ",") + std::to_string(reinterpret_cast<unsigned long>(planted.base[i]));
     return text + "]}";
 }
 
@@ -70,7 +73,8 @@ void say(const std::string& text) {
 __attribute__((noinline)) void deep::note_base(Planted& planted) {
     planted.pid = getpid();
     planted.tid = static_cast<pid_t>(syscall(SYS_gettid));
-    Noting noting{&planted, 2, 0};  // neither this function's frame nor its caller's, which is still working
+    // neither this function's frame nor its caller's, which is still working
+    Noting noting{&planted, 2, 0};
     _Unwind_Backtrace(note_frame, &noting);
     planted.base_count = noting.count;
     planted.ready = true;
@@ -86,7 +90,8 @@ DEEP_FUNCTION void* deep_thread(void* argument) {
 void deep::start(Planted& planted) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    if (planted.own_stack != nullptr) pthread_attr_setstack(&attributes, planted.own_stack, own_stack_bytes);
+    if (planted.own_stack != nullptr)
+        pthread_attr_setstack(&attributes, planted.own_stack, own_stack_bytes);
     pthread_t thread{};
     if (pthread_create(&thread, &attributes, deep_thread, &planted) != 0) std::abort();
     pthread_attr_destroy(&attributes);
@@ -139,8 +144,9 @@ DEEP_FUNCTION void deep_stand_forever(Planted&) {
 
 int main(int argc, char** argv) {
     alignas(64) volatile unsigned long locals[8] = {};
-    static Planted planted = {"main",    "deep_main( lib| plt)*", "deep_climb_aligned", deep_climb_aligned, 10,
-                              deep_main, "( lib){1,3} main"};
+    static Planted planted = {
+        "main",    "deep_main( lib| plt)*", "deep_climb_aligned", deep_climb_aligned, 10,
+        deep_main, "( lib){1,3} main"};
     locals[0] = 1;
     const std::string mode = argc > 2 ? argv[1] : "";
     if (mode == "--exec" && argc > 3) {
@@ -166,12 +172,15 @@ int main(int argc, char** argv) {
     child->climb = deep_climb_alloca;
     child->frames = 25;
     child->work = deep_loop;
-    child->outer = "( lib){1,3} main( deep_climb_aligned){10} deep_main( lib| plt)* deep_start_in_child deep_in_child";
+    child->outer =
+        "( lib){1,3} main( deep_climb_aligned){10} deep_main( lib| plt)* deep_start_in_child "
+        "deep_in_child";
     scenarios.push_back(child);
     // Scenarios that fork come first: a forked child may find the unwinder's locks held if other
     // threads are unwinding.
-    for (auto* const make : {deep::process_scenarios, deep::frame_scenarios, deep::library_scenarios,
-                             deep::blocked_scenarios, deep::signal_scenarios})
+    for (auto* const make :
+         {deep::process_scenarios, deep::frame_scenarios, deep::library_scenarios,
+          deep::blocked_scenarios, deep::signal_scenarios})
         for (Planted* each : make()) scenarios.push_back(each);
     std::erase_if(scenarios, [&](const Planted* each) { return !wanted(*each, only); });
     planted.climb(planted.frames, planted);

@@ -22,7 +22,8 @@ namespace deep {
 void end_with_parent() { prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 Planted* shared_planted() {
-    void* memory = mmap(nullptr, sizeof(Planted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* memory =
+        mmap(nullptr, sizeof(Planted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return new (memory) Planted;
 }
 
@@ -66,8 +67,9 @@ DEEP_FUNCTION void deep_fork(Planted& planted) {
 namespace deep {
 
 std::vector<Planted*> process_scenarios() {
-    static Planted storm = {"fork_storm", "deep_fork( lib| plt)*( deep_spin)?", "deep_climb", deep_climb, 20,
-                            deep_fork};
+    static Planted storm = {"fork_storm", "deep_fork( lib| plt)*( deep_spin)?",
+                            "deep_climb", deep_climb,
+                            20,           deep_fork};
     child_of_thread = shared_planted();
     child_of_thread->name = "forked_by_thread";
     child_of_thread->inner = "deep_loop( deep_spin)?";
@@ -75,7 +77,8 @@ std::vector<Planted*> process_scenarios() {
     child_of_thread->climb = deep_climb_aligned;
     child_of_thread->frames = 15;
     child_of_thread->work = deep_loop;
-    child_of_thread->outer = "( lib){1,2} deep_thread( deep_climb){20} deep_fork deep_start_in_child deep_in_child";
+    child_of_thread->outer =
+        "( lib){1,2} deep_thread( deep_climb){20} deep_fork deep_start_in_child deep_in_child";
     return {&storm, child_of_thread};
 }
 

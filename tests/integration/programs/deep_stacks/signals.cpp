@@ -42,7 +42,8 @@ void use_alternate_stack(void* memory) {
 }
 
 void* map_stacks(std::size_t count) {
-    return mmap(nullptr, count * deep::own_stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mmap(nullptr, count * deep::own_stack_bytes, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 char* stacks_of_both_kinds;
@@ -194,23 +195,25 @@ namespace deep {
 
 std::vector<Planted*> signal_scenarios() {
     static Planted all[] = {
-        {"signal", "deep_signal" INTERRUPTED HANDLED "?", "deep_climb", deep_climb, 20, deep_signal},
-        {"signal_nested", "deep_signal_nested" INTERRUPTED HANDLED "{0,2}", "deep_climb", deep_climb, 20,
-         deep_signal_nested},
-        {"signal_stack_above", "deep_signal_above" INTERRUPTED HANDLED "?", "deep_climb_saved deep_many",
-         deep_climb_saved, 15, deep_signal_above},
-        {"signal_stack_below", "deep_signal_below" INTERRUPTED HANDLED "?", "deep_climb_aligned", deep_climb_aligned,
-         20, deep_signal_below},
-        {"signal_in_sleep", "deep_sleepy( lib| plt)*( deep_on_sleep( lib| plt)*)?", "deep_climb", deep_climb, 20,
-         deep_sleepy},
-        {"fiber", "deep_loop( deep_spin)?", "deep_climb", deep_fiber, 20, deep_loop, "( lib){0,2} deep_fiber_start"},
-        {"longjmp", "deep_jump( lib| plt)*( deep_jumper){0,10}( deep_spin|( lib| plt)*)", "deep_climb", deep_climb, 20,
-         deep_jump},
+        {"signal", "deep_signal" INTERRUPTED HANDLED "?", "deep_climb", deep_climb, 20,
+         deep_signal},
+        {"signal_nested", "deep_signal_nested" INTERRUPTED HANDLED "{0,2}", "deep_climb",
+         deep_climb, 20, deep_signal_nested},
+        {"signal_stack_above", "deep_signal_above" INTERRUPTED HANDLED "?",
+         "deep_climb_saved deep_many", deep_climb_saved, 15, deep_signal_above},
+        {"signal_stack_below", "deep_signal_below" INTERRUPTED HANDLED "?", "deep_climb_aligned",
+         deep_climb_aligned, 20, deep_signal_below},
+        {"signal_in_sleep", "deep_sleepy( lib| plt)*( deep_on_sleep( lib| plt)*)?", "deep_climb",
+         deep_climb, 20, deep_sleepy},
+        {"fiber", "deep_loop( deep_spin)?", "deep_climb", deep_fiber, 20, deep_loop,
+         "( lib){0,2} deep_fiber_start"},
+        {"longjmp", "deep_jump( lib| plt)*( deep_jumper){0,10}( deep_spin|( lib| plt)*)",
+         "deep_climb", deep_climb, 20, deep_jump},
         // Once an exception has found its handler, the return address of the throwing function is
         // replaced before its frame is removed: for that moment the handler is on the stack twice.
         {"exceptions",
-         "deep_catch( deep_spin|( deep_throw){0,10}(( lib| plt)*|( deep_cleanup)?( deep_spin)?| deep_catch( lib| "
-         "plt)+))",
+         "deep_catch( deep_spin|( deep_throw){0,10}(( lib| plt)*|( deep_cleanup)?( deep_spin)?| "
+         "deep_catch( lib| plt)+))",
          "deep_climb", deep_climb, 30, deep_catch},
     };
     for (const int number : {SIGALRM, SIGVTALRM}) handle(number, deep_on_signal);

@@ -2,14 +2,13 @@
  * "ready", waits for a line, and then acts by its first word:
  *   crash     writes to address 0 in a run
  *   wait      waits in a run forever
- *   exec      replaces itself in a run by "watched stay", which makes three runs and waits for a line
- *   fork      forks in a run; the child ends it too, the parent waits for the child
- *   threads   starts and joins 200 threads that each leave a run open
- *   serve     makes as many runs as each line says, until the input ends
- *   busy      makes runs until another line comes
- *   nest      begins a run, at the next line one inside it, and ends them at two more lines
- * "watched again" makes three runs at once, "watched end" ends a run that it did not begin. Its
- * output and exit status depend on nothing else. */
+ *   exec      replaces itself in a run by "watched stay", which makes three runs and waits for a
+ * line fork      forks in a run; the child ends it too, the parent waits for the child threads
+ * starts and joins 200 threads that each leave a run open serve     makes as many runs as each line
+ * says, until the input ends busy      makes runs until another line comes nest      begins a run,
+ * at the next line one inside it, and ends them at two more lines "watched again" makes three runs
+ * at once, "watched end" ends a run that it did not begin. Its output and exit status depend on
+ * nothing else. */
 #include <lagtrap.h>
 #include <poll.h>
 #include <pthread.h>

@@ -32,7 +32,8 @@ int fail(const char* what) {
 int swap_files(std::span<char* const> arguments) {
     if (arguments.size() != 2) return 2;
     for (std::puts("ready"), std::fflush(stdout);;)
-        if (::renameat2(AT_FDCWD, arguments[0], AT_FDCWD, arguments[1], RENAME_EXCHANGE) != 0) return fail("swap");
+        if (::renameat2(AT_FDCWD, arguments[0], AT_FDCWD, arguments[1], RENAME_EXCHANGE) != 0)
+            return fail("swap");
 }
 
 bool copy(const char* from, const std::string& to) {
@@ -51,14 +52,17 @@ bool copy(const char* from, const std::string& to) {
 int replace_file(std::span<char* const> arguments) {
     if (arguments.size() != 1) return 2;
     const std::string fresh = std::string(arguments[0]) + ".new";
-    for (std::puts("ready"), std::fflush(stdout);; std::this_thread::sleep_for(std::chrono::milliseconds(100)))
-        if (!copy(arguments[0], fresh) || ::rename(fresh.c_str(), arguments[0]) != 0) return fail("replace");
+    for (std::puts("ready"), std::fflush(stdout);;
+         std::this_thread::sleep_for(std::chrono::milliseconds(100)))
+        if (!copy(arguments[0], fresh) || ::rename(fresh.c_str(), arguments[0]) != 0)
+            return fail("replace");
 }
 
 // touch FILE: sets its modification time again and again, and opens it for writing without writing.
 int touch_file(std::span<char* const> arguments) {
     if (arguments.size() != 1) return 2;
-    for (std::puts("ready"), std::fflush(stdout);; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
+    for (std::puts("ready"), std::fflush(stdout);;
+         std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
         const int fd = ::open(arguments[0], O_WRONLY | O_CLOEXEC);
         if (fd < 0 || ::futimens(fd, nullptr) != 0) return fail("touch");
         ::close(fd);
@@ -79,7 +83,8 @@ struct SlowProgram {
 // "slow(A<int>, A<A<int>, A<int>>, ...)"
 std::string slow_name() {
     std::string name = "_Z4slow1AIiE";
-    for (const char last : std::string("012345678")) name += std::string("S_IS") + last + "_S" + last + "_E";
+    for (const char last : std::string("012345678"))
+        name += std::string("S_IS") + last + "_S" + last + "_E";
     return name;
 }
 
@@ -97,13 +102,18 @@ SlowProgram slow_program(std::uint64_t names_bytes) {
     program.header.e_shentsize = sizeof(Elf64_Shdr);
     program.header.e_shnum = program.sections.size();
     program.header.e_shstrndx = 2;
-    program.code = {PT_LOAD, PF_R | PF_X, 0, 0, 0, SlowProgram::code_bytes, SlowProgram::code_bytes, 4096};
+    program.code = {PT_LOAD, PF_R | PF_X, 0, 0, 0, SlowProgram::code_bytes, SlowProgram::code_bytes,
+                    4096};
     const std::uint64_t names_at = sizeof(SlowProgram);
     const std::uint64_t symbols_at = (names_at + names_bytes + 7) / 8 * 8;
-    program.sections[1] = {
-        1, SHT_SYMTAB, 0, 0, symbols_at, (SlowProgram::functions + 1) * sizeof(Elf64_Sym), 2, 1, 8, sizeof(Elf64_Sym)};
+    program.sections[1] = {1,          SHT_SYMTAB,
+                           0,          0,
+                           symbols_at, (SlowProgram::functions + 1) * sizeof(Elf64_Sym),
+                           2,          1,
+                           8,          sizeof(Elf64_Sym)};
     program.sections[2] = {9, SHT_STRTAB, 0, 0, names_at, names_bytes, 0, 0, 1, 0};
-    program.sections[3] = {17, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, 0, SlowProgram::code_bytes, 0, 0, 16, 0};
+    program.sections[3] = {
+        17, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0, 0, SlowProgram::code_bytes, 0, 0, 16, 0};
     return program;
 }
 
@@ -116,8 +126,8 @@ int write_slow_program(std::span<char* const> arguments) {
     const SlowProgram program = slow_program(names.size());
     std::vector<Elf64_Sym> symbols(1);
     for (std::uint32_t number = 0; number < SlowProgram::functions; ++number)
-        symbols.push_back({static_cast<Elf64_Word>(first_names.size()), ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 3,
-                           16ULL * number, 16});
+        symbols.push_back({static_cast<Elf64_Word>(first_names.size()),
+                           ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 3, 16ULL * number, 16});
     std::ofstream file(arguments[0], std::ios::binary);
     file.write(reinterpret_cast<const char*>(&program), sizeof program);
     file << names;
@@ -125,7 +135,8 @@ int write_slow_program(std::span<char* const> arguments) {
     file.write(reinterpret_cast<const char*>(symbols.data()),
                static_cast<std::streamsize>(symbols.size() * sizeof(Elf64_Sym)));
     file.close();
-    if (!file || ::truncate(arguments[0], static_cast<off_t>(SlowProgram::code_bytes + (64U << 20))) != 0)
+    if (!file ||
+        ::truncate(arguments[0], static_cast<off_t>(SlowProgram::code_bytes + (64U << 20))) != 0)
         return fail("slow");
     return 0;
 }
@@ -147,9 +158,10 @@ off_t page_of_run() {
             for (int i = 0; i < info->dlpi_phnum; ++i) {
                 const Elf64_Phdr& part = info->dlpi_phdr[i];
                 const std::uintptr_t begin = info->dlpi_addr + part.p_vaddr;
-                if (part.p_type != PT_LOAD || address < begin || address - begin >= part.p_filesz) continue;
-                *static_cast<off_t*>(found) =
-                    static_cast<off_t>((part.p_offset + (address - begin)) / page_bytes * page_bytes);
+                if (part.p_type != PT_LOAD || address < begin || address - begin >= part.p_filesz)
+                    continue;
+                *static_cast<off_t*>(found) = static_cast<off_t>(
+                    (part.p_offset + (address - begin)) / page_bytes * page_bytes);
                 return 1;
             }
             return 0;
@@ -168,7 +180,8 @@ int map_code(std::span<char* const> arguments) {
     const auto map_page = [&](void* at, int flags) {
         return ::mmap(at, page_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | flags, program, offset);
     };
-    void* const room = ::mmap(nullptr, places * page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const room =
+        ::mmap(nullptr, places * page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (program < 0 || offset < 0 || room == MAP_FAILED) return fail("map");
     for (int number = std::atoi(arguments[0]); number > 0; --number)
         if (map_page(nullptr, 0) == MAP_FAILED) return fail("map");
@@ -178,7 +191,8 @@ int map_code(std::span<char* const> arguments) {
             void* const at = static_cast<char*>(room) + place * page_bytes;
             if (map_page(at, MAP_FIXED) == MAP_FAILED) return fail("map");
             reinterpret_cast<void (*)()>(reinterpret_cast<std::uintptr_t>(at) + in_page)();
-            if (::mmap(at, page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+            if (::mmap(at, page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+                MAP_FAILED)
                 return fail("map");
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }

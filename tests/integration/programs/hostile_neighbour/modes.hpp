@@ -16,7 +16,8 @@ struct NamedMode {
 };
 
 // Each file of this folder has the modes against one part of the daemon.
-std::span<const NamedMode> run_modes();        // the table of open runs, the budget of hits, the captures
+// the table of open runs, the budget of hits, the captures
+std::span<const NamedMode> run_modes();
 std::span<const NamedMode> attach_modes();     // watched files
 std::span<const NamedMode> process_modes();    // the daemon's data about every process
 std::span<const NamedMode> namespace_modes();  // what processes see: their own users and mounts

@@ -27,12 +27,15 @@ void say(const char* what) {
 
 bool write_own(const char* path, const std::string& text) {
     const int fd = ::open(path, O_WRONLY | O_CLOEXEC);
-    const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    const bool written =
+        fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
     if (fd >= 0) ::close(fd);
     return written;
 }
 
-bool become(uid_t user) { return ::setresgid(user, user, user) == 0 && ::setresuid(user, user, user) == 0; }
+bool become(uid_t user) {
+    return ::setresgid(user, user, user) == 0 && ::setresuid(user, user, user) == 0;
+}
 
 // In a child: executes PROGRAM as that user, with its output to `output`.
 [[noreturn]] void run_as(uid_t user, int output, std::span<char* const> program) {
@@ -50,7 +53,8 @@ int many_users(std::span<char* const> arguments) {
     if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return failed("unshare");
     say("unshared");
     char line[16];
-    if (!std::fgets(line, sizeof line, stdin) || !become(0)) return failed("become root of the namespace");
+    if (!std::fgets(line, sizeof line, stdin) || !become(0))
+        return failed("become root of the namespace");
     const auto users = static_cast<uid_t>(std::strtoul(arguments[0], nullptr, 10));
     for (uid_t user = 1; user <= users; ++user) {
         int ends[2];
@@ -60,7 +64,8 @@ int many_users(std::span<char* const> arguments) {
         if (child == 0) run_as(user, ends[1], arguments.subspan(1));
         ::close(ends[1]);
         char first = 0;
-        if (::read(ends[0], &first, 1) != 1 || first != 'r') return failed("a program that is not ready");
+        if (::read(ends[0], &first, 1) != 1 || first != 'r')
+            return failed("a program that is not ready");
     }
     say("ready");
     for (;;) ::pause();
@@ -72,7 +77,8 @@ int storm_of_mounts(std::span<char* const> arguments) {
     constexpr int at_a_time = 50;
     const std::string user = std::to_string(::getuid()), group = std::to_string(::getgid());
     if (arguments.empty() || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return failed("unshare");
-    if (!write_own("/proc/self/setgroups", "deny") || !write_own("/proc/self/uid_map", "0 " + user + " 1") ||
+    if (!write_own("/proc/self/setgroups", "deny") ||
+        !write_own("/proc/self/uid_map", "0 " + user + " 1") ||
         !write_own("/proc/self/gid_map", "0 " + group + " 1"))
         return failed("map the user");
     say("ready");
@@ -84,7 +90,8 @@ int storm_of_mounts(std::span<char* const> arguments) {
     }
 }
 
-constexpr NamedMode modes_of_namespaces[] = {{"many-users", many_users}, {"mount-storm", storm_of_mounts}};
+constexpr NamedMode modes_of_namespaces[] = {{"many-users", many_users},
+                                             {"mount-storm", storm_of_mounts}};
 
 }  // namespace
 

@@ -46,8 +46,10 @@ int map_files(std::span<char* const> arguments) {
         const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
         struct stat facts {};
         if (fd < 0 || ::fstat(fd, &facts) != 0) return fail(path);
-        const auto bytes = std::max<std::size_t>(page_bytes, static_cast<std::size_t>(facts.st_size));
-        if (::mmap(nullptr, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED) return fail(path);
+        const auto bytes =
+            std::max<std::size_t>(page_bytes, static_cast<std::size_t>(facts.st_size));
+        if (::mmap(nullptr, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+            return fail(path);
         ::close(fd);
     }
     return ready_for_good();
@@ -59,12 +61,12 @@ int make_code(std::span<char* const> arguments) {
     const auto held = static_cast<std::size_t>(number(arguments, 0));
     constexpr std::size_t churned = 1UL << 30;
     const std::size_t bytes = held * 2 * page_bytes + churned;
-    char* const room =
-        static_cast<char*>(::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    char* const room = static_cast<char*>(
+        ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (room == MAP_FAILED) return fail("mmap");
     const auto make = [](char* place, int protection) {
-        return ::mmap(place, page_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) !=
-               MAP_FAILED;
+        return ::mmap(place, page_bytes, protection,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
     };
     for (std::size_t i = 0; i < held; ++i) {
         if (!make(room + i * 2 * page_bytes, PROT_READ | PROT_EXEC)) return fail("mmap");
@@ -83,7 +85,8 @@ int make_code(std::span<char* const> arguments) {
 // long-names PROCESSES MAPPINGS FOLDER: this many processes with this many mappings each of a file
 // with the longest possible name, created below FOLDER.
 int long_names(std::span<char* const> arguments) {
-    if (arguments.size() != 3 || ::chdir(arguments[2]) != 0) return fail("long-names PROCESSES MAPPINGS FOLDER");
+    if (arguments.size() != 3 || ::chdir(arguments[2]) != 0)
+        return fail("long-names PROCESSES MAPPINGS FOLDER");
     const std::string part(250, 'n');
     for (int depth = 0; depth < 14; ++depth)
         if (::mkdir(part.c_str(), 0755) != 0 || ::chdir(part.c_str()) != 0) return fail("mkdir");
@@ -92,7 +95,8 @@ int long_names(std::span<char* const> arguments) {
     for (long i = 0; i < number(arguments, 1); ++i) {
         // Alternates between two pages, so that adjacent mappings do not merge.
         const off_t at = i % 2 == 0 ? 0 : static_cast<off_t>(page_bytes);
-        if (::mmap(nullptr, page_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, at) == MAP_FAILED) return fail("mmap");
+        if (::mmap(nullptr, page_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, at) == MAP_FAILED)
+            return fail("mmap");
     }
     for (long i = 1; i < number(arguments, 0); ++i)
         if (const pid_t child = ::fork(); child <= 0) {
@@ -123,7 +127,8 @@ class FileServer {
   private:
     void reply(const fuse_in_header& request, int error, const void* body, std::size_t bytes) {
         std::vector<char> message(sizeof(fuse_out_header) + bytes);
-        const fuse_out_header head{static_cast<std::uint32_t>(message.size()), -error, request.unique};
+        const fuse_out_header head{static_cast<std::uint32_t>(message.size()), -error,
+                                   request.unique};
         std::memcpy(message.data(), &head, sizeof head);
         if (bytes > 0) std::memcpy(message.data() + sizeof head, body, bytes);
         (void)!::write(device_, message.data(), message.size());
@@ -176,7 +181,8 @@ class FileServer {
                 fuse_read_in in;
                 std::memcpy(&in, body, sizeof in);
                 const std::size_t at = std::min<std::size_t>(in.offset, content_.size());
-                return reply(request, 0, content_.data() + at, std::min<std::size_t>(in.size, content_.size() - at));
+                return reply(request, 0, content_.data() + at,
+                             std::min<std::size_t>(in.size, content_.size() - at));
             }
             case FUSE_STATFS: {
                 fuse_statfs_out out{};
@@ -209,8 +215,10 @@ int serve_file(std::span<char* const> arguments) {
         content.append(piece.data(), static_cast<std::size_t>(got));
     if (content.empty()) return fail(arguments[1]);
     const int device = ::open("/dev/fuse", O_RDWR | O_CLOEXEC);
-    const std::string options = "fd=" + std::to_string(device) + ",rootmode=40000,user_id=0,group_id=0,allow_other";
-    if (device < 0 || ::mount("hostile", arguments[0], "fuse", MS_NODEV, options.c_str()) != 0) return fail("mount");
+    const std::string options =
+        "fd=" + std::to_string(device) + ",rootmode=40000,user_id=0,group_id=0,allow_other";
+    if (device < 0 || ::mount("hostile", arguments[0], "fuse", MS_NODEV, options.c_str()) != 0)
+        return fail("mount");
     std::puts("ready");
     std::fflush(stdout);
     return FileServer(device, std::move(content)).serve();
@@ -230,7 +238,8 @@ bool write_slow_file(const std::string& path, std::uint32_t bytes, std::uint64_t
         std::uint32_t entry_bytes, entry_common;
         std::uint64_t entry_start, entry_size;
     } layout{};
-    static_assert(sizeof layout == offsetof(Layout, entry_bytes) + 24, "no gaps before the instructions");
+    static_assert(sizeof layout == offsetof(Layout, entry_bytes) + 24,
+                  "no gaps before the instructions");
     Elf64_Ehdr& head = layout.head;
     std::memcpy(head.e_ident, "\177ELF\2\1\1", 7);
     head.e_type = ET_DYN;
@@ -244,15 +253,19 @@ bool write_slow_file(const std::string& path, std::uint32_t bytes, std::uint64_t
     head.e_shentsize = sizeof(Elf64_Shdr);
     head.e_shnum = 3;
     head.e_shstrndx = 2;
-    head.e_entry = salt;                                          // makes each file unique
-    const std::uint64_t file_bytes = sizeof(Layout) + bytes + 4;  // the section ends with a length of 0
+    head.e_entry = salt;  // makes each file unique
+    // the section ends with a length of 0
+    const std::uint64_t file_bytes = sizeof(Layout) + bytes + 4;
     layout.segment = {PT_LOAD, PF_R | PF_X, 0, 0, 0, file_bytes, file_bytes, page_bytes};
     std::memcpy(layout.names, "\0.eh_frame\0.shstrtab", 21);
     const std::uint64_t frames_at = offsetof(Layout, common);
-    layout.sections[1] = {1, SHT_PROGBITS, SHF_ALLOC, frames_at, frames_at, file_bytes - frames_at, 0, 0, 8, 0};
-    layout.sections[2] = {11, SHT_STRTAB, 0, 0, offsetof(Layout, names), sizeof layout.names, 0, 0, 1, 0};
+    layout.sections[1] = {
+        1, SHT_PROGBITS, SHF_ALLOC, frames_at, frames_at, file_bytes - frames_at, 0, 0, 8, 0};
+    layout.sections[2] = {11, SHT_STRTAB, 0, 0, offsetof(Layout, names), sizeof layout.names,
+                          0,  0,          1, 0};
     // CIE: 20 bytes, version 1, no augmentation, code 1, data -8, return address 16, CFA = rsp + 8.
-    const unsigned char common[24] = {20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1};
+    const unsigned char common[24] = {20, 0, 0,    0,  0,    0, 0, 0,    1,
+                                      0,  1, 0x78, 16, 0x0c, 7, 8, 0x90, 1};
     std::memcpy(layout.common, common, sizeof common);
     layout.entry_bytes = 4 + 16 + bytes;
     layout.entry_common = sizeof common + 4;
@@ -275,7 +288,8 @@ int slow_files(std::span<char* const> arguments) {
                              static_cast<std::uint64_t>(i)))
             return fail(path.c_str());
         const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        if (::mmap(nullptr, page_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED) return fail("mmap");
+        if (::mmap(nullptr, page_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+            return fail("mmap");
         ::close(fd);
     }
     return ready_for_good();

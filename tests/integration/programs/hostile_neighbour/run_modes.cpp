@@ -86,7 +86,8 @@ int hit(std::span<char* const> arguments) {
 
 // Begins this many runs of "keyed" and ends none.
 int open_keys(std::span<char* const> arguments) {
-    const unsigned long long count = arguments.empty() ? 100'000 : std::strtoull(arguments[0], nullptr, 10);
+    const unsigned long long count =
+        arguments.empty() ? 100'000 : std::strtoull(arguments[0], nullptr, 10);
     for (unsigned long long key = 1; key <= count; ++key) LAGTRAP_BEGIN_KEY("keyed", key);
     std::puts("opened");
     std::fflush(stdout);
@@ -132,7 +133,8 @@ int race(std::span<char* const> arguments) {
         ++requests;
     } while (at_work > 0);
     for (auto& thread : threads) thread.join();
-    std::printf("{\"requests\": %lu, \"raced\": %lu}\n", requests, static_cast<unsigned long>(rounds) * thread_count);
+    std::printf("{\"requests\": %lu, \"raced\": %lu}\n", requests,
+                static_cast<unsigned long>(rounds) * thread_count);
     std::fflush(stdout);
     (void)std::getchar();
     return 0;

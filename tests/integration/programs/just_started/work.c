@@ -23,7 +23,8 @@ __attribute__((noinline)) static unsigned long just_sort(unsigned seed) {
     return numbers[7];
 }
 
-__attribute__((noinline)) static unsigned long just_end(clockid_t clock, unsigned long long length_ns) {
+__attribute__((noinline)) static unsigned long just_end(clockid_t clock,
+                                                        unsigned long long length_ns) {
     unsigned long sum = 0;
     unsigned round = 0;
     unsigned long long until_ns = just_now_ns(clock) + length_ns;
@@ -34,9 +35,11 @@ __attribute__((noinline)) static unsigned long just_end(clockid_t clock, unsigne
     return sum;
 }
 
-__attribute__((noinline)) unsigned long just_work(int depth, clockid_t clock, unsigned long long length_ns) {
+__attribute__((noinline)) unsigned long just_work(int depth, clockid_t clock,
+                                                  unsigned long long length_ns) {
     volatile char room[48];
     memset((char*)room, depth, sizeof room);
-    unsigned long sum = depth > 0 ? just_work(depth - 1, clock, length_ns) : just_end(clock, length_ns);
+    unsigned long sum =
+        depth > 0 ? just_work(depth - 1, clock, length_ns) : just_end(clock, length_ns);
     return sum + (unsigned long)room[depth % 48]; /* prevents a tail call */
 }

@@ -27,7 +27,9 @@ class References : public ::testing::Test {
     const FrameExtent& extent_of(const std::string& name) {
         static const FrameExtent none;
         const auto found = file_->find_functions("parts_" + name);
-        const auto address = found && found->size() == 1 ? file_->address_of(found->front().file_offset) : std::nullopt;
+        const auto address = found && found->size() == 1
+                                 ? file_->address_of(found->front().file_offset)
+                                 : std::nullopt;
         const FrameExtent* const extent = address ? frames_.extent_at(*address) : nullptr;
         EXPECT_NE(extent, nullptr) << name;
         return extent == nullptr ? none : *extent;
@@ -42,7 +44,8 @@ TEST_F(References, PartsOfAFunctionJumpIntoItAndDoNotBeginAsFunctions) {
     const FrameExtent& whole = extent_of("whole");
     std::vector<const FrameExtent*> parts = references_.parts_returning_to(whole);
     // Neither what calls into the function nor a function that jumps into it.
-    EXPECT_THAT(parts, ElementsAre(&extent_of("jumps_back"), &extent_of("jumps_back_on_condition")));
+    EXPECT_THAT(parts,
+                ElementsAre(&extent_of("jumps_back"), &extent_of("jumps_back_on_condition")));
     EXPECT_THAT(references_.parts_returning_to(extent_of("called")), IsEmpty());
 }
 

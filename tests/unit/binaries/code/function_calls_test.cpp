@@ -17,7 +17,8 @@ using ::testing::UnorderedElementsAre;
 class FunctionCallsTest : public ::testing::TestWithParam<const char*> {
   protected:
     void SetUp() override {
-        auto opened = ProgramFile::open(build_folder() + "/binaries/calls/calls_" + GetParam() + ".so");
+        auto opened =
+            ProgramFile::open(build_folder() + "/binaries/calls/calls_" + GetParam() + ".so");
         ASSERT_TRUE(opened) << opened.error().message;
         file_.emplace(std::move(*opened));
     }
@@ -44,7 +45,8 @@ class FunctionCallsTest : public ::testing::TestWithParam<const char*> {
     }
     static std::set<std::string> slots_of(const FunctionCalls& calls) {
         std::set<std::string> names;
-        for (const CodeSlot& slot : calls.slots) names.insert(slot.symbol.substr(0, slot.symbol.find('@')));
+        for (const CodeSlot& slot : calls.slots)
+            names.insert(slot.symbol.substr(0, slot.symbol.find('@')));
         return names;
     }
 
@@ -88,8 +90,8 @@ TEST_P(FunctionCallsTest, EndsAreWatchedByReturnProbesInC) {
 }
 
 TEST_P(FunctionCallsTest, ReaderSaysTheSame) {
-    const std::vector<std::uint64_t> offsets = {offset_of("calls_direct"), offset_of("calls_through_slot"),
-                                                offset_of("calls_indirect")};
+    const std::vector<std::uint64_t> offsets = {
+        offset_of("calls_direct"), offset_of("calls_through_slot"), offset_of("calls_indirect")};
     const auto here = function_calls(*file_, offsets);
     ASSERT_TRUE(here);
     FileReader reader({.program = build_folder() + "/binaries/lagtrap-reader"});
@@ -115,7 +117,8 @@ TEST_P(FunctionCallsTest, ReaderSaysTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Compilers, FunctionCallsTest,
-                         ::testing::Values("gcc_O0", "gcc_O2", "gcc_O2_no_plt", "gcc_O2_cet", "clang_O0", "clang_O2"),
+                         ::testing::Values("gcc_O0", "gcc_O2", "gcc_O2_no_plt", "gcc_O2_cet",
+                                           "clang_O0", "clang_O2"),
                          [](const auto& compiler) { return std::string(compiler.param); });
 
 TEST(FunctionCallsOfLibraryTest, CppEndsAreWatchedAtInstructions) {

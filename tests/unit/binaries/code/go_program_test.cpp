@@ -27,7 +27,8 @@ using Listing = std::map<std::uint64_t, std::string>;  // address: instruction
 const Listing& listing() {
     static const Listing whole = [] {
         Listing found;
-        std::istringstream lines(output_of("objdump -d -j .text -w --no-show-raw-insn " + program.string()));
+        std::istringstream lines(
+            output_of("objdump -d -j .text -w --no-show-raw-insn " + program.string()));
         for (std::string line; std::getline(lines, line);) {
             const auto colon = line.find(":\t");
             if (colon != std::string::npos && line[0] == ' ')
@@ -47,7 +48,8 @@ std::string hexadecimal_of(std::uint64_t address) {
 // A function as objdump shows it.
 struct Shown {
     bool begins_anew = false;  // continues after a call that moves the stack
-    bool moves_stack = false;  // an instruction before the entry changes the stack pointer, or is not part of a check
+    // an instruction before the entry changes the stack pointer, or is not part of a check
+    bool moves_stack = false;
     std::size_t returns = 0;
 };
 
@@ -59,8 +61,9 @@ Shown shown_of(const Function& function, std::uint64_t entry) {
         const std::string& text = at->second;
         shown.begins_anew = shown.begins_anew || text.starts_with(to_begin);
         shown.returns += text.starts_with("ret") ? 1 : 0;
-        const bool compares = text.starts_with("cmp ") || text.starts_with("jbe ") || text.starts_with("jb ") ||
-                              text.ends_with(",%r12") || text.ends_with(",%r13") || text.ends_with(",%r14");
+        const bool compares = text.starts_with("cmp ") || text.starts_with("jbe ") ||
+                              text.starts_with("jb ") || text.ends_with(",%r12") ||
+                              text.ends_with(",%r13") || text.ends_with(",%r14");
         if (at->first < entry && !compares) shown.moves_stack = true;
     }
     return shown;
@@ -88,7 +91,8 @@ TEST(GoFunctions, BeginBehindTheCheckOfTheStack) {
 TEST(GoFunctions, EndAtEachReturnThatARecoveredPanicReaches) {
     const auto file = ProgramFile::open(program);
     ASSERT_TRUE(file);
-    for (const std::string name : {"main.recovered", "main.recoveredInLoop", "main.grow", "main.(*Server).handle"}) {
+    for (const std::string name :
+         {"main.recovered", "main.recoveredInLoop", "main.grow", "main.(*Server).handle"}) {
         const auto functions = file->find_functions(name);
         ASSERT_TRUE(functions && functions->size() == 1) << name;
         const auto exits = function_exits(*file, functions->front());
@@ -104,7 +108,8 @@ TEST(GoFunctions, OfAStrippedProgramAreThoseOfItsOwnTable) {
     const auto names = whole->functions(), own = stripped->functions();
     ASSERT_TRUE(names && own);
     std::multiset<std::string> known;
-    for (const Function& function : *names) known.insert(function.name.substr(0, function.name.find(".abi0")));
+    for (const Function& function : *names)
+        known.insert(function.name.substr(0, function.name.find(".abi0")));
     std::size_t both = 0;
     for (const Function& function : *own) both += known.contains(function.name) ? 1 : 0;
     EXPECT_GT(both, 1200U);
@@ -114,7 +119,8 @@ TEST(GoFunctions, OfAStrippedProgramAreThoseOfItsOwnTable) {
 TEST(GoFunctions, TellWhereGoroutinesHaveTheirNumber) {
     const auto file = ProgramFile::open(program);
     ASSERT_TRUE(file);
-    const auto places = function_places(*file, {{"main.grow", false}, {"main.grow", true}, {"runtime.memmove", false}});
+    const auto places = function_places(
+        *file, {{"main.grow", false}, {"main.grow", true}, {"runtime.memmove", false}});
     ASSERT_TRUE(places) << places.error().message;
     for (const auto& place : *places) {
         ASSERT_TRUE(place) << place.error().message;
@@ -139,7 +145,8 @@ TEST(GoVersions, ThatAreNotKnownAreRefused) {
     const std::string content = content_of(program);
     const auto at = content.find("\xff Go buildinf:");
     ASSERT_NE(at, std::string::npos);
-    const std::string version = content.substr(at + 33, static_cast<unsigned char>(content[at + 32]));
+    const std::string version =
+        content.substr(at + 33, static_cast<unsigned char>(content[at + 32]));
     ASSERT_TRUE(version.starts_with("go1.")) << version;
     for (const std::string other : {"go1.16", "go1.27", "go2.01", "nothin"}) {
         write(folder.path() / "other", replaced(content, version, other + version.substr(6)));
@@ -164,14 +171,16 @@ TEST(GoTables, ThatAreDamagedAreErrors) {
     for (int round = 0; round < 60; ++round) {
         std::string damaged = content;
         // The header, or what follows it.
-        const std::size_t from = table + 3, range = round % 2 == 0 ? 69 : content.size() - table - 3;
+        const std::size_t from = table + 3,
+                          range = round % 2 == 0 ? 69 : content.size() - table - 3;
         for (int i = 0; i < 4; ++i) damaged[from + random() % range] = static_cast<char>(random());
         write(folder.path() / "damaged", damaged);
         const auto file = ProgramFile::open(folder.path() / "damaged");
         if (!file) continue;
         const auto functions = file->functions();
         if (!functions) continue;
-        for (std::size_t i = 0; i < functions->size(); i += 97) (void)function_exits(*file, (*functions)[i]);
+        for (std::size_t i = 0; i < functions->size(); i += 97)
+            (void)function_exits(*file, (*functions)[i]);
     }
 }
 

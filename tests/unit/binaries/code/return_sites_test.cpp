@@ -23,7 +23,8 @@ const std::filesystem::path exits_folder = build_folder() + "/binaries/exits";
 using Listing = std::map<std::uint64_t, std::string>;  // address: instruction
 
 Listing listing_of(const std::filesystem::path& path) {
-    std::istringstream lines(output_of("objdump -d -j .text -w --no-show-raw-insn " + path.string()));
+    std::istringstream lines(
+        output_of("objdump -d -j .text -w --no-show-raw-insn " + path.string()));
     Listing listing;
     for (std::string line; std::getline(lines, line);) {
         const auto colon = line.find(":\t");
@@ -61,19 +62,22 @@ std::set<std::uint64_t> exits_by_objdump(const Listing& listing, const std::vect
     static const std::regex slot_jump("jmp +\\*0x[0-9a-f]+\\(%rip\\).*");
     std::set<std::uint64_t> exits;
     for (const auto& range : ranges) {
-        for (auto at = listing.lower_bound(range.begin); at != listing.end() && at->first < range.end; ++at) {
+        for (auto at = listing.lower_bound(range.begin);
+             at != listing.end() && at->first < range.end; ++at) {
             std::smatch match;
             const bool jumps = std::regex_match(at->second, match, jump_code);
             const std::uint64_t target = jumps ? std::stoull(match[2], nullptr, 16) : 0;
             const auto led_to = listing.find(target);
             // After a call that never returns, clang 14 jumps past the function's end, into
             // padding.
-            const bool nowhere = target == range.end && led_to != listing.end() && led_to->second.starts_with("nop");
-            const bool leaves =
-                jumps && !nowhere && std::none_of(ranges.begin(), ranges.end(), [&](const Range& other) {
-                    return target >= other.begin && target < other.end;
-                });
-            const bool others = std::regex_match(at->second, return_text) || std::regex_match(at->second, slot_jump);
+            const bool nowhere =
+                target == range.end && led_to != listing.end() && led_to->second.starts_with("nop");
+            const bool leaves = jumps && !nowhere &&
+                                std::none_of(ranges.begin(), ranges.end(), [&](const Range& other) {
+                                    return target >= other.begin && target < other.end;
+                                });
+            const bool others = std::regex_match(at->second, return_text) ||
+                                std::regex_match(at->second, slot_jump);
             if (leaves || others) exits.insert(at->first);
         }
     }
@@ -82,7 +86,8 @@ std::set<std::uint64_t> exits_by_objdump(const Listing& listing, const std::vect
 
 class ReturnSites : public ::testing::TestWithParam<std::string> {
   protected:
-    ReturnSites() : path_(exits_folder / ("exits_" + GetParam() + ".so")), file_(ProgramFile::open(path_)) {}
+    ReturnSites()
+        : path_(exits_folder / ("exits_" + GetParam() + ".so")), file_(ProgramFile::open(path_)) {}
 
     Function function(const std::string& name) {
         EXPECT_TRUE(file_) << file_.error().message;
@@ -93,7 +98,8 @@ class ReturnSites : public ::testing::TestWithParam<std::string> {
 
     std::set<std::uint64_t> addresses(const FunctionExits& exits) {
         std::set<std::uint64_t> found;
-        for (const FunctionExit& exit : exits.exits) found.insert(file_->address_of(exit.file_offset).value_or(0));
+        for (const FunctionExit& exit : exits.exits)
+            found.insert(file_->address_of(exit.file_offset).value_or(0));
         return found;
     }
 
@@ -101,7 +107,8 @@ class ReturnSites : public ::testing::TestWithParam<std::string> {
         const auto sites = function_exits(*file_, function(name));
         ASSERT_FALSE(sites) << name;
         EXPECT_EQ(sites.error().kind, kind) << name;
-        EXPECT_THAT(sites.error().message, HasSubstr("exits_" + GetParam() + ".so: function " + name + ": "));
+        EXPECT_THAT(sites.error().message,
+                    HasSubstr("exits_" + GetParam() + ".so: function " + name + ": "));
         EXPECT_THAT(sites.error().message, HasSubstr(why));
     }
 
@@ -111,12 +118,13 @@ class ReturnSites : public ::testing::TestWithParam<std::string> {
 
 TEST_P(ReturnSites, AreThoseThatObjdumpShows) {
     const Listing listing = listing_of(path_);
-    for (const std::string name :
-         {"exits_plain", "exits_early", "exits_switch", "exits_tail", "exits_cold", "exits_prefixes"}) {
+    for (const std::string name : {"exits_plain", "exits_early", "exits_switch", "exits_tail",
+                                   "exits_cold", "exits_prefixes"}) {
         const auto sites = function_exits(*file_, function(name));
         ASSERT_TRUE(sites) << sites.error().message;
         EXPECT_TRUE(sites->always()) << name;
-        EXPECT_EQ(addresses(*sites), exits_by_objdump(listing, ranges_of(path_, name))) << name << " of " << path_;
+        EXPECT_EQ(addresses(*sites), exits_by_objdump(listing, ranges_of(path_, name)))
+            << name << " of " << path_;
     }
 }
 
@@ -131,7 +139,8 @@ TEST_P(ReturnSites, HaveATailCallWhereTheCompilerMadeOne) {
     ASSERT_TRUE(sites) << sites.error().message;
     ASSERT_EQ(sites->exits.size(), 1U);
     const Listing listing = listing_of(path_);
-    const std::string instruction = listing.at(*file_->address_of(sites->exits.front().file_offset));
+    const std::string instruction =
+        listing.at(*file_->address_of(sites->exits.front().file_offset));
     const bool optimised = GetParam().find("O2") != std::string::npos;
     EXPECT_THAT(instruction, HasSubstr(optimised ? "jmp" : "ret"));
 }
@@ -141,16 +150,18 @@ TEST_P(ReturnSites, HaveATailCallWhereTheCompilerMadeOne) {
 TEST_P(ReturnSites, HaveIndirectTailCallsByTheirTarget) {
     const auto exits = function_exits(*file_, function("exits_pointer_tail"));
     ASSERT_TRUE(exits) << exits.error().message;
-    const auto by_target =
-        std::count_if(exits->exits.begin(), exits->exits.end(), [](const auto& exit) { return exit.by_target; });
+    const auto by_target = std::count_if(exits->exits.begin(), exits->exits.end(),
+                                         [](const auto& exit) { return exit.by_target; });
     const bool optimised = GetParam().find("O2") != std::string::npos;
     EXPECT_EQ(by_target, optimised ? 1 : 0);
     EXPECT_GT(exits->exits.size(), static_cast<std::size_t>(by_target));
 }
 
 TEST_P(ReturnSites, HaveConditionalTailCallsByTheirCondition) {
-    constexpr auto zero = static_cast<JumpCondition>(1 + 4), not_zero = static_cast<JumpCondition>(1 + 5);
-    for (const auto& [name, condition] : {std::pair("exits_conditional", zero), std::pair("exits_again", not_zero)}) {
+    constexpr auto zero = static_cast<JumpCondition>(1 + 4),
+                   not_zero = static_cast<JumpCondition>(1 + 5);
+    for (const auto& [name, condition] :
+         {std::pair("exits_conditional", zero), std::pair("exits_again", not_zero)}) {
         const auto exits = function_exits(*file_, function(name));
         ASSERT_TRUE(exits) << exits.error().message;
         ASSERT_EQ(exits->exits.size(), 2U) << name;
@@ -194,7 +205,8 @@ TEST_P(ReturnSites, RefuseAFunctionBeyondTheFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Compilers, ReturnSites,
-                         ::testing::Values("gcc_O0", "gcc_O2", "gcc_O2_no_plt", "gcc_O2_cet", "clang_O0", "clang_O2"),
+                         ::testing::Values("gcc_O0", "gcc_O2", "gcc_O2_no_plt", "gcc_O2_cet",
+                                           "clang_O0", "clang_O2"),
                          [](const auto& chosen) { return chosen.param; });
 
 // The cold part of an optimised function belongs to it; without one this test would prove nothing.
@@ -239,7 +251,8 @@ TEST(ColdParts, AreNoFunctionsByTheirOwnersName) {
 TEST(ColdParts, OfRealFunctionsAreFollowed) {
     const auto file = ProgramFile::open(postgres);
     ASSERT_TRUE(file);
-    for (const std::string name : {"LockAcquireExtended", "exec_simple_query", "heap_insert", "ExecutorRun"}) {
+    for (const std::string name :
+         {"LockAcquireExtended", "exec_simple_query", "heap_insert", "ExecutorRun"}) {
         const auto functions = file->find_functions(name);
         ASSERT_TRUE(functions) << name;
         for (const Function& function : *functions) {

@@ -57,7 +57,8 @@ std::uint16_t free_port() { return SilentPort().port(); }
 std::string status_of(std::uint16_t port, const std::string& path) {
     const UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const sockaddr_in address = loopback(port);
-    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return {};
+    if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        return {};
     const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
     if (::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return {};
     char answer[64] = {};
@@ -72,11 +73,12 @@ class Debuginfod {
         if (child_ == 0) {
             const std::string port = std::to_string(port_);
             const std::string log = (folder / "../debuginfod.log").string();
-            if (std::freopen(log.c_str(), "w", stdout) == nullptr || std::freopen(log.c_str(), "a", stderr) == nullptr)
+            if (std::freopen(log.c_str(), "w", stdout) == nullptr ||
+                std::freopen(log.c_str(), "a", stderr) == nullptr)
                 ::_exit(1);
             ::unsetenv("DEBUGINFOD_URLS");
-            ::execlp("debuginfod", "debuginfod", "-F", "-d", ":memory:", "-t", "1", "-p", port.c_str(), folder.c_str(),
-                     nullptr);
+            ::execlp("debuginfod", "debuginfod", "-F", "-d", ":memory:", "-t", "1", "-p",
+                     port.c_str(), folder.c_str(), nullptr);
             ::_exit(127);
         }
     }
@@ -89,8 +91,11 @@ class Debuginfod {
 
     // Waits until the server has scanned the folder and has the file.
     [[nodiscard]] bool serves(const std::string& build_id) const {
-        for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end;) {
-            if (status_of(port_, "/buildid/" + build_id + "/debuginfo").find(" 200 ") != std::string::npos) return true;
+        for (const auto end = std::chrono::steady_clock::now() + 60s;
+             std::chrono::steady_clock::now() < end;) {
+            if (status_of(port_, "/buildid/" + build_id + "/debuginfo").find(" 200 ") !=
+                std::string::npos)
+                return true;
             if (::waitpid(child_, nullptr, WNOHANG) != 0) return false;
             std::this_thread::sleep_for(20ms);
         }
@@ -106,7 +111,8 @@ class Debuginfod {
 // A program whose debug file a server has, and a cache.
 class DebugServers : public ::testing::Test {
   protected:
-    DebugServers() : split_(inlines("gcc_dwarf5"), folder_.path(), false), id_(build_id_of(split_.program)) {
+    DebugServers()
+        : split_(inlines("gcc_dwarf5"), folder_.path(), false), id_(build_id_of(split_.program)) {
         fs::create_directories(served());
         fs::rename(split_.debug_file, served() / "program.debug");
     }
@@ -135,7 +141,8 @@ TEST_F(DebugServers, GiveTheDebugFileOnceThenTheCacheDoes) {
     DebugFileSearch search;
     search.folders.clear();
     std::vector<std::string> failures;
-    search.ask_servers = ask_debug_servers(asked, [&](const Error& error) { failures.push_back(error.message); });
+    search.ask_servers =
+        ask_debug_servers(asked, [&](const Error& error) { failures.push_back(error.message); });
     const auto found = find_debug_file(split_.program, search);
     ASSERT_TRUE(found) << ::testing::PrintToString(failures);
     EXPECT_TRUE(found->string().starts_with((folder_.path() / "cache").string())) << *found;
@@ -205,7 +212,8 @@ TEST_F(DebugServers, MustBeNamed) {
     ::unsetenv("DEBUGINFOD_URLS");
     auto none = options("");
     std::vector<std::string> failures;
-    const auto ask = ask_debug_servers(none, [&](const Error& error) { failures.push_back(error.message); });
+    const auto ask =
+        ask_debug_servers(none, [&](const Error& error) { failures.push_back(error.message); });
     EXPECT_EQ(ask(id_), std::nullopt);
     ASSERT_EQ(failures.size(), 1U);
     EXPECT_THAT(failures[0], HasSubstr("set the environment variable DEBUGINFOD_URLS"));

@@ -25,9 +25,11 @@ std::string sequence(std::uint64_t begin, std::uint8_t size, std::uint8_t line) 
 // A table of version 3, with one file.
 std::string table_of(const std::string& program) {
     const std::string operands("\0\1\1\1\1\0\0\0\1\0\0\1", 12);
-    const std::string header = std::string("\1\1\xfb\x0e\x0d", 5) + operands + std::string("\0a.c\0\0\0\0\0", 9);
-    const std::string content =
-        bytes_of(std::uint16_t{3}) + bytes_of(static_cast<std::uint32_t>(header.size())) + header + program;
+    const std::string header =
+        std::string("\1\1\xfb\x0e\x0d", 5) + operands + std::string("\0a.c\0\0\0\0\0", 9);
+    const std::string content = bytes_of(std::uint16_t{3}) +
+                                bytes_of(static_cast<std::uint32_t>(header.size())) + header +
+                                program;
     return bytes_of(static_cast<std::uint32_t>(content.size())) + content;
 }
 

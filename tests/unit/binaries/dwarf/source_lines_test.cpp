@@ -18,7 +18,9 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-std::filesystem::path plain_path(const std::string& path) { return std::filesystem::path(path).lexically_normal(); }
+std::filesystem::path plain_path(const std::string& path) {
+    return std::filesystem::path(path).lexically_normal();
+}
 
 struct Shown {
     std::string function;  // mangled
@@ -27,13 +29,15 @@ struct Shown {
 };
 
 // The output of a tool in addr2line's format for each address, in order.
-std::vector<std::vector<Shown>> shown_by(const std::string& tool, const std::vector<std::uint64_t>& addresses) {
+std::vector<std::vector<Shown>> shown_by(const std::string& tool,
+                                         const std::vector<std::uint64_t>& addresses) {
     const TemporaryFolder folder;
     std::ostringstream asked;
     asked << std::hex;
     for (const auto address : addresses) asked << "0x" << address << '\n';
     write(folder.path() / "addresses", asked.str());
-    std::istringstream lines(output_of(tool + " < " + (folder.path() / "addresses").string() + " 2>/dev/null"));
+    std::istringstream lines(
+        output_of(tool + " < " + (folder.path() / "addresses").string() + " 2>/dev/null"));
     std::vector<std::vector<Shown>> all;
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with("0x")) {
@@ -45,8 +49,8 @@ std::vector<std::vector<Shown>> shown_by(const std::string& tool, const std::vec
         place = place.substr(0, place.find(" (discriminator"));
         const auto colon = place.rfind(':');
         const std::string number = place.substr(colon + 1);
-        all.back().push_back(
-            Shown{line, place.substr(0, colon), number == "?" ? 0U : std::uint32_t(std::stoul(number))});
+        all.back().push_back(Shown{line, place.substr(0, colon),
+                                   number == "?" ? 0U : std::uint32_t(std::stoul(number))});
     }
     return all;
 }
@@ -55,8 +59,8 @@ std::vector<std::vector<Shown>> shown_by(const std::string& tool, const std::vec
 // with ".cold".
 bool same_name(const std::string& ours, const std::string& mangled) {
     const std::string whole = demangle(mangled);
-    const bool is_lambda =
-        ours.find("::{lambda}::") != std::string::npos && whole.find("::{lambda(") != std::string::npos;
+    const bool is_lambda = ours.find("::{lambda}::") != std::string::npos &&
+                           whole.find("::{lambda(") != std::string::npos;
     return ours == whole || whole.starts_with(ours + " [clone ") || is_lambda ||
            (!ours.empty() && ours == demangle_without_parameters(mangled));
 }
@@ -69,10 +73,11 @@ std::string difference(const std::vector<SourceFrame>& ours, const std::vector<S
         const auto& [function, file, line] = ours[index];
         const auto& shown = theirs[index];
         if (!same_name(function, shown.function))
-            text << "; frame " << index << " is " << function << ", not " << demangle(shown.function);
+            text << "; frame " << index << " is " << function << ", not "
+                 << demangle(shown.function);
         if (plain_path(file) != plain_path(shown.file) || line != shown.line)
-            text << "; frame " << index << " is at " << file << ":" << line << ", not " << shown.file << ":"
-                 << shown.line;
+            text << "; frame " << index << " is at " << file << ":" << line << ", not "
+                 << shown.file << ":" << shown.line;
     }
     return text.str();
 }
@@ -99,10 +104,10 @@ class SourceLinesOf : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SourceLinesOf, AgreesWithLlvmSymbolizerOnEveryAddress) {
     const auto program = inlines(GetParam());
-    expect_agreement(
-        program, program, planted_addresses(program),
-        "llvm-symbolizer --output-style=GNU --addresses --functions=linkage --inlines --no-demangle --obj=" +
-            program.string());
+    expect_agreement(program, program, planted_addresses(program),
+                     "llvm-symbolizer --output-style=GNU --addresses --functions=linkage --inlines "
+                     "--no-demangle --obj=" +
+                         program.string());
 }
 
 TEST_P(SourceLinesOf, FindsTheSameInAnyOrderAndByAddress) {
@@ -116,18 +121,20 @@ TEST_P(SourceLinesOf, FindsTheSameInAnyOrderAndByAddress) {
     std::map<std::uint64_t, std::string> known;
     const auto text_of = [](const std::vector<SourceFrame>& frames) {
         std::ostringstream text;
-        for (const auto& frame : frames) text << frame.function << ' ' << frame.file << ':' << frame.line << '\n';
+        for (const auto& frame : frames)
+            text << frame.function << ' ' << frame.file << ':' << frame.line << '\n';
         return text.str();
     };
     for (const auto address : addresses)
         known[address] = text_of(lines->frames_at(file->file_offset_of(address).value_or(0)));
     std::shuffle(addresses.begin(), addresses.end(), std::mt19937(7));
-    for (const auto address : addresses) ASSERT_EQ(text_of(again->frames_at_address(address)), known[address]);
+    for (const auto address : addresses)
+        ASSERT_EQ(text_of(again->frames_at_address(address)), known[address]);
 }
 
 INSTANTIATE_TEST_SUITE_P(Compilers, SourceLinesOf,
-                         ::testing::Values("gcc_dwarf4", "gcc_dwarf5", "gcc_no_pie", "gcc_zlib", "clang_dwarf4",
-                                           "clang_dwarf5"),
+                         ::testing::Values("gcc_dwarf4", "gcc_dwarf5", "gcc_no_pie", "gcc_zlib",
+                                           "clang_dwarf4", "clang_dwarf5"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 class SourceLinesOfGcc : public ::testing::TestWithParam<const char*> {};
@@ -135,10 +142,12 @@ class SourceLinesOfGcc : public ::testing::TestWithParam<const char*> {};
 // Not for clang: addr2line 2.40 misses some inlined calls in its DWARF 5.
 TEST_P(SourceLinesOfGcc, AgreesWithAddr2lineOnEveryAddress) {
     const auto program = inlines(GetParam());
-    expect_agreement(program, program, planted_addresses(program), "addr2line -a -f -i -e " + program.string());
+    expect_agreement(program, program, planted_addresses(program),
+                     "addr2line -a -f -i -e " + program.string());
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, SourceLinesOfGcc, ::testing::Values("gcc_dwarf4", "gcc_dwarf5", "gcc_zlib"),
+INSTANTIATE_TEST_SUITE_P(Versions, SourceLinesOfGcc,
+                         ::testing::Values("gcc_dwarf4", "gcc_dwarf5", "gcc_zlib"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 // The source text at this place.
@@ -157,9 +166,11 @@ TEST(SourceLines, SpellsAChainOfInlinedCalls) {
     bool seen = false;
     for (const auto address : planted_addresses(program)) {
         const auto frames = lines->frames_at_address(address);
-        if (frames.size() != 3 || frames[0].function != "long planted::mix<long>(long, long)") continue;
+        if (frames.size() != 3 || frames[0].function != "long planted::mix<long>(long, long)")
+            continue;
         if (frames[2].function != "planted::settle(planted::Account*, int)") continue;
-        EXPECT_EQ(frames[1].function, "planted::transfer(planted::Account&, planted::Account&, long)");
+        EXPECT_EQ(frames[1].function,
+                  "planted::transfer(planted::Account&, planted::Account&, long)");
         EXPECT_THAT(frames[0].file, EndsWith("/tests/data/binaries/inlines/inlines.hpp"));
         EXPECT_THAT(frames[1].file, EndsWith("/tests/data/binaries/inlines/inlines.hpp"));
         EXPECT_THAT(frames[2].file, EndsWith("/tests/data/binaries/inlines/settle.cpp"));
@@ -180,18 +191,20 @@ TEST(SourceLines, GivesStaticFunctionsTheirScopes) {
         ASSERT_FALSE(frames.empty());
         seen.insert(frames.back().function);
     }
-    EXPECT_THAT(seen, ::testing::IsSupersetOf(
-                          {"planted::(anonymous namespace)::Weights::weigh", "planted::settle::{lambda}::operator()"}));
+    EXPECT_THAT(seen, ::testing::IsSupersetOf({"planted::(anonymous namespace)::Weights::weigh",
+                                               "planted::settle::{lambda}::operator()"}));
 }
 
 TEST(SourceLines, HasNothingWhereThereIsNoCode) {
     const auto program = inlines("gcc_dwarf5");
     auto lines = SourceLines::open(program, program, {});
     ASSERT_TRUE(lines);
-    for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{64}, ~std::uint64_t{0}})
+    for (const std::uint64_t offset :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{64}, ~std::uint64_t{0}})
         EXPECT_TRUE(lines->frames_at(offset).empty()) << offset;
     // thrown_out() would begin here if its ranges were used.
-    for (std::uint64_t address = 0; address < 64; ++address) EXPECT_TRUE(lines->frames_at_address(address).empty());
+    for (std::uint64_t address = 0; address < 64; ++address)
+        EXPECT_TRUE(lines->frames_at_address(address).empty());
 }
 
 TEST(SourceLines, FollowsReferencesBetweenUnitsOfLinkTimeOptimisation) {
@@ -237,7 +250,8 @@ TEST(SourceLines, ReadsTheSeparateDebugFile) {
     auto both = SourceLines::open(split.program, split.debug_file, {});
     ASSERT_TRUE(both);
     for (const auto address : addresses) {
-        ASSERT_EQ(alone->frames_at_address(address).size(), both->frames_at_address(address).size());
+        ASSERT_EQ(alone->frames_at_address(address).size(),
+                  both->frames_at_address(address).size());
         ASSERT_FALSE(alone->frames_at_address(address).empty());
     }
 }
@@ -248,7 +262,8 @@ TEST(SourceLines, RefusesTheDebugFileOfAnotherBuild) {
     const auto lines = SourceLines::open(inlines("gcc_dwarf5"), split.debug_file, {});
     ASSERT_FALSE(lines);
     EXPECT_EQ(lines.error().kind, ErrorKind::Invalid);
-    EXPECT_THAT(lines.error().message, HasSubstr("has build id " + build_id_of(inlines("gcc_other"))));
+    EXPECT_THAT(lines.error().message,
+                HasSubstr("has build id " + build_id_of(inlines("gcc_other"))));
 }
 
 TEST(SourceLines, SaysWhyThereAreNone) {
@@ -259,9 +274,12 @@ TEST(SourceLines, SaysWhyThereAreNone) {
     EXPECT_EQ(kind_of(inlines("none")), ErrorKind::NotFound);
     EXPECT_EQ(kind_of("/no/such/file"), ErrorKind::NotFound);
     EXPECT_EQ(kind_of("/"), ErrorKind::Invalid);
-    EXPECT_EQ(kind_of(inlines("gcc_dwarf5"), DebugInfoLimits{4'096, 192 << 20}), ErrorKind::TooLarge);
-    EXPECT_EQ(kind_of(inlines("gcc_zlib"), DebugInfoLimits{1 << 30, 1'000}), ErrorKind::TooLarge) << "unpacked";
-    EXPECT_EQ(kind_of(inlines("gcc_dwarf5"), DebugInfoLimits{1 << 30, 4'000}), ErrorKind::TooLarge) << "units";
+    EXPECT_EQ(kind_of(inlines("gcc_dwarf5"), DebugInfoLimits{4'096, 192 << 20}),
+              ErrorKind::TooLarge);
+    EXPECT_EQ(kind_of(inlines("gcc_zlib"), DebugInfoLimits{1 << 30, 1'000}), ErrorKind::TooLarge)
+        << "unpacked";
+    EXPECT_EQ(kind_of(inlines("gcc_dwarf5"), DebugInfoLimits{1 << 30, 4'000}), ErrorKind::TooLarge)
+        << "units";
 }
 
 class CompressedSections : public ::testing::TestWithParam<const char*> {};
@@ -269,8 +287,8 @@ class CompressedSections : public ::testing::TestWithParam<const char*> {};
 TEST_P(CompressedSections, AreUnpacked) {
     const TemporaryFolder folder;
     const auto packed = folder.path() / "program";
-    run(std::string("objcopy --compress-debug-sections=") + GetParam() + " " + inlines("gcc_dwarf5").string() + " " +
-        packed.string());
+    run(std::string("objcopy --compress-debug-sections=") + GetParam() + " " +
+        inlines("gcc_dwarf5").string() + " " + packed.string());
     ASSERT_THAT(output_of("readelf -t " + packed.string()), HasSubstr("COMPRESSED"));
     expect_agreement(packed, packed, planted_addresses(packed),
                      "addr2line -a -f -i -e " + inlines("gcc_dwarf5").string());
@@ -287,7 +305,8 @@ struct DwzFiles {
             const auto copy = folder / "debug" / (std::string(name) + ".debug");
             run("objcopy --only-keep-debug " + inlines(name).string() + " " + copy.string());
         }
-        run("cd " + (folder / "debug").string() + " && dwz -L none -l none -m .dwz/common.debug -M " +
+        run("cd " + (folder / "debug").string() +
+            " && dwz -L none -l none -m .dwz/common.debug -M " +
             (folder / "debug/.dwz/common.debug").string() + " gcc_dwarf4.debug gcc_other.debug");
         debug_file = folder / "debug/gcc_dwarf4.debug";
         common_file = folder / "debug/.dwz/common.debug";
@@ -310,11 +329,14 @@ TEST(SourceLines, FollowsDwzToItsCommonFile) {
     std::filesystem::rename(files.debug_file, moved);
     std::filesystem::rename(files.common_file, folder.path() / "moved/.dwz-away");
     EXPECT_FALSE(find_alternate_file(moved));
-    const std::string notes = output_of("readelf -n " + (folder.path() / "moved/.dwz-away").string());
+    const std::string notes =
+        output_of("readelf -n " + (folder.path() / "moved/.dwz-away").string());
     const auto id = notes.substr(notes.find("Build ID: ") + 10, 40);
-    std::filesystem::copy_file(folder.path() / "moved/.dwz-away", build_id_place(folder.path() / "moved", id));
+    std::filesystem::copy_file(folder.path() / "moved/.dwz-away",
+                               build_id_place(folder.path() / "moved", id));
     EXPECT_EQ(find_alternate_file(moved), build_id_place(folder.path() / "moved", id));
-    expect_agreement(program, moved, planted_addresses(program), "addr2line -a -f -i -e " + program.string());
+    expect_agreement(program, moved, planted_addresses(program),
+                     "addr2line -a -f -i -e " + program.string());
 }
 
 TEST(SourceLines, LosesNamesAloneWithoutDwzsCommonFile) {
@@ -379,8 +401,8 @@ TEST_P(DamagedDebugInformation, IsSurvived) {
     const TemporaryFolder folder;
     const std::string sound = content_of(inlines(GetParam()));
     const auto addresses = planted_addresses(inlines(GetParam()));
-    std::istringstream sections(
-        output_of("readelf -SW " + inlines(GetParam()).string() + " | sed 's/^ *\\[ *[0-9]*\\] *//'"));
+    std::istringstream sections(output_of("readelf -SW " + inlines(GetParam()).string() +
+                                          " | sed 's/^ *\\[ *[0-9]*\\] *//'"));
     std::vector<std::pair<std::size_t, std::size_t>> ranges;
     for (std::string line; std::getline(sections, line);) {
         std::istringstream fields(line);
@@ -405,8 +427,8 @@ TEST_P(DamagedDebugInformation, IsSurvived) {
             }
         }
         write(folder.path() / "damaged", damaged);
-        auto lines =
-            SourceLines::open(inlines(GetParam()), folder.path() / "damaged", DebugInfoLimits{1 << 30, 16 << 20});
+        auto lines = SourceLines::open(inlines(GetParam()), folder.path() / "damaged",
+                                       DebugInfoLimits{1 << 30, 16 << 20});
         if (!lines) continue;
         ++opened;
         for (std::size_t index = random() % 7; index < addresses.size(); index += 7)
@@ -417,7 +439,8 @@ TEST_P(DamagedDebugInformation, IsSurvived) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, DamagedDebugInformation,
-                         ::testing::Values("gcc_dwarf4", "gcc_dwarf5", "clang_dwarf5", "gcc_zlib", "gcc_lto"),
+                         ::testing::Values("gcc_dwarf4", "gcc_dwarf5", "clang_dwarf5", "gcc_zlib",
+                                           "gcc_lto"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 }  // namespace

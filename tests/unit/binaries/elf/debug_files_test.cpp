@@ -37,7 +37,8 @@ TEST(DebugFiles, FoundByBuildId) {
     const auto tree = folder.path() / "tree";
     EXPECT_EQ(find_debug_file(split.program, only({tree})), std::nullopt);
     fs::copy_file(split.debug_file, build_id_place(tree, id));
-    EXPECT_EQ(find_debug_file(split.program, only({folder.path() / "empty", tree})), build_id_place(tree, id));
+    EXPECT_EQ(find_debug_file(split.program, only({folder.path() / "empty", tree})),
+              build_id_place(tree, id));
     EXPECT_EQ(find_debug_file_of(id, only({tree})), build_id_place(tree, id));
 }
 
@@ -46,7 +47,8 @@ TEST(DebugFiles, OfAnotherBuildIdIsRefused) {
     const SplitProgram split(inlines("gcc_dwarf5"), folder.path(), false);
     const auto id = build_id_of(split.program);
     const auto tree = folder.path() / "tree";
-    run("objcopy --only-keep-debug " + inlines("gcc_other").string() + " " + build_id_place(tree, id).string());
+    run("objcopy --only-keep-debug " + inlines("gcc_other").string() + " " +
+        build_id_place(tree, id).string());
     EXPECT_EQ(find_debug_file(split.program, only({tree})), std::nullopt);
     EXPECT_EQ(find_debug_file_of(id, only({tree})), std::nullopt);
     // A file that is not ELF, a folder, a pipe without a writer.
@@ -61,7 +63,8 @@ TEST(DebugFiles, FoundByDebugLink) {
     const TemporaryFolder folder;
     const SplitProgram split(inlines("gcc_dwarf5"), folder.path(), true);
     const auto tree = folder.path() / "tree";
-    EXPECT_EQ(find_debug_file(split.program, only({tree})), split.debug_file) << "beside the program";
+    EXPECT_EQ(find_debug_file(split.program, only({tree})), split.debug_file)
+        << "beside the program";
 
     const auto hidden = folder.path() / ".debug/program.debug";
     fs::create_directories(hidden.parent_path());
@@ -109,12 +112,14 @@ TEST(DebugFiles, ALinkDoesNotLeadOutOfTheFolders) {
     const SplitProgram split(inlines("gcc_dwarf5"), folder.path() / "inner", true);
     fs::rename(split.debug_file, folder.path() / "program.debug");
     const auto section = folder.path() / "link";
-    run("objcopy --dump-section .gnu_debuglink=" + section.string() + " " + split.program.string() + " /dev/null");
+    run("objcopy --dump-section .gnu_debuglink=" + section.string() + " " + split.program.string() +
+        " /dev/null");
     const std::string link = content_of(section);
     std::string outside = "../program.debug";
     outside.resize((outside.size() + 4) / 4 * 4, '\0');
     write(section, outside + link.substr(link.size() - 4));
-    run("objcopy --update-section .gnu_debuglink=" + section.string() + " " + split.program.string());
+    run("objcopy --update-section .gnu_debuglink=" + section.string() + " " +
+        split.program.string());
     EXPECT_EQ(find_debug_file(split.program, only({})), std::nullopt);
 }
 
@@ -124,7 +129,8 @@ TEST(DebugFiles, FoundInAPlainFolder) {
     const auto id = build_id_of(split.program);
     const auto plain = folder.path() / "plain";
     fs::create_directories(plain / "some/where");
-    fs::copy_file(split.program, plain / "some/a-program");  // the same build id, but without content
+    // the same build id, but without content
+    fs::copy_file(split.program, plain / "some/a-program");
     write(plain / "notes.txt", "not a program");
     const auto search = only({plain});
     EXPECT_EQ(find_debug_file_of(id, only({plain})), std::nullopt);

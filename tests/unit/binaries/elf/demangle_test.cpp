@@ -15,7 +15,8 @@ TEST(Demangle, SpellsCppNames) {
 }
 
 TEST(Demangle, SpellsRustNamesWithoutTheHash) {
-    EXPECT_EQ(demangle("_ZN4core3ptr13drop_in_place17h0123456789abcdefE"), "core::ptr::drop_in_place");
+    EXPECT_EQ(demangle("_ZN4core3ptr13drop_in_place17h0123456789abcdefE"),
+              "core::ptr::drop_in_place");
     EXPECT_EQ(demangle("_ZN41_$LT$Test$u20$as$u20$core..fmt..Debug$GT$3fmt17h930b740aa94f1d3aE"),
               "<Test as core::fmt::Debug>::fmt");
     // The example of Rust's RFC 2603.
@@ -29,8 +30,8 @@ TEST(Demangle, SpellsDNames) {
 
 TEST(Demangle, LeavesOtherNamesAlone) {
     using namespace std::string_literals;
-    for (const auto& name : {"main"s, "_init"s, ""s, "_Z"s, "_ZN"s, "_R"s, "_D"s, "__libc_start_main"s, "_Z\0x"s,
-                             "_ZN3fo"s, "do_fsync"s, "_"s})
+    for (const auto& name : {"main"s, "_init"s, ""s, "_Z"s, "_ZN"s, "_R"s, "_D"s,
+                             "__libc_start_main"s, "_Z\0x"s, "_ZN3fo"s, "do_fsync"s, "_"s})
         EXPECT_EQ(demangle(name), name);
 }
 
@@ -46,7 +47,8 @@ TEST(Demangle, GivesUpOnNamesThatGrowWithoutBound) {
         hostile += "1AI" + before + before + "E";
         if (level == 3) {
             EXPECT_THAT(demangle(hostile + "Evv"),
-                        ::testing::HasSubstr("A<A<A<A<int, int>, A<int, int> >, A<A<int, int>, A<int, int> > >"));
+                        ::testing::HasSubstr(
+                            "A<A<A<A<int, int>, A<int, int> >, A<A<int, int>, A<int, int> > >"));
         }
     }
     hostile += "Evv";

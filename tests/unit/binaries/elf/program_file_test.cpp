@@ -39,7 +39,8 @@ std::vector<std::string> probes_by_readelf(const std::filesystem::path& path) {
         if (line.find("    Location: ") == 0)
             places = std::to_string(std::stoull(after("Location: "), nullptr, 16)) + " " +
                      std::to_string(std::stoull(after("Semaphore: "), nullptr, 16));
-        if (line.find("    Arguments: ") == 0) probes.push_back(name + " " + places + " " + after("Arguments: "));
+        if (line.find("    Arguments: ") == 0)
+            probes.push_back(name + " " + places + " " + after("Arguments: "));
     }
     return probes;
 }
@@ -51,8 +52,8 @@ TEST(ProgramFile, ReadsPostgresProbesAsReadelfDoes) {
     ASSERT_TRUE(probes) << probes.error().message;
     std::vector<std::string> seen;
     for (const auto& probe : *probes)
-        seen.push_back(probe.name + " " + std::to_string(probe.address) + " " + std::to_string(probe.semaphore) + " " +
-                       probe.arguments);
+        seen.push_back(probe.name + " " + std::to_string(probe.address) + " " +
+                       std::to_string(probe.semaphore) + " " + probe.arguments);
     EXPECT_GE(seen.size(), 60U);
     EXPECT_EQ(seen, probes_by_readelf(postgres));
 }
@@ -63,7 +64,8 @@ TEST(ProgramFile, CountsTheArgumentsOfPostgresProbes) {
     const auto probes = file->usdt_probes();
     ASSERT_TRUE(probes);
     const auto named = [&](std::string_view name) {
-        return *std::find_if(probes->begin(), probes->end(), [&](const auto& probe) { return probe.name == name; });
+        return *std::find_if(probes->begin(), probes->end(),
+                             [&](const auto& probe) { return probe.name == name; });
     };
     EXPECT_EQ(named("query__start").provider, "postgresql");
     EXPECT_EQ(named("query__start").argument_count, 1U);
@@ -131,7 +133,8 @@ TEST(ProgramFile, ReadsSymbolsOfMiniDebugInfo) {
 TEST(ProgramFile, LeavesIndirectFunctionsOut) {
     // libc's strlen is a resolver, which runs once per process.
     const auto line = output_of("ldconfig -p | grep -m1 'libc.so.6.*x86-64'");
-    const std::string path = line.substr(line.rfind("=> ") + 3, line.rfind('\n') - line.rfind("=> ") - 3);
+    const std::string path =
+        line.substr(line.rfind("=> ") + 3, line.rfind('\n') - line.rfind("=> ") - 3);
     auto file = ProgramFile::open(path);
     ASSERT_TRUE(file) << file.error().message;
     EXPECT_TRUE(file->find_functions("strlen")->empty());
@@ -139,7 +142,8 @@ TEST(ProgramFile, LeavesIndirectFunctionsOut) {
 }
 
 TEST(ProgramFile, GivesTheBuildIdThatReadelfGives) {
-    for (const auto& path : {postgres, redis_program, store_folder / "libstore.so", store_folder / "libstore.debug"}) {
+    for (const auto& path :
+         {postgres, redis_program, store_folder / "libstore.so", store_folder / "libstore.debug"}) {
         const auto notes = output_of("readelf -nW " + path.string());
         const auto at = notes.find("Build ID: ");
         ASSERT_NE(at, std::string::npos);
@@ -161,8 +165,10 @@ TEST(ProgramFile, SaysWhatAFileIsInsteadOfAProgram) {
         EXPECT_EQ(file.error().kind, ErrorKind::Invalid);
         return file.error().message;
     };
-    write(folder.path() / "script", "#!/bin/sh\necho a program that is long enough to be mistaken for a header\n");
-    write(folder.path() / "text", "not a program, but as long as the header of one would be, and longer\n");
+    write(folder.path() / "script",
+          "#!/bin/sh\necho a program that is long enough to be mistaken for a header\n");
+    write(folder.path() / "text",
+          "not a program, but as long as the header of one would be, and longer\n");
     write(folder.path() / "empty", "");
     std::string narrow = content_of(redis_program).substr(0, 4096);
     narrow[4] = 1;

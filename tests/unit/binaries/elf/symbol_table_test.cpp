@@ -62,7 +62,8 @@ TEST(SymbolTable, UsesTheSeparateDebugFileOfTheSameBuildId) {
     EXPECT_FALSE(SymbolTable::of_file(stripped, search)->find(hidden));
 
     std::filesystem::copy_file(redis_program, place / (id.substr(2) + ".debug"));
-    EXPECT_FALSE(SymbolTable::of_file(stripped, search)->find(hidden)) << "another program's debug file";
+    EXPECT_FALSE(SymbolTable::of_file(stripped, search)->find(hidden))
+        << "another program's debug file";
 
     std::filesystem::copy_file(store_folder / "libstore.debug", place / (id.substr(2) + ".debug"),
                                std::filesystem::copy_options::overwrite_existing);
@@ -93,7 +94,8 @@ TEST(SymbolTable, OfADebugFileAloneHasTheSameNamesAtTheSameOffsets) {
         ASSERT_TRUE(whole);
         const auto addresses = planted_addresses(inlines(name));
         ASSERT_FALSE(addresses.empty());
-        const std::uint64_t bias = addresses.front() - file->file_offset_of(addresses.front()).value_or(0);
+        const std::uint64_t bias =
+            addresses.front() - file->file_offset_of(addresses.front()).value_or(0);
         const auto alone = SymbolTable::of_debug_file(split.debug_file, bias);
         ASSERT_TRUE(alone) << alone.error().message;
         for (const auto address : addresses) {
@@ -127,7 +129,8 @@ TEST(SymbolTable, RefusesTablesBeyondTheLimitWhileItReads) {
     // In .gnu_debugdata and in a debug file as well.
     const TemporaryFolder folder;
     const SplitProgram split(path, folder.path(), true);
-    const auto stripped_needs = SymbolTable::of_file(store_folder / "libstore.stripped.so")->memory_bytes();
+    const auto stripped_needs =
+        SymbolTable::of_file(store_folder / "libstore.stripped.so")->memory_bytes();
     for (const auto& program : {store_folder / "libstore.mini.so", split.program}) {
         const auto limited = SymbolTable::of_file(program, {}, 4 * stripped_needs);
         ASSERT_FALSE(limited) << program;

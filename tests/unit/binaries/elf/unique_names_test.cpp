@@ -9,10 +9,13 @@ namespace {
 using testing::Eq;
 using testing::Optional;
 
-Function at(std::uint64_t address, const std::string& name) { return {name, address, 16, address, false}; }
+Function at(std::uint64_t address, const std::string& name) {
+    return {name, address, 16, address, false};
+}
 
 TEST(UniqueNames, AreDemangledWhereNoOtherFunctionHasThem) {
-    const std::vector<Function> functions{at(1, "serve"), at(2, "_ZN5store3getEi"), at(3, "_ZN5store3getEl")};
+    const std::vector<Function> functions{at(1, "serve"), at(2, "_ZN5store3getEi"),
+                                          at(3, "_ZN5store3getEl")};
     const UniqueNames names(functions);
     EXPECT_THAT(names.name_of(functions[0]), Optional(Eq("serve")));
     EXPECT_THAT(names.name_of(functions[1]), Optional(Eq("store::get(int)")));
@@ -20,8 +23,8 @@ TEST(UniqueNames, AreDemangledWhereNoOtherFunctionHasThem) {
 }
 
 TEST(UniqueNames, AreSymbolsWhereTheDemangledNameIsShared) {
-    const std::vector<Function> functions{at(1, "_ZN1aC1Ev"), at(2, "_ZN1aC2Ev"), at(3, "_ZN1bC1Ev"),
-                                          at(3, "_ZN1bC2Ev")};
+    const std::vector<Function> functions{at(1, "_ZN1aC1Ev"), at(2, "_ZN1aC2Ev"),
+                                          at(3, "_ZN1bC1Ev"), at(3, "_ZN1bC2Ev")};
     const UniqueNames names(functions);
     EXPECT_THAT(names.name_of(functions[0]), Optional(Eq("_ZN1aC1Ev")));
     EXPECT_THAT(names.name_of(functions[1]), Optional(Eq("_ZN1aC2Ev")));
@@ -37,7 +40,8 @@ TEST(UniqueNames, AreNoneWhereEachIsShared) {
 }
 
 TEST(UniqueNames, LeaveOutVersions) {
-    const std::vector<Function> functions{at(1, "copy@@V_2"), at(2, "move@V_1"), at(3, "move@@V_2")};
+    const std::vector<Function> functions{at(1, "copy@@V_2"), at(2, "move@V_1"),
+                                          at(3, "move@@V_2")};
     const UniqueNames names(functions);
     EXPECT_THAT(names.name_of(functions[0]), Optional(Eq("copy")));
     EXPECT_THAT(names.name_of(functions[1]), Optional(Eq("move@V_1")));

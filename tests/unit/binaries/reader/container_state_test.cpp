@@ -28,8 +28,10 @@ TEST(ContainerState, OfDocker) {
 
 TEST(ContainerState, OfContainerd) {
     const auto facts = parse_container_state(
-        R"({"annotations":{"io.kubernetes.cri.container-name":"api","io.kubernetes.cri.sandbox-name":"shop-1",
-            "io.kubernetes.cri.sandbox-namespace":"prod","io.kubernetes.cri.image-name":"docker.io/team/shop:7"}})",
+        R"({"annotations":{"io.kubernetes.cri.container-name":"api",
+           "io.kubernetes.cri.sandbox-name":"shop-1",
+            "io.kubernetes.cri.sandbox-namespace":"prod",
+            "io.kubernetes.cri.image-name":"docker.io/team/shop:7"}})",
         ContainerFile::Bundle, "aa");
     ASSERT_TRUE(facts);
     EXPECT_EQ(facts->name + facts->pod + facts->pod_namespace, "apishop-1prod");
@@ -40,7 +42,8 @@ TEST(ContainerState, OfContainerd) {
 TEST(ContainerState, OfCriO) {
     const auto facts = parse_container_state(
         R"({"annotations":{"io.kubernetes.container.name":"api","io.kubernetes.pod.name":"shop-1",
-            "io.kubernetes.cri-o.SandboxID":"bb","io.kubernetes.cri-o.Labels":"{\"app\":\"shop\"}"}})",
+            "io.kubernetes.cri-o.SandboxID":"bb",
+            "io.kubernetes.cri-o.Labels":"{\"app\":\"shop\"}"}})",
         ContainerFile::Bundle, "aa");
     ASSERT_TRUE(facts);
     EXPECT_EQ(facts->sandbox, "bb");
@@ -49,24 +52,27 @@ TEST(ContainerState, OfCriO) {
 }
 
 TEST(ContainerState, OfPodman) {
-    constexpr const char* list = R"([{"id":"aa","names":["one"],"metadata":"{\"image-name\":\"team/one:1\"}"},
+    constexpr const char* list =
+        R"([{"id":"aa","names":["one"],"metadata":"{\"image-name\":\"team/one:1\"}"},
                                      {"id":"bb","names":["two"]}, 7, {"names":["three"]}])";
     const auto one = parse_container_state(list, ContainerFile::Storage, "aa");
     ASSERT_TRUE(one);
     EXPECT_EQ(one->name, "one");
     EXPECT_EQ(one->image, "team/one:1");
     EXPECT_EQ(parse_container_state(list, ContainerFile::Storage, "bb")->image, "");
-    EXPECT_EQ(parse_container_state(list, ContainerFile::Storage, "cc").error().kind, ErrorKind::NotFound);
+    EXPECT_EQ(parse_container_state(list, ContainerFile::Storage, "cc").error().kind,
+              ErrorKind::NotFound);
 }
 
 TEST(ContainerState, WhatIsOfAnotherShape) {
     for (const char* content : {"", "{", "7", "[]", "\"text\""})
-        for (const auto kind : {ContainerFile::Docker, ContainerFile::Bundle, ContainerFile::Storage}) {
+        for (const auto kind :
+             {ContainerFile::Docker, ContainerFile::Bundle, ContainerFile::Storage}) {
             const auto facts = parse_container_state(content, kind, "aa");
             EXPECT_FALSE(facts.ok() && !facts->name.empty()) << content;
         }
-    const auto facts =
-        parse_container_state(R"({"Name":7,"Config":{"Image":{},"Labels":[]}})", ContainerFile::Docker, "aa");
+    const auto facts = parse_container_state(R"({"Name":7,"Config":{"Image":{},"Labels":[]}})",
+                                             ContainerFile::Docker, "aa");
     ASSERT_TRUE(facts);
     EXPECT_THAT(facts->labels, IsEmpty());
     EXPECT_FALSE(parse_container_state(std::string(100'000, '['), ContainerFile::Docker, "aa"));
@@ -75,8 +81,10 @@ TEST(ContainerState, WhatIsOfAnotherShape) {
 TEST(ContainerState, IsBounded) {
     std::string labels;
     for (int i = 0; i < 1000; ++i)
-        labels += (i == 0 ? "\"l" : ",\"l") + std::to_string(i) + "\":\"" + std::string(5000, 'x') + "\"";
-    const auto facts = parse_container_state("{\"Config\":{\"Labels\":{" + labels + "}}}", ContainerFile::Docker, "aa");
+        labels +=
+            (i == 0 ? "\"l" : ",\"l") + std::to_string(i) + "\":\"" + std::string(5000, 'x') + "\"";
+    const auto facts = parse_container_state("{\"Config\":{\"Labels\":{" + labels + "}}}",
+                                             ContainerFile::Docker, "aa");
     ASSERT_TRUE(facts);
     EXPECT_THAT(facts->labels, SizeIs(container_labels_limit));
     EXPECT_EQ(facts->labels.begin()->second.size(), container_texts_limit);
@@ -88,10 +96,12 @@ TEST(ContainerState, ToBytesAndBack) {
     const std::string bytes = encode_container(facts);
     const auto back = decode_container(bytes);
     ASSERT_TRUE(back);
-    EXPECT_EQ(back->name + back->image + back->pod + back->pod_namespace + back->sandbox, "nameimagepodspacesandbox");
+    EXPECT_EQ(back->name + back->image + back->pod + back->pod_namespace + back->sandbox,
+              "nameimagepodspacesandbox");
     EXPECT_THAT(back->labels, ElementsAre(Pair("a", "1"), Pair("b", "")));
     EXPECT_TRUE(back->has_labels);
-    for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_FALSE(decode_container(bytes.substr(0, size)));
+    for (std::size_t size = 0; size < bytes.size(); ++size)
+        EXPECT_FALSE(decode_container(bytes.substr(0, size)));
 }
 
 }  // namespace

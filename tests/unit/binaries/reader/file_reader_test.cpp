@@ -117,8 +117,10 @@ TEST(FileReader, TellsWhereArgumentsAre) {
         for (std::size_t n = 0; n < (*probes)[i].places.size(); ++n, ++arguments) {
             const UsdtArgument& one = (*probes)[i].places[n];
             // Some of PostgreSQL's arguments are global variables, which are not read.
-            EXPECT_TRUE(one.readable() || one.place == UsdtPlace::GlobalVariable) << (*probes)[i].arguments;
-            EXPECT_EQ(std::memcmp(&one, &(*probes_here)[i].places[n], sizeof one), 0) << (*probes)[i].arguments;
+            EXPECT_TRUE(one.readable() || one.place == UsdtPlace::GlobalVariable)
+                << (*probes)[i].arguments;
+            EXPECT_EQ(std::memcmp(&one, &(*probes_here)[i].places[n], sizeof one), 0)
+                << (*probes)[i].arguments;
         }
     }
     EXPECT_GT(arguments, 50U);
@@ -137,7 +139,8 @@ TEST(FileReader, TellsAnotherFileByItsBuildId) {
 class BrokenReader : public ::testing::Test {
   protected:
     void SetUp() override {
-        script_ = std::filesystem::path(::testing::TempDir()) / ("reader-" + std::to_string(::getpid()));
+        script_ =
+            std::filesystem::path(::testing::TempDir()) / ("reader-" + std::to_string(::getpid()));
     }
     void TearDown() override { std::filesystem::remove(script_); }
     void write_script(const std::string& what) const {
@@ -157,7 +160,8 @@ class BrokenReader : public ::testing::Test {
             EXPECT_FALSE(table);
             if (!table) {
                 EXPECT_EQ(table.error().kind, ErrorKind::Busy);
-                EXPECT_NE(table.error().message.find(script_), std::string::npos) << table.error().message;
+                EXPECT_NE(table.error().message.find(script_), std::string::npos)
+                    << table.error().message;
             }
         }
         EXPECT_FALSE(reader.may_start());
@@ -166,7 +170,8 @@ class BrokenReader : public ::testing::Test {
         return reader.counts();
     }
     // The greeting of a sandboxed reader, here as user 7.
-    const std::string greeting = "printf 'rlgt\\007\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3\n";
+    const std::string greeting =
+        "printf 'rlgt\\007\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000' >&3\n";
     // Counts after a reader that does `what` was asked for two files.
     FileReaderCounts counts_after(const std::string& what, FileReaderOptions options) {
         write_script(greeting + what);
@@ -177,7 +182,8 @@ class BrokenReader : public ::testing::Test {
             const auto table = reader.unwind_table(file->get(), library, "");
             EXPECT_FALSE(table);
             if (!table) {
-                EXPECT_TRUE(table.error().kind == ErrorKind::System || table.error().kind == ErrorKind::Timeout);
+                EXPECT_TRUE(table.error().kind == ErrorKind::System ||
+                            table.error().kind == ErrorKind::Timeout);
             }
         }
         return reader.counts();
@@ -189,7 +195,8 @@ TEST_F(BrokenReader, ThatDies) {
     const auto counts = counts_after("kill -SEGV $$", {});
     EXPECT_EQ(counts.started, 2U);
     EXPECT_EQ(counts.ended, 2U);
-    EXPECT_NE(counts.last_problem.find("Segmentation fault"), std::string::npos) << counts.last_problem;
+    EXPECT_NE(counts.last_problem.find("Segmentation fault"), std::string::npos)
+        << counts.last_problem;
 }
 
 TEST_F(BrokenReader, ThatTakesTooMuchCpuTime) {
@@ -258,7 +265,8 @@ TEST_F(BrokenReader, ThatIsStoppedAnswersNobody) {
     write_script(greeting + "read line <&4");
     FileReader reader(options_for(script_));
     const auto file = open_regular_file(library);
-    auto waiting = std::async(std::launch::async, [&] { return reader.program(file->get(), library); });
+    auto waiting =
+        std::async(std::launch::async, [&] { return reader.program(file->get(), library); });
     while (reader.counts().started == 0) std::this_thread::yield();
     reader.stop();
     const auto answer = waiting.get();
@@ -284,9 +292,10 @@ TEST_F(BrokenReader, ThatSaysNonsense) {
     // A successful answer with 24 bytes that are not a table; then one that announces more than is
     // ever accepted.
     const std::string zeros = "\\000\\000\\000\\000\\000\\000\\000\\000";
-    const auto counts = counts_after("printf '" + zeros + "\\030\\000\\000\\000\\000\\000\\000\\000" + zeros + zeros +
-                                         zeros + zeros + "\\377\\377\\377\\377\\377\\377\\377\\377' >&3; read line <&4",
-                                     {});
+    const auto counts = counts_after(
+        "printf '" + zeros + "\\030\\000\\000\\000\\000\\000\\000\\000" + zeros + zeros + zeros +
+            zeros + "\\377\\377\\377\\377\\377\\377\\377\\377' >&3; read line <&4",
+        {});
     EXPECT_EQ(counts.stopped, 2U);
 }
 
@@ -296,7 +305,8 @@ TEST_F(BrokenReader, ThatIsNotThere) {
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().system_errno, ENOENT);
     EXPECT_NE(started.error().message.find("/nonexistent/lagtrap-reader"), std::string::npos);
-    EXPECT_NE(started.error().message.find("No such file"), std::string::npos) << started.error().message;
+    EXPECT_NE(started.error().message.find("No such file"), std::string::npos)
+        << started.error().message;
     EXPECT_EQ(reader.counts().start_problem, started.error().message);
 }
 
@@ -311,8 +321,10 @@ TEST_F(BrokenReader, ThatCanNotBeExecuted) {
 TEST_F(BrokenReader, ThatEndsBeforeItReadsAnything) {
     EXPECT_NE(counts_without("exit 3").start_problem.find("status 3"), std::string::npos);
     EXPECT_NE(counts_without("exit 4").start_problem.find("confined"), std::string::npos);
-    EXPECT_NE(counts_without("kill -SEGV $$").start_problem.find("Segmentation fault"), std::string::npos);
-    EXPECT_NE(counts_without("printf 0123456789abcdef >&3; read line <&4").start_problem.find("a different program"),
+    EXPECT_NE(counts_without("kill -SEGV $$").start_problem.find("Segmentation fault"),
+              std::string::npos);
+    EXPECT_NE(counts_without("printf 0123456789abcdef >&3; read line <&4")
+                  .start_problem.find("a different program"),
               std::string::npos);
 }
 

@@ -26,7 +26,8 @@ UnwindTable small_table(std::uint64_t count = 3) {
     Frames frames;
     const auto cie = frames.usual_cie();
     for (std::uint64_t number = 0; number < count; ++number)
-        frames.function(cie, code_at + number * 64, 48, Bytes().u8(0x41).u8(0x0e).uleb(16 + number * 8));
+        frames.function(cie, code_at + number * 64, 48,
+                        Bytes().u8(0x41).u8(0x0e).uleb(16 + number * 8));
     auto table = table_of(frames);
     EXPECT_TRUE(table) << table.error().message;
     return std::move(table).value();
@@ -57,7 +58,8 @@ void expect_same(const UnwindTable& a, const UnwindTable& b) {
 
 std::filesystem::path only_file_of(const std::filesystem::path& folder) {
     std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+        files.push_back(entry.path());
     EXPECT_EQ(files.size(), 1U);
     return files.empty() ? std::filesystem::path{} : files.front();
 }
@@ -93,8 +95,9 @@ TEST(UnwindCache, TakesKeysAloneThatAreNames) {
     const TemporaryFolder folder;
     const auto cache = open_cache(folder.path());
     const auto table = small_table();
-    for (const std::string& key : {std::string(), std::string("../up"), std::string("a/b"), std::string("ABC"),
-                                   std::string("a.b"), std::string(129, 'a'), std::string("a\0b", 3)}) {
+    for (const std::string& key :
+         {std::string(), std::string("../up"), std::string("a/b"), std::string("ABC"),
+          std::string("a.b"), std::string(129, 'a'), std::string("a\0b", 3)}) {
         EXPECT_EQ(cache.store(key, table).error().kind, ErrorKind::Invalid) << key;
         EXPECT_EQ(cache.load(key).error().kind, ErrorKind::Invalid) << key;
     }
@@ -137,7 +140,8 @@ TEST(UnwindCache, ThrowsAwayATornFile) {
     write(path, whole);
     std::filesystem::rename(path, folder.path() / "another.unwind");
     const auto another = cache.load("another");
-    EXPECT_THAT(another.error().message, HasSubstr("is the table of a different file; it was removed"));
+    EXPECT_THAT(another.error().message,
+                HasSubstr("is the table of a different file; it was removed"));
     std::filesystem::create_directory(path);
     EXPECT_EQ(cache.load("key").error().kind, ErrorKind::Invalid);
 }
@@ -190,7 +194,8 @@ TEST(UnwindCache, DoesNotStoreWhatIsNoTable) {
     EXPECT_EQ(kind([](UnwindTable& table) { table.segments.clear(); }), ErrorKind::Invalid);
     EXPECT_EQ(kind([](UnwindTable& table) { table.pages.pop_back(); }), ErrorKind::Invalid);
     EXPECT_EQ(kind([](UnwindTable& table) { table.bucket_count = 513; }), ErrorKind::Invalid);
-    EXPECT_EQ(kind([](UnwindTable& table) { table.row_page = table.page_count + 1; }), ErrorKind::Invalid);
+    EXPECT_EQ(kind([](UnwindTable& table) { table.row_page = table.page_count + 1; }),
+              ErrorKind::Invalid);
     EXPECT_EQ(cache.size_bytes(), 0U);
 }
 
@@ -221,7 +226,8 @@ TEST(UnwindCache, DropsWhatWasNotUsedForLongest) {
     EXPECT_TRUE(cache.load("fourth"));
     EXPECT_EQ(cache.size_bytes(), 3 * each);
     EXPECT_TRUE(std::filesystem::exists(folder.path() / "notes"));
-    EXPECT_EQ(open_cache(folder.path(), each - 1).store("fifth", table).error().kind, ErrorKind::TooLarge);
+    EXPECT_EQ(open_cache(folder.path(), each - 1).store("fifth", table).error().kind,
+              ErrorKind::TooLarge);
     EXPECT_EQ(cache.size_bytes(), 3 * each);
 }
 
@@ -231,7 +237,8 @@ TEST(UnwindCache, NotesItsUseOnceAnHour) {
     ASSERT_TRUE(cache.store("key", small_table()));
     const auto path = only_file_of(folder.path());
     const auto age = [&] {
-        return std::filesystem::file_time_type::clock::now() - std::filesystem::last_write_time(path);
+        return std::filesystem::file_time_type::clock::now() -
+               std::filesystem::last_write_time(path);
     };
     set_age(path, 50min);
     ASSERT_TRUE(cache.load("key"));

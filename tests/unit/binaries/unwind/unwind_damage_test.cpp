@@ -98,7 +98,8 @@ TEST(DamagedUnwindInformation, ReadsEntriesWithExtendedLengths) {
     const auto cie = frames.usual_cie();
     const std::uint64_t entry = frames.size();
     const std::uint64_t place = frames_address + entry + 16;
-    const std::string content = Bytes().u32(entry + 12 - cie).u32(good - place).u32(64).uleb(0).u8(0x0e).uleb(24).u8(0);
+    const std::string content =
+        Bytes().u32(entry + 12 - cie).u32(good - place).u32(64).uleb(0).u8(0x0e).uleb(24).u8(0);
     frames.bytes().u32(0xffffffff).u64(content.size()).raw(content);
     frames.function(cie, last, 64, "");
     frames.bytes().u32(0xffffffff).u64(~std::uint64_t{0});
@@ -111,7 +112,8 @@ TEST(DamagedUnwindInformation, ReadsEntriesWithExtendedLengths) {
 TEST(DamagedUnwindInformation, WithADamagedCieAllItsFunctionsAreGaps) {
     Frames frames;
     const auto damaged = frames.cie("zR", Bytes().u8(0x1b), Bytes().raw(usual_start()).u8(0x0b));
-    const auto other = frames.cie("zR", Bytes().u8(0x1b), usual_start(), 1, 15);  // returns through another register
+    // returns through another register
+    const auto other = frames.cie("zR", Bytes().u8(0x1b), usual_start(), 1, 15);
     const auto cie = frames.usual_cie();
     frames.function(damaged, bad, 64, "");
     frames.function(other, good, 64, "");
@@ -140,7 +142,8 @@ TEST(DamagedUnwindInformation, NeedsACfaBeforePartsOfItChange) {
 // function again after each inner one, this would take hours.
 TEST(DamagedUnwindInformation, TakesNoMoreThanLinearTime) {
     Frames frames;
-    const auto cie = frames.cie("zR", Bytes().u8(0x1b), Bytes().raw(usual_start()).raw(std::string(2'000'000, '\x2e')));
+    const auto cie = frames.cie("zR", Bytes().u8(0x1b),
+                                Bytes().raw(usual_start()).raw(std::string(2'000'000, '\x2e')));
     Bytes around;
     for (int row = 0; row < 1'000'000; ++row) around.u8(0x0e).uleb(row % 2 == 0 ? 16 : 24);
     frames.function(cie, code_at, code_bytes, Bytes().raw(around).u8(0x41).u8(0x0e).uleb(32));
@@ -166,11 +169,13 @@ void expect_sound(const std::string& bytes, std::size_t& tables) {
     ++tables;
     ASSERT_EQ(rows_of(*table).problem, "");
     for (const auto& segment : table->segments)
-        EXPECT_LE(kind_at(*table, segment.address + segment.size_bytes / 2), LAGTRAP_UNWIND_UNSUPPORTED);
+        EXPECT_LE(kind_at(*table, segment.address + segment.size_bytes / 2),
+                  LAGTRAP_UNWIND_UNSUPPORTED);
 }
 
 TEST(DamagedUnwindInformation, OfRealFilesNeverGivesAnUnsoundTable) {
-    const std::string whole = content_of(std::filesystem::path(build_folder() + "/binaries/frames") / "frames_lazy.so");
+    const std::string whole =
+        content_of(std::filesystem::path(build_folder() + "/binaries/frames") / "frames_lazy.so");
     const auto image = ElfImage::from_bytes(whole, "whole file");
     ASSERT_TRUE(image) << image.error().message;
     const ElfSection* section = image->find_section(".eh_frame");
@@ -182,7 +187,8 @@ TEST(DamagedUnwindInformation, OfRealFilesNeverGivesAnUnsoundTable) {
         // Changes one to four bytes of .eh_frame, and in every fourth round of the whole file.
         for (std::uint64_t change = 0; change <= random() % 4; ++change) {
             const bool anywhere = round % 4 == 0;
-            const auto place = anywhere ? random() % whole.size() : section->offset + random() % section->size;
+            const auto place =
+                anywhere ? random() % whole.size() : section->offset + random() % section->size;
             bytes[place] = static_cast<char>(random() % 3 == 0 ? 0xff : random());
         }
         expect_sound(bytes, tables);

@@ -26,10 +26,13 @@ TEST(UnwindTable, TakesAFewBytesAtTheEntryForTheFirstFrame) {
             kinds.push_back(table ? kind_of(find_unwind_rule(*table, address)) : -1);
         return kinds;
     };
-    constexpr int gap = LAGTRAP_UNWIND_GAP, frame = LAGTRAP_UNWIND_REGISTER, end = LAGTRAP_UNWIND_END;
+    constexpr int gap = LAGTRAP_UNWIND_GAP, frame = LAGTRAP_UNWIND_REGISTER,
+                  end = LAGTRAP_UNWIND_END;
     EXPECT_THAT(at_entry(code_at + 32, code_at + 96), ElementsAre(frame, gap, end, end, frame));
-    EXPECT_THAT(at_entry(code_at + 31, code_at + 96), ElementsAre(frame, gap, gap, gap, frame)) << "too long";
-    EXPECT_THAT(at_entry(code_at + 4, code_at + 96), ElementsAre(frame, gap, frame, gap, frame)) << "in a function";
+    EXPECT_THAT(at_entry(code_at + 31, code_at + 96), ElementsAre(frame, gap, gap, gap, frame))
+        << "too long";
+    EXPECT_THAT(at_entry(code_at + 4, code_at + 96), ElementsAre(frame, gap, frame, gap, frame))
+        << "in a function";
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ TEST(UnwindTableRows, LeavesGapsBetweenFunctionsAndWholeBucketsWithoutRows) {
     Frames frames;
     const auto cie = frames.usual_cie();
     // Out of order; the second and third with a gap of 6 bytes; one that spans three buckets.
-    frames.function(cie, code_at + 0x2000, 0x900, Bytes().u8(0x03).u16(0x500).u8(define_cfa_offset).uleb(16));
+    frames.function(cie, code_at + 0x2000, 0x900,
+                    Bytes().u8(0x03).u16(0x500).u8(define_cfa_offset).uleb(16));
     frames.function(cie, code_at + 0x410, 10, "");
     frames.function(cie, code_at + 0x420, 10, "");
     const auto table = table_of(frames);
@@ -46,7 +47,8 @@ TEST(UnwindTableRows, KeepsTheRowsOfABucketInOnePage) {
     // Buckets of 700 rows each, so one per page.
     for (std::uint64_t number = 0; number < 10; ++number) {
         Bytes instructions;
-        for (int row = 0; row < 700; ++row) instructions.u8(define_cfa_offset).uleb(row % 2 == 0 ? 16 : 24).u8(0x41);
+        for (int row = 0; row < 700; ++row)
+            instructions.u8(define_cfa_offset).uleb(row % 2 == 0 ? 16 : 24).u8(0x41);
         frames.function(cie, code_at + number * 1024, 1024, instructions);
     }
     const auto table = table_of(frames);
@@ -60,7 +62,8 @@ TEST(UnwindTableRows, KeepsTheRowsOfABucketInOnePage) {
 
 TEST(UnwindTableRows, HoldsARowForEveryByteOfABucket) {
     Bytes instructions;
-    for (int row = 0; row < 1024; ++row) instructions.u8(define_cfa_offset).uleb(8 * (row + 1)).u8(0x41);
+    for (int row = 0; row < 1024; ++row)
+        instructions.u8(define_cfa_offset).uleb(8 * (row + 1)).u8(0x41);
     Frames frames;
     frames.function(frames.usual_cie(), code_at, 1024, instructions);
     const auto table = table_of(frames);
@@ -69,14 +72,18 @@ TEST(UnwindTableRows, HoldsARowForEveryByteOfABucket) {
     EXPECT_EQ(table->row_count, 1024U);
     EXPECT_EQ(table->row_page - table->rule_page, 3U);  // 1025 rules
     for (int offset = 0; offset < 1024; ++offset)
-        ASSERT_EQ(find_unwind_rule(*table, code_at + static_cast<unsigned>(offset)).cfa_offset, 8 * (offset + 1));
+        ASSERT_EQ(find_unwind_rule(*table, code_at + static_cast<unsigned>(offset)).cfa_offset,
+                  8 * (offset + 1));
 }
 
 TEST(UnwindTableRows, OfFunctionsThatOverlapTheLastToBeginHolds) {
     Frames frames;
     const auto cie = frames.usual_cie();
-    const auto with_offset = [](std::uint64_t offset) { return Bytes().u8(define_cfa_offset).uleb(offset).text(); };
-    frames.function(cie, code_at, 100, Bytes().raw(with_offset(16)).u8(0x40 | 50).raw(with_offset(24)));
+    const auto with_offset = [](std::uint64_t offset) {
+        return Bytes().u8(define_cfa_offset).uleb(offset).text();
+    };
+    frames.function(cie, code_at, 100,
+                    Bytes().raw(with_offset(16)).u8(0x40 | 50).raw(with_offset(24)));
     frames.function(cie, code_at + 20, 40, with_offset(32));  // inside
     frames.function(cie, code_at + 30, 10, with_offset(40));  // inside that one
     frames.function(cie, code_at + 90, 40, with_offset(48));  // beyond the end of the first
@@ -88,12 +95,14 @@ TEST(UnwindTableRows, OfFunctionsThatOverlapTheLastToBeginHolds) {
     ASSERT_TRUE(table) << table.error().message;
     const auto own = rows_of(*table);
     EXPECT_EQ(own.problem, "");
-    EXPECT_THAT(own.rows, ::testing::ElementsAre(TableRow{code_at, at_rsp(16)}, TableRow{code_at + 20, at_rsp(32)},
-                                                 TableRow{code_at + 30, at_rsp(40)}, TableRow{code_at + 40, at_rsp(32)},
-                                                 TableRow{code_at + 60, at_rsp(24)}, TableRow{code_at + 90, at_rsp(56)},
-                                                 TableRow{code_at + 94, at_rsp(48)}, TableRow{code_at + 130, {}},
-                                                 TableRow{code_at + 200, at_rsp(72)},
-                                                 TableRow{code_at + 204, at_rsp(80)}, TableRow{code_at + 240, {}}));
+    EXPECT_THAT(own.rows,
+                ::testing::ElementsAre(
+                    TableRow{code_at, at_rsp(16)}, TableRow{code_at + 20, at_rsp(32)},
+                    TableRow{code_at + 30, at_rsp(40)}, TableRow{code_at + 40, at_rsp(32)},
+                    TableRow{code_at + 60, at_rsp(24)}, TableRow{code_at + 90, at_rsp(56)},
+                    TableRow{code_at + 94, at_rsp(48)}, TableRow{code_at + 130, {}},
+                    TableRow{code_at + 200, at_rsp(72)}, TableRow{code_at + 204, at_rsp(80)},
+                    TableRow{code_at + 240, {}}));
 }
 
 TEST(UnwindTableRows, TakesWhatLiesInCodeAlone) {

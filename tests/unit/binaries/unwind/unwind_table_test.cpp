@@ -20,8 +20,12 @@ constexpr std::uint8_t define_cfa_register = 0x0d;
 constexpr std::uint8_t op_define_cfa_expression = 0x0f;
 constexpr std::uint8_t op_expression = 0x10;
 
-std::string expression(const std::string& operations) { return Bytes().u8(op_define_cfa_expression).block(operations); }
-std::string breg(unsigned number, std::int64_t offset) { return Bytes().u8(0x70 + number).sleb(offset); }
+std::string expression(const std::string& operations) {
+    return Bytes().u8(op_define_cfa_expression).block(operations);
+}
+std::string breg(unsigned number, std::int64_t offset) {
+    return Bytes().u8(0x70 + number).sleb(offset);
+}
 
 // The table of one function of 256 bytes at code_at with these instructions.
 Result<UnwindTable> table_of_function(const std::string& instructions) {
@@ -60,9 +64,10 @@ TEST(UnwindTable, FollowsAFunctionFromPrologueToEpilogue) {
     EXPECT_EQ(own.problem, "");
     const auto pushed = rule(LAGTRAP_UNWIND_REGISTER, 7, 16, LAGTRAP_UNWIND_RBP_AT_CFA, -16);
     const auto framed = rule(LAGTRAP_UNWIND_REGISTER, 6, 16, LAGTRAP_UNWIND_RBP_AT_CFA, -16);
-    EXPECT_THAT(own.rows, ::testing::ElementsAre(TableRow{code_at, at_rsp(8)}, TableRow{code_at + 1, pushed},
-                                                 TableRow{code_at + 4, framed}, TableRow{code_at + 204, at_rsp(8)},
-                                                 TableRow{code_at + 205, framed}, TableRow{code_at + 256, {}}));
+    EXPECT_THAT(own.rows, ::testing::ElementsAre(
+                              TableRow{code_at, at_rsp(8)}, TableRow{code_at + 1, pushed},
+                              TableRow{code_at + 4, framed}, TableRow{code_at + 204, at_rsp(8)},
+                              TableRow{code_at + 205, framed}, TableRow{code_at + 256, {}}));
     EXPECT_THAT(find_unwind_rule(*table, code_at), IsRule(at_rsp(8)));
     EXPECT_THAT(find_unwind_rule(*table, code_at + 3), IsRule(pushed));
     EXPECT_THAT(find_unwind_rule(*table, code_at + 203), IsRule(framed));
@@ -85,7 +90,9 @@ TEST(UnwindTable, KnowsEveryInstruction) {
     const auto with_rbp = [](lagtrap_unwind_rbp place, std::int16_t offset) {
         return rule(LAGTRAP_UNWIND_REGISTER, 7, 8, place, offset);
     };
-    const auto rbp_at = [&](std::int16_t offset) { return with_rbp(LAGTRAP_UNWIND_RBP_AT_CFA, offset); };
+    const auto rbp_at = [&](std::int16_t offset) {
+        return with_rbp(LAGTRAP_UNWIND_RBP_AT_CFA, offset);
+    };
     const auto with_rbx = [&](std::int8_t words) {
         auto rule = reg(7, 8);
         rule.rbx_words = words;
@@ -97,57 +104,72 @@ TEST(UnwindTable, KnowsEveryInstruction) {
         {Bytes().u8(0x00), reg(7, 8)},
         {Bytes().u8(define_cfa).uleb(10).uleb(0), reg(10, 0)},
         {Bytes().u8(define_cfa).uleb(15).uleb(1 << 20), reg(15, 1 << 20)},
-        {Bytes().u8(0x12).uleb(3).sleb(-3), reg(3, 24)},                   // def_cfa_sf
-        {Bytes().u8(0x13).sleb(-5), reg(7, 40)},                           // def_cfa_offset_sf
-        {Bytes().u8(0x05).uleb(6).uleb(4), rbp_at(-32)},                   // offset_extended
-        {Bytes().u8(0x11).uleb(6).sleb(-4), rbp_at(32)},                   // offset_extended_sf
-        {Bytes().u8(0x2f).uleb(6).uleb(4), rbp_at(32)},                    // GNU_negative_offset_extended
-        {Bytes().u8(0x05).uleb(6).uleb(4).u8(0x06).uleb(6), reg(7, 8)},    // restore_extended
-        {Bytes().u8(0x05).uleb(6).uleb(4).u8(0x08).uleb(6), reg(7, 8)},    // same_value
-        {Bytes().u8(0x07).uleb(6), rbp_lost},                              // undefined
-        {Bytes().u8(0x09).uleb(6).uleb(10), rbp_lost},                     // register
-        {Bytes().u8(0x14).uleb(6).uleb(2), rbp_lost},                      // val_offset
-        {Bytes().u8(0x15).uleb(6).sleb(2), rbp_lost},                      // val_offset_sf
-        {Bytes().u8(0x16).uleb(6).block(breg(7, 8)), rbp_lost},            // val_expression
-        {Bytes().u8(0x05).uleb(6).uleb(5000), rbp_lost},                   // beyond 16 bits
-        {Bytes().u8(0x05).uleb(6).uleb(4096), rbp_at(-32768)},             // just within
-        {Bytes().u8(0x14).uleb(7).uleb(0), reg(7, 8)},                     // rsp is the CFA: the default
-        {Bytes().u8(0x05).uleb(12).uleb(4).u8(0x07).uleb(40), reg(7, 8)},  // registers that are not tracked
-        {Bytes().u8(0x05).uleb(3).uleb(4), with_rbx(-4)},                  // rbx is tracked
+        {Bytes().u8(0x12).uleb(3).sleb(-3), reg(3, 24)},  // def_cfa_sf
+        {Bytes().u8(0x13).sleb(-5), reg(7, 40)},          // def_cfa_offset_sf
+        {Bytes().u8(0x05).uleb(6).uleb(4), rbp_at(-32)},  // offset_extended
+        {Bytes().u8(0x11).uleb(6).sleb(-4), rbp_at(32)},  // offset_extended_sf
+        // GNU_negative_offset_extended
+        {Bytes().u8(0x2f).uleb(6).uleb(4), rbp_at(32)},
+        {Bytes().u8(0x05).uleb(6).uleb(4).u8(0x06).uleb(6), reg(7, 8)},  // restore_extended
+        {Bytes().u8(0x05).uleb(6).uleb(4).u8(0x08).uleb(6), reg(7, 8)},  // same_value
+        {Bytes().u8(0x07).uleb(6), rbp_lost},                            // undefined
+        {Bytes().u8(0x09).uleb(6).uleb(10), rbp_lost},                   // register
+        {Bytes().u8(0x14).uleb(6).uleb(2), rbp_lost},                    // val_offset
+        {Bytes().u8(0x15).uleb(6).sleb(2), rbp_lost},                    // val_offset_sf
+        {Bytes().u8(0x16).uleb(6).block(breg(7, 8)), rbp_lost},          // val_expression
+        {Bytes().u8(0x05).uleb(6).uleb(5000), rbp_lost},                 // beyond 16 bits
+        {Bytes().u8(0x05).uleb(6).uleb(4096), rbp_at(-32768)},           // just within
+        // rsp is the CFA: the default
+        {Bytes().u8(0x14).uleb(7).uleb(0), reg(7, 8)},
+        // registers that are not tracked
+        {Bytes().u8(0x05).uleb(12).uleb(4).u8(0x07).uleb(40), reg(7, 8)},
+        {Bytes().u8(0x05).uleb(3).uleb(4), with_rbx(-4)},  // rbx is tracked
         {Bytes().u8(0x05).uleb(3).uleb(127), with_rbx(-127)},
         {Bytes().u8(0x05).uleb(3).uleb(128), with_rbx(LAGTRAP_UNWIND_RBX_UNKNOWN)},
         {Bytes().u8(0x07).uleb(3), with_rbx(LAGTRAP_UNWIND_RBX_UNKNOWN)},
         {Bytes().u8(0x05).uleb(3).uleb(4).u8(0x08).uleb(3), reg(7, 8)},
-        {Bytes().u8(0x2e).uleb(32).u8(define_cfa_offset).uleb(16), reg(7, 16)},       // GNU_args_size
-        {Bytes().u8(0x07).uleb(16), rule(LAGTRAP_UNWIND_END)},                        // no return address
-        {Bytes().u8(0x05).uleb(16).uleb(2), rule(LAGTRAP_UNWIND_UNSUPPORTED)},        // it is at CFA - 16
-        {Bytes().u8(0x09).uleb(16).uleb(5), rule(LAGTRAP_UNWIND_UNSUPPORTED)},        // it is in rdi
-        {Bytes().u8(0x08).uleb(16), rule(LAGTRAP_UNWIND_UNSUPPORTED)},                // it is in itself
-        {Bytes().u8(0x08).uleb(7), rule(LAGTRAP_UNWIND_UNSUPPORTED)},                 // rsp is not the CFA
+        // GNU_args_size
+        {Bytes().u8(0x2e).uleb(32).u8(define_cfa_offset).uleb(16), reg(7, 16)},
+        // no return address
+        {Bytes().u8(0x07).uleb(16), rule(LAGTRAP_UNWIND_END)},
+        // it is at CFA - 16
+        {Bytes().u8(0x05).uleb(16).uleb(2), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
+        // it is in rdi
+        {Bytes().u8(0x09).uleb(16).uleb(5), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
+        // it is in itself
+        {Bytes().u8(0x08).uleb(16), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
+        // rsp is not the CFA
+        {Bytes().u8(0x08).uleb(7), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
         {Bytes().u8(0x05).uleb(7).uleb(2), rule(LAGTRAP_UNWIND_UNSUPPORTED)},         // nor here
         {Bytes().u8(define_cfa).uleb(16).uleb(0), rule(LAGTRAP_UNWIND_UNSUPPORTED)},  // CFA by rip
         {Bytes().u8(define_cfa).uleb(33).uleb(0), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
         {Bytes().u8(define_cfa_offset).uleb(1ULL << 31), rule(LAGTRAP_UNWIND_UNSUPPORTED)},
         {Bytes().u8(0x0a).u8(0x07).uleb(16).u8(0x0b), reg(7, 8)},  // remembered and restored
-        {Bytes().u8(0x0a).u8(0x0e).uleb(16).u8(0x0a).u8(0x0e).uleb(24).u8(0x0b).u8(0x0b), reg(7, 8)},  // nested
+        // nested
+        {Bytes().u8(0x0a).u8(0x0e).uleb(16).u8(0x0a).u8(0x0e).uleb(24).u8(0x0b).u8(0x0b),
+         reg(7, 8)},
     };
     for (std::size_t index = 0; index < cases.size(); ++index)
-        EXPECT_THAT(last_rule_of(cases[index].first), IsRule(cases[index].second)) << "case " << index;
+        EXPECT_THAT(last_rule_of(cases[index].first), IsRule(cases[index].second))
+            << "case " << index;
 }
 
 TEST(UnwindTable, EndsWithItsFunction) {
     // The rest is ignored, even if it is damaged.
-    EXPECT_THAT(last_rule_of(Bytes().u8(0x03).u16(256).u8(define_cfa_offset).uleb(64).u8(0x1d)), IsRule(at_rsp(8)));
+    EXPECT_THAT(last_rule_of(Bytes().u8(0x03).u16(256).u8(define_cfa_offset).uleb(64).u8(0x1d)),
+                IsRule(at_rsp(8)));
 }
 
 TEST(UnwindTable, AdvancesByEveryWidth) {
     const auto offset_at = [](const std::string& advance) {
         Frames frames;
-        frames.function(frames.usual_cie(), code_at, 0x3000, Bytes().raw(advance).u8(define_cfa_offset).uleb(64));
+        frames.function(frames.usual_cie(), code_at, 0x3000,
+                        Bytes().raw(advance).u8(define_cfa_offset).uleb(64));
         const auto table = table_of(frames);
         EXPECT_TRUE(table) << table.error().message;
         std::uint64_t offset = 0;
-        while (offset < 0x3000 && find_unwind_rule(*table, code_at + offset).cfa_offset != 64) ++offset;
+        while (offset < 0x3000 && find_unwind_rule(*table, code_at + offset).cfa_offset != 64)
+            ++offset;
         return offset;
     };
     EXPECT_EQ(offset_at(Bytes().u8(0x40 | 63)), 63U);
@@ -159,7 +181,8 @@ TEST(UnwindTable, AdvancesByEveryWidth) {
     Frames frames;
     const auto cie = frames.usual_cie();
     const std::uint64_t place = frames_address + frames.size() + 8 + 8 + 1 + 1;
-    frames.function(cie, code_at, 0x3000, Bytes().u8(0x01).u32(code_at + 0x321 - place).u8(define_cfa_offset).uleb(64));
+    frames.function(cie, code_at, 0x3000,
+                    Bytes().u8(0x01).u32(code_at + 0x321 - place).u8(define_cfa_offset).uleb(64));
     const auto table = table_of(frames);
     ASSERT_TRUE(table) << table.error().message;
     EXPECT_EQ(find_unwind_rule(*table, code_at + 0x320).cfa_offset, 8);
@@ -191,36 +214,46 @@ TEST(UnwindTable, UnderstandsTheExpressionsThatOccur) {
         {plt_expression(11) + '\x06', unsupported},
         {breg(6, -8) + '\x06', dereference(6, -8, 0)},
         {breg(7, 152) + '\x06' + std::string("\x23\x08", 2), dereference(7, 152, 1)},
-        {breg(7, 152) + '\x06' + std::string("\x38\x22", 2), dereference(7, 152, 1)},       // lit8, plus
-        {breg(7, 152) + '\x06' + std::string("\x08\x78\x22", 3), dereference(7, 152, 15)},  // const1u 120, plus
-        {breg(7, 152) + '\x06' + std::string("\x09\xf8\x1c", 3), dereference(7, 152, 1)},   // const1s -8, minus
-        {breg(7, 152) + '\x06' + std::string("\x23\x80\x01", 3), unsupported},              // + 128
-        {breg(7, 152) + '\x06' + std::string("\x23\x04", 2), unsupported},                  // + 4
-        {breg(7, 152) + '\x06' + std::string("\x38\x1c", 2), unsupported},                  // - 8
+        // lit8, plus
+        {breg(7, 152) + '\x06' + std::string("\x38\x22", 2), dereference(7, 152, 1)},
+        // const1u 120, plus
+        {breg(7, 152) + '\x06' + std::string("\x08\x78\x22", 3), dereference(7, 152, 15)},
+        // const1s -8, minus
+        {breg(7, 152) + '\x06' + std::string("\x09\xf8\x1c", 3), dereference(7, 152, 1)},
+        {breg(7, 152) + '\x06' + std::string("\x23\x80\x01", 3), unsupported},  // + 128
+        {breg(7, 152) + '\x06' + std::string("\x23\x04", 2), unsupported},      // + 4
+        {breg(7, 152) + '\x06' + std::string("\x38\x1c", 2), unsupported},      // - 8
         {breg(7, 152) + '\x06' + '\x06', unsupported},
         {breg(6, 24), rule(LAGTRAP_UNWIND_REGISTER, 6, 24)},
         {std::string("\x92\x0a\x10", 3), rule(LAGTRAP_UNWIND_REGISTER, 10, 16)},  // bregx
-        {std::string("\x38", 1) + breg(3, 8) + '\x22' + '\x96', rule(LAGTRAP_UNWIND_REGISTER, 3, 16)},
-        {breg(7, 8) + breg(9, 0) + '\x38' + '\x1e' + '\x22' + '\x06', unsupported},  // libcrypto: + r9 * 8
+        {std::string("\x38", 1) + breg(3, 8) + '\x22' + '\x96',
+         rule(LAGTRAP_UNWIND_REGISTER, 3, 16)},
+        // libcrypto: + r9 * 8
+        {breg(7, 8) + breg(9, 0) + '\x38' + '\x1e' + '\x22' + '\x06', unsupported},
         {breg(16, 0), unsupported},
         {breg(7, 0) + breg(6, 0) + '\x22', unsupported},
         {"\x22", unsupported},
         {"", unsupported},
     };
     for (std::size_t index = 0; index < cases.size(); ++index)
-        EXPECT_THAT(last_rule_of(expression(cases[index].first)), IsRule(cases[index].second)) << "case " << index;
+        EXPECT_THAT(last_rule_of(expression(cases[index].first)), IsRule(cases[index].second))
+            << "case " << index;
 }
 
 // As GCC's unwinder does it and libgcrypt's assembly needs it.
 TEST(UnwindTable, ARegisterAloneAfterAnExpressionTakesTheOffsetBeforeIt) {
     const std::string before = Bytes().u8(define_cfa_offset).uleb(56);
-    const std::string expressed = before + expression(breg(7, 536) + '\x06' + std::string("\x23\x38", 2));
+    const std::string expressed =
+        before + expression(breg(7, 536) + '\x06' + std::string("\x23\x38", 2));
     EXPECT_EQ(kind_of(last_rule_of(expressed)), LAGTRAP_UNWIND_DEREFERENCE);
-    EXPECT_THAT(last_rule_of(expressed + Bytes().u8(define_cfa_register).uleb(7).text()), IsRule(at_rsp(56)));
+    EXPECT_THAT(last_rule_of(expressed + Bytes().u8(define_cfa_register).uleb(7).text()),
+                IsRule(at_rsp(56)));
     const std::string offset = Bytes().u8(define_cfa_offset).uleb(48);
     EXPECT_EQ(kind_of(last_rule_of(expressed + offset)), LAGTRAP_UNWIND_DEREFERENCE);
-    EXPECT_THAT(last_rule_of(expressed + offset + Bytes().u8(define_cfa_register).uleb(7).text()), IsRule(at_rsp(48)));
-    EXPECT_THAT(last_rule_of(before + expression(breg(6, 16)) + offset), IsRule(rule(LAGTRAP_UNWIND_REGISTER, 6, 16)));
+    EXPECT_THAT(last_rule_of(expressed + offset + Bytes().u8(define_cfa_register).uleb(7).text()),
+                IsRule(at_rsp(48)));
+    EXPECT_THAT(last_rule_of(before + expression(breg(6, 16)) + offset),
+                IsRule(rule(LAGTRAP_UNWIND_REGISTER, 6, 16)));
 }
 
 TEST(UnwindTable, FindsRbpByExpressions) {
@@ -280,25 +313,33 @@ TEST(UnwindTable, ReadsEveryEncodingOfPointers) {
     constexpr std::uint64_t begin_address = code_at + 0x100;
     const auto found = [&](const std::string& augmentation, std::uint8_t encoding, auto head) {
         Frames frames;
-        const auto cie =
-            frames.cie(augmentation, augmentation.empty() ? "" : Bytes().u8(encoding).text(), usual_start());
+        const auto cie = frames.cie(
+            augmentation, augmentation.empty() ? "" : Bytes().u8(encoding).text(), usual_start());
         Bytes bytes = head(frames_address + frames.size() + 8);
         if (!augmentation.empty()) bytes.uleb(0);
         frames.function_with(cie, bytes, "");
         TestFile file;
         file.sections.push_back({".eh_frame", frames.text(), frames_address, SHF_ALLOC});
-        file.sections.push_back({".got.plt", std::string(16, '\0'), global_offset_table, SHF_ALLOC});
+        file.sections.push_back(
+            {".got.plt", std::string(16, '\0'), global_offset_table, SHF_ALLOC});
         const auto table = table_of(file);
-        return table && kind_of(find_unwind_rule(*table, begin_address - 1)) == LAGTRAP_UNWIND_GAP &&
+        return table &&
+               kind_of(find_unwind_rule(*table, begin_address - 1)) == LAGTRAP_UNWIND_GAP &&
                kind_of(find_unwind_rule(*table, begin_address)) == LAGTRAP_UNWIND_REGISTER &&
                kind_of(find_unwind_rule(*table, begin_address + 0x7f)) == LAGTRAP_UNWIND_REGISTER &&
                kind_of(find_unwind_rule(*table, begin_address + 0x80)) == LAGTRAP_UNWIND_GAP;
     };
     const auto absolute64 = [](std::uint64_t) { return Bytes().u64(begin_address).u64(0x80); };
     const auto absolute32 = [](std::uint64_t) { return Bytes().u32(begin_address).u32(0x80); };
-    const auto relative64 = [](std::uint64_t place) { return Bytes().u64(begin_address - place).u64(0x80); };
-    const auto relative32 = [](std::uint64_t place) { return Bytes().u32(begin_address - place).u32(0x80); };
-    const auto data32 = [](std::uint64_t) { return Bytes().u32(begin_address - global_offset_table).u32(0x80); };
+    const auto relative64 = [](std::uint64_t place) {
+        return Bytes().u64(begin_address - place).u64(0x80);
+    };
+    const auto relative32 = [](std::uint64_t place) {
+        return Bytes().u32(begin_address - place).u32(0x80);
+    };
+    const auto data32 = [](std::uint64_t) {
+        return Bytes().u32(begin_address - global_offset_table).u32(0x80);
+    };
     EXPECT_TRUE(found("", 0, absolute64));
     EXPECT_TRUE(found("eh", 0, [&](std::uint64_t place) { return absolute64(place).uleb(0); }));
     EXPECT_TRUE(found("zR", 0x00, absolute64));
@@ -309,8 +350,10 @@ TEST(UnwindTable, ReadsEveryEncodingOfPointers) {
     EXPECT_TRUE(found("zR", 0x1b, relative32));
     EXPECT_TRUE(found("zR", 0x1c, relative64));
     EXPECT_TRUE(found("zR", 0x3b, data32));
-    EXPECT_TRUE(found("zR", 0x01, [](std::uint64_t) { return Bytes().uleb(begin_address).uleb(0x80); }));
-    EXPECT_TRUE(found("zR", 0x09, [](std::uint64_t) { return Bytes().sleb(begin_address).sleb(0x80); }));
+    EXPECT_TRUE(
+        found("zR", 0x01, [](std::uint64_t) { return Bytes().uleb(begin_address).uleb(0x80); }));
+    EXPECT_TRUE(
+        found("zR", 0x09, [](std::uint64_t) { return Bytes().sleb(begin_address).sleb(0x80); }));
     EXPECT_TRUE(found("zR", 0x19, [](std::uint64_t place) {
         return Bytes().sleb(static_cast<std::int64_t>(begin_address - place)).sleb(0x80);
     }));
@@ -320,7 +363,8 @@ TEST(UnwindTable, ReadsEveryEncodingOfPointers) {
 }
 
 TEST(UnwindTable, ReadsTheAugmentationsOfCompilers) {
-    const auto kind = [](const std::string& augmentation, const std::string& data, unsigned version = 1) {
+    const auto kind = [](const std::string& augmentation, const std::string& data,
+                         unsigned version = 1) {
         Frames frames;
         const auto cie = frames.cie(augmentation, data, usual_start(), version);
         const std::uint64_t place = frames_address + frames.size() + 8;
@@ -334,7 +378,8 @@ TEST(UnwindTable, ReadsTheAugmentationsOfCompilers) {
     const std::string with_personality = Bytes().u8(0x9b).u32(0x1234).u8(0x1b).u8(0x1b);
     EXPECT_EQ(kind("zR", plain), LAGTRAP_UNWIND_REGISTER);
     EXPECT_EQ(kind("zPLR", with_personality), LAGTRAP_UNWIND_REGISTER);
-    EXPECT_EQ(kind("zPLR", Bytes().u8(0x00).u64(0x401234).u8(0x00).u8(0x1b)), LAGTRAP_UNWIND_REGISTER);
+    EXPECT_EQ(kind("zPLR", Bytes().u8(0x00).u64(0x401234).u8(0x00).u8(0x1b)),
+              LAGTRAP_UNWIND_REGISTER);
     EXPECT_EQ(kind("zPLR", Bytes().u8(0xff).u8(0xff).u8(0x1b)), LAGTRAP_UNWIND_REGISTER);
     EXPECT_EQ(kind("zR", plain, 3), LAGTRAP_UNWIND_REGISTER);
     EXPECT_EQ(kind("zR", plain, 4), LAGTRAP_UNWIND_REGISTER);
@@ -369,11 +414,12 @@ TEST(UnwindTable, FindsTheSectionByItsSegmentWhereHeadersAreStripped) {
     EXPECT_EQ(table_of(file).error().kind, ErrorKind::Invalid);
 }
 
-TestSection packed(TestSection section, std::uint64_t claimed_bytes, std::uint32_t method = ELFCOMPRESS_ZLIB) {
+TestSection packed(TestSection section, std::uint64_t claimed_bytes,
+                   std::uint32_t method = ELFCOMPRESS_ZLIB) {
     std::string content(::compressBound(section.content.size()), '\0');
     uLongf size = content.size();
-    ::compress(reinterpret_cast<Bytef*>(content.data()), &size, reinterpret_cast<const Bytef*>(section.content.data()),
-               section.content.size());
+    ::compress(reinterpret_cast<Bytef*>(content.data()), &size,
+               reinterpret_cast<const Bytef*>(section.content.data()), section.content.size());
     content.resize(size);
     section.content = Bytes().u32(method).u32(0).u64(claimed_bytes).u64(1).raw(content);
     section.flags |= SHF_COMPRESSED;
@@ -416,7 +462,8 @@ TEST(UnwindTable, FillsWhatEhFrameLeavesOutFromDebugFrame) {
     eh_frames.function(cie, code_at + 100, 100, "");
     eh_frames.function(cie, code_at + 400, 100, "");
     Frames frames(true);
-    const auto debug_cie = frames.cie("", "", Bytes().raw(usual_start()).u8(define_cfa_offset).uleb(64), 3);
+    const auto debug_cie =
+        frames.cie("", "", Bytes().raw(usual_start()).u8(define_cfa_offset).uleb(64), 3);
     for (const std::uint64_t begin : {50, 150, 200, 250, 390, 500})
         frames.function_with(debug_cie, Bytes().u64(code_at + begin).u64(50), "");
     frames.function_with(debug_cie, Bytes().u64(code_at + 320).u64(300), "");
@@ -426,7 +473,9 @@ TEST(UnwindTable, FillsWhatEhFrameLeavesOutFromDebugFrame) {
     const auto table = table_of(file);
     ASSERT_TRUE(table) << table.error().message;
     EXPECT_EQ(rows_of(*table).problem, "");
-    const auto offset_at = [&](std::uint64_t offset) { return find_unwind_rule(*table, code_at + offset).cfa_offset; };
+    const auto offset_at = [&](std::uint64_t offset) {
+        return find_unwind_rule(*table, code_at + offset).cfa_offset;
+    };
     EXPECT_EQ(offset_at(50), 64);
     EXPECT_EQ(offset_at(99), 64);
     EXPECT_EQ(offset_at(100), 8);

@@ -43,14 +43,16 @@ struct Comparison {
 
 std::string described(const CallerFrame& frame) {
     std::ostringstream text;
-    text << std::hex << "found " << frame.found << " signal " << frame.signal << " cfa " << frame.cfa.value_or(0)
-         << " rbp " << static_cast<int>(frame.rbp.form) << ":" << frame.rbp.address << " rbx "
-         << static_cast<int>(frame.rbx.form) << ":" << frame.rbx.address << " return "
-         << static_cast<int>(frame.return_address.form) << ":" << frame.return_address.address;
+    text << std::hex << "found " << frame.found << " signal " << frame.signal << " cfa "
+         << frame.cfa.value_or(0) << " rbp " << static_cast<int>(frame.rbp.form) << ":"
+         << frame.rbp.address << " rbx " << static_cast<int>(frame.rbx.form) << ":"
+         << frame.rbx.address << " return " << static_cast<int>(frame.return_address.form) << ":"
+         << frame.return_address.address;
     return text.str();
 }
 
-void compare_at(std::uint64_t address, const UnwindTable& table, const Witness& witness, Comparison& comparison) {
+void compare_at(std::uint64_t address, const UnwindTable& table, const Witness& witness,
+                Comparison& comparison) {
     MadeUpMachine machine;
     machine.pc = address;
     const auto rule = find_unwind_rule(table, address);
@@ -71,27 +73,31 @@ void compare_at(std::uint64_t address, const UnwindTable& table, const Witness& 
     } else if (kind == LAGTRAP_UNWIND_END) {
         same = same && right.return_address.form == CallerRegister::Form::Unknown;
     } else if (same && ours.found) {
-        same = ours.cfa == right.cfa && ours.signal == right.signal && ours.return_address == right.return_address;
-        const bool given_up = rbp_of(rule) == LAGTRAP_UNWIND_RBP_UNDEFINED && kind != LAGTRAP_UNWIND_SIGNAL;
+        same = ours.cfa == right.cfa && ours.signal == right.signal &&
+               ours.return_address == right.return_address;
+        const bool given_up =
+            rbp_of(rule) == LAGTRAP_UNWIND_RBP_UNDEFINED && kind != LAGTRAP_UNWIND_SIGNAL;
         if (given_up && right.rbp.form != CallerRegister::Form::Unknown) ++comparison.rbp_given_up;
         same = same && (given_up || ours.rbp == right.rbp);
-        const bool rbx_given_up = rule.rbx_words == LAGTRAP_UNWIND_RBX_UNKNOWN || kind == LAGTRAP_UNWIND_SIGNAL;
+        const bool rbx_given_up =
+            rule.rbx_words == LAGTRAP_UNWIND_RBX_UNKNOWN || kind == LAGTRAP_UNWIND_SIGNAL;
         if (rbx_given_up && kind != LAGTRAP_UNWIND_SIGNAL) ++comparison.rbx_given_up;
         // libdw treats unspecified registers as lost. By the ABI (System V for x86-64, 3.2.1) they
         // are the caller's.
-        const bool unspecified =
-            ours.rbx.form == CallerRegister::Form::Same && right.rbx.form == CallerRegister::Form::Unknown;
+        const bool unspecified = ours.rbx.form == CallerRegister::Form::Same &&
+                                 right.rbx.form == CallerRegister::Form::Unknown;
         same = same && (rbx_given_up || unspecified || ours.rbx == right.rbx);
     }
     if (same) return;
     std::ostringstream text;
-    text << std::hex << "at 0x" << address << " kind " << kind << ": ours " << described(ours) << ", libdw "
-         << described(right);
+    text << std::hex << "at 0x" << address << " kind " << kind << ": ours " << described(ours)
+         << ", libdw " << described(right);
     if (comparison.differences++ == 0) comparison.first_difference = text.str();
 }
 
 // At the start, in the middle and at the end of every row that either of the two has.
-Comparison compare(const UnwindTable& table, const Witness& witness, const std::vector<std::uint64_t>& functions) {
+Comparison compare(const UnwindTable& table, const Witness& witness,
+                   const std::vector<std::uint64_t>& functions) {
     Comparison comparison;
     auto starts = witness.row_starts(functions);
     const auto own = rows_of(table);
@@ -99,7 +105,8 @@ Comparison compare(const UnwindTable& table, const Witness& witness, const std::
     for (const auto& row : own.rows) {
         starts.insert(row.address);
         if (kind_of(row.rule) != LAGTRAP_UNWIND_PLT) continue;
-        for (std::uint64_t address = row.address; address < row.address + 256; ++address) starts.insert(address);
+        for (std::uint64_t address = row.address; address < row.address + 256; ++address)
+            starts.insert(address);
     }
     for (auto start = starts.begin(); start != starts.end(); ++start) {
         const auto next = std::next(start);
@@ -119,14 +126,17 @@ Comparison compare_file(const std::filesystem::path& path) {
     EXPECT_FALSE(functions.empty()) << path;
     const auto comparison = compare(*table, witness, functions);
     EXPECT_EQ(comparison.differences, 0U) << path << ": " << comparison.first_difference;
-    std::cout << path.string() << ": " << table->row_count << " rows, " << table->unsupported_rows << " unsupported, "
-              << table->size_bytes() / 1024 << " KiB; " << comparison.places << " places compared, "
-              << comparison.rbp_given_up << " where rbp is given up, " << comparison.rbx_given_up << " where rbx is\n";
+    std::cout << path.string() << ": " << table->row_count << " rows, " << table->unsupported_rows
+              << " unsupported, " << table->size_bytes() / 1024 << " KiB; " << comparison.places
+              << " places compared, " << comparison.rbp_given_up << " where rbp is given up, "
+              << comparison.rbx_given_up << " where rbx is\n";
     // At most one row, at the file's entry, which libdw does not know.
     EXPECT_LE(comparison.start_code, 3U) << path;
     EXPECT_THAT(comparison.ours_alone, IsEmpty()) << path;
     // In real code almost nothing may be unsupported.
-    EXPECT_LT(static_cast<double>(table->unsupported_rows), 0.005 * static_cast<double>(table->row_count)) << path;
+    EXPECT_LT(static_cast<double>(table->unsupported_rows),
+              0.005 * static_cast<double>(table->row_count))
+        << path;
     return comparison;
 }
 
@@ -139,11 +149,14 @@ TEST_P(RealFile, HasTheRulesThatLibdwFinds) {
 
 INSTANTIATE_TEST_SUITE_P(Unwind, RealFile,
                          ::testing::Values("/lib/x86_64-linux-gnu/libstdc++.so.6",
-                                           "/lib/x86_64-linux-gnu/libcrypto.so.3", "/lib64/ld-linux-x86-64.so.2",
-                                           "/bin/bash", "/usr/bin/python3"),
+                                           "/lib/x86_64-linux-gnu/libcrypto.so.3",
+                                           "/lib64/ld-linux-x86-64.so.2", "/bin/bash",
+                                           "/usr/bin/python3"),
                          [](const auto& parameter) {
-                             std::string name = std::filesystem::path(parameter.param).filename().string();
-                             std::erase_if(name, [](unsigned char c) { return std::isalnum(c) == 0; });
+                             std::string name =
+                                 std::filesystem::path(parameter.param).filename().string();
+                             std::erase_if(name,
+                                           [](unsigned char c) { return std::isalnum(c) == 0; });
                              return name;
                          });
 
@@ -164,8 +177,10 @@ TEST(UnwindWitness, AgreesOnLibcWithItsSignalFrameAndFirstFrames) {
 }
 
 TEST(UnwindWitness, AgreesOnProgramsOfEachCompiler) {
-    for (const char* name : {"gcc_O0", "gcc_O2", "gcc_O2_no_plt", "gcc_O2_cet", "clang_O0", "clang_O2"})
-        EXPECT_GT(compare_file(exits_folder / ("exits_" + std::string(name) + ".so")).places, 100U) << name;
+    for (const char* name :
+         {"gcc_O0", "gcc_O2", "gcc_O2_no_plt", "gcc_O2_cet", "clang_O0", "clang_O2"})
+        EXPECT_GT(compare_file(exits_folder / ("exits_" + std::string(name) + ".so")).places, 100U)
+            << name;
 }
 
 // In a procedure linkage table with branch tracking, the stub pushes later within its 16 bytes.
@@ -187,7 +202,8 @@ std::vector<std::uint64_t> functions_by_name(const std::filesystem::path& path) 
     std::vector<std::uint64_t> starts;
     std::istringstream lines(output_of("nm --defined-only '" + path.string() + "'"));
     for (std::string address, type, name; lines >> address >> type >> name;) {
-        if (type == "T" && name != "_init" && name != "_fini") starts.push_back(std::stoull(address, nullptr, 16));
+        if (type == "T" && name != "_init" && name != "_fini")
+            starts.push_back(std::stoull(address, nullptr, 16));
     }
     std::sort(starts.begin(), starts.end());
     return starts;
@@ -197,8 +213,8 @@ std::vector<std::uint64_t> functions_by_name(const std::filesystem::path& path) 
 // *0x...".
 std::set<std::uint64_t> bytes_of_linkage_jumps(const std::filesystem::path& path) {
     std::set<std::uint64_t> places;
-    std::istringstream lines(
-        output_of("objdump -d -j .plt -j .plt.got '" + path.string() + "' | grep -P '\\tff 25 .*\\tjmp +\\*'"));
+    std::istringstream lines(output_of("objdump -d -j .plt -j .plt.got '" + path.string() +
+                                       "' | grep -P '\\tff 25 .*\\tjmp +\\*'"));
     for (std::string line; std::getline(lines, line);) {
         const std::uint64_t start = std::stoull(line, nullptr, 16);
         if (start % 8 != 0) continue;  // the first entry's, which follows a push
@@ -237,7 +253,8 @@ std::string vdso() {
         std::uint64_t to = 0;
         char dash = 0;
         std::istringstream(line) >> std::hex >> from >> dash >> to;
-        if (from == start) return {reinterpret_cast<const char*>(from), static_cast<std::size_t>(to - from)};
+        if (from == start)
+            return {reinterpret_cast<const char*>(from), static_cast<std::size_t>(to - from)};
     }
     return {};
 }

@@ -161,7 +161,8 @@ TEST(UsdtArgument, ALongOneIsShownInPart) {
 }
 
 TEST(UsdtArguments, AreSplitAtTheirSizes) {
-    EXPECT_THAT(split_usdt_arguments("-4@%eax  8@-16(%rbp) "), ElementsAre("-4@%eax", "8@-16(%rbp)"));
+    EXPECT_THAT(split_usdt_arguments("-4@%eax  8@-16(%rbp) "),
+                ElementsAre("-4@%eax", "8@-16(%rbp)"));
     EXPECT_THAT(split_usdt_arguments("8@[x0, 16] 4@w1"), ElementsAre("8@[x0, 16]", "4@w1"));
     EXPECT_THAT(split_usdt_arguments("%rax %rbx"), ElementsAre("%rax", "%rbx"));
     EXPECT_TRUE(split_usdt_arguments("").empty());

@@ -75,7 +75,8 @@ TEST_F(Groups, VersionOneIsRead) {
     const fs::path folder = "memory/unit";
     write(folder / "memory.limit_in_bytes", limited_to(64 * mib));
     write(folder / "memory.usage_in_bytes", limited_to(60 * mib));
-    write(folder / "memory.stat", "active_file 7\ntotal_active_file 1048576\ntotal_inactive_file 1048576\n");
+    write(folder / "memory.stat",
+          "active_file 7\ntotal_active_file 1048576\ntotal_inactive_file 1048576\n");
     write(folder / "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
     // The parent group expresses "no limit" as a number.
     write("memory/memory.limit_in_bytes", "9223372036854771712\n");
@@ -97,7 +98,9 @@ TEST_F(Groups, NoGroupsAreNoError) {
     EXPECT_FALSE(MemoryGroup::find("nonsense", root_));
 }
 
-MemoryUse used_of(std::uint64_t limit_mib, std::uint64_t used_mib) { return {limit_mib * mib, used_mib * mib}; }
+MemoryUse used_of(std::uint64_t limit_mib, std::uint64_t used_mib) {
+    return {limit_mib * mib, used_mib * mib};
+}
 
 TEST(MemoryBudget, TablesGoFirstAndMergesWhenItGetsTighter) {
     MemoryBudget budget;
@@ -136,7 +139,8 @@ class Watch : public Groups {
         const auto say = [this](const std::string& line) { said_.push_back(line); };
         return {context_, MemoryGroup::find("0::/unit\n", root_),
                 MemoryWatch::Options{say, say, [this](bool held) { tables_.push_back(held); },
-                                     [this](bool held) { merges_.push_back(held); }, [] { return 3 * mib; }}};
+                                     [this](bool held) { merges_.push_back(held); },
+                                     [] { return 3 * mib; }}};
     }
     boost::asio::io_context context_;
     std::vector<std::string> said_;
@@ -149,9 +153,11 @@ TEST_F(Watch, SaysWhatItGivesUpAndDoesIt) {
     const MemoryWatch watch = begin();
     EXPECT_THAT(tables_, testing::ElementsAre(true));
     EXPECT_THAT(merges_, testing::ElementsAre(true));
-    EXPECT_THAT(said_, testing::ElementsAre(
-                           testing::HasSubstr("unwind tables, so their stacks end early (247.0 MiB of 256.0 MiB"),
-                           testing::HasSubstr("recordings wait to be merged")));
+    EXPECT_THAT(
+        said_,
+        testing::ElementsAre(
+            testing::HasSubstr("unwind tables, so their stacks end early (247.0 MiB of 256.0 MiB"),
+            testing::HasSubstr("recordings wait to be merged")));
     EXPECT_THAT(watch.shed_now(), SizeIs(1));
     EXPECT_EQ(watch.status().times_shed, 2U);
 }

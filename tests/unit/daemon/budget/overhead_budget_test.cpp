@@ -13,7 +13,8 @@ constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint64_t interval = 2 * second;
 constexpr std::uint64_t cpu_percent = interval / 100;
 
-settings::Budget budget_of(std::uint64_t percent, std::vector<Shed> shed = {Shed::Stacks, Shed::Events}) {
+settings::Budget budget_of(std::uint64_t percent,
+                           std::vector<Shed> shed = {Shed::Stacks, Shed::Events}) {
     settings::Budget budget;
     budget.share_ppm = percent * 10'000;
     budget.shed = std::move(shed);
@@ -48,11 +49,11 @@ TEST(OverheadBudget, WithinTheShareNothingIsGivenUp) {
 
 TEST(OverheadBudget, TheCostliestGoesFirstAndOnlyAsManyAsAreNeeded) {
     OverheadBudget budget(budget_of(10), 3);
-    const auto steps = budget.look(use_of({event_taking(4), event_taking(40), event_taking(5)}), second);
+    const auto steps =
+        budget.look(use_of({event_taking(4), event_taking(40), event_taking(5)}), second);
     EXPECT_THAT(steps_of(steps), ElementsAre(Pair(Action::Detach, 1)));
-    EXPECT_THAT(
-        steps[0].reason,
-        HasSubstr("its markers took 40 % of a CPU with 500 hits per second, other events 9 %; the limit is 10 %"));
+    EXPECT_THAT(steps[0].reason, HasSubstr("its markers took 40 % of a CPU with 500 hits per "
+                                           "second, other events 9 %; the limit is 10 %"));
     EXPECT_EQ(budget.again_ns(1), second + 60 * second);
     EXPECT_EQ(budget.again_ns(0), 0);
     EXPECT_EQ(budget.times_shed(), 1);
@@ -81,7 +82,8 @@ TEST(OverheadBudget, WhatIsNotNamedIsKeptAndSaid) {
 
 TEST(OverheadBudget, WhatCostsLittleIsNotTakenForAnothersCost) {
     OverheadBudget budget(budget_of(10, {Shed::Stacks}), 2);
-    EXPECT_THAT(budget.look(use_of({event_taking(60, 0), {10, 0, cpu_percent / 10, true}}), second), IsEmpty());
+    EXPECT_THAT(budget.look(use_of({event_taking(60, 0), {10, 0, cpu_percent / 10, true}}), second),
+                IsEmpty());
     EXPECT_TRUE(budget.exhausted());
 }
 
@@ -101,18 +103,20 @@ TEST(OverheadBudget, TwiceTheShareIsNotWaitedFor) {
 TEST(OverheadBudget, TheDaemonsOwnUseCountsForHalfAtMost) {
     OverheadBudget budget(budget_of(10), 1);
     EXPECT_THAT(budget.look(use_of({event_taking(4)}, 80), second), IsEmpty());
-    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(6)}, 80), second)), ElementsAre(Pair(Action::WatchPart, 0)));
+    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(6)}, 80), second)),
+                ElementsAre(Pair(Action::WatchPart, 0)));
 }
 
 // 9.5 % of 10 % is within the budget, but not together with the rest.
 TEST(OverheadBudget, TheReasonNamesAllThatCounted) {
     OverheadBudget budget(budget_of(10), 2);
     const EventUse nine_and_a_half{24'000, 95 * cpu_percent / 10, 0, true};
-    const auto steps = budget.look({interval, 3 * cpu_percent, true, {nine_and_a_half, event_taking(1)}}, second);
+    const auto steps =
+        budget.look({interval, 3 * cpu_percent, true, {nine_and_a_half, event_taking(1)}}, second);
     ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::WatchPart, 0)));
     EXPECT_EQ(steps[0].reason,
-              "its markers took 9.5 % of a CPU with 12000 hits per second, other events 1 %, lagtrapd itself 3 %; the "
-              "limit is 10 %");
+              "its markers took 9.5 % of a CPU with 12000 hits per second, other events 1 %, "
+              "lagtrapd itself 3 %; the limit is 10 %");
     OverheadBudget busy(budget_of(10), 1);
     EXPECT_THAT(busy.look(use_of({event_taking(6)}, 80), second)[0].reason,
                 HasSubstr("lagtrapd itself 80 % (counted as 5 %)"));
@@ -132,13 +136,15 @@ TEST(OverheadBudget, ComesBackAfterAPauseThatDoubles) {
     OverheadBudget budget(budget_of(10), 1);
     const EventUse quiet{0, 0, 0, true};
     std::uint64_t now = second;
-    ASSERT_THAT(steps_of(budget.look(use_of({event_taking(90)}), now)), ElementsAre(Pair(Action::Detach, 0)));
+    ASSERT_THAT(steps_of(budget.look(use_of({event_taking(90)}), now)),
+                ElementsAre(Pair(Action::Detach, 0)));
     EXPECT_THAT(budget.look(use_of({quiet}), now + 59 * second), IsEmpty());
     now += 60 * second;
     EXPECT_THAT(steps_of(budget.look(use_of({quiet}), now)), ElementsAre(Pair(Action::Attach, 0)));
     EXPECT_EQ(budget.again_ns(0), 0);
     now += 2 * second;
-    ASSERT_THAT(steps_of(budget.look(use_of({event_taking(90)}), now)), ElementsAre(Pair(Action::Detach, 0)));
+    ASSERT_THAT(steps_of(budget.look(use_of({event_taking(90)}), now)),
+                ElementsAre(Pair(Action::Detach, 0)));
     EXPECT_EQ(budget.again_ns(0), now + 120 * second);
 }
 
@@ -161,7 +167,8 @@ TEST(OverheadBudget, WhatIsNotFarTooDearIsWatchedAPartOfTheTime) {
     }
     EXPECT_EQ(budget.times_shed(), 1);
     for (int look = 0; look < 9; ++look)
-        EXPECT_THAT(budget.look(use_of({event_taking(2), event_taking(1)}), now += interval), IsEmpty());
+        EXPECT_THAT(budget.look(use_of({event_taking(2), event_taking(1)}), now += interval),
+                    IsEmpty());
     EXPECT_THAT(steps_of(budget.look(use_of({event_taking(2), event_taking(1)}), now += interval)),
                 ElementsAre(Pair(Action::WatchWhole, 0)));
     EXPECT_EQ(budget.watched_ppm(0), 1'000'000);
@@ -181,14 +188,17 @@ TEST(OverheadBudget, OfTwoThatAreTooDearTogetherBothAreWatchedInPart) {
 
 TEST(OverheadBudget, WhatIsFarTooDearIsNotWatchedInPartAnyMore) {
     OverheadBudget budget(budget_of(10), 1);
-    ASSERT_THAT(steps_of(budget.look(use_of({event_taking(20)}), second)), ElementsAre(Pair(Action::WatchPart, 0)));
+    ASSERT_THAT(steps_of(budget.look(use_of({event_taking(20)}), second)),
+                ElementsAre(Pair(Action::WatchPart, 0)));
     ASSERT_THAT(budget.look(use_of({EventUse{0, 0, 0, true}}), 3 * second), testing::SizeIs(1));
-    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(80)}), 5 * second)), ElementsAre(Pair(Action::Detach, 0)));
+    EXPECT_THAT(steps_of(budget.look(use_of({event_taking(80)}), 5 * second)),
+                ElementsAre(Pair(Action::Detach, 0)));
     EXPECT_EQ(budget.watched_ppm(0), 1'000'000);
     EXPECT_EQ(budget.again_ns(0), 65 * second);
 }
 
-EventUse event_with(std::uint64_t percent, std::uint64_t stages_percent, std::uint64_t count_percent) {
+EventUse event_with(std::uint64_t percent, std::uint64_t stages_percent,
+                    std::uint64_t count_percent) {
     EventUse use = event_taking(percent);
     use.stage_ns = stages_percent * cpu_percent;
     use.count_ns = count_percent * cpu_percent;
@@ -224,8 +234,9 @@ TEST(OverheadBudget, WhatStagesDoNotSaveIsWatchedInPartWithoutThem) {
 
 TEST(OverheadBudget, StagesOfAnEventThatGoesAnywayAreNotGivenUpFirst) {
     OverheadBudget budget(budget_of(10, stages_and_events), 2);
-    EXPECT_THAT(steps_of(budget.look(use_of({event_with(200, 20, 60), event_with(2, 1, 1)}), second)),
-                ElementsAre(Pair(Action::Detach, 0)));
+    EXPECT_THAT(
+        steps_of(budget.look(use_of({event_with(200, 20, 60), event_with(2, 1, 1)}), second)),
+        ElementsAre(Pair(Action::Detach, 0)));
 }
 
 TEST(OverheadBudget, AnEventThatGoesIsCountedWhereItsBeginsFit) {
@@ -239,7 +250,8 @@ TEST(OverheadBudget, AnEventThatGoesIsCountedWhereItsBeginsFit) {
     const auto full = budget.look(use_of({event_with(7, 0, 6), event_taking(8)}), 5 * second);
     ASSERT_THAT(steps_of(full), ElementsAre(Pair(Action::StopCount, 0)));
     EXPECT_FALSE(budget.counts_all(0));
-    EXPECT_THAT(full[0].reason, HasSubstr("counting its begins took 6 % of a CPU, watching 14 % in total"));
+    EXPECT_THAT(full[0].reason,
+                HasSubstr("counting its begins took 6 % of a CPU, watching 14 % in total"));
     EXPECT_THAT(budget.look(use_of({event_with(7, 0, 6), event_taking(8)}), 7 * second), IsEmpty());
 }
 
@@ -253,7 +265,8 @@ TEST(OverheadBudget, WhereItsBeginsDoNotFitThatIsSaid) {
 
 // Counting between turns does not reduce the number of turns.
 TEST(OverheadBudget, BetweenTurnsAnEventIsCountedWhereThatCostsNoTurn) {
-    for (const auto& [count_percent, counted] : {std::pair(4U, true), std::pair(9U, false), std::pair(0U, false)}) {
+    for (const auto& [count_percent, counted] :
+         {std::pair(4U, true), std::pair(9U, false), std::pair(0U, false)}) {
         OverheadBudget budget(budget_of(10), 1);
         const auto steps = budget.look(use_of({event_with(15, 0, count_percent)}), second);
         ASSERT_THAT(steps_of(steps), ElementsAre(Pair(Action::WatchPart, 0)));
@@ -279,7 +292,8 @@ TEST(OverheadBudget, ThePauseIsADayAtMost) {
     OverheadBudget budget(settings, 1);
     std::uint64_t now = second;
     for (int time = 0; time < 70; ++time) {
-        ASSERT_THAT(steps_of(budget.look(use_of({event_taking(90)}), now)), ElementsAre(Pair(Action::Detach, 0)));
+        ASSERT_THAT(steps_of(budget.look(use_of({event_taking(90)}), now)),
+                    ElementsAre(Pair(Action::Detach, 0)));
         ASSERT_LE(budget.again_ns(0), now + 86'400 * second);
         now = budget.again_ns(0);
         ASSERT_THAT(steps_of(budget.look(use_of({EventUse{0, 0, 0, true}}), now)),
@@ -289,7 +303,8 @@ TEST(OverheadBudget, ThePauseIsADayAtMost) {
 
 TEST(OverheadBudget, AnEventThatWasNeverArmedIsLeftAlone) {
     OverheadBudget budget(budget_of(10), 1);
-    EXPECT_THAT(budget.look(use_of({EventUse{1000, 50 * cpu_percent, 0, false}}), second), IsEmpty());
+    EXPECT_THAT(budget.look(use_of({EventUse{1000, 50 * cpu_percent, 0, false}}), second),
+                IsEmpty());
 }
 
 // An event of users whose hits take these percentages of a CPU: hits that are paired, and hits that
@@ -305,7 +320,8 @@ EventUse event_of(const std::vector<UserShare>& users, std::optional<Party> also
     for (const UserShare& user : users) {
         use.probe_ns += user.paired * cpu_percent;
         use.users.push_back({{user.uid, 0}, user.paired * cpu_percent, user.passed * cpu_percent});
-        use.processes.push_back({{user.uid, 100 + user.uid}, user.paired * cpu_percent, user.passed * cpu_percent});
+        use.processes.push_back(
+            {{user.uid, 100 + user.uid}, user.paired * cpu_percent, user.passed * cpu_percent});
         if (user.paired > 0) use.seen.add(user.uid);
     }
     return use;
@@ -324,12 +340,14 @@ TEST(OverheadBudget, TheCostliestUserGoesBeforeTheEvent) {
 
 TEST(OverheadBudget, AUserWhoIsSeldomThereKeepsTheEvent) {
     OverheadBudget budget(budget_of(10), 1);
-    EXPECT_THAT(steps_of(budget.look(use_of({event_of({{9, 40}}, 7)}), second)), ElementsAre(Pair(Action::Limit, 0)));
+    EXPECT_THAT(steps_of(budget.look(use_of({event_of({{9, 40}}, 7)}), second)),
+                ElementsAre(Pair(Action::Limit, 0)));
 }
 
 TEST(OverheadBudget, TheEventGoesWhereNobodyElseIsWatched) {
     OverheadBudget budget(budget_of(10), 1);
-    EXPECT_THAT(steps_of(budget.look(use_of({event_of({{9, 90}})}), second)), ElementsAre(Pair(Action::Detach, 0)));
+    EXPECT_THAT(steps_of(budget.look(use_of({event_of({{9, 90}})}), second)),
+                ElementsAre(Pair(Action::Detach, 0)));
     OverheadBudget both_hot(budget_of(10), 1);
     EXPECT_THAT(steps_of(both_hot.look(use_of({event_of({{7, 80}, {9, 90}})}), second)),
                 ElementsAre(Pair(Action::Limit, 0), Pair(Action::Detach, 0)));
@@ -353,7 +371,8 @@ TEST(OverheadBudget, WhatRootOrOnlyOnePaysForNothingCountsInFull) {
     EXPECT_THAT(steps_of(of_root.look(use_of({event_of({{7, 0}, {0, 0, 60}}, 7)}), second)),
                 ElementsAre(Pair(Action::Detach, 0)));
     OverheadBudget alone(budget_of(10), 1);
-    EXPECT_THAT(steps_of(alone.look(use_of({event_of({{9, 0, 60}})}), second)), ElementsAre(Pair(Action::Detach, 0)));
+    EXPECT_THAT(steps_of(alone.look(use_of({event_of({{9, 0, 60}})}), second)),
+                ElementsAre(Pair(Action::Detach, 0)));
 }
 
 TEST(OverheadBudget, OfOneUserTheHotProcessGoesFirst) {
@@ -415,13 +434,15 @@ TEST(OverheadBudget, GivesUpLayerByLayerInTheOrderOfTheSettings) {
     using Kind = BudgetStep::Action;
     std::vector<Kind> given_up;
     for (const BudgetStep& step : budget.look(use, second)) given_up.push_back(step.action);
-    EXPECT_THAT(given_up, testing::ElementsAre(Kind::DropHistory, Kind::DropTimes, Kind::DropStacks, Kind::WatchPart));
+    EXPECT_THAT(given_up, testing::ElementsAre(Kind::DropHistory, Kind::DropTimes, Kind::DropStacks,
+                                               Kind::WatchPart));
     EXPECT_GT(budget.times_again_ns(), second);
     std::vector<Kind> again;
-    for (const BudgetStep& step : budget.look(WatchUse{second, 0, true, {EventUse{}}}, budget.times_again_ns()))
+    for (const BudgetStep& step :
+         budget.look(WatchUse{second, 0, true, {EventUse{}}}, budget.times_again_ns()))
         again.push_back(step.action);
-    EXPECT_THAT(again,
-                testing::UnorderedElementsAre(Kind::KeepHistory, Kind::CountTimes, Kind::TakeStacks, Kind::Attach));
+    EXPECT_THAT(again, testing::UnorderedElementsAre(Kind::KeepHistory, Kind::CountTimes,
+                                                     Kind::TakeStacks, Kind::Attach));
     EXPECT_EQ(budget.times_again_ns(), 0U);
 }
 

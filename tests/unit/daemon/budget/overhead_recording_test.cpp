@@ -25,7 +25,8 @@ class Looker {
     }
     // The use in the 500 ms that both CPUs have.
     std::optional<RecordingBudget::Step> after(std::uint64_t samples_ms, std::uint64_t switches_ms,
-                                               std::uint64_t others_ms = 0, std::uint64_t elapsed_ms = 250) {
+                                               std::uint64_t others_ms = 0,
+                                               std::uint64_t elapsed_ms = 250) {
         use_.at_ns += elapsed_ms * ms;
         use_.samples_ns += samples_ms * ms;
         use_.switches_ns += switches_ms * ms;
@@ -66,8 +67,8 @@ TEST(RecordingBudget, GivesUpInTheOrderOfTheSettings) {
     ASSERT_TRUE(step);
     EXPECT_EQ(step->kind, Shed::Switches);
     EXPECT_THAT(step->sentence,
-                testing::HasSubstr("no user-space stacks of blocking threads: recording took 24 % of the CPUs; "
-                                   "the limit is 20 %"));
+                testing::HasSubstr("no user-space stacks of blocking threads: recording took 24 % "
+                                   "of the CPUs; the limit is 20 %"));
     step = switches_first.after(120, 2);
     ASSERT_TRUE(step);
     EXPECT_EQ(step->kind, Shed::Samples);

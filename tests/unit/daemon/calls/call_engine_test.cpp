@@ -7,8 +7,8 @@ namespace lagtrap::daemon::call_engine_test {
 namespace {
 
 // All of its time is on a CPU. `end_ns` 0: no end of its own was recorded.
-lagtrap_call_node node(std::uint32_t function, std::uint32_t parent, std::uint64_t begin_ns, std::uint64_t end_ns,
-                       std::uint32_t end = LAGTRAP_CALL_RETURNED) {
+lagtrap_call_node node(std::uint32_t function, std::uint32_t parent, std::uint64_t begin_ns,
+                       std::uint64_t end_ns, std::uint32_t end = LAGTRAP_CALL_RETURNED) {
     lagtrap_call_node made{};
     made.function = function;
     made.parent = parent;
@@ -36,9 +36,10 @@ TEST(CallEngineTest, TimesCountFromTheOutermostCall) {
 }
 
 TEST(CallEngineTest, WhatWasLeftEndsWhenSomethingElseBegins) {
-    const auto tree = made_of({node(0, LAGTRAP_CALL_NO_PARENT, 0, 100), node(1, 0, 10, 0, LAGTRAP_CALL_OPEN),
-                               node(2, 1, 20, 0, LAGTRAP_CALL_OPEN), node(3, 0, 60, 70)},
-                              100);
+    const auto tree =
+        made_of({node(0, LAGTRAP_CALL_NO_PARENT, 0, 100), node(1, 0, 10, 0, LAGTRAP_CALL_OPEN),
+                 node(2, 1, 20, 0, LAGTRAP_CALL_OPEN), node(3, 0, 60, 70)},
+                100);
     ASSERT_TRUE(calls::check(tree, 4));
     EXPECT_EQ(tree.calls[1].end_ns, 60U);
     EXPECT_EQ(tree.calls[2].end_ns, 60U);
@@ -54,7 +55,8 @@ TEST(CallEngineTest, WhatWasLeftEndsWithItsCallerAtTheLatest) {
 }
 
 TEST(CallEngineTest, OutermostCallThatWasLeftEndsWithTheTree) {
-    const auto tree = made_of({node(0, LAGTRAP_CALL_NO_PARENT, 0, 0, LAGTRAP_CALL_THREAD_END), node(1, 0, 10, 30)}, 90);
+    const auto tree = made_of(
+        {node(0, LAGTRAP_CALL_NO_PARENT, 0, 0, LAGTRAP_CALL_THREAD_END), node(1, 0, 10, 30)}, 90);
     ASSERT_TRUE(calls::check(tree, 2));
     EXPECT_EQ(tree.calls[0].end_ns, 90U);
     EXPECT_EQ(tree.calls[0].end, calls::CallEnd::ThreadEnd);
@@ -62,7 +64,8 @@ TEST(CallEngineTest, OutermostCallThatWasLeftEndsWithTheTree) {
 
 TEST(CallEngineTest, NonsenseIsNoTree) {
     EXPECT_FALSE(calls::check(made_of({}, 10), 1));
-    EXPECT_FALSE(calls::check(made_of({node(0, LAGTRAP_CALL_NO_PARENT, 0, 10), node(0, 5, 1, 2)}, 10), 1));
+    EXPECT_FALSE(
+        calls::check(made_of({node(0, LAGTRAP_CALL_NO_PARENT, 0, 10), node(0, 5, 1, 2)}, 10), 1));
 }
 
 }  // namespace

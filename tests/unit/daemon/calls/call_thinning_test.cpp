@@ -116,13 +116,15 @@ std::chrono::milliseconds time_until_fast(std::size_t count, double own_ns, doub
         const double rounds = 20e6 / (static_cast<double>(count) * own_ns + probed * true_ns);
         // Functions differ slightly, so that they are detached one after the other.
         for (std::size_t i = 0; i < count; ++i)
-            if (!out[i]) hits[i] += static_cast<std::uint64_t>(rounds * (1 + static_cast<double>(i) / 1e4) + 0.5);
+            if (!out[i])
+                hits[i] +=
+                    static_cast<std::uint64_t>(rounds * (1 + static_cast<double>(i) / 1e4) + 0.5);
         for (const calls::TakenOut& one : thinning.look(now, hits, functions)) {
             out[one.function] = true;
             --probed;
         }
-        const double speed =
-            static_cast<double>(count) * own_ns / (static_cast<double>(count) * own_ns + probed * true_ns);
+        const double speed = static_cast<double>(count) * own_ns /
+                             (static_cast<double>(count) * own_ns + probed * true_ns);
         // As fast as the share allows, by the true cost of probes.
         if (speed < 1 - share * true_ns / measured_ns) slow_until = at;
     }
@@ -172,7 +174,9 @@ TEST(ColdThinningTest, ProbesOfManyFunctionsOweWhatTheyTakeWithColdCaches) {
     EXPECT_EQ(looks_at_a_thousand(milliseconds(20)), 2);
 }
 
-TEST(ColdThinningTest, NoMoreIsOwedThanTheProcessHadOfCpus) { EXPECT_EQ(looks_at_a_thousand(milliseconds(10)), 4); }
+TEST(ColdThinningTest, NoMoreIsOwedThanTheProcessHadOfCpus) {
+    EXPECT_EQ(looks_at_a_thousand(milliseconds(10)), 4);
+}
 
 TEST_F(CallThinningTest, TargetStays) {
     for (int i = 0; i < 100; ++i) EXPECT_TRUE(after({18'000, 0, 0, 0}).empty());

@@ -34,7 +34,8 @@ lagtrap_run ended(std::uint32_t event, std::uint32_t tid, std::uint64_t begin_ns
     return run;
 }
 
-lagtrap_task_change exited(std::uint32_t pid, std::uint32_t tid, std::uint64_t at_ns = breach_ns + 1) {
+lagtrap_task_change exited(std::uint32_t pid, std::uint32_t tid,
+                           std::uint64_t at_ns = breach_ns + 1) {
     lagtrap_task_change change{};
     change.header = {sizeof(change), LAGTRAP_RECORD_EXIT, 0, at_ns};
     change.pid = pid;

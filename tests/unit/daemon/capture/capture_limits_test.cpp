@@ -49,7 +49,8 @@ TEST_F(CaptureLimitsTest, WhoIsAloneHasAll) {
     EXPECT_TRUE(limits_.used_up(seen({9}), now_).empty());
     EXPECT_TRUE(limits_.closed({}, now_).empty());
     begin(1, 9);
-    EXPECT_EQ(limits_.closed({}, now_).at("work").until, CaptureLimits::Clock::time_point{101h + 1min});
+    EXPECT_EQ(limits_.closed({}, now_).at("work").until,
+              CaptureLimits::Clock::time_point{101h + 1min});
 }
 
 TEST_F(CaptureLimitsTest, WithoutAPartyItIsNobodysShare) {
@@ -79,15 +80,18 @@ TEST_F(CaptureLimitsTest, ARecordingByHandTakesNothing) {
 TEST_F(CaptureLimitsTest, ALowerLimitCountsWhatWasBegunBefore) {
     begin(5, 9);
     limits_.allow(2, 0s, {"work"});
-    EXPECT_EQ(limits_.closed({}, now_).at("work").until, CaptureLimits::Clock::time_point{101h + 4min})
+    EXPECT_EQ(limits_.closed({}, now_).at("work").until,
+              CaptureLimits::Clock::time_point{101h + 4min})
         << "then one of two is left";
-    EXPECT_EQ(limits_.used_up(users_7_and_9, now_).at(9), CaptureLimits::Clock::time_point{101h + 5min});
+    EXPECT_EQ(limits_.used_up(users_7_and_9, now_).at(9),
+              CaptureLimits::Clock::time_point{101h + 5min});
 }
 
 TEST_F(CaptureLimitsTest, NobodyStandsInForAnotherBy64) {
     begin(3, 9 + 64);
     EXPECT_TRUE(limits_.used_up(seen({9 + 64}), now_).empty());
-    EXPECT_EQ(limits_.used_up(seen({9, 9 + 64}), now_).count(9 + 64), 1U) << "user 9 is another one";
+    EXPECT_EQ(limits_.used_up(seen({9, 9 + 64}), now_).count(9 + 64), 1U)
+        << "user 9 is another one";
 }
 
 TEST_F(CaptureLimitsTest, ARecordingByHandThatIsKeptForADelayCounts) {
@@ -98,12 +102,13 @@ TEST_F(CaptureLimitsTest, ARecordingByHandThatIsKeptForADelayCounts) {
     limits_.adopt("work", now_);
     limits_.end("work", {{"work", 2}}, now_ += 1min);
     EXPECT_EQ(limits_.closed({{"work", 2}}, now_).at("work").until, now_ + 1h);
-    EXPECT_EQ(limits_.closed({{"work", 2}}, now_ + 59min).size(), 1U) << "it was the recording of the hour";
+    EXPECT_EQ(limits_.closed({{"work", 2}}, now_ + 59min).size(), 1U)
+        << "it was the recording of the hour";
     EXPECT_TRUE(limits_.delayed({{"work", 3}}).empty()) << "nothing is recorded";
 }
 
-// A day of random delays of five events, the first ten times as often as the others. Recordings take
-// two seconds. Nothing but the limits decides.
+// A day of random delays of five events, the first ten times as often as the others. Recordings
+// take two seconds. Nothing but the limits decides.
 class RandomDay : public ::testing::TestWithParam<std::uint32_t> {
   protected:
     using Clock = CaptureLimits::Clock;
@@ -127,9 +132,10 @@ class RandomDay : public ::testing::TestWithParam<std::uint32_t> {
         return std::uniform_int_distribution<std::uint32_t>(0, below - 1)(random_);
     }
     [[nodiscard]] std::size_t in_the_hour(const std::string& event = {}) const {
-        return static_cast<std::size_t>(std::count_if(recorded_.begin(), recorded_.end(), [&](const Recorded& one) {
-            return now_ - one.at < 1h && (event.empty() || one.event == event);
-        }));
+        return static_cast<std::size_t>(
+            std::count_if(recorded_.begin(), recorded_.end(), [&](const Recorded& one) {
+                return now_ - one.at < 1h && (event.empty() || one.event == event);
+            }));
     }
 
     std::mt19937 random_{GetParam()};
@@ -158,11 +164,13 @@ TEST_P(RandomDay, ANoisyEventLeavesTheOthersTheirs) {
         for (const char* const name : names) {
             const auto now_closed = limits_.closed(delays_, now_);
             if (in_the_hour(name) != 0 || !now_closed.contains(name)) continue;
-            ASSERT_EQ(now_closed.at(name).reason, CaptureLimits::Reason::CoolDown) << name << " had none this hour";
+            ASSERT_EQ(now_closed.at(name).reason, CaptureLimits::Reason::CoolDown)
+                << name << " had none this hour";
         }
     }
     const auto counted = limits_.skipped(delays_);
-    EXPECT_EQ(counted.cool_down + counted.hourly_limit + counted.event_share, skipped) << "each is recorded or counted";
+    EXPECT_EQ(counted.cool_down + counted.hourly_limit + counted.event_share, skipped)
+        << "each is recorded or counted";
     EXPECT_GT(in_the_hour(), 6U);
 }
 
@@ -170,7 +178,8 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomDay, ::testing::Range(1U, 11U));
 
 TEST_F(CaptureLimitsTest, NothingIsKeptForEventsThatHadTheirs) {
     limits_.allow(6, 0s, {"a", "b", "c"});
-    for (const char* const event : {"a", "b", "a"}) limits_.begin(event, std::nullopt, {}, now_ += 1min);
+    for (const char* const event : {"a", "b", "a"})
+        limits_.begin(event, std::nullopt, {}, now_ += 1min);
     EXPECT_TRUE(limits_.closed({}, now_).empty());
     limits_.begin("c", std::nullopt, {}, now_ += 1min);
     EXPECT_TRUE(limits_.closed({}, now_).empty()) << "the last two are for whoever comes first";
@@ -203,9 +212,11 @@ TEST_F(CaptureLimitsTest, DelaysInARecordingAreNotSkipped) {
     limits_.end("slow", {{"slow", 1}}, now_);
     EXPECT_TRUE(limits_.closed({{"slow", 1}}, now_).contains("slow"));
     limits_.begin("other", std::nullopt, {{"slow", 3}}, now_ += 10s);
-    EXPECT_TRUE(limits_.closed({{"slow", 3}}, now_).contains("slow")) << "nothing opens it meanwhile";
+    EXPECT_TRUE(limits_.closed({{"slow", 3}}, now_).contains("slow"))
+        << "nothing opens it meanwhile";
     limits_.end("other", {{"slow", 8}, {"other", 1}}, now_ += 2s);
-    EXPECT_EQ(limits_.closed({{"slow", 8}}, now_).at("slow").until, now_ + 30s) << "it is in that recording";
+    EXPECT_EQ(limits_.closed({{"slow", 8}}, now_).at("slow").until, now_ + 30s)
+        << "it is in that recording";
     EXPECT_EQ(limits_.skipped({{"slow", 9}}).cool_down, 2U + 1U);
 }
 

@@ -14,7 +14,8 @@ namespace {
 class CaptureLinesTest : public ::testing::Test {
   protected:
     trace::TemporaryDirectory folder_;
-    std::shared_ptr<CaptureLines> lines_ = *CaptureLines::create(folder_.path(), trace::calls_lines);
+    std::shared_ptr<CaptureLines> lines_ =
+        *CaptureLines::create(folder_.path(), trace::calls_lines);
 };
 
 TEST_F(CaptureLinesTest, SayWhyATraceEndedWithAnError) {

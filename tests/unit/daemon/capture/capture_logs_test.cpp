@@ -43,7 +43,8 @@ lagtrap_stack stack_at(std::uint64_t at_ns, lagtrap_stack_kind kind) {
 std::vector<std::uint64_t> times_in(const std::filesystem::path& folder, LogKind kind) {
     std::vector<std::uint64_t> times;
     auto reader = trace::LogReader::open(folder / trace::log_file_name(kind));
-    for (const lagtrap_record* record = nullptr; reader && (record = reader->next().value()) != nullptr;)
+    for (const lagtrap_record* record = nullptr;
+         reader && (record = reader->next().value()) != nullptr;)
         times.push_back(record->at_ns);
     return times;
 }
@@ -62,7 +63,8 @@ TEST(CaptureLogs, each_record_goes_into_the_log_of_its_kind) {
     const auto sample = sample_at(2);
     const auto thread = thread_at(3);
     const auto user = stack_at(4, LAGTRAP_STACK_USER), kernel = stack_at(5, LAGTRAP_STACK_KERNEL);
-    for (const lagtrap_record* record : {&run.header, &sample.header, &thread.header, &user.header, &kernel.header})
+    for (const lagtrap_record* record :
+         {&run.header, &sample.header, &thread.header, &user.header, &kernel.header})
         logs.write(record);
     ASSERT_TRUE(logs.flush().ok());
     EXPECT_THAT(times_in(folder.path(), LogKind::User), ElementsAre(1, 4));

@@ -25,7 +25,8 @@ std::string content_of(const fs::path& file) {
 // In memory, which is another file system than that of temporary files on most machines.
 class CaptureMove : public testing::Test {
   protected:
-    CaptureMove() : memory_(make_folder("/dev/shm")), disk_(make_folder(fs::temp_directory_path())) {
+    CaptureMove()
+        : memory_(make_folder("/dev/shm")), disk_(make_folder(fs::temp_directory_path())) {
         fs::create_directories(memory_ / "a" / "code");
         std::ofstream(memory_ / "a" / "session.json") << "session";
         std::ofstream(memory_ / "a" / "code" / "piece") << "code";
@@ -48,7 +49,8 @@ TEST_F(CaptureMove, LeavesNoPartOfACapture) {
     fs::create_directory(disk_ / "a");
     std::ofstream(disk_ / "a" / "code") << "a file where a folder should be";
     EXPECT_FALSE(move_capture(memory_ / "a", disk_ / "a").ok());
-    EXPECT_FALSE(fs::exists(disk_ / "a" / "session.json")) << "or it would be taken for a complete capture";
+    EXPECT_FALSE(fs::exists(disk_ / "a" / "session.json"))
+        << "or it would be taken for a complete capture";
 }
 
 }  // namespace

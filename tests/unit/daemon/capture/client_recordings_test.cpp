@@ -54,7 +54,8 @@ TEST_F(ClientRecordingsTest, AClientGetsItsBundleAndItGoesWithTheClient) {
     EXPECT_FALSE(recordings_->client_of("another"));
     const auto work = record("one");
     ASSERT_TRUE(work);
-    EXPECT_TRUE(work->output.string().starts_with((root_ / "clients").string())) << "not where the uploader looks";
+    EXPECT_TRUE(work->output.string().starts_with((root_ / "clients").string()))
+        << "not where the uploader looks";
     work->then(MergedBundle{"/bundle", ""});
     EXPECT_THAT(client->take(), HasSubstr("\"bundle\":\"/bundle\""));
     EXPECT_FALSE(is_there("one")) << "the capture is not needed any more";

@@ -32,7 +32,8 @@ class Child {
     explicit Child(const std::function<void()>& work, unsigned long namespaces = 0) {
         int pipe[2];
         if (::pipe2(pipe, O_CLOEXEC) != 0) return;
-        pid_ = static_cast<pid_t>(::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+        pid_ = static_cast<pid_t>(
+            ::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
         if (pid_ == 0) {
             work();
             (void)!::write(pipe[1], "x", 1);
@@ -56,7 +57,9 @@ class Child {
     }
     [[nodiscard]] bool ready() const { return ready_; }
     [[nodiscard]] std::uint32_t pid() const { return static_cast<std::uint32_t>(pid_); }
-    [[nodiscard]] std::filesystem::path map() const { return "/tmp/perf-" + std::to_string(pid_) + ".map"; }
+    [[nodiscard]] std::filesystem::path map() const {
+        return "/tmp/perf-" + std::to_string(pid_) + ".map";
+    }
 
   private:
     pid_t pid_ = -1;
@@ -64,9 +67,13 @@ class Child {
     bool ended_ = false;
 };
 
-void write(const std::filesystem::path& path, const std::string& content) { std::ofstream(path) << content; }
+void write(const std::filesystem::path& path, const std::string& content) {
+    std::ofstream(path) << content;
+}
 
-void write_own_map(const std::string& content) { write("/tmp/perf-" + std::to_string(::getpid()) + ".map", content); }
+void write_own_map(const std::string& content) {
+    write("/tmp/perf-" + std::to_string(::getpid()) + ".map", content);
+}
 
 class CodeRundownTest : public testing::Test {
   protected:
@@ -109,7 +116,8 @@ class CodeRundownTest : public testing::Test {
         rundown_->take(&name.header);
     }
     // Contents of the copies of one process, oldest first.
-    std::vector<std::string> copies(std::uint32_t pid, trace::CodeFileKind kind = trace::CodeFileKind::PerfMap) {
+    std::vector<std::string> copies(std::uint32_t pid,
+                                    trace::CodeFileKind kind = trace::CodeFileKind::PerfMap) {
         std::map<std::uint64_t, std::string> found;
         if (std::filesystem::exists(folder_ / "code"))
             for (const auto& entry : std::filesystem::directory_iterator(folder_ / "code")) {
@@ -190,7 +198,8 @@ TEST_F(CodeRundownTest, CopiesAJitdumpThoughItIsDeleted) {
     Child child([&] {
         write(dump, "not looked at");
         const int fd = ::open(dump.c_str(), O_RDONLY);
-        if (::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED) ::_exit(1);
+        if (::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+            ::_exit(1);
     });
     ASSERT_TRUE(child.ready());
     ProcessScan scan;
@@ -229,8 +238,8 @@ TEST_F(CodeRundownTest, RefusesWhatIsNotTheProcessesOwnPlainFile) {
     refuses("a file with a second link");
     std::filesystem::remove(second);
     write(child.map(), "1000 10 of an earlier process\n");
-    std::filesystem::last_write_time(child.map(),
-                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    std::filesystem::last_write_time(
+        child.map(), std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
     refuses("a file older than the process");
     if (::geteuid() == 0) {
         write(child.map(), "1000 10 another's\n");

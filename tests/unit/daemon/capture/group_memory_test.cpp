@@ -22,11 +22,11 @@ class GroupMemoryTest : public ::testing::Test {
         std::ofstream(path) << text;
     }
     static std::string input_and_output(std::uint64_t read, std::uint64_t written) {
-        return "rchar: 9\nwchar: 9\nread_bytes: " + std::to_string(read) + "\nwrite_bytes: " + std::to_string(written) +
-               "\ncancelled_write_bytes: 7\n";
+        return "rchar: 9\nwchar: 9\nread_bytes: " + std::to_string(read) +
+               "\nwrite_bytes: " + std::to_string(written) + "\ncancelled_write_bytes: 7\n";
     }
-    void process(std::uint32_t pid, const std::string& group, std::uint64_t read, std::uint64_t written,
-                 std::uint64_t pages) {
+    void process(std::uint32_t pid, const std::string& group, std::uint64_t read,
+                 std::uint64_t written, std::uint64_t pages) {
         const fs::path folder = processes_ / std::to_string(pid);
         write(folder / "cgroup", "0::" + group + "\n");
         // The process has the I/O of its children that have ended too.
@@ -35,8 +35,8 @@ class GroupMemoryTest : public ::testing::Test {
         write(folder / "task" / std::to_string(pid + 1000) / "io", input_and_output(0, written));
         write(folder / "statm", "900 " + std::to_string(pages) + " 3 1 0 8 0\n");
     }
-    void group(const std::string& path, const std::string& limit, std::uint64_t used, const std::string& statistics,
-               const std::string& members) {
+    void group(const std::string& path, const std::string& limit, std::uint64_t used,
+               const std::string& statistics, const std::string& members) {
         const fs::path folder = groups_ / path;
         write(folder / "memory.max", limit + "\n");
         write(folder / "memory.high", "max\n");
@@ -44,9 +44,12 @@ class GroupMemoryTest : public ::testing::Test {
         write(folder / "memory.stat", statistics);
         write(folder / "cgroup.procs", members);
     }
-    std::optional<daemon::GroupMemory> read(std::uint32_t pid) { return read_group_memory(pid, processes_, groups_); }
+    std::optional<daemon::GroupMemory> read(std::uint32_t pid) {
+        return read_group_memory(pid, processes_, groups_);
+    }
 
-    const fs::path folder_ = fs::path(::testing::TempDir()) / ("group-memory-" + std::to_string(::getpid()));
+    const fs::path folder_ =
+        fs::path(::testing::TempDir()) / ("group-memory-" + std::to_string(::getpid()));
     const fs::path processes_ = folder_ / "proc";
     const fs::path groups_ = folder_ / "groups";
 };
@@ -80,7 +83,8 @@ TEST_F(GroupMemoryTest, TellsOfThePartThatIsLarger) {
     const auto found = read(10);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->record.filler_pid, 11U);
-    EXPECT_EQ(found->record.filler_bytes, 700U * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+    EXPECT_EQ(found->record.filler_bytes,
+              700U * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
 }
 
 TEST_F(GroupMemoryTest, SaysNothingWithoutALimitOrAProcess) {
@@ -101,7 +105,8 @@ TEST_F(GroupMemoryTest, IsARecordOfTheLog) {
         EXPECT_EQ(record->type, LAGTRAP_RECORD_GROUP_MEMORY);
         EXPECT_EQ(record->at_ns, 77U);
         EXPECT_EQ(record->size_bytes, sizeof(memory) + 4);
-        EXPECT_EQ(std::string(reinterpret_cast<const char*>(&memory + 1), memory.path_bytes), "/app");
+        EXPECT_EQ(std::string(reinterpret_cast<const char*>(&memory + 1), memory.path_bytes),
+                  "/app");
         EXPECT_EQ(memory.used_bytes, 990U);
         ++records;
     });

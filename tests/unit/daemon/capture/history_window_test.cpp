@@ -20,7 +20,8 @@ lagtrap_history_sample sample_at(std::uint64_t at_ns) {
 
 std::vector<std::uint64_t> times(const HistoryWindow& window, std::uint64_t now_ns) {
     std::vector<std::uint64_t> times;
-    window.for_each(now_ns, [&](const lagtrap_record* record) { times.push_back(record->at_ns / second); });
+    window.for_each(now_ns,
+                    [&](const lagtrap_record* record) { times.push_back(record->at_ns / second); });
     return times;
 }
 
@@ -48,7 +49,8 @@ TEST(HistoryWindow, tells_when_stacks_are_to_be_told_anew) {
 TEST(HistoryWindow, gives_up_the_oldest_for_want_of_room) {
     HistoryWindow window(60s);
     std::uint64_t at_ns = second;
-    for (std::size_t taken = 0; taken < 3 * HistoryWindow::limit_bytes; taken += sizeof(lagtrap_history_sample)) {
+    for (std::size_t taken = 0; taken < 3 * HistoryWindow::limit_bytes;
+         taken += sizeof(lagtrap_history_sample)) {
         at_ns += 200'000;
         (void)window.turn(at_ns);
         const auto sample = sample_at(at_ns);

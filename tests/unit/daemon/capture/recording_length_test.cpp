@@ -11,14 +11,17 @@ using trace::RecordingEnd;
 
 const RecordingLength::Clock::time_point begin{100s};
 
-RecordingLength::Limits limits(bool follows_run = true) { return {begin + 2s, begin + 30s, follows_run, 1'000}; }
+RecordingLength::Limits limits(bool follows_run = true) {
+    return {begin + 2s, begin + 30s, follows_run, 1'000};
+}
 
 TEST(RecordingLength, EndsAfterThePlannedLength) {
     RecordingLength length(limits(false));
     EXPECT_EQ(length.ends(), begin + 2s);
     EXPECT_FALSE(length.at(begin, 0, State::GoesOn));
     EXPECT_FALSE(length.at(begin + 2s - 1ns, 1'000, State::GoesOn));
-    EXPECT_FALSE(length.is_look_due(begin + 2s)) << "the run has ended, so nobody needs to look for it";
+    EXPECT_FALSE(length.is_look_due(begin + 2s))
+        << "the run has ended, so nobody needs to look for it";
     EXPECT_EQ(length.at(begin + 2s, 1'000, State::GoesOn), RecordingEnd::Length);
 }
 
@@ -36,7 +39,8 @@ TEST(RecordingLength, GoesOnWhileTheRunIsOpen) {
 TEST(RecordingLength, EndsAsPlannedIfTheRunHasEndedByThen) {
     for (const State state : {State::Ended, State::Gone}) {
         RecordingLength length(limits());
-        EXPECT_FALSE(length.at(begin + 1s, 0, state)) << "what comes after the run is recorded, too";
+        EXPECT_FALSE(length.at(begin + 1s, 0, state))
+            << "what comes after the run is recorded, too";
         EXPECT_EQ(length.at(begin + 2s, 0, state), RecordingEnd::Length);
     }
 }

@@ -29,13 +29,13 @@ class UnansweredTest : public testing::Test {
         fs::remove_all(root_);
     }
     void make() {
-        unanswered_ = std::make_unique<Unanswered>(
-            Unanswered::Options{root_ / "asked",
-                                [this](const MergeQueue::Work& work) {
-                                    kept_.push_back(captured(work.session));
-                                    ASSERT_TRUE(move_capture(work.capture, captured(work.session)).ok());
-                                },
-                                [this](const std::string& session) { stopped_.push_back(session); }});
+        unanswered_ = std::make_unique<Unanswered>(Unanswered::Options{
+            root_ / "asked",
+            [this](const MergeQueue::Work& work) {
+                kept_.push_back(captured(work.session));
+                ASSERT_TRUE(move_capture(work.capture, captured(work.session)).ok());
+            },
+            [this](const std::string& session) { stopped_.push_back(session); }});
     }
     void ask(const std::string& session, std::chrono::seconds wait = 10s) {
         ASSERT_TRUE(unanswered_->ask({session, "query", "postgres (1)", start_ + wait}).ok());
@@ -47,8 +47,12 @@ class UnansweredTest : public testing::Test {
         std::ofstream(folder / "session.json") << session;
         return !unanswered_->take_recorded({folder, session, "query"});
     }
-    [[nodiscard]] fs::path captured(const std::string& session) const { return root_ / "captures" / session; }
-    [[nodiscard]] std::string open() const { return unanswered_->open() ? unanswered_->open()->session : ""; }
+    [[nodiscard]] fs::path captured(const std::string& session) const {
+        return root_ / "captures" / session;
+    }
+    [[nodiscard]] std::string open() const {
+        return unanswered_->open() ? unanswered_->open()->session : "";
+    }
 
     fs::path root_;
     Unanswered::Clock::time_point start_;

@@ -24,16 +24,19 @@ class ClientLinkTest : public testing::Test {
         UniqueFd its_service(ends[1]);
         const auto answer = [](const boost::json::object& request) {
             ClientLink::Answer given{{{"ok", true}, {"fields", request.size()}}};
-            if (request.contains("file")) given.file = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+            if (request.contains("file"))
+                given.file = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
             return given;
         };
         link_ = std::make_unique<ClientLink>(
             context_, std::move(its_client), std::move(its_service),
-            ClientLink::Handlers{answer, [] { return std::uint64_t{4711}; }, [this] { ended_ = true; }});
+            ClientLink::Handlers{answer, [] { return std::uint64_t{4711}; },
+                                 [this] { ended_ = true; }});
     }
 
     void say(const std::string& text) const {
-        EXPECT_EQ(::send(client_.get(), text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+        EXPECT_EQ(::send(client_.get(), text.data(), text.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(text.size()));
     }
     // What has come; `file` becomes the descriptor that came with it.
     std::string read(int* file = nullptr) {
@@ -47,7 +50,8 @@ class ClientLinkTest : public testing::Test {
         message.msg_control = space;
         message.msg_controllen = sizeof space;
         const ssize_t size = ::recvmsg(client_.get(), &message, MSG_DONTWAIT);
-        if (const cmsghdr* const one = CMSG_FIRSTHDR(&message); size > 0 && one != nullptr && file != nullptr)
+        if (const cmsghdr* const one = CMSG_FIRSTHDR(&message);
+            size > 0 && one != nullptr && file != nullptr)
             std::memcpy(file, CMSG_DATA(one), sizeof *file);
         return size > 0 ? std::string(buffer, static_cast<std::size_t>(size)) : std::string();
     }
@@ -78,7 +82,8 @@ TEST_F(ClientLinkTest, AFileComesWithItsAnswer) {
 
 TEST_F(ClientLinkTest, TheServiceLearnsTheCost) {
     std::uint64_t used_ppm = 0;
-    EXPECT_EQ(::recv(service_.get(), &used_ppm, sizeof used_ppm, MSG_DONTWAIT), static_cast<ssize_t>(sizeof used_ppm));
+    EXPECT_EQ(::recv(service_.get(), &used_ppm, sizeof used_ppm, MSG_DONTWAIT),
+              static_cast<ssize_t>(sizeof used_ppm));
     EXPECT_EQ(used_ppm, 4711U);
 }
 

@@ -10,7 +10,8 @@ namespace {
 
 using settings::Callers;
 
-constexpr gid_t members = 0;  // the group of the settings: root's own, which exists on every machine
+// the group of the settings: root's own, which exists on every machine
+constexpr gid_t members = 0;
 constexpr gid_t others = 65'500;
 
 struct Command {
@@ -18,9 +19,10 @@ struct Command {
     Right right;
 };
 constexpr Command commands[]{
-    {"status", Right::Read},   {"trigger", Right::Change}, {"approve", Right::Change},  {"decline", Right::Change},
-    {"record", Right::Change}, {"calls", Right::Trace},    {"functions", Right::Trace}, {"objects", Right::Trace},
-    {"", Right::Trace},        {"unknown", Right::Trace},  {"STATUS", Right::Trace},    {"status ", Right::Trace},
+    {"status", Right::Read},     {"trigger", Right::Change}, {"approve", Right::Change},
+    {"decline", Right::Change},  {"record", Right::Change},  {"calls", Right::Trace},
+    {"functions", Right::Trace}, {"objects", Right::Trace},  {"", Right::Trace},
+    {"unknown", Right::Trace},   {"STATUS", Right::Trace},   {"status ", Right::Trace},
 };
 constexpr Callers all_callers[]{Callers::Root, Callers::Group, Callers::Anyone};
 
@@ -43,7 +45,8 @@ void check(const settings::Control& control, const Caller& caller) {
         const bool full = among(needed, caller);
         const bool own = !full && is_trace(command.name) && among(control.read, caller);
         const auto grant = access->grant(caller, command.name);
-        ASSERT_EQ(static_cast<bool>(grant), full || own) << "\"" << command.name << "\" by user " << caller.uid;
+        ASSERT_EQ(static_cast<bool>(grant), full || own)
+            << "\"" << command.name << "\" by user " << caller.uid;
         if (grant) {
             EXPECT_EQ(grant->own_processes_only, own) << command.name;
         } else {
@@ -56,7 +59,8 @@ TEST(ControlAccess, GrantsWhatTheSettingsSayForEveryCommandAndCaller) {
     for (const Callers read : all_callers)
         for (const Callers change : {Callers::Root, Callers::Group})
             for (const Callers trace : {Callers::Root, Callers::Group})
-                for (const Caller& caller : {Caller{0, {others}}, Caller{1000, {members}}, Caller{1000, {others}}}) {
+                for (const Caller& caller :
+                     {Caller{0, {others}}, Caller{1000, {members}}, Caller{1000, {others}}}) {
                     settings::Control control;
                     control.group = "root";
                     control.read = read;
@@ -96,15 +100,15 @@ TEST(ControlAccess, SaysWhoMayAndWhichAttributeSaysSo) {
     control.trace = Callers::Group;
     const auto access = ControlAccess::create(control);
     ASSERT_TRUE(access);
-    EXPECT_EQ(access->grant({1000, {others}}, "status").error().message,
-              "user 1000 may not read the status: only root may (<control read=...> in the settings)");
     EXPECT_EQ(
-        access->grant({1000, {others}}, "decline").error().message,
-        "user 1000 may not start, approve or decline recordings: root and the group root may (<control change=...> in "
-        "the settings)");
+        access->grant({1000, {others}}, "status").error().message,
+        "user 1000 may not read the status: only root may (<control read=...> in the settings)");
+    EXPECT_EQ(access->grant({1000, {others}}, "decline").error().message,
+              "user 1000 may not start, approve or decline recordings: root and the group root may "
+              "(<control change=...> in the settings)");
     EXPECT_EQ(access->grant({1000, {others}}, "objects").error().message,
-              "user 1000 may not trace other users' processes: root and the group root may (<control trace=...> in the "
-              "settings)");
+              "user 1000 may not trace other users' processes: root and the group root may "
+              "(<control trace=...> in the settings)");
 }
 
 TEST(ControlAccess, LetsOnlyThoseConnectWhoHaveARight) {

@@ -33,7 +33,8 @@ settings::Control at(const std::string& path, const std::string& group = "") {
 class ControlServerTest : public ::testing::Test {
   protected:
     void SetUp() override {
-        path_ = std::string(::testing::TempDir()) + "/control-" + std::to_string(::getpid()) + ".sock";
+        path_ =
+            std::string(::testing::TempDir()) + "/control-" + std::to_string(::getpid()) + ".sock";
         std::filesystem::remove(path_);
         start();
     }
@@ -62,7 +63,9 @@ class ControlServerTest : public ::testing::Test {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
-        if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) socket.reset();
+        if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) !=
+            0)
+            socket.reset();
         return socket;
     }
 
@@ -71,7 +74,8 @@ class ControlServerTest : public ::testing::Test {
         const UniqueFd socket = connect();
         if (!socket.valid()) return "no connection";
         for (std::size_t sent = 0; sent < text.size();) {
-            const ssize_t bytes = ::send(socket.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+            const ssize_t bytes =
+                ::send(socket.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
             if (bytes <= 0) break;
             sent += static_cast<std::size_t>(bytes);
         }
@@ -87,14 +91,19 @@ class ControlServerTest : public ::testing::Test {
         auto access = ControlAccess::create(control);
         ASSERT_TRUE(access);
         std::promise<Status> changed;
-        boost::asio::post(context_, [&] { changed.set_value(server_->change_access(std::move(access).value())); });
+        boost::asio::post(context_, [&] {
+            changed.set_value(server_->change_access(std::move(access).value()));
+        });
         EXPECT_TRUE(changed.get_future().get());
     }
 
     // As ask(), by a user without rights.
     void ask_as_nobody(const std::string& text) {
         const pid_t child = ::fork();
-        if (child == 0) ::_exit(::setresuid(65534, 65534, 65534) == 0 && ask(text).starts_with("{\"ok\":true") ? 0 : 1);
+        if (child == 0)
+            ::_exit(::setresuid(65534, 65534, 65534) == 0 && ask(text).starts_with("{\"ok\":true")
+                        ? 0
+                        : 1);
         int status = 1;
         ::waitpid(child, &status, 0);
         EXPECT_EQ(status, 0);
@@ -160,7 +169,8 @@ TEST_F(ControlServerTest, SaysWhatIsWrongWithARequest) {
     EXPECT_NE(ask("hello\n").find("not a JSON object"), std::string::npos);
     EXPECT_NE(ask("[1]\n").find("not a JSON object"), std::string::npos);
     EXPECT_NE(ask("\xff\xfe\n").find("not a JSON object"), std::string::npos);
-    EXPECT_NE(ask("{\"a\":" + std::string(1000, '[') + "\n").find("not a JSON object"), std::string::npos);
+    EXPECT_NE(ask("{\"a\":" + std::string(1000, '[') + "\n").find("not a JSON object"),
+              std::string::npos);
     EXPECT_NE(ask(std::string(200'000, 'x')).find("longer than 64 KiB"), std::string::npos);
     EXPECT_EQ(ask(""), "");
     EXPECT_EQ(ask("{}\n"), "{\"ok\":true,\"fields\":0}\n") << "it still answers";
@@ -169,19 +179,22 @@ TEST_F(ControlServerTest, SaysWhatIsWrongWithARequest) {
 // The new owner of the connection answers; the server neither reads from it nor counts it any more.
 TEST_F(ControlServerTest, PassesAConnectionOn) {
     UniqueFd passed;
-    server_->hand_over_by([&](const boost::json::object& request, const Caller& caller, int socket) -> Result<bool> {
-        if (request.at("command") == "refuse") return make_error(ErrorKind::Busy, "no room");
-        if (request.at("command") != "watch") return false;
-        EXPECT_EQ(caller.uid, ::geteuid());
-        passed = UniqueFd(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
-        return true;
-    });
+    server_->hand_over_by(
+        [&](const boost::json::object& request, const Caller& caller, int socket) -> Result<bool> {
+            if (request.at("command") == "refuse") return make_error(ErrorKind::Busy, "no room");
+            if (request.at("command") != "watch") return false;
+            EXPECT_EQ(caller.uid, ::geteuid());
+            passed = UniqueFd(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+            return true;
+        });
     EXPECT_EQ(ask("{\"command\":\"refuse\"}\n"), "{\"ok\":false,\"error\":\"no room\"}\n");
     EXPECT_EQ(ask("{\"command\":\"status\"}\n"), "{\"ok\":true,\"fields\":1}\n");
     const UniqueFd client = connect();
     const std::string request = "{\"command\":\"watch\"}\n";
-    ASSERT_EQ(::send(client.get(), request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
-    EXPECT_EQ(ask("{\"command\":\"status\"}\n"), "{\"ok\":true,\"fields\":1}\n") << "the server goes on";
+    ASSERT_EQ(::send(client.get(), request.data(), request.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(request.size()));
+    EXPECT_EQ(ask("{\"command\":\"status\"}\n"), "{\"ok\":true,\"fields\":1}\n")
+        << "the server goes on";
     ASSERT_TRUE(passed.valid());
     ASSERT_EQ(::send(client.get(), "ab", 2, MSG_NOSIGNAL), 2);
     ASSERT_EQ(::send(passed.get(), "cd", 2, MSG_NOSIGNAL), 2);

@@ -22,9 +22,12 @@ TEST(RequestFields, NumbersAreWholeAndWithinTheirRange) {
     EXPECT_EQ(number_in({}, "n", 7, 1, 10).value(), 7);
     EXPECT_EQ(number_in({{"n", 1}}, "n", 7, 1, 10).value(), 1);
     EXPECT_EQ(number_in({{"n", 10}}, "n", 7, 1, 10).value(), 10);
-    EXPECT_EQ(refusal(number_in({{"n", 11}}, "n", 7, 1, 10)), "\"n\" is 11; expected a whole number from 1 to 10");
-    for (const boost::json::value& wrong : {boost::json::value(0), boost::json::value(1.5), boost::json::value("3")})
-        EXPECT_THAT(refusal(number_in({{"n", wrong}}, "n", 7, 1, 10)), HasSubstr("expected a whole number"));
+    EXPECT_EQ(refusal(number_in({{"n", 11}}, "n", 7, 1, 10)),
+              "\"n\" is 11; expected a whole number from 1 to 10");
+    for (const boost::json::value& wrong :
+         {boost::json::value(0), boost::json::value(1.5), boost::json::value("3")})
+        EXPECT_THAT(refusal(number_in({{"n", wrong}}, "n", 7, 1, 10)),
+                    HasSubstr("expected a whole number"));
 }
 
 TEST(RequestFields, AProcessNumberIsRequired) {
@@ -65,7 +68,8 @@ TEST(RequestFields, ListsHaveNames) {
     boost::json::array many(1000, boost::json::value("f"));
     EXPECT_TRUE(texts_in({{"only", many}}, "only"));
     many.emplace_back("f");
-    EXPECT_EQ(refusal(texts_in({{"only", many}}, "only")), "\"only\": expected a list of at most 1000 names");
+    EXPECT_EQ(refusal(texts_in({{"only", many}}, "only")),
+              "\"only\": expected a list of at most 1000 names");
 }
 
 }  // namespace

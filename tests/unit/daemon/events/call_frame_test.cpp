@@ -17,22 +17,29 @@ const std::string maps =
     "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0                          [stack]\n"
     "7fffffffe000-7ffffffff000 --xp 00000000 00:00 0                          [uprobes]\n";
 
-TEST(CallFrameTest, IsAliveWhereNothingIsKnown) { EXPECT_EQ(state_of_call(call, {}), FrameState::Alive); }
+TEST(CallFrameTest, IsAliveWhereNothingIsKnown) {
+    EXPECT_EQ(state_of_call(call, {}), FrameState::Alive);
+}
 
 TEST(CallFrameTest, IsAliveWhileItsReturnAddressIsThere) {
-    EXPECT_EQ(state_of_call(call, {.word_at_frame = call.return_address, .stack_pointer = inner, .on_one_stack = true}),
+    EXPECT_EQ(state_of_call(call, {.word_at_frame = call.return_address,
+                                   .stack_pointer = inner,
+                                   .on_one_stack = true}),
               FrameState::Alive);
 }
 
 // A caller that catches an exception and then sleeps: its next call occupies the place of the
 // abandoned one.
 TEST(CallFrameTest, IsGoneWhereAnotherCallHasItsPlace) {
-    EXPECT_EQ(state_of_call(call, {.word_at_frame = 0x405678, .stack_pointer = inner}), FrameState::Gone);
-    EXPECT_EQ(state_of_call(call, {.word_at_frame = 0x405678}), FrameState::Gone) << "a thread that computes";
+    EXPECT_EQ(state_of_call(call, {.word_at_frame = 0x405678, .stack_pointer = inner}),
+              FrameState::Gone);
+    EXPECT_EQ(state_of_call(call, {.word_at_frame = 0x405678}), FrameState::Gone)
+        << "a thread that computes";
 }
 
 TEST(CallFrameTest, AReturnProbesTrampolineStandsForTheReturnAddress) {
-    EXPECT_EQ(state_of_call(call, {.word_at_frame = 0x405678, .word_is_trampoline = true}), FrameState::Alive);
+    EXPECT_EQ(state_of_call(call, {.word_at_frame = 0x405678, .word_is_trampoline = true}),
+              FrameState::Alive);
 }
 
 TEST(CallFrameTest, AnUnknownReturnAddressProvesNothing) {
@@ -47,7 +54,8 @@ TEST(CallFrameTest, IsGoneWhereTheStackIsLessDeep) {
 
 // A signal handler on its own stack, or another fiber.
 TEST(CallFrameTest, AnotherStackFurtherUpProvesNothing) {
-    EXPECT_EQ(state_of_call(call, {.word_at_frame = call.return_address, .stack_pointer = outer}), FrameState::Alive);
+    EXPECT_EQ(state_of_call(call, {.word_at_frame = call.return_address, .stack_pointer = outer}),
+              FrameState::Alive);
 }
 
 TEST(CallFrameTest, AThreadsStackIsKnownByItsNameOrItsGuard) {

@@ -28,7 +28,9 @@ TEST(EarlyPoints, are_the_smallest_before_anything_is_known) {
     EXPECT_EQ(points.points_ns()[3], LAGTRAP_NEVER_NS);
 }
 
-TEST(EarlyPoints, are_none_without_a_share) { EXPECT_EQ(EarlyPoints({1s}, 0).points_ns()[0], LAGTRAP_NEVER_NS); }
+TEST(EarlyPoints, are_none_without_a_share) {
+    EXPECT_EQ(EarlyPoints({1s}, 0).points_ns()[0], LAGTRAP_NEVER_NS);
+}
 
 TEST(EarlyPoints, short_runs_do_not_matter_however_many) {
     EarlyPoints points({100ms}, 20'000);

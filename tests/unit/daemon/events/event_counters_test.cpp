@@ -11,14 +11,15 @@ namespace {
 
 using Field = std::uint64_t EventCounters::*;
 
-constexpr std::array sums{&EventCounters::delays,       &EventCounters::reported_delays, &EventCounters::abandoned,
-                          &EventCounters::left,         &EventCounters::failed,          &EventCounters::cancelled,
-                          &EventCounters::lost,         &EventCounters::expired,         &EventCounters::unended_late,
-                          &EventCounters::withdrawn,    &EventCounters::too_deep,        &EventCounters::records_lost,
-                          &EventCounters::out_of_scope, &EventCounters::limited,         &EventCounters::unrecorded,
-                          &EventCounters::counted,      &EventCounters::texts_lost,      &EventCounters::timed_ns,
-                          &EventCounters::on_cpu_ns,    &EventCounters::runnable_ns,     &EventCounters::handed_over_ns,
-                          &EventCounters::untimed,      &EventCounters::stack_ns};
+constexpr std::array sums{
+    &EventCounters::delays,       &EventCounters::reported_delays, &EventCounters::abandoned,
+    &EventCounters::left,         &EventCounters::failed,          &EventCounters::cancelled,
+    &EventCounters::lost,         &EventCounters::expired,         &EventCounters::unended_late,
+    &EventCounters::withdrawn,    &EventCounters::too_deep,        &EventCounters::records_lost,
+    &EventCounters::out_of_scope, &EventCounters::limited,         &EventCounters::unrecorded,
+    &EventCounters::counted,      &EventCounters::texts_lost,      &EventCounters::timed_ns,
+    &EventCounters::on_cpu_ns,    &EventCounters::runnable_ns,     &EventCounters::handed_over_ns,
+    &EventCounters::untimed,      &EventCounters::stack_ns};
 
 // Each number differs from all others, and grows with `factor`.
 EventCounters numbered(std::uint64_t factor) {
@@ -73,7 +74,8 @@ TEST(EventCounters, CountRunsHitsAndUnmatchedStages) {
 TEST(EventCounters, KeepWhoWasSeenWhileThereIsRoom) {
     EventCounters counters, others;
     constexpr std::size_t room = std::size(lagtrap_seen_parties{}.parties);
-    for (std::size_t i = 0; i + 1 < room; ++i) counters.seen.parties[i] = 10 + static_cast<std::uint32_t>(i);
+    for (std::size_t i = 0; i + 1 < room; ++i)
+        counters.seen.parties[i] = 10 + static_cast<std::uint32_t>(i);
     others.seen.parties[0] = 10;
     others.seen.parties[1] = 99;
     counters.add(others);

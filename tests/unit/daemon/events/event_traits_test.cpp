@@ -60,39 +60,51 @@ TEST(EventTraits, CallsWithMarkersInBetweenAreNotToldApartByFrames) {
     EXPECT_TRUE(pairs_frames(call()));
     EXPECT_FALSE(pairs_frames(probes()));
     EXPECT_FALSE(pairs_frames(changed(call(), [](Event& event) { event.stages.emplace_back(); })));
-    EXPECT_FALSE(pairs_frames(changed(call(), [](Event& event) { event.nesting = settings::Nesting::Outermost; })));
+    EXPECT_FALSE(pairs_frames(
+        changed(call(), [](Event& event) { event.nesting = settings::Nesting::Outermost; })));
 }
 
 TEST(EventTraits, StackOrderIsOfProbesThatOneThreadHits) {
     EXPECT_TRUE(keeps_stack_order(probes()));
     EXPECT_FALSE(keeps_stack_order(call()));
-    EXPECT_FALSE(keeps_stack_order(changed(probes(), [](Event& event) { event.key = settings::KeyKind::Argument; })));
-    EXPECT_FALSE(
-        keeps_stack_order(changed(probes(), [](Event& event) { event.nesting = settings::Nesting::Restart; })));
-    EXPECT_FALSE(keeps_stack_order(changed(probes(), [](Event& event) { event.end.kind = MarkerKind::Tracepoint; })));
-    EXPECT_FALSE(keeps_stack_order(changed(probes(), [](Event& event) { event.begin.kind = MarkerKind::RunQueue; })));
+    EXPECT_FALSE(keeps_stack_order(
+        changed(probes(), [](Event& event) { event.key = settings::KeyKind::Argument; })));
+    EXPECT_FALSE(keeps_stack_order(
+        changed(probes(), [](Event& event) { event.nesting = settings::Nesting::Restart; })));
+    EXPECT_FALSE(keeps_stack_order(
+        changed(probes(), [](Event& event) { event.end.kind = MarkerKind::Tracepoint; })));
+    EXPECT_FALSE(keeps_stack_order(
+        changed(probes(), [](Event& event) { event.begin.kind = MarkerKind::RunQueue; })));
 }
 
 TEST(EventTraits, TimesAreCountedUnlessOtherThreadsMayHitTheMarkers) {
     EXPECT_TRUE(counts_times(call()));
-    EXPECT_TRUE(counts_times(changed(call(), [](Event& event) { event.begin.kind = MarkerKind::Tracepoint; })));
-    EXPECT_FALSE(counts_times(changed(probes(), [](Event& event) { event.begin.kind = MarkerKind::RunQueue; })));
-    const Event keyed = changed(probes(), [](Event& event) { event.key = settings::KeyKind::Argument; });
-    EXPECT_TRUE(counts_times(keyed));
-    EXPECT_FALSE(counts_times(changed(keyed, [](Event& event) { event.begin.kind = MarkerKind::Tracepoint; })));
-    EXPECT_FALSE(counts_times(changed(keyed, [](Event& event) { event.end.kind = MarkerKind::Tracepoint; })));
+    EXPECT_TRUE(counts_times(
+        changed(call(), [](Event& event) { event.begin.kind = MarkerKind::Tracepoint; })));
     EXPECT_FALSE(counts_times(
-        changed(keyed, [](Event& event) { event.stages.emplace_back().marker.kind = MarkerKind::Tracepoint; })));
+        changed(probes(), [](Event& event) { event.begin.kind = MarkerKind::RunQueue; })));
+    const Event keyed =
+        changed(probes(), [](Event& event) { event.key = settings::KeyKind::Argument; });
+    EXPECT_TRUE(counts_times(keyed));
+    EXPECT_FALSE(counts_times(
+        changed(keyed, [](Event& event) { event.begin.kind = MarkerKind::Tracepoint; })));
+    EXPECT_FALSE(counts_times(
+        changed(keyed, [](Event& event) { event.end.kind = MarkerKind::Tracepoint; })));
+    EXPECT_FALSE(counts_times(changed(keyed, [](Event& event) {
+        event.stages.emplace_back().marker.kind = MarkerKind::Tracepoint;
+    })));
 }
 
 TEST(EventTraits, KeysAreValuesOfOneProcessUnlessTheSettingsSayOtherwise) {
     EXPECT_FALSE(keyed_by_argument(probes()));
-    const Event keyed = changed(probes(), [](Event& event) { event.key = settings::KeyKind::Argument; });
+    const Event keyed =
+        changed(probes(), [](Event& event) { event.key = settings::KeyKind::Argument; });
     EXPECT_TRUE(keyed_by_argument(keyed));
     EXPECT_FALSE(keyed_for_machine(keyed));
-    EXPECT_TRUE(keyed_for_machine(changed(keyed, [](Event& event) { event.key_scope = settings::KeyScope::Machine; })));
-    EXPECT_FALSE(
-        keyed_for_machine(changed(probes(), [](Event& event) { event.key_scope = settings::KeyScope::Machine; })));
+    EXPECT_TRUE(keyed_for_machine(
+        changed(keyed, [](Event& event) { event.key_scope = settings::KeyScope::Machine; })));
+    EXPECT_FALSE(keyed_for_machine(
+        changed(probes(), [](Event& event) { event.key_scope = settings::KeyScope::Machine; })));
 }
 
 TEST(EventCopies, AreFilesNamedAsTheMarkersSay) {

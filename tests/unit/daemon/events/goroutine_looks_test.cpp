@@ -29,7 +29,9 @@ class Memory : public DirectInspector {
 class GoroutineLooksTest : public testing::Test {
   protected:
     GoroutineLooksTest() { memory_.may_answer = let_.get_future().share(); }
-    FrameState ask(Looks::Age age) { return looks_.state_of(frame_, 1, Looks::Asked::Call, age, monotonic_ns()); }
+    FrameState ask(Looks::Age age) {
+        return looks_.state_of(frame_, 1, Looks::Asked::Call, age, monotonic_ns());
+    }
     void await_answer() {
         std::promise<void> reported;
         bool is_reported = false;
@@ -59,8 +61,10 @@ TEST_F(GoroutineLooksTest, WhoActsOnAnAnswerHasANewOne) {
     (void)ask(Looks::Age::Fresh);
     await_answer();
     const std::uint64_t later_ns = monotonic_ns() + 2 * Looks::fresh_ns;
-    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Any, later_ns), FrameState::Alive);
-    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Fresh, later_ns), FrameState::Unknown);
+    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Any, later_ns),
+              FrameState::Alive);
+    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Fresh, later_ns),
+              FrameState::Unknown);
 }
 
 TEST_F(GoroutineLooksTest, WhatIsGoneStaysGoneForItsRunAlone) {
@@ -68,8 +72,10 @@ TEST_F(GoroutineLooksTest, WhatIsGoneStaysGoneForItsRunAlone) {
     (void)ask(Looks::Age::Fresh);
     await_answer();
     const std::uint64_t later_ns = monotonic_ns() + 2 * Looks::fresh_ns;
-    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Fresh, later_ns), FrameState::Gone);
-    EXPECT_EQ(looks_.state_of(frame_, 2, Looks::Asked::Call, Looks::Age::Fresh, later_ns), FrameState::Unknown);
+    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Fresh, later_ns),
+              FrameState::Gone);
+    EXPECT_EQ(looks_.state_of(frame_, 2, Looks::Asked::Call, Looks::Age::Fresh, later_ns),
+              FrameState::Unknown);
 }
 
 }  // namespace

@@ -10,10 +10,12 @@ const std::string docker_group = "/system.slice/docker-" + id + ".scope";
 const std::string pod_group = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope";
 
 KnownContainer shop() {
-    return {{"shop", "registry.example:5000/team/shop:7", "", "", "", {{"tier", "front"}}, true}, true};
+    return {{"shop", "registry.example:5000/team/shop:7", "", "", "", {{"tier", "front"}}, true},
+            true};
 }
 
-GroupJudgement judge(const settings::GroupScope& scope, const std::string& path, const KnownContainer& known = {}) {
+GroupJudgement judge(const settings::GroupScope& scope, const std::string& path,
+                     const KnownContainer& known = {}) {
     return judge_group({{}, {}, {}, scope}, {path}, [&](const std::string&) { return known; });
 }
 
@@ -62,7 +64,8 @@ TEST(GroupJudgement, Containers) {
     EXPECT_FALSE(asked(&Scope::image, "team/shop"));
     EXPECT_TRUE(asked(&Scope::label, "tier=front"));
     EXPECT_FALSE(asked(&Scope::label, "tier=back"));
-    EXPECT_FALSE(judge(scope_of(&Scope::container, "shop"), "/system.slice/shop.service", shop()).in_scope);
+    EXPECT_FALSE(
+        judge(scope_of(&Scope::container, "shop"), "/system.slice/shop.service", shop()).in_scope);
 }
 
 TEST(GroupJudgement, WhatIsNotKnownIsSaid) {
@@ -70,18 +73,23 @@ TEST(GroupJudgement, WhatIsNotKnownIsSaid) {
     EXPECT_EQ(judge(scope_of(&Scope::container, "shop"), docker_group).not_known, "name");
     EXPECT_EQ(judge(scope_of(&Scope::image, "shop"), docker_group).not_known, "image");
     EXPECT_EQ(judge(scope_of(&Scope::pod, "shop"), pod_group, shop()).not_known, "pod");
-    EXPECT_EQ(judge(scope_of(&Scope::pod, "shop"), docker_group, shop()).not_known, "");  // it has none
+    // it has none
+    EXPECT_EQ(judge(scope_of(&Scope::pod, "shop"), docker_group, shop()).not_known, "");
     KnownContainer without_labels = shop();
     without_labels.facts.labels.clear();
-    EXPECT_EQ(judge(scope_of(&Scope::label, "tier=front"), docker_group, without_labels).not_known, "");
+    EXPECT_EQ(judge(scope_of(&Scope::label, "tier=front"), docker_group, without_labels).not_known,
+              "");
     without_labels.facts.has_labels = false;
-    EXPECT_EQ(judge(scope_of(&Scope::label, "tier=front"), docker_group, without_labels).not_known, "labels");
+    EXPECT_EQ(judge(scope_of(&Scope::label, "tier=front"), docker_group, without_labels).not_known,
+              "labels");
 }
 
 // A group below one that belongs to user 1000.
-bool judge_of_user(settings::Scope scope, const std::string& inside, const KnownContainer& known = {}) {
+bool judge_of_user(settings::Scope scope, const std::string& inside,
+                   const KnownContainer& known = {}) {
     const std::string manager = "/user.slice/user-1000.slice/user@1000.service";
-    return judge_group(scope, {manager + inside, manager.size(), 1000}, [&](const std::string&) { return known; })
+    return judge_group(scope, {manager + inside, manager.size(), 1000},
+                       [&](const std::string&) { return known; })
         .in_scope;
 }
 
@@ -91,7 +99,8 @@ TEST(GroupJudgement, AUsersOwnGroupsAreNoUnitsOfTheMachine) {
     EXPECT_FALSE(judge_of_user(scope, "/app.slice/nginx.service"));
     EXPECT_FALSE(judge_of_user(scope, "/nginx.service/inside"));
     scope.groups.unit = "user@1000";
-    EXPECT_TRUE(judge_of_user(scope, "/app.slice/nginx.service")) << "the system manager made that one";
+    EXPECT_TRUE(judge_of_user(scope, "/app.slice/nginx.service"))
+        << "the system manager made that one";
 }
 
 TEST(GroupJudgement, AUsersUnitsCountWhereTheScopeNamesTheUser) {

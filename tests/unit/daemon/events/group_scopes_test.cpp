@@ -17,12 +17,15 @@ class GroupScopesTest : public ::testing::Test {
   protected:
     void SetUp() override {
         if (::geteuid() != 0) GTEST_SKIP() << "only root may give a folder to another user";
-        root_ = std::filesystem::temp_directory_path() / ("lagtrap-groups-" + std::to_string(::getpid()));
+        root_ = std::filesystem::temp_directory_path() /
+                ("lagtrap-groups-" + std::to_string(::getpid()));
         std::filesystem::create_directories(root_);
     }
     void TearDown() override { std::filesystem::remove_all(root_); }
 
-    void make(const std::string& path) const { std::filesystem::create_directories(root_.string() + path); }
+    void make(const std::string& path) const {
+        std::filesystem::create_directories(root_.string() + path);
+    }
     void give(const std::string& path, uid_t user) const {
         ASSERT_EQ(::chown((root_.string() + path).c_str(), user, user), 0);
     }
@@ -36,7 +39,8 @@ class GroupScopesTest : public ::testing::Test {
         std::size_t count = 0;
         for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
             std::ifstream lines(entry.path());
-            for (std::string line; std::getline(lines, line);) count += line.starts_with("inotify wd:") ? 1 : 0;
+            for (std::string line; std::getline(lines, line);)
+                count += line.starts_with("inotify wd:") ? 1 : 0;
         }
         return count;
     }

@@ -5,7 +5,8 @@
 namespace {
 
 TEST(Histogram, EveryDurationLiesInItsBucket) {
-    for (std::uint64_t duration_ns = 0; duration_ns < (1ULL << 39); duration_ns += 1 + duration_ns / 7) {
+    for (std::uint64_t duration_ns = 0; duration_ns < (1ULL << 39);
+         duration_ns += 1 + duration_ns / 7) {
         const std::uint32_t bucket = lagtrap_histogram_bucket(duration_ns);
         ASSERT_GE(duration_ns, lagtrap_histogram_bucket_start_ns(bucket)) << duration_ns;
         ASSERT_LT(duration_ns, lagtrap_histogram_bucket_start_ns(bucket + 1)) << duration_ns;

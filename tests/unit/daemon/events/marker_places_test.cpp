@@ -13,7 +13,8 @@ namespace lagtrap::daemon {
 
 namespace {
 
-settings::Marker function(const std::string& name, settings::FunctionSide side = settings::FunctionSide::Entry) {
+settings::Marker function(const std::string& name,
+                          settings::FunctionSide side = settings::FunctionSide::Entry) {
     settings::Marker marker;
     marker.kind = settings::MarkerKind::Function;
     marker.binary = "/proc/self/exe";
@@ -33,11 +34,13 @@ Result<EventPlan> plan_of(const settings::Marker& begin, const settings::Marker&
 
 TEST(SolePlace, IsTheEntryOfAFunction) {
     EXPECT_EQ(further_place(1), 4);
-    const auto plan = plan_of(function("lagtrap::daemon::sole_place_of"), function("lagtrap::daemon::further_place"));
+    const auto plan = plan_of(function("lagtrap::daemon::sole_place_of"),
+                              function("lagtrap::daemon::further_place"));
     ASSERT_TRUE(plan) << plan.error().message;
     MarkerPlaces places;
     places.note(3, *plan);
-    const auto begin = places.find(3, LAGTRAP_ROLE_BEGIN, 0), end = places.find(3, LAGTRAP_ROLE_END, 0);
+    const auto begin = places.find(3, LAGTRAP_ROLE_BEGIN, 0),
+               end = places.find(3, LAGTRAP_ROLE_END, 0);
     ASSERT_TRUE(begin);
     ASSERT_TRUE(end);
     EXPECT_GT(begin->offset, 0U);
@@ -50,8 +53,9 @@ TEST(SolePlace, IsTheEntryOfAFunction) {
 
 TEST(SolePlace, IsNoneOfSeveralNorOfTheKernels) {
     EXPECT_EQ(overloaded(1) + overloaded(1.0), 5);
-    const auto plan = plan_of(function("lagtrap::daemon::overloaded"),
-                              function("lagtrap::daemon::sole_place_of", settings::FunctionSide::Return));
+    const auto plan =
+        plan_of(function("lagtrap::daemon::overloaded"),
+                function("lagtrap::daemon::sole_place_of", settings::FunctionSide::Return));
     ASSERT_TRUE(plan) << plan.error().message;
     MarkerPlaces places;
     places.note(0, *plan);
@@ -63,8 +67,10 @@ TEST(SolePlace, IsNoneOfSeveralNorOfTheKernels) {
 }
 
 TEST(SolePlace, IsThatOfTheLastAttachment) {
-    const auto one = plan_of(function("lagtrap::daemon::sole_place_of"), function("lagtrap::daemon::further_place"));
-    const auto other = plan_of(function("lagtrap::daemon::overloaded"), function("lagtrap::daemon::further_place"));
+    const auto one = plan_of(function("lagtrap::daemon::sole_place_of"),
+                             function("lagtrap::daemon::further_place"));
+    const auto other = plan_of(function("lagtrap::daemon::overloaded"),
+                               function("lagtrap::daemon::further_place"));
     ASSERT_TRUE(one && other);
     MarkerPlaces places;
     places.note(0, *one);

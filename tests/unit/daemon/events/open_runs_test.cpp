@@ -30,8 +30,10 @@ class OpenRunsTest : public ::testing::Test {
         slots_fd_ = UniqueFd(::memfd_create("slots", MFD_CLOEXEC));
         ASSERT_EQ(::ftruncate(tags_fd_.get(), buckets * sizeof(lagtrap_bucket)), 0);
         ASSERT_EQ(::ftruncate(slots_fd_.get(), slots * sizeof(lagtrap_slot)), 0);
-        tags_memory_ = MappedMap::map(tags_fd_.get(), sizeof(lagtrap_bucket), buckets, "tags").value();
-        slots_memory_ = MappedMap::map(slots_fd_.get(), sizeof(lagtrap_slot), slots, "slots").value();
+        tags_memory_ =
+            MappedMap::map(tags_fd_.get(), sizeof(lagtrap_bucket), buckets, "tags").value();
+        slots_memory_ =
+            MappedMap::map(slots_fd_.get(), sizeof(lagtrap_slot), slots, "slots").value();
         const CallFrames frames(std::chrono::minutes(1));
         runs_.emplace(RunTable::map(tags_fd_.get(), slots_fd_.get(), buckets).value(), frames);
         settings::Event by_thread;
@@ -59,7 +61,9 @@ class OpenRunsTest : public ::testing::Test {
         runs_->table().want_visit(index, 1);
         return slot;
     }
-    std::uint64_t& tag(std::size_t index) { return static_cast<std::uint64_t*>(tags_memory_.at)[index]; }
+    std::uint64_t& tag(std::size_t index) {
+        return static_cast<std::uint64_t*>(tags_memory_.at)[index];
+    }
 
     OpenRuns::Look look(OpenRuns::Tell tell) { return look(tell, believed_); }
     OpenRuns::Look look(OpenRuns::Tell tell, const OpenRuns::IsBelieved& believed,
@@ -116,7 +120,8 @@ TEST_F(OpenRunsTest, AnEndAndALookAtOnceTellOfADelayOnce) {
         for (int number = 1; number <= rounds; ++number) {
             while (round.load() != number) std::this_thread::yield();
             auto& slot = static_cast<lagtrap_slot*>(slots_memory_.at)[17];
-            if (!(__atomic_exchange_n(&slot.deadline_ns, 0, __ATOMIC_SEQ_CST) & LAGTRAP_DEADLINE_REPORTED))
+            if (!(__atomic_exchange_n(&slot.deadline_ns, 0, __ATOMIC_SEQ_CST) &
+                  LAGTRAP_DEADLINE_REPORTED))
                 ++reported_by_end;
             ended.store(number);
         }
@@ -129,7 +134,8 @@ TEST_F(OpenRunsTest, AnEndAndALookAtOnceTellOfADelayOnce) {
         while (ended.load() != number) std::this_thread::yield();
     }
     ending.join();
-    EXPECT_EQ(reported_by_look + static_cast<std::size_t>(reported_by_end), static_cast<std::size_t>(rounds));
+    EXPECT_EQ(reported_by_look + static_cast<std::size_t>(reported_by_end),
+              static_cast<std::size_t>(rounds));
 }
 
 TEST_F(OpenRunsTest, KeepsWhatItShallNotTellYet) {
@@ -156,7 +162,8 @@ TEST_F(OpenRunsTest, GivesUpRunsOfThreadsThatAreGone) {
     std::uint32_t gone = 0;
     std::thread([&] { gone = static_cast<std::uint32_t>(::gettid()); }).join();
     open(17, 0, now_ns_ - 1).run.begin_tid = gone;
-    open(18, 2, now_ns_ - 1).run.begin_tid = gone;  // by key: its process lives, so it may still end
+    // by key: its process lives, so it may still end
+    open(18, 2, now_ns_ - 1).run.begin_tid = gone;
     const auto seen = look(OpenRuns::Tell::Everything);
     ASSERT_EQ(seen.overdue.size(), 1U);
     EXPECT_EQ(seen.overdue[0].event, 2U);
@@ -184,7 +191,8 @@ TEST_F(OpenRunsTest, GivesUpCallsWhoseFrameIsGone) {
         return now != 0 && std::getline(file, text) && !text.starts_with("running");
     };
     while (!sleeping()) std::this_thread::yield();
-    for (const auto& [index, stack_pointer] : {std::pair{17, alive}, std::pair{18, alive - (1 << 20)}}) {
+    for (const auto& [index, stack_pointer] :
+         {std::pair{17, alive}, std::pair{18, alive - (1 << 20)}}) {
         lagtrap_slot& slot = open(static_cast<std::size_t>(index), 3, now_ns_ - 1);
         slot.stack_pointer = stack_pointer;
         slot.run.begin_tid = tid;
@@ -279,7 +287,8 @@ TEST_F(OpenRunsTest, ADelayThatWasToldIsKnownWhenNobodyIsLeftToEndIt) {
     EXPECT_EQ(left.run.begin_tid, 0x3fffffeU);
     EXPECT_EQ(left.run.header.type, LAGTRAP_RECORD_RUN);
     EXPECT_GE(left.run.end_ns, now_ns_);
-    EXPECT_EQ(left.run.flags & (LAGTRAP_RUN_OPEN | LAGTRAP_RUN_REPORTED), LAGTRAP_RUN_OPEN | LAGTRAP_RUN_REPORTED);
+    EXPECT_EQ(left.run.flags & (LAGTRAP_RUN_OPEN | LAGTRAP_RUN_REPORTED),
+              LAGTRAP_RUN_OPEN | LAGTRAP_RUN_REPORTED);
     EXPECT_EQ(left.text.bytes, 7);
     runs_->forget_left_delays();
     EXPECT_TRUE(runs_->left_delays().empty());
@@ -340,7 +349,8 @@ TEST_F(OpenRunsTest, ASnapshotHasWholeRecordsWithTheirStages) {
     open(18, 0, now_ns_ + 1).stage_next = LAGTRAP_MAX_STAGES + 5;
     const auto runs = snapshot(believed_);
     ASSERT_EQ(runs.size(), 2U);
-    EXPECT_EQ(runs[0].header.size_bytes, offsetof(lagtrap_run, stages) + 2 * sizeof(lagtrap_stage_hit));
+    EXPECT_EQ(runs[0].header.size_bytes,
+              offsetof(lagtrap_run, stages) + 2 * sizeof(lagtrap_stage_hit));
     EXPECT_EQ(runs[0].stages[1].stage, 7);
     EXPECT_EQ(runs[0].flags, LAGTRAP_RUN_OPEN);
     EXPECT_EQ(runs[1].stage_count, LAGTRAP_MAX_STAGES);
@@ -441,7 +451,8 @@ TEST_F(OpenRunsTest, AMillionShortRunsAreNotVisited) {
         if (now_ns_ >= next_look_ns) {
             const auto seen = look(OpenRuns::Tell::Everything);
             visited += seen.visited;
-            next_look_ns = std::min(now_ns_ + threshold_ns, std::max(seen.next_due_ns, now_ns_ + 1'000'000));
+            next_look_ns =
+                std::min(now_ns_ + threshold_ns, std::max(seen.next_due_ns, now_ns_ + 1'000'000));
         }
         open(index, 0, now_ns_ + threshold_ns);
         set_due(index, now_ns_ + threshold_ns);
@@ -454,16 +465,19 @@ TEST_F(OpenRunsTest, AMillionShortRunsAreNotVisited) {
 TEST_F(OpenRunsTest, EarlyPointsThatAreLowerNowReachOpenRuns) {
     open(17, 0, now_ns_ + 1'000'000'000);
     set_due(17, now_ns_ + 1'000'000'000);
-    OpenRuns::Pass pass{now_ns_, events_, OpenRuns::Tell::WhoMayRecord, believed_, {500, 500, 500, 500, 500}};
+    OpenRuns::Pass pass{
+        now_ns_, events_, OpenRuns::Tell::WhoMayRecord, believed_, {500, 500, 500, 500, 500}};
     EXPECT_EQ(runs_->look(pass).early_pid, 0U);
     pass.all = true;
     EXPECT_EQ(runs_->look(pass).early_pid, static_cast<std::uint32_t>(::getpid()));
     pass.all = false;
-    EXPECT_EQ(runs_->look(pass).early_pid, static_cast<std::uint32_t>(::getpid())) << "as long as it is open";
+    EXPECT_EQ(runs_->look(pass).early_pid, static_cast<std::uint32_t>(::getpid()))
+        << "as long as it is open";
 }
 
 TEST_F(OpenRunsTest, ThousandsOfDelaysAtOnceAreReportedInSeveralPasses) {
-    for (std::size_t bucket = 0; bucket < 600; ++bucket) open(bucket * LAGTRAP_BUCKET_SLOTS, 0, now_ns_ - 1);
+    for (std::size_t bucket = 0; bucket < 600; ++bucket)
+        open(bucket * LAGTRAP_BUCKET_SLOTS, 0, now_ns_ - 1);
     EXPECT_EQ(look(OpenRuns::Tell::Everything).overdue.size(), 512U);
     EXPECT_EQ(look(OpenRuns::Tell::Everything).overdue.size(), 88U);
 }
@@ -503,7 +517,8 @@ TEST(RunTableSize, HoldsTheRunsThatAreWanted) {
 
 // If an event has more open runs than is plausible, the very old ones are dropped.
 TEST_F(OpenRunsTest, StaleRunsGoWhereThereAreMany) {
-    const auto open_many = [&](std::uint32_t event, std::size_t count, std::size_t from, std::uint64_t age_ns) {
+    const auto open_many = [&](std::uint32_t event, std::size_t count, std::size_t from,
+                               std::uint64_t age_ns) {
         for (std::size_t i = 0; i < count; ++i) {
             const std::size_t index = from + i + i / LAGTRAP_BUCKET_TAGS;  // skips the states
             const std::uint64_t begin_ns = now_ns_ - age_ns;

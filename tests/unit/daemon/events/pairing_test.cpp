@@ -29,7 +29,8 @@ std::vector<Kind> kinds_of(const std::vector<PairingFinding>& findings) {
 TEST(Pairing, NothingIsWrongWithWhatPairs) {
     EXPECT_THAT(pairing_findings(counters_of(0, 0, 0), {}), IsEmpty());
     EXPECT_THAT(pairing_findings(counters_of(1000, 1000, 1000), {}), IsEmpty());
-    EXPECT_THAT(pairing_findings(counters_of(3, 0, 0), {.open = 3}), IsEmpty()) << "three may be busy";
+    EXPECT_THAT(pairing_findings(counters_of(3, 0, 0), {.open = 3}), IsEmpty())
+        << "three may be busy";
 }
 
 TEST(Pairing, AnEndThatNeverComes) {
@@ -62,8 +63,10 @@ TEST(Pairing, OnlyOthersThanTheScopeNames) {
 TEST(Pairing, ATableThatOneEventFills) {
     EventCounters counters = counters_of(50'000, 40'000, 40'000);
     counters.lost = 3'000;
-    EXPECT_THAT(kinds_of(pairing_findings(counters, {.open = 7'000, .fit = 7'168})), ElementsAre(Kind::Crowded));
-    EXPECT_THAT(pairing_findings(counters, {.open = 10, .fit = 7'168}), IsEmpty()) << "another one did";
+    EXPECT_THAT(kinds_of(pairing_findings(counters, {.open = 7'000, .fit = 7'168})),
+                ElementsAre(Kind::Crowded));
+    EXPECT_THAT(pairing_findings(counters, {.open = 10, .fit = 7'168}), IsEmpty())
+        << "another one did";
 }
 
 TEST(Pairing, RunsThatPassedTheThresholdAndLostTheirEndMakeOthersDoubtful) {

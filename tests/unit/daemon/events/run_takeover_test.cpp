@@ -17,13 +17,19 @@ constexpr std::uint64_t frame = 77;  // the stack pointer of each run
 
 // The table of one listener, as its programs see it.
 struct Programs {
-    Programs() : tags_fd(::memfd_create("tags", MFD_CLOEXEC)), slots_fd(::memfd_create("slots", MFD_CLOEXEC)) {
+    Programs()
+        : tags_fd(::memfd_create("tags", MFD_CLOEXEC)),
+          slots_fd(::memfd_create("slots", MFD_CLOEXEC)) {
         EXPECT_EQ(::ftruncate(tags_fd.get(), LAGTRAP_MIN_BUCKETS * sizeof(lagtrap_bucket)), 0);
-        EXPECT_EQ(::ftruncate(slots_fd.get(), LAGTRAP_MIN_BUCKETS * LAGTRAP_BUCKET_SLOTS * sizeof(lagtrap_slot)), 0);
-        tags_memory = MappedMap::map(tags_fd.get(), sizeof(lagtrap_bucket), LAGTRAP_MIN_BUCKETS, "tags").value();
-        slots_memory =
-            MappedMap::map(slots_fd.get(), sizeof(lagtrap_slot), LAGTRAP_MIN_BUCKETS * LAGTRAP_BUCKET_SLOTS, "slots")
+        EXPECT_EQ(::ftruncate(slots_fd.get(),
+                              LAGTRAP_MIN_BUCKETS * LAGTRAP_BUCKET_SLOTS * sizeof(lagtrap_slot)),
+                  0);
+        tags_memory =
+            MappedMap::map(tags_fd.get(), sizeof(lagtrap_bucket), LAGTRAP_MIN_BUCKETS, "tags")
                 .value();
+        slots_memory = MappedMap::map(slots_fd.get(), sizeof(lagtrap_slot),
+                                      LAGTRAP_MIN_BUCKETS * LAGTRAP_BUCKET_SLOTS, "slots")
+                           .value();
         buckets = static_cast<lagtrap_bucket*>(tags_memory.at);
         slots = static_cast<lagtrap_slot*>(slots_memory.at);
     }
@@ -31,10 +37,11 @@ struct Programs {
 
     // The index of a run with this tag, or -1.
     [[nodiscard]] int find(std::uint64_t tag) const {
-        for (const std::uint32_t bucket :
-             {lagtrap_first_bucket(tag, LAGTRAP_MIN_BUCKETS), lagtrap_second_bucket(tag, LAGTRAP_MIN_BUCKETS)})
+        for (const std::uint32_t bucket : {lagtrap_first_bucket(tag, LAGTRAP_MIN_BUCKETS),
+                                           lagtrap_second_bucket(tag, LAGTRAP_MIN_BUCKETS)})
             for (std::uint32_t place = 0; place < LAGTRAP_BUCKET_TAGS; ++place)
-                if (buckets[bucket].tags[place] == tag) return static_cast<int>(bucket * LAGTRAP_BUCKET_SLOTS + place);
+                if (buckets[bucket].tags[place] == tag)
+                    return static_cast<int>(bucket * LAGTRAP_BUCKET_SLOTS + place);
         return -1;
     }
     // A thread begins a run.
@@ -47,7 +54,8 @@ struct Programs {
         slot.by_frame = 1;
         return slot;
     }
-    lagtrap_slot& open(std::uint32_t event, std::uint32_t tid, std::uint8_t depth, std::uint64_t tag) {
+    lagtrap_slot& open(std::uint32_t event, std::uint32_t tid, std::uint8_t depth,
+                       std::uint64_t tag) {
         std::uint32_t bucket = lagtrap_first_bucket(tag, LAGTRAP_MIN_BUCKETS), place = 0;
         while (place < LAGTRAP_BUCKET_TAGS && buckets[bucket].tags[place] != 0) ++place;
         EXPECT_LT(place, LAGTRAP_BUCKET_TAGS + 0U);
@@ -88,7 +96,8 @@ TEST_F(Takeover, FindsRunsUnderTheNewNumberOfTheirEvent) {
     RunTakeover moves = takeover();
     moves.copy({{2, 0}}, events);
     moves.settle();
-    const int outer = after.find(lagtrap_run_tag(100, 0, 0, 0)), inner = after.find(lagtrap_run_tag(100, 0, 0, 1));
+    const int outer = after.find(lagtrap_run_tag(100, 0, 0, 0)),
+              inner = after.find(lagtrap_run_tag(100, 0, 0, 1));
     ASSERT_GE(outer, 0);
     ASSERT_GE(inner, 0);
     const lagtrap_slot& slot = after.slots[outer];
@@ -149,7 +158,8 @@ TEST_F(Takeover, YieldsToARunOfTheSameKey) {
 TEST_F(Takeover, SpillsWhereABucketIsFull) {
     before.begin(0, 101);
     const std::uint64_t tag = lagtrap_run_tag(101, 0, 0, 0);
-    ASSERT_NE(lagtrap_first_bucket(tag, LAGTRAP_MIN_BUCKETS), lagtrap_second_bucket(tag, LAGTRAP_MIN_BUCKETS));
+    ASSERT_NE(lagtrap_first_bucket(tag, LAGTRAP_MIN_BUCKETS),
+              lagtrap_second_bucket(tag, LAGTRAP_MIN_BUCKETS));
     lagtrap_bucket& full = after.buckets[lagtrap_first_bucket(tag, LAGTRAP_MIN_BUCKETS)];
     for (auto& other : full.tags) other = 1;
     RunTakeover moves = takeover();

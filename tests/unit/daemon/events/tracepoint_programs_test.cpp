@@ -14,7 +14,8 @@ settings::Marker on(std::string category, std::string name) {
 }
 
 TEST(TracepointPrograms, MarkersOnTheSameTracepointHaveDifferentPrograms) {
-    const settings::Marker begin = on("syscalls", "sys_enter_fsync"), end = on("syscalls", "sys_exit_fsync");
+    const settings::Marker begin = on("syscalls", "sys_enter_fsync"),
+                           end = on("syscalls", "sys_exit_fsync");
     const settings::Marker other = on("ext4", "sys_exit_fsync");
     settings::Marker function;
     function.kind = settings::MarkerKind::Function;

@@ -9,8 +9,10 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 
 TEST(UnitCounts, CountProcessesOfEachUnitAndThoseWithout) {
-    EXPECT_THAT(count_by_unit({1, 2, 3, 4}, {{1, "a.service"}, {2, "b.service"}, {3, "a.service"}, {9, "c.service"}}),
-                ElementsAre(Pair("", 1), Pair("a.service", 2), Pair("b.service", 1)));
+    EXPECT_THAT(
+        count_by_unit({1, 2, 3, 4},
+                      {{1, "a.service"}, {2, "b.service"}, {3, "a.service"}, {9, "c.service"}}),
+        ElementsAre(Pair("", 1), Pair("a.service", 2), Pair("b.service", 1)));
 }
 
 TEST(UnitCounts, AddUpTheSmallestBeyondTheLimit) {
@@ -25,7 +27,8 @@ TEST(UnitCounts, AddUpTheSmallestBeyondTheLimit) {
     };
     for (std::size_t i = 0; i < counted_units_limit; ++i) add("large" + std::to_string(i), 5);
     add("small", 1);
-    EXPECT_EQ(count_by_unit(pids, units).count("small"), 1U) << "one more has the place of the others";
+    EXPECT_EQ(count_by_unit(pids, units).count("small"), 1U)
+        << "one more has the place of the others";
     add("smaller still", 2);
     const auto counts = count_by_unit(pids, units);
     EXPECT_EQ(counts.size(), counted_units_limit + 1);

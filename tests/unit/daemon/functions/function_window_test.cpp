@@ -24,7 +24,8 @@ calls::FunctionTotals counted(std::uint32_t function, std::uint64_t calls, std::
 FunctionWindow filled(FunctionWindow window, std::uint64_t seconds) {
     for (std::uint64_t second = 10; second < 10 + seconds; ++second) {
         window.add({ended_at(second * second_ns + 5)});
-        window.end_period((second + 1) * second_ns, {counted(1, 1, second, {static_cast<std::uint32_t>(second)})});
+        window.end_period((second + 1) * second_ns,
+                          {counted(1, 1, second, {static_cast<std::uint32_t>(second)})});
     }
     return window;
 }
@@ -54,14 +55,16 @@ TEST(FunctionWindowTest, AYoungOneKnowsWhatItHasSeen) {
 TEST(FunctionWindowTest, CallsThatFindNoRoomAreCountedAsLongAsTheyWouldBeKept) {
     FunctionWindow window(2s, 10 * second_ns, {5, 100});
     std::vector<calls::TracedCall> many;
-    for (std::uint64_t call = 0; call < 12; ++call) many.push_back(ended_at(10 * second_ns + call + 20));
+    for (std::uint64_t call = 0; call < 12; ++call)
+        many.push_back(ended_at(10 * second_ns + call + 20));
     window.add(many);
     EXPECT_EQ(window.kept(), 5U);
     EXPECT_EQ(window.dropped(), 7U);
     EXPECT_EQ(window.calls().front().end_ns, 10 * second_ns + 27) << "the oldest went";
     window.end_period(11 * second_ns, {});
     EXPECT_EQ(window.dropped(), 7U);
-    for (std::uint64_t second = 12; second < 15; ++second) window.end_period(second * second_ns, {});
+    for (std::uint64_t second = 12; second < 15; ++second)
+        window.end_period(second * second_ns, {});
     EXPECT_EQ(window.dropped(), 0U);
     EXPECT_EQ(window.kept(), 0U) << "they are too old";
 }
@@ -70,7 +73,8 @@ TEST(FunctionWindowTest, CountsOfManyFunctionsTakeTheRoomOfOlderOnes) {
     FunctionWindow window(60s, 10 * second_ns, {5, 10});
     for (std::uint64_t second = 11; second < 20; ++second) {
         std::vector<calls::FunctionTotals> totals;
-        for (std::uint32_t function = 0; function < 4; ++function) totals.push_back(counted(function, 1, 1, {}));
+        for (std::uint32_t function = 0; function < 4; ++function)
+            totals.push_back(counted(function, 1, 1, {}));
         window.end_period(second * second_ns, totals);
     }
     EXPECT_EQ(window.from_ns(), 17 * second_ns) << "two periods fit";

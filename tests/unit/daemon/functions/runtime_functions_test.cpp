@@ -9,8 +9,9 @@ namespace {
 
 using calls::Runtime;
 
-lagtrap_runtime_function reported(std::uint32_t number, const std::string& scope, const std::string& name,
-                                  const std::string& file = "", std::uint64_t line = 0) {
+lagtrap_runtime_function reported(std::uint32_t number, const std::string& scope,
+                                  const std::string& name, const std::string& file = "",
+                                  std::uint64_t line = 0) {
     lagtrap_runtime_function function{};
     function.number = number;
     function.line = line;
@@ -22,7 +23,8 @@ lagtrap_runtime_function reported(std::uint32_t number, const std::string& scope
 
 TEST(RuntimeFunctionsTest, TheyAreNumberedBehindThoseOfMachineCode) {
     RuntimeFunctions functions(5, "", "");
-    const auto first = functions.take(reported(5, "Cart", "add", "/srv/cart.rb", 7), Runtime::Ruby, false);
+    const auto first =
+        functions.take(reported(5, "Cart", "add", "/srv/cart.rb", 7), Runtime::Ruby, false);
     ASSERT_TRUE(first);
     EXPECT_EQ(first->name, "Cart#add");
     EXPECT_EQ(first->module, "Ruby");
@@ -45,9 +47,11 @@ TEST(RuntimeFunctionsTest, PatternsMoveThemEitherWay) {
     RuntimeFunctions functions(0, "HashMap\\.put|#times", "secret|vendor/");
     EXPECT_TRUE(functions.take(reported(0, "java/util/HashMap", "put"), Runtime::Java, false));
     EXPECT_FALSE(functions.take(reported(1, "java/util/HashMap", "get"), Runtime::Java, false));
-    EXPECT_TRUE(functions.take(reported(2, "Integer", "times", "/srv/cart.rb", 3), Runtime::Ruby, true));
+    EXPECT_TRUE(
+        functions.take(reported(2, "Integer", "times", "/srv/cart.rb", 3), Runtime::Ruby, true));
     EXPECT_FALSE(functions.take(reported(3, "org/shop/Cart", "secret"), Runtime::Java, false));
-    EXPECT_FALSE(functions.take(reported(4, "Cart", "add", "/srv/vendor/cart.rb", 3), Runtime::Ruby, false));
+    EXPECT_FALSE(
+        functions.take(reported(4, "Cart", "add", "/srv/vendor/cart.rb", 3), Runtime::Ruby, false));
 }
 
 TEST(RuntimeFunctionsTest, TheWatchedProgramsTextsAreBounded) {

@@ -71,7 +71,8 @@ TEST(BlockAllocator, NeverGivesABlockToTwo) {
     }
     for (const auto& [first, count] : held) blocks.release(first, count, now);
     EXPECT_EQ(blocks.used(), 0U);
-    EXPECT_EQ(blocks.allocate(size, 4, now + 10ms), 0U) << "what was given back in pieces is one piece again";
+    EXPECT_EQ(blocks.allocate(size, 4, now + 10ms), 0U)
+        << "what was given back in pieces is one piece again";
 }
 
 }  // namespace

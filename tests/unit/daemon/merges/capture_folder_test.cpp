@@ -27,7 +27,8 @@ class CaptureFolder : public ::testing::Test {
     }
     void TearDown() override { fs::remove_all(folder_); }
     std::size_t entries() const {
-        return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+        return static_cast<std::size_t>(
+            std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
     }
 
     fs::path folder_;
@@ -47,7 +48,8 @@ TEST_F(CaptureFolder, IsTakenFromWhoHoldsIt) {
     EXPECT_EQ(*read_file(capture_ / "user.log", 100), "log");
     EXPECT_EQ(*read_file(capture_ / "code" / "7-1.map", 100), "map");
     EXPECT_EQ(bytes_below(capture_), 6U);
-    EXPECT_LT(::openat(held->get(), "user.log", O_RDONLY), 0) << "the old folder has the file still";
+    EXPECT_LT(::openat(held->get(), "user.log", O_RDONLY), 0)
+        << "the old folder has the file still";
     struct stat facts {};
     ASSERT_EQ(::stat(capture_.c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 0777U, 0750U);

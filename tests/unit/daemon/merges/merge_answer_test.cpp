@@ -9,7 +9,8 @@ namespace {
 using testing::HasSubstr;
 
 const std::string digest(64, 'a');
-const std::string name = "/spool/ready/0f8fad5b-d9cb-469f-a165-70867728950e-aaaaaaaaaaaaaaaa.lagtrap.tar.zst";
+const std::string name =
+    "/spool/ready/0f8fad5b-d9cb-469f-a165-70867728950e-aaaaaaaaaaaaaaaa.lagtrap.tar.zst";
 
 std::string answer(const std::string& path, const std::string& stated_digest) {
     return R"({"bundle":")" + path + R"(","digest":")" + stated_digest + "\"}";
@@ -18,7 +19,8 @@ std::string answer(const std::string& path, const std::string& stated_digest) {
 bool accepted(const std::string& text) { return parse_merge_answer(text, "/spool/ready").ok(); }
 
 TEST(MergeAnswer, IsTheLastLine) {
-    const auto merged = parse_merge_answer("working\n" + answer(name, digest) + "\n\n", "/spool/ready");
+    const auto merged =
+        parse_merge_answer("working\n" + answer(name, digest) + "\n\n", "/spool/ready");
     ASSERT_TRUE(merged) << merged.error().message;
     EXPECT_EQ(merged->path, name);
     EXPECT_EQ(merged->digest, digest);
@@ -44,7 +46,8 @@ TEST(MergeAnswer, HasTheDigestOfTheName) {
 
 TEST(MergeAnswer, AnotherTextIsShownInTheError) {
     const auto refused = parse_merge_answer("out of\x1b memory\n", "/spool/ready");
-    EXPECT_EQ(refused.error().message, "lagtrap-merge returned no bundle in the spool: out of\\x1b memory");
+    EXPECT_EQ(refused.error().message,
+              "lagtrap-merge returned no bundle in the spool: out of\\x1b memory");
     EXPECT_EQ(shown_output(std::string(2000, 'x')).size(), 1000U);
     EXPECT_EQ(shown_output("\n\n"), "");
 }

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 const std::string digest(64, 'a');
-const std::string bundle_name = "0f8fad5b-d9cb-469f-a165-70867728950e-aaaaaaaaaaaaaaaa.lagtrap.tar.zst";
+const std::string bundle_name =
+    "0f8fad5b-d9cb-469f-a165-70867728950e-aaaaaaaaaaaaaaaa.lagtrap.tar.zst";
 
 class MergeJobTest : public ::testing::Test {
   protected:
@@ -41,16 +42,18 @@ class MergeJobTest : public ::testing::Test {
         return path;
     }
     std::string answer() const {
-        return R"({"bundle":")" + (task_.output / bundle_name).string() + R"(","digest":")" + digest + R"("})";
+        return R"({"bundle":")" + (task_.output / bundle_name).string() + R"(","digest":")" +
+               digest + R"("})";
     }
     Result<MergedBundle> run(const std::string& commands) {
         boost::asio::io_context context;
         std::optional<Result<MergedBundle>> outcome;
         int reported = 0;
-        const auto started = MergeJob::start(context, helper(commands), task_, [&](Result<MergedBundle> merged) {
-            outcome = std::move(merged);
-            ++reported;
-        });
+        const auto started =
+            MergeJob::start(context, helper(commands), task_, [&](Result<MergedBundle> merged) {
+                outcome = std::move(merged);
+                ++reported;
+            });
         if (!started) return started.error();
         context.run();
         EXPECT_EQ(reported, 1);
@@ -87,8 +90,8 @@ TEST_F(MergeJobTest, EndsOneThatTakesTooLong) {
 }
 
 TEST_F(MergeJobTest, DoesNotWaitForWhoKeepsItsOutput) {
-    const auto merged =
-        run("setsid sleep 1000 & echo $! > " + (folder_ / "pid").string() + "; echo '" + answer() + "'");
+    const auto merged = run("setsid sleep 1000 & echo $! > " + (folder_ / "pid").string() +
+                            "; echo '" + answer() + "'");
     EXPECT_TRUE(merged) << merged.error().message;
     ::kill(std::stoi(*read_file(folder_ / "pid", 100)), SIGKILL);
 }
@@ -103,7 +106,8 @@ TEST_F(MergeJobTest, LeavesNoChildWhereItCanNotBeWatched) {
     // Room for the pipe only.
     const rlimit tight{static_cast<rlim_t>(first_free) + 2, before.rlim_max};
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
-    const auto started = MergeJob::start(context, program, task_, [](const auto&) { FAIL() << "nothing was started"; });
+    const auto started = MergeJob::start(context, program, task_,
+                                         [](const auto&) { FAIL() << "nothing was started"; });
     ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
     context.run();
     ASSERT_FALSE(started);
@@ -112,12 +116,13 @@ TEST_F(MergeJobTest, LeavesNoChildWhereItCanNotBeWatched) {
 }
 
 TEST_F(MergeJobTest, ShowsNothingThatSteersATerminal) {
-    for (const char* text : {R"({"bundle":"/x\n\u001b[2Jforged","digest":"ab"})", "\x1b[31mred", "{", "", "\n\n", "[]",
-                             R"({"bundle":1,"digest":2})"}) {
+    for (const char* text : {R"({"bundle":"/x\n\u001b[2Jforged","digest":"ab"})", "\x1b[31mred",
+                             "{", "", "\n\n", "[]", R"({"bundle":1,"digest":2})"}) {
         const auto merged = parse_merge_answer(text, task_.output);
         ASSERT_FALSE(merged) << text;
         EXPECT_EQ(merged.error().kind, ErrorKind::Invalid);
-        EXPECT_EQ(merged.error().message.find_first_of("\x1b\n"), std::string::npos) << merged.error().message;
+        EXPECT_EQ(merged.error().message.find_first_of("\x1b\n"), std::string::npos)
+            << merged.error().message;
     }
 }
 

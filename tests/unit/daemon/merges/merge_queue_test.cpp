@@ -26,8 +26,8 @@ using testing::HasSubstr;
 // Records which capture it got and answers like lagtrap-merge. $2 is the folder of bundles; an
 // option may precede it.
 const std::string merge_it =
-    "bundle=\"$2/0f8fad5b-d9cb-469f-a165-70867728950e-$(printf 'a%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 "
-    "16).lagtrap.tar.zst\"\n"
+    "bundle=\"$2/0f8fad5b-d9cb-469f-a165-70867728950e-$(printf 'a%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 "
+    "13 14 15 16).lagtrap.tar.zst\"\n"
     "printf '{\"bundle\":\"%s\",\"digest\":\"%s\"}' \"$bundle\" \"$(printf 'a%.0s' $(seq 64))\"\n";
 
 class MergeQueueTest : public ::testing::Test {
@@ -74,7 +74,8 @@ class MergeQueueTest : public ::testing::Test {
         for (std::string line; std::getline(file, line);) {
             const bool bare = line.starts_with("--without-names ");
             if (bare) line = line.substr(line.find(' ') + 1);
-            found.push_back((bare ? "bare " : "") + fs::path(line.substr(0, line.find(' '))).filename().string());
+            found.push_back((bare ? "bare " : "") +
+                            fs::path(line.substr(0, line.find(' '))).filename().string());
         }
         return found;
     }
@@ -102,7 +103,8 @@ TEST_F(MergeQueueTest, TakesWhatWaitsOldestFirstAndOneAtATime) {
 }
 
 TEST_F(MergeQueueTest, TriesAgainUntilItSucceeds) {
-    auto queue = this->queue("[ $(wc -l < " + (folder_ / "calls").string() + ") -lt 4 ] && exit 1\n" + merge_it);
+    auto queue = this->queue("[ $(wc -l < " + (folder_ / "calls").string() +
+                             ") -lt 4 ] && exit 1\n" + merge_it);
     queue.add({capture("one"), "session", "query"});
     context_.run();
     EXPECT_THAT(calls(), ElementsAre("one", "one", "one", "one"));
@@ -118,7 +120,8 @@ TEST_F(MergeQueueTest, WaitsLongerAfterEachFailure) {
     queue.add({capture("one"), "session", "query"});
     for (const auto pause : {1ms, 4ms, 16ms, 64ms}) {
         EXPECT_EQ(queue.pause_after_failure(), pause);
-        for (const std::uint64_t failed = queue.counts().failed; queue.counts().failed == failed;) context_.run_one();
+        for (const std::uint64_t failed = queue.counts().failed; queue.counts().failed == failed;)
+            context_.run_one();
     }
 }
 
@@ -146,7 +149,9 @@ TEST_F(MergeQueueTest, ABundleThatGoesElsewhereIsNoneOfTheSpool) {
     auto queue = this->queue(merge_it);
     std::vector<std::string> bundles;
     queue.add({capture("one"), "session", "query", true, nullptr, folder_ / "elsewhere",
-               [&](const Result<MergedBundle>& merged) { bundles.push_back(merged ? merged->path : "none"); }});
+               [&](const Result<MergedBundle>& merged) {
+                   bundles.push_back(merged ? merged->path : "none");
+               }});
     context_.run();
     ASSERT_EQ(bundles.size(), 1U);
     EXPECT_EQ(fs::path(bundles[0]).parent_path(), folder_ / "elsewhere");

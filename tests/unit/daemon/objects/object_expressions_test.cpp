@@ -25,7 +25,8 @@ TEST(ObjectExpressions, MistakesAreNamed) {
     const auto wrong = expression_of("(Item");
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error().kind, ErrorKind::Invalid);
-    EXPECT_THAT(wrong.error().message, testing::StartsWith("\"(Item\" is not a valid regular expression: "));
+    EXPECT_THAT(wrong.error().message,
+                testing::StartsWith("\"(Item\" is not a valid regular expression: "));
 }
 
 TEST(ObjectExpressions, OnlyTheBeginningOfALongNameCounts) {

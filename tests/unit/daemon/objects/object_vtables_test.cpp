@@ -11,15 +11,20 @@ namespace {
 // Memory of a fictitious process.
 class Memory : public ProcessInspector {
   public:
-    Result<InspectedProcess> read(std::uint32_t, Code, const InspectionLimits&) override { return none(); }
-    std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>&) override { return {}; }
+    Result<InspectedProcess> read(std::uint32_t, Code, const InspectionLimits&) override {
+        return none();
+    }
+    std::vector<Result<CodeFileIdentity>> identify(const std::vector<NamedMapping>&) override {
+        return {};
+    }
     Result<OpenedFile> open(const NamedMapping&) override { return none(); }
     Result<OpenedFile> open_program(std::uint32_t) override { return none(); }
     Result<UniqueFd> open_root(std::uint32_t) override { return none(); }
     Result<std::string> read_memory(std::uint32_t, std::uint64_t, std::uint64_t) override {
         return make_error(ErrorKind::Unsupported, "not read");
     }
-    Result<std::vector<std::uint64_t>> read_words(std::uint32_t, const std::vector<std::uint64_t>& addresses) override {
+    Result<std::vector<std::uint64_t>> read_words(
+        std::uint32_t, const std::vector<std::uint64_t>& addresses) override {
         std::vector<std::uint64_t> words;
         for (const std::uint64_t address : addresses)
             words.push_back(content.contains(address) ? content.at(address) : 0);
@@ -27,7 +32,8 @@ class Memory : public ProcessInspector {
     }
     void put_text(std::uint64_t address, std::string text) {
         text.resize((text.size() / 8 + 1) * 8);
-        for (std::size_t at = 0; at < text.size(); at += 8) std::memcpy(&content[address + at], text.data() + at, 8);
+        for (std::size_t at = 0; at < text.size(); at += 8)
+            std::memcpy(&content[address + at], text.data() + at, 8);
     }
     void put(std::uint64_t address, const std::vector<std::uint64_t>& words) {
         for (std::size_t at = 0; at < words.size(); ++at) content[address + 8 * at] = words[at];
@@ -41,7 +47,8 @@ class Memory : public ProcessInspector {
 
 std::vector<VirtualFunction> functions_of(Memory& memory, const std::string& wanted) {
     auto found = find_virtual_functions(
-        memory, 1, {{0x8000, 0x8100}}, [](std::uint64_t address) { return address >= 0x1000 && address < 0x2000; },
+        memory, 1, {{0x8000, 0x8100}},
+        [](std::uint64_t address) { return address >= 0x1000 && address < 0x2000; },
         [&](const std::string& name) { return wanted.empty() || name == wanted; });
     return found ? *found : std::vector<VirtualFunction>();
 }

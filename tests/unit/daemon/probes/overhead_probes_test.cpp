@@ -8,8 +8,8 @@ namespace {
 
 #if defined(__x86_64__)
 TEST(ProbeKindOf, LooksAtTheInstruction) {
-    for (const char* simple : {"\x90\xc3", "\x66\x90", "\x0f\x1f", "\x55\x48", "\x41\x57", "\xe8\x12", "\xe9\x12",
-                               "\xeb\x12", "\x74\x12", "\x0f\x84"})
+    for (const char* simple : {"\x90\xc3", "\x66\x90", "\x0f\x1f", "\x55\x48", "\x41\x57",
+                               "\xe8\x12", "\xe9\x12", "\xeb\x12", "\x74\x12", "\x0f\x84"})
         EXPECT_EQ(probe_kind_of(simple), ProbeKind::Simple) << testing::PrintToString(simple);
     for (const char* stepped : {"\xc3\x90", "\x48\x89", "\xf3\x0f", "\x41\x89", "\x48\x83"})
         EXPECT_EQ(probe_kind_of(stepped), ProbeKind::Stepped) << testing::PrintToString(stepped);

@@ -28,7 +28,8 @@ TEST(RearmPauses, DoubleUpToTheLongest) {
         EXPECT_TRUE(pauses.over(now));
         EXPECT_FALSE(pauses.over(now - 1ns));
     }
-    EXPECT_EQ(seen, (std::vector<std::chrono::seconds>{20s, 40s, 80s, 160s, 320s, 640s, 1280s, 2560s, 3600s, 3600s}));
+    EXPECT_EQ(seen, (std::vector<std::chrono::seconds>{20s, 40s, 80s, 160s, 320s, 640s, 1280s,
+                                                       2560s, 3600s, 3600s}));
     EXPECT_EQ(pauses.count(), 10U);
 }
 

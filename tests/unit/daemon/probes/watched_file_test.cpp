@@ -29,7 +29,8 @@ class WatchedFileOfSomebody : public testing::Test {
         return file ? *file : nullptr;
     }
 
-    fs::path folder_ = fs::path(testing::TempDir()) / ("watched-file-" + std::to_string(::getpid()));
+    fs::path folder_ =
+        fs::path(testing::TempDir()) / ("watched-file-" + std::to_string(::getpid()));
     fs::path path_ = folder_ / "program";
 };
 
@@ -52,7 +53,8 @@ TEST_F(WatchedFileOfSomebody, IsUnchangedUntilItIsWrittenTo) {
 TEST_F(WatchedFileOfSomebody, IsChangedThoughItsTimesAreSetBack) {
     const auto file = open();
     std::ofstream(path_) << "PROGRAM";
-    const timespec times[2] = {{0, UTIME_OMIT}, {file->identity().modified_s, file->identity().modified_ns}};
+    const timespec times[2] = {{0, UTIME_OMIT},
+                               {file->identity().modified_s, file->identity().modified_ns}};
     ASSERT_EQ(::utimensat(AT_FDCWD, path_.c_str(), times, 0), 0);
     ASSERT_EQ(*FileIdentity::at(path_), file->identity());
     // File times come from a coarse clock; until it ticks, the two times are equal.

@@ -34,14 +34,17 @@ class CarefulWalk : public testing::Test {
     Result<fs::path> reach(const std::string& path) {
         const auto may_enter = [this](int place) -> Status {
             entered_.push_back(name_of(place).filename().string());
-            if (entered_.back() == "forbidden") return make_error(ErrorKind::Unsupported, "may not be entered");
+            if (entered_.back() == "forbidden")
+                return make_error(ErrorKind::Unsupported, "may not be entered");
             return success();
         };
         TRY_ASSIGN(UniqueFd root, open_file(folder_, O_PATH | O_DIRECTORY));
         TRY_ASSIGN(const UniqueFd place, walk_to(std::move(root), path, may_enter));
         return name_of(place.get());
     }
-    static fs::path name_of(int place) { return fs::read_symlink("/proc/self/fd/" + std::to_string(place)); }
+    static fs::path name_of(int place) {
+        return fs::read_symlink("/proc/self/fd/" + std::to_string(place));
+    }
 
     fs::path folder_;
     std::vector<std::string> entered_;
@@ -65,7 +68,8 @@ TEST_F(CarefulWalk, LinksStayBelowTheRoot) {
     fs::create_directory_symlink("/a", folder_ / "absolute");
     fs::create_directory_symlink("../../../../a/b", folder_ / "a/upwards");
     fs::create_symlink("/absolute/b/file", folder_ / "a/to_the_file");
-    for (const char* path : {"/absolute/b/file", "/a/upwards/file", "/a/to_the_file", "/../../a/./b/../b/file"})
+    for (const char* path :
+         {"/absolute/b/file", "/a/upwards/file", "/a/to_the_file", "/../../a/./b/../b/file"})
         EXPECT_EQ(reach(path).value(), folder_ / "a/b/file") << path;
     fs::create_symlink("/etc/passwd", folder_ / "out");
     EXPECT_EQ(reach("/out").error().kind, ErrorKind::NotFound);

@@ -15,7 +15,8 @@ class HelperSharesTest : public testing::Test {
         shares_.begin(uid);
         shares_.end_stuck(uid);
     }
-    HelperShares shares_{{.helpers = 4, .stuck = 4, .per_party = 2, .reserved_helpers = 1, .reserved_stuck = 2}};
+    HelperShares shares_{
+        {.helpers = 4, .stuck = 4, .per_party = 2, .reserved_helpers = 1, .reserved_stuck = 2}};
 };
 
 TEST_F(HelperSharesTest, AUserHasTwoAtOnce) {
@@ -82,7 +83,8 @@ TEST_F(HelperSharesTest, StuckOnesDoNotOccupyThoseThatWork) {
 }
 
 TEST(HelperSharesOfOne, OneHelperIsNeverReserved) {
-    HelperShares shares({.helpers = 1, .stuck = 1, .per_party = 2, .reserved_helpers = 1, .reserved_stuck = 0});
+    HelperShares shares(
+        {.helpers = 1, .stuck = 1, .per_party = 2, .reserved_helpers = 1, .reserved_stuck = 0});
     EXPECT_EQ(shares.turn_of(joe), Turn::Now);
     shares.begin(joe.party);
     EXPECT_EQ(shares.turn_of(root), Turn::Later);

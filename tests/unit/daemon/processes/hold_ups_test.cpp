@@ -98,7 +98,8 @@ TEST(HoldUps, APartysPauseBeginsWithItsThird) {
 TEST(HoldUps, CountKnownPartiesWhenThereAreTooMany) {
     HoldUps hold_ups;
     const auto begin = HoldUps::Clock::now();
-    for (std::uint32_t party = 1; party <= HoldUps::limit + 1; ++party) hold_ups.note({party, party, {}}, begin);
+    for (std::uint32_t party = 1; party <= HoldUps::limit + 1; ++party)
+        hold_ups.note({party, party, {}}, begin);
     hold_ups.note({1, 1, {}}, begin);
     EXPECT_EQ(hold_ups.by_party().size(), HoldUps::limit);
     EXPECT_EQ(hold_ups.by_party().at(1), 2U);

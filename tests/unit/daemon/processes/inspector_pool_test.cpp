@@ -30,7 +30,8 @@ using namespace std::chrono_literals;
 // A child that behaves like a helper, or not.
 Result<InspectorHelper> start(void (*serve)(int)) {
     int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return system_error("socketpair");
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return system_error("socketpair");
     const pid_t pid = ::fork();
     if (pid == 0) {
         ::close(ends[0]);
@@ -76,13 +77,14 @@ TEST(InspectorPool, ReadsAProcessAsThisOneWould) {
 }
 
 TEST(InspectorPool, TellsFilesApartAndOpensThem) {
-    const std::filesystem::path folder = testing::TempDir() + "lagtrap-inspected-" + std::to_string(::getpid());
+    const std::filesystem::path folder =
+        testing::TempDir() + "lagtrap-inspected-" + std::to_string(::getpid());
     std::filesystem::create_directory(folder);
     std::ofstream(folder / "one") << "one";
     std::ofstream(folder / "two") << "two";
     InspectorPool pool({.start = start_good});
-    const auto known =
-        pool.identify({mapping_of(folder / "one"), mapping_of(folder / "two"), mapping_of(folder / "none")});
+    const auto known = pool.identify(
+        {mapping_of(folder / "one"), mapping_of(folder / "two"), mapping_of(folder / "none")});
     ASSERT_EQ(known.size(), 3U);
     ASSERT_TRUE(known[0] && known[1]);
     EXPECT_FALSE(*known[0] == *known[1]);
@@ -122,7 +124,8 @@ TEST(InspectorPool, OpensTheProgramAndTheRootFolder) {
 TEST(InspectorPool, GoesOnWithoutAHelperThatIsHeldUp) {
     static int starts;
     starts = 0;
-    InspectorPool pool({.start = [] { return ++starts == 1 ? start_stuck() : start_good(); }, .deadline = 50ms});
+    InspectorPool pool(
+        {.start = [] { return ++starts == 1 ? start_stuck() : start_good(); }, .deadline = 50ms});
     const auto held_up = pool.read(1, ProcessInspector::Code::Left, {});
     ASSERT_FALSE(held_up);
     EXPECT_EQ(held_up.error().kind, ErrorKind::Timeout);
@@ -141,12 +144,14 @@ TEST(InspectorPool, AHelperThatEndsSaysNothingOfWhatItWasAsked) {
     const auto known = pool.identify({mapping_of("/bin/true")});
     ASSERT_EQ(known.size(), 1U);
     ASSERT_FALSE(known[0]);
-    EXPECT_EQ(known[0].error().kind, ErrorKind::Busy) << "it is taken for the file's fault, and never tried again";
+    EXPECT_EQ(known[0].error().kind, ErrorKind::Busy)
+        << "it is taken for the file's fault, and never tried again";
 }
 
 TEST(InspectorPool, SaysWhyThereIsNoHelper) {
-    InspectorPool pool(
-        {.start = []() -> Result<InspectorHelper> { return make_error(ErrorKind::System, "no more processes"); }});
+    InspectorPool pool({.start = []() -> Result<InspectorHelper> {
+        return make_error(ErrorKind::System, "no more processes");
+    }});
     const auto process = pool.read(1, ProcessInspector::Code::Left, {});
     ASSERT_FALSE(process);
     EXPECT_EQ(process.error().kind, ErrorKind::Busy);
@@ -190,7 +195,8 @@ TEST(InspectorPool, CopiesWhatAProcessTellsOfItsCode) {
     const UniqueFd copy(::memfd_create("copy", MFD_CLOEXEC));
     EXPECT_EQ(pool.copy(owner, opened->file.get(), copy.get(), 8).value(), 8U);
     EXPECT_EQ(*read_file("/proc/self/fd/" + std::to_string(copy.get()), 100), "1000 10 ");
-    EXPECT_EQ(pool.open_code_file(owner, process->tmp.get(), "perf-none.map").error().kind, ErrorKind::NotFound);
+    EXPECT_EQ(pool.open_code_file(owner, process->tmp.get(), "perf-none.map").error().kind,
+              ErrorKind::NotFound);
     EXPECT_EQ(pool.counts().started, 1U);
     std::filesystem::remove("/tmp/" + name);
 }
@@ -199,9 +205,12 @@ TEST(InspectorPool, ReadsMemoryInOnePiece) {
     InspectorPool pool({.start = start_good});
     const auto pid = static_cast<std::uint32_t>(::getpid());
     static const std::string text = "what is to be read";
-    EXPECT_EQ(pool.read_memory(pid, reinterpret_cast<std::uint64_t>(text.data()), text.size()).value(), text);
+    EXPECT_EQ(
+        pool.read_memory(pid, reinterpret_cast<std::uint64_t>(text.data()), text.size()).value(),
+        text);
     EXPECT_FALSE(pool.read_memory(pid, 8, 16));
-    EXPECT_FALSE(pool.read_memory(pid, reinterpret_cast<std::uint64_t>(text.data()), std::uint64_t{1} << 40));
+    EXPECT_FALSE(pool.read_memory(pid, reinterpret_cast<std::uint64_t>(text.data()),
+                                  std::uint64_t{1} << 40));
 }
 
 // Helpers, readers and calls that a file system never releases, plus the permanent threads.
@@ -210,12 +219,13 @@ TEST(InspectorPool, WhatMayBeStuckFitsIntoTheTasksOfTheUnit) {
     ASSERT_TRUE(unit);
     const std::size_t at = unit->find("\nTasksMax=");
     ASSERT_NE(at, std::string::npos);
-    const auto tasks = static_cast<std::size_t>(std::atol(unit->c_str() + at + std::strlen("\nTasksMax=")));
+    const auto tasks =
+        static_cast<std::size_t>(std::atol(unit->c_str() + at + std::strlen("\nTasksMax=")));
     const HelperLimits helpers;
     const binaries::FileReaderOptions readers;
     const std::size_t threads = 40, merge = 4;
-    EXPECT_LE(threads + merge + helpers.helpers + helpers.stuck + helpers.reserved_stuck + readers.max_processes +
-                  readers.max_stuck + left_calls_limit,
+    EXPECT_LE(threads + merge + helpers.helpers + helpers.stuck + helpers.reserved_stuck +
+                  readers.max_processes + readers.max_stuck + left_calls_limit,
               tasks);
 }
 

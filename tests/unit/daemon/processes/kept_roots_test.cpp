@@ -46,7 +46,9 @@ class Roots : public DirectInspector {
 
 class KeptRootsTest : public testing::Test {
   protected:
-    KeptRootsTest() : proc_(std::filesystem::path(testing::TempDir()) / ("kept-roots-" + std::to_string(::getpid()))) {
+    KeptRootsTest()
+        : proc_(std::filesystem::path(testing::TempDir()) /
+                ("kept-roots-" + std::to_string(::getpid()))) {
         std::filesystem::create_directories(proc_ / "77/ns");
         std::ofstream(proc_ / "77/ns/mnt");
     }

@@ -28,7 +28,8 @@ TEST(LookBudget, HoldsAUserToItsShare) {
             used += 100ms;
             budget.charge(1, 100ms, start + passed);
         }
-    EXPECT_LE(used, std::chrono::milliseconds(1h) / LookBudget::part_of_user + LookBudget::burst_of_user + 100ms);
+    EXPECT_LE(used, std::chrono::milliseconds(1h) / LookBudget::part_of_user +
+                        LookBudget::burst_of_user + 100ms);
     EXPECT_GE(used, std::chrono::milliseconds(1h) / LookBudget::part_of_user);
     const auto limited = budget.limited();
     ASSERT_EQ(limited.size(), 1U);

@@ -109,7 +109,8 @@ TEST_F(MountFinderNamespaces, AMountThatWasTakenAwayIsJudgedByAnotherOfItsFileSy
         const UniqueFd fd = place();
         unmount();
         EXPECT_EQ(finder.mount_of(fd.get(), process).error().kind, ErrorKind::NotFound);
-        EXPECT_NE(finder.check_local(fd.get(), process).error().message.find("no longer mounted"), std::string::npos);
+        EXPECT_NE(finder.check_local(fd.get(), process).error().message.find("no longer mounted"),
+                  std::string::npos);
         ASSERT_EQ(::mount("/tmp", folder_.c_str(), nullptr, MS_BIND, nullptr), 0);
         const UniqueFd bound = place();
         unmount();

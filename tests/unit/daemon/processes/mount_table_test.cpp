@@ -44,14 +44,16 @@ TEST(MountTable, WhereSetUidDoesNotCountAFilesOwnerIsNotBelieved) {
 TEST(MountTable, AnOverlayIsLocalIfItsLayersAre) {
     const auto own = MountTable::parse(machine);
     const auto overlay = [&](const std::string& options) {
-        const auto table = MountTable::parse("50 1 0:50 / / rw - overlay overlay " + options + "\n", &own);
+        const auto table =
+            MountTable::parse("50 1 0:50 / / rw - overlay overlay " + options + "\n", &own);
         return table.by_id(50)->local;
     };
     EXPECT_TRUE(overlay("rw,lowerdir=/data/a:/data/b,upperdir=/data/c,workdir=/data/d"));
     EXPECT_FALSE(overlay("rw,lowerdir=/data/a:/remote/b,upperdir=/data/c"));
     EXPECT_FALSE(overlay("rw,lowerdir=/data/a,upperdir=/remote/c"));
     EXPECT_FALSE(overlay("rw,lowerdir+=/data/a,lowerdir+=/remote/b"));
-    EXPECT_TRUE(overlay("rw,lowerdir=l/ABC:l/DEF,upperdir=u"));  // by names that only its creator can resolve
+    // by names that only its creator can resolve
+    EXPECT_TRUE(overlay("rw,lowerdir=l/ABC:l/DEF,upperdir=u"));
 }
 
 // An overlay of a rootless container, whose layers exist only in its own namespace.
@@ -59,7 +61,8 @@ TEST(MountTable, LayersAreLookedUpInTheMountsOfWhoMadeTheOverlay) {
     const auto own = MountTable::parse(machine);
     const std::string layers = " - overlay overlay rw,lowerdir=/srv/layer:/data/a\n";
     const auto is_local = [&](const std::string& mounts) {
-        return MountTable::parse("49 1 8:1 / / rw - ext4 /dev/sda1 rw\n" + mounts + "50 49 0:50 / /top rw" + layers,
+        return MountTable::parse("49 1 8:1 / / rw - ext4 /dev/sda1 rw\n" + mounts +
+                                     "50 49 0:50 / /top rw" + layers,
                                  &own)
             .by_id(50)
             ->local;
@@ -72,9 +75,10 @@ TEST(MountTable, LayersAreLookedUpInTheMountsOfWhoMadeTheOverlay) {
         is_local("51 49 0:51 / /srv rw - overlay overlay rw,lowerdir=/srv/below/a\n"
                  "52 51 0:52 / /srv/below rw - fuse some rw\n"));
     // The machine mounted it, so its paths are the machine's, whatever the container has there.
-    const auto with_overlay = MountTable::parse(std::string(machine) + "90 22 0:50 / /run/top rw" + layers);
-    const auto container =
-        MountTable::parse("49 1 0:50 / / rw" + layers + "51 49 0:51 / /srv rw - nfs server:/ rw\n", &with_overlay);
+    const auto with_overlay =
+        MountTable::parse(std::string(machine) + "90 22 0:50 / /run/top rw" + layers);
+    const auto container = MountTable::parse(
+        "49 1 0:50 / / rw" + layers + "51 49 0:51 / /srv rw - nfs server:/ rw\n", &with_overlay);
     EXPECT_TRUE(container.by_id(49)->local);
     EXPECT_FALSE(container.by_id(51)->local);
 }
@@ -88,8 +92,8 @@ TEST(MountTable, AnOverlayThatNamesItselfEnds) {
 }
 
 TEST(MountTable, WhatTheMachineRunsFromCountsAsLocal) {
-    const auto own =
-        MountTable::parse("1 0 0:9 / / rw - nfs server:/root rw\n2 1 0:10 / /home rw - nfs server:/home rw\n");
+    const auto own = MountTable::parse(
+        "1 0 0:9 / / rw - nfs server:/root rw\n2 1 0:10 / /home rw - nfs server:/home rw\n");
     EXPECT_TRUE(own.by_id(1)->local);
     EXPECT_FALSE(own.by_id(2)->local);
     const auto container = MountTable::parse("7 0 0:9 /c / rw - nfs server:/root rw\n", &own);
@@ -99,7 +103,8 @@ TEST(MountTable, WhatTheMachineRunsFromCountsAsLocal) {
 TEST(MountTable, SaysWhereALookMayTakeLong) {
     EXPECT_FALSE(MountTable::parse(machine).answers_to_a_look());
     EXPECT_TRUE(
-        MountTable::parse("22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 0:4 / /f rw - fuse x rw\n").answers_to_a_look());
+        MountTable::parse("22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 0:4 / /f rw - fuse x rw\n")
+            .answers_to_a_look());
 }
 
 }  // namespace

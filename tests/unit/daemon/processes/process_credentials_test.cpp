@@ -9,13 +9,16 @@
 namespace lagtrap::daemon::process_credentials_test {
 namespace {
 
-ProcessCredentials of_user_1000() { return {{1000, 1000, 1000, 1000}, {100, 100, 100, 100}, 0, 1000}; }
+ProcessCredentials of_user_1000() {
+    return {{1000, 1000, 1000, 1000}, {100, 100, 100, 100}, 0, 1000};
+}
 
 Status check(const ProcessCredentials& process) { return check_owner(process, 1000, {27, 100}); }
 
 TEST(ProcessCredentials, AreReadFromTheStatus) {
     const auto process = parse_process_credentials(
-        "Name:\ta\nUid:\t1000\t0\t1\t2\nGid:\t100\t5\t6\t7\nCapInh:\t0\nCapPrm:\t000001ffffffffff\n");
+        "Name:\ta\nUid:\t1000\t0\t1\t2\nGid:\t100\t5\t6\t7\nCapInh:\t0\nCapPrm:"
+        "\t000001ffffffffff\n");
     ASSERT_TRUE(process);
     EXPECT_EQ(process->users, (std::array<uid_t, 4>{1000, 0, 1, 2}));
     EXPECT_EQ(process->groups, (std::array<gid_t, 4>{100, 5, 6, 7}));
@@ -57,8 +60,8 @@ TEST(ProcessCredentials, NobodyTracesAProcessWithRightsOfAnother) {
     ASSERT_FALSE(refused) << "a process that may not be dumped";
     EXPECT_EQ(refused.error().kind, ErrorKind::Denied);
     EXPECT_EQ(refused.error().message,
-              "user 1000 may trace only their own processes, and this one may not be read by its user (<control "
-              "trace=...> in the settings)");
+              "user 1000 may trace only their own processes, and this one may not be read by its "
+              "user (<control trace=...> in the settings)");
 }
 
 }  // namespace

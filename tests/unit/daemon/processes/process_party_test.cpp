@@ -35,15 +35,19 @@ TEST(ProcessParty, SubordinateUsersAreTheOwnerOfTheirNamespace) {
 TEST(ProcessParty, WhatRootMadeIsAPartyOfItsOwn) {
     const ProcessNamespaces::Pids container{some_namespace, true};
     EXPECT_EQ(party_of({0, container, std::nullopt}), some_namespace);
-    EXPECT_EQ(party_of({1000, container, std::nullopt}), some_namespace) << "root in there may become user 1000";
-    EXPECT_EQ(party_of({1000, container, ProcessNamespaces::Users{some_namespace + 1, 1000}}), some_namespace);
-    EXPECT_EQ(party_of({0, std::nullopt, ProcessNamespaces::Users{some_namespace, 0}}), some_namespace);
+    EXPECT_EQ(party_of({1000, container, std::nullopt}), some_namespace)
+        << "root in there may become user 1000";
+    EXPECT_EQ(party_of({1000, container, ProcessNamespaces::Users{some_namespace + 1, 1000}}),
+              some_namespace);
+    EXPECT_EQ(party_of({0, std::nullopt, ProcessNamespaces::Users{some_namespace, 0}}),
+              some_namespace);
 }
 
 TEST(ProcessParty, NoUserHasTheNumberOfANamespace) {
     EXPECT_EQ(party_of({.uid = some_namespace}), unknown_party);
-    EXPECT_EQ(party_of({100000, std::nullopt, ProcessNamespaces::Users{some_namespace, some_namespace}}),
-              unknown_party);
+    EXPECT_EQ(
+        party_of({100000, std::nullopt, ProcessNamespaces::Users{some_namespace, some_namespace}}),
+        unknown_party);
 }
 
 TEST(ProcessParty, WordsSayWhatItIs) {
@@ -93,10 +97,13 @@ class Child {
 
 bool write_to(const std::string& path, const std::string& text) {
     const auto file = open_file(path, O_WRONLY);
-    return file && ::write(file->get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    return file &&
+           ::write(file->get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-bool map_users(const std::string& process, const std::string& map) { return write_to(process + "/uid_map", map); }
+bool map_users(const std::string& process, const std::string& map) {
+    return write_to(process + "/uid_map", map);
+}
 
 class RealParty : public ::testing::Test {
   protected:
@@ -111,7 +118,8 @@ class RealParty : public ::testing::Test {
 TEST_F(RealParty, OfThisProcessIsRoot) { EXPECT_EQ(*read_party("/proc/self"), root_party); }
 
 TEST_F(RealParty, ANamespaceOfAUserIsThatUser) {
-    const Child child([] { return ::setresuid(1234, 1234, 1234) == 0 && ::unshare(CLONE_NEWUSER) == 0; });
+    const Child child(
+        [] { return ::setresuid(1234, 1234, 1234) == 0 && ::unshare(CLONE_NEWUSER) == 0; });
     if (!child.entered()) GTEST_SKIP() << "this machine gives users no namespaces";
     // With a range of subordinate users, mapped like newuidmap(1) does; it becomes one of them.
     ASSERT_TRUE(map_users(child.folder(), "0 100000 65536"));

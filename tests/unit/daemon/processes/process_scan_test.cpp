@@ -26,7 +26,8 @@ std::string path_of(const lagtrap_mapping* mapping) {
 
 std::string build_id_of(const lagtrap_mapping* mapping) {
     std::string hexadecimal;
-    for (int i = 0; i < mapping->build_id_bytes; ++i) hexadecimal += fmt::format("{:02x}", mapping->build_id[i]);
+    for (int i = 0; i < mapping->build_id_bytes; ++i)
+        hexadecimal += fmt::format("{:02x}", mapping->build_id[i]);
     return hexadecimal;
 }
 
@@ -47,9 +48,12 @@ TEST(ProcessScan, FindsThisProcessItsProgramAndItsCode) {
             EXPECT_EQ(record->size_bytes, sizeof(*process) + process->text_bytes);
         } else if (record->type == LAGTRAP_RECORD_MAPPING) {
             const auto* mapping = reinterpret_cast<const lagtrap_mapping*>(record);
-            if (mapping->pid != static_cast<std::uint32_t>(::getpid()) || path_of(mapping) != program) return;
+            if (mapping->pid != static_cast<std::uint32_t>(::getpid()) ||
+                path_of(mapping) != program)
+                return;
             found_code = true;
-            EXPECT_EQ(build_id_of(mapping), binaries::ProgramFile::open(program).value().build_id());
+            EXPECT_EQ(build_id_of(mapping),
+                      binaries::ProgramFile::open(program).value().build_id());
             EXPECT_FALSE(build_id_of(mapping).empty());
             EXPECT_GT(mapping->length, 0U);
         }
@@ -59,17 +63,19 @@ TEST(ProcessScan, FindsThisProcessItsProgramAndItsCode) {
 }
 
 TEST(ProcessScan, ReadsOddTextsAndPassesOverWhatIsNoProcess) {
-    const std::filesystem::path proc = std::filesystem::path(::testing::TempDir()) / fmt::format("proc-{}", ::getpid());
+    const std::filesystem::path proc =
+        std::filesystem::path(::testing::TempDir()) / fmt::format("proc-{}", ::getpid());
     std::filesystem::create_directories(proc / "77");
     std::filesystem::create_directories(proc / "self");
     std::filesystem::create_directories(proc / "78x");
     std::ofstream(proc / "77/status") << "Name:\tx\nPPid:\t5\nUid:\t1000\t0\t0\t0\n";
     std::ofstream(proc / "77/cmdline") << std::string("a\0b \n\x1b[31m\0", 11);
     std::filesystem::create_symlink("/opt/some program (deleted)", proc / "77/exe");
-    std::ofstream(proc / "77/maps") << "400000-401000 r-xp 00001000 08:01 42 /opt/some program (deleted)\n"
-                                       "500000-501000 rw-p 00000000 00:00 0 \n"
-                                       "not a line at all\n"
-                                       "7f00000000-7f00001000 r-xp 00000000 00:00 0 [vdso]\n";
+    std::ofstream(proc / "77/maps")
+        << "400000-401000 r-xp 00001000 08:01 42 /opt/some program (deleted)\n"
+           "500000-501000 rw-p 00000000 00:00 0 \n"
+           "not a line at all\n"
+           "7f00000000-7f00001000 r-xp 00000000 00:00 0 [vdso]\n";
     std::vector<std::string> paths;
     std::string text;
     ProcessScan scan(proc);
@@ -105,8 +111,9 @@ TEST(ProcessScan, TellsByWhichNameAProgramWasStarted) {
     ProcessScan scan(proc);
     scan.add(77);
     std::string text;
-    scan.records().for_each(
-        [&](const lagtrap_record* record) { text = text_of(reinterpret_cast<const lagtrap_process*>(record)); });
+    scan.records().for_each([&](const lagtrap_record* record) {
+        text = text_of(reinterpret_cast<const lagtrap_process*>(record));
+    });
     // The path from /proc comes first, because code is found by it.
     EXPECT_TRUE(text.starts_with((proc / "root/usr/bin/check").string() + '\0')) << text;
     EXPECT_TRUE(text.ends_with(std::string("\0/usr/bin/server", 16))) << text;
@@ -115,7 +122,8 @@ TEST(ProcessScan, TellsByWhichNameAProgramWasStarted) {
 
 // Forty processes of one user with as many names as possible: they are cut, another user's are not.
 TEST(ProcessScan, HoldsNoMoreThanItsLimitAndAQuarterOfOneUser) {
-    const std::filesystem::path proc = std::filesystem::path(::testing::TempDir()) / fmt::format("many-{}", ::getpid());
+    const std::filesystem::path proc =
+        std::filesystem::path(::testing::TempDir()) / fmt::format("many-{}", ::getpid());
     const auto add = [&](std::uint32_t pid, std::uint32_t uid, int mappings) {
         const auto folder = proc / std::to_string(pid);
         std::filesystem::create_directories(folder);

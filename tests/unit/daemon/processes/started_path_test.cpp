@@ -41,7 +41,9 @@ class Process : public testing::Test {
     [[nodiscard]] std::string started(const std::string& command) const {
         return started_path(proc_ / "77", "/usr/bin/check", command);
     }
-    void call_itself(const std::string& name) const { std::ofstream(proc_ / "77/comm") << name << "\n"; }
+    void call_itself(const std::string& name) const {
+        std::ofstream(proc_ / "77/comm") << name << "\n";
+    }
 
     fs::path proc_;
 };
@@ -90,10 +92,13 @@ lagtrap_run run_of(std::uint32_t tid, const std::string& comm) {
 
 TEST_F(Process, IsInTheLogBesideItsThread) {
     const std::string program = (bin() / "check").string();
-    EXPECT_EQ(words_of_beginner(run_of(79, "GC Thread#0"), proc_), "GC Thread#0 (79) of check (77, " + program + ")");
-    EXPECT_EQ(words_of_beginner(run_of(79, ""), proc_), "VM Thread (79) of check (77, " + program + ")");
+    EXPECT_EQ(words_of_beginner(run_of(79, "GC Thread#0"), proc_),
+              "GC Thread#0 (79) of check (77, " + program + ")");
+    EXPECT_EQ(words_of_beginner(run_of(79, ""), proc_),
+              "VM Thread (79) of check (77, " + program + ")");
     EXPECT_EQ(words_of_beginner(run_of(77, "check"), proc_), "check (77, " + program + ")");
-    EXPECT_EQ(words_of_beginner(run_of(79, "evil\n"), proc_), "evil\\x0a (79) of check (77, " + program + ")");
+    EXPECT_EQ(words_of_beginner(run_of(79, "evil\n"), proc_),
+              "evil\\x0a (79) of check (77, " + program + ")");
 }
 
 TEST_F(Process, IsANumberInTheLogWhenItHasEnded) {

@@ -12,7 +12,8 @@ namespace {
 TEST(ThreadAlive, TellsAThreadFromALaterOneOfItsNumber) {
     const auto pid = static_cast<std::uint32_t>(::getpid());
     EXPECT_TRUE(thread_alive(pid, pid, monotonic_ns()));
-    EXPECT_FALSE(thread_alive(pid, pid, 1)) << "a run of the first nanosecond after boot is not this process's";
+    EXPECT_FALSE(thread_alive(pid, pid, 1))
+        << "a run of the first nanosecond after boot is not this process's";
     EXPECT_FALSE(thread_alive(0x3ffffff, 0x3ffffff, monotonic_ns()));
 }
 

@@ -61,7 +61,8 @@ TEST(UserShares, WhatCannotBeRefusedCountsLikeTheRest) {
 
 TEST(UserShares, RefusalsOfKnownUsersAreCountedWhenThereAreTooMany) {
     UserShares shares(0);
-    for (std::uint32_t user = 0; user < UserShares::counted_users; ++user) shares.count_left_out(user, 1);
+    for (std::uint32_t user = 0; user < UserShares::counted_users; ++user)
+        shares.count_left_out(user, 1);
     shares.count_left_out(UserShares::counted_users, 1);
     shares.count_left_out(UserShares::counted_users - 1, 3);
     EXPECT_FALSE(shares.left_out().contains(UserShares::counted_users));
@@ -79,7 +80,8 @@ TEST(UserShares, AddUpWhateverComes) {
         std::uint64_t all = 0;
         for (const auto& [one, its] : held) all += its;
         if (random() % 2 == 0) {
-            const bool fits = held[user] + bytes <= (user == 0 ? 1000U : 250U) && all + bytes <= 1000;
+            const bool fits =
+                held[user] + bytes <= (user == 0 ? 1000U : 250U) && all + bytes <= 1000;
             ASSERT_EQ(shares.take(user, bytes), fits) << step;
             if (fits) held[user] += bytes;
         } else {

@@ -15,7 +15,8 @@ constexpr std::uint64_t s = 1'000'000'000;
 // `stepped`.
 ClockSnapshot clocks(std::uint64_t monotonic, std::uint64_t slept = 0, std::int64_t stepped = 0) {
     return {monotonic, monotonic + slept,
-            static_cast<std::uint64_t>(static_cast<std::int64_t>(1000 * s + monotonic + slept) + stepped)};
+            static_cast<std::uint64_t>(static_cast<std::int64_t>(1000 * s + monotonic + slept) +
+                                       stepped)};
 }
 
 TEST(ClockJumps, SeesNoneWhereTheClocksGoOn) {
@@ -66,13 +67,16 @@ TEST(ClockJumps, CountFromTwentyMillisecondsInBothDirections) {
         ClockJumps jumps;
         jumps.note(clocks(10 * s, 1 * s));
         jumps.note(clocks(11 * s, 1 * s, step));
-        EXPECT_EQ(jumps.reasons(10 * s, 11 * s), std::abs(step) == least ? trace::DirtyClockStepped : 0U) << step;
+        EXPECT_EQ(jumps.reasons(10 * s, 11 * s),
+                  std::abs(step) == least ? trace::DirtyClockStepped : 0U)
+            << step;
     }
     for (const std::uint64_t slept : {20'000'000U, 19'999'999U}) {
         ClockJumps jumps;
         jumps.note(clocks(10 * s));
         jumps.note(clocks(11 * s, slept));
-        EXPECT_EQ(jumps.reasons(10 * s, 11 * s), slept == 20'000'000 ? trace::DirtySuspended : 0U) << slept;
+        EXPECT_EQ(jumps.reasons(10 * s, 11 * s), slept == 20'000'000 ? trace::DirtySuspended : 0U)
+            << slept;
     }
 }
 

@@ -11,7 +11,8 @@ namespace lagtrap::daemon::kept_count_test {
 namespace {
 
 TEST(KeptCount, OutlivesItsOwnerAndTakesNothingElseForANumber) {
-    const auto path = std::filesystem::temp_directory_path() / ("lagtrap-count-" + std::to_string(::getpid()));
+    const auto path =
+        std::filesystem::temp_directory_path() / ("lagtrap-count-" + std::to_string(::getpid()));
     const auto reopened = [&] {
         const auto count = KeptCount::open(path);
         EXPECT_TRUE(count.ok()) << count.error().message;
@@ -26,7 +27,8 @@ TEST(KeptCount, OutlivesItsOwnerAndTakesNothingElseForANumber) {
             EXPECT_EQ(reopened(), value);
         }
     }
-    for (const char* text : {"", "12", "00000000000000000x12\n", "00000000000000000012\n1", "99999999999999999999\n"}) {
+    for (const char* text : {"", "12", "00000000000000000x12\n", "00000000000000000012\n1",
+                             "99999999999999999999\n"}) {
         std::ofstream(path) << text;
         EXPECT_EQ(reopened(), 0U) << text;
     }

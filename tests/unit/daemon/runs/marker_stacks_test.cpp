@@ -30,10 +30,12 @@ class MarkerStacksOfAProcess : public testing::Test {
         clock_now = std::chrono::steady_clock::time_point(1000h);
         look_takes = 0ms;
         fs::create_directories(process());
-        std::ofstream(process() / "status") << "Name:\tprogram\nTgid:\t7\nPid:\t7\nPPid:\t1\nUid:\t0\t0\t0\t0\n";
+        std::ofstream(process() / "status")
+            << "Name:\tprogram\nTgid:\t7\nPid:\t7\nPPid:\t1\nUid:\t0\t0\t0\t0\n";
         std::ofstream(process() / "comm") << "program\n";
         std::ofstream(process() / "cmdline") << "program";
-        std::ofstream(process() / "stat") << "7 (program) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0\n";
+        std::ofstream(process() / "stat")
+            << "7 (program) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 100 0 0\n";
         fs::create_symlink("/bin/program", process() / "exe");
     }
     void TearDown() override { fs::remove_all(root_); }
@@ -41,8 +43,8 @@ class MarkerStacksOfAProcess : public testing::Test {
     void map(std::size_t pieces) const {
         std::ofstream maps(process() / "maps");
         for (std::size_t piece = 0; piece < pieces; ++piece)
-            maps << fmt::format("{:08x}-{:08x} r-xp 00000000 08:01 42 /bin/program\n", (piece + 1) * 0x2000,
-                                (piece + 1) * 0x2000 + 0x1000);
+            maps << fmt::format("{:08x}-{:08x} r-xp 00000000 08:01 42 /bin/program\n",
+                                (piece + 1) * 0x2000, (piece + 1) * 0x2000 + 0x1000);
     }
     // The only frame of a stack in this process, as it is reported.
     MarkerPlace place_of(std::uint64_t address) {
@@ -75,7 +77,8 @@ TEST_F(MarkerStacksOfAProcess, AreLookedUpAnewAfterAPauseByCost) {
     look_takes = 0ms;
     map(2);
     clock_now += 1999ms;
-    EXPECT_EQ(place_of(0x4010).module, trace::unknown_module) << "looked at again before 50 times its cost had passed";
+    EXPECT_EQ(place_of(0x4010).module, trace::unknown_module)
+        << "looked at again before 50 times its cost had passed";
     ASSERT_EQ(stacks_.limited().size(), 1U);
     EXPECT_EQ(stacks_.limited()[0].put_off, 1U);
     clock_now += 1ms;
@@ -89,7 +92,8 @@ TEST_F(MarkerStacksOfAProcess, AreCountedWhereTheUserIsLimited) {
     EXPECT_TRUE(stacks_.limited().empty());
     look_takes = 0ms;
     stacks_.clear();
-    EXPECT_EQ(place_of(0x2010).module, trace::unknown_module) << "forgetting the process must not forget its cost";
+    EXPECT_EQ(place_of(0x2010).module, trace::unknown_module)
+        << "forgetting the process must not forget its cost";
     ASSERT_EQ(stacks_.limited().size(), 1U);
     EXPECT_EQ(stacks_.limited()[0].user, ::geteuid());
     EXPECT_EQ(stacks_.limited()[0].put_off, 1U);

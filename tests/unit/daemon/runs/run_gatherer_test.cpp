@@ -46,11 +46,13 @@ class Gatherer : public testing::Test {
         record.run.event = event;
         record.run.begin_ns = record.run.begin_hit_ns = begin_ns;
         record.run.end_ns = end_ns;
-        record.run.begin_pid = record.run.begin_tid = record.run.end_tid = static_cast<std::uint32_t>(::getpid());
+        record.run.begin_pid = record.run.begin_tid = record.run.end_tid =
+            static_cast<std::uint32_t>(::getpid());
         std::strcpy(record.run.comm, "work\n");
         return record;
     }
-    static void hit(Record& record, std::uint16_t stage, std::uint64_t at_ns, std::uint64_t stack = 0) {
+    static void hit(Record& record, std::uint16_t stage, std::uint64_t at_ns,
+                    std::uint64_t stack = 0) {
         record.report.stage_stacks[record.run.stage_count] = stack;
         record.run.stages[record.run.stage_count++] = {at_ns, 42, stage, 0};
     }
@@ -281,7 +283,8 @@ TEST_F(Gatherer, ABatchIsFullBySizeAndDueByAge) {
 }
 
 TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {
-    const auto root = std::filesystem::temp_directory_path() / ("lagtrap-writer-" + std::to_string(::getpid()));
+    const auto root =
+        std::filesystem::temp_directory_path() / ("lagtrap-writer-" + std::to_string(::getpid()));
     auto spool = spool::Spool::create(root);
     ASSERT_TRUE(spool.ok()) << spool.error().message;
     GatheredBatch gathered;
@@ -313,7 +316,8 @@ TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {
 }
 
 TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
-    const auto root = std::filesystem::temp_directory_path() / ("lagtrap-unwritten-" + std::to_string(::getpid()));
+    const auto root = std::filesystem::temp_directory_path() /
+                      ("lagtrap-unwritten-" + std::to_string(::getpid()));
     const auto spool = spool::Spool::create(root);
     ASSERT_TRUE(spool.ok()) << spool.error().message;
     std::vector<std::string> warnings;
@@ -332,8 +336,10 @@ TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
         killed.note_gathered(7);
         EXPECT_EQ(warnings, std::vector<std::string>());
         BatchWriter next(*spool, warn);
-        EXPECT_EQ(warnings, std::vector<std::string>{
-                                "the previous daemon did not write 9 recorded runs; they are counted as lost"});
+        EXPECT_EQ(
+            warnings,
+            std::vector<std::string>{
+                "the previous daemon did not write 9 recorded runs; they are counted as lost"});
         EXPECT_EQ(next.totals().lost_runs, 9U);
         gathered.batch.runs_lost = next.take_lost();
         EXPECT_EQ(gathered.batch.runs_lost, 9U);
@@ -349,7 +355,8 @@ TEST(BatchWriter, PiecesHaveTheirStacksAndAllRuns) {
     trace::RunBatch batch;
     batch.batch_id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
     batch.runs_lost = 9;
-    batch.stacks = {{{"a", "", 1, "", "", 0}}, {{"b", "", 2, "", "", 0}}, {{"c", "", 3, "", "", 0}}};
+    batch.stacks = {
+        {{"a", "", 1, "", "", 0}}, {{"b", "", 2, "", "", 0}}, {{"c", "", 3, "", "", 0}}};
     for (std::uint32_t i = 0; i < 4; ++i) {
         trace::RecordedRun run;
         run.event = "query";

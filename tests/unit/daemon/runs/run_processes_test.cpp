@@ -57,7 +57,8 @@ TEST_F(RunProcessesTest, units_and_containers_are_named) {
     std::ofstream(empty_ / "31/cgroup") << "0::/system.slice/docker-" << id << ".scope\n";
     std::ofstream(empty_ / "32/cgroup") << "0::/system.slice/nginx.service\n";
     RunProcesses processes(empty_, [&](const std::string& asked) {
-        return asked == id ? trace::ContainerName{"web", "nginx:1", "", ""} : trace::ContainerName{};
+        return asked == id ? trace::ContainerName{"web", "nginx:1", "", ""}
+                           : trace::ContainerName{};
     });
     EXPECT_EQ(processes.find(1, 31, 0).unit, "container web");
     EXPECT_EQ(processes.find(2, 32, 0).unit, "nginx.service");
@@ -87,7 +88,8 @@ TEST_F(RunProcessesTest, a_program_that_was_rebuilt_in_place_has_its_new_build_i
     const std::string old = processes.find(7, report.pid, 0).build_id;
     EXPECT_EQ(old.size(), 40U);
     struct stat after = before;
-    while (after.st_ctim.tv_sec == before.st_ctim.tv_sec && after.st_ctim.tv_nsec == before.st_ctim.tv_nsec) {
+    while (after.st_ctim.tv_sec == before.st_ctim.tv_sec &&
+           after.st_ctim.tv_nsec == before.st_ctim.tv_nsec) {
         std::ofstream(built, std::ios::binary) << std::ifstream(program, std::ios::binary).rdbuf();
         ASSERT_EQ(::stat(built.c_str(), &after), 0);
     }

@@ -41,8 +41,10 @@ TEST(StartKinds, OfAProcessThatWasThereBeforeNobodyKnows) {
     kinds.watch({"a", "b"}, 100 * s);
     EXPECT_EQ(kinds.decide("a", first, run(1, 99, 300)), StartKind::Unknown);
     EXPECT_EQ(kinds.decide("a", first, run(1, 99, 301)), StartKind::Warm);
-    EXPECT_EQ(kinds.decide("a", first, run(2, 0, 302)), StartKind::Unknown) << "its start is not known";
-    EXPECT_EQ(kinds.decide("a", first, run(3, 100, 303)), StartKind::Cold) << "it started with the watch";
+    EXPECT_EQ(kinds.decide("a", first, run(2, 0, 302)), StartKind::Unknown)
+        << "its start is not known";
+    EXPECT_EQ(kinds.decide("a", first, run(3, 100, 303)), StartKind::Cold)
+        << "it started with the watch";
 }
 
 TEST(StartKinds, ARunThatStandsForOthersIsNotTheFirst) {
@@ -57,14 +59,17 @@ TEST(StartKinds, ARunThatStandsForOthersIsNotTheFirst) {
 TEST(StartKinds, AProgramGetsColdWithTime) {
     StartKinds kinds;
     kinds.watch({"a", "b"}, 100 * s);
-    EXPECT_EQ(kinds.decide("a", after_10s, run(1, 90, 105)), StartKind::Unknown) << "5 s of watching";
+    EXPECT_EQ(kinds.decide("a", after_10s, run(1, 90, 105)), StartKind::Unknown)
+        << "5 s of watching";
     EXPECT_EQ(kinds.decide("a", after_10s, run(2, 90, 106)), StartKind::Warm);
-    EXPECT_EQ(kinds.decide("a", after_10s, run(3, 90, 116)), StartKind::Warm) << "9.9 s after the last";
+    EXPECT_EQ(kinds.decide("a", after_10s, run(3, 90, 116)), StartKind::Warm)
+        << "9.9 s after the last";
     EXPECT_EQ(kinds.decide("a", after_10s, run(4, 90, 127)), StartKind::Cold);
     EXPECT_EQ(kinds.decide("a", after_10s, run(5, 90, 128)), StartKind::Warm);
     StartFacts other = run(6, 90, 129);
     other.program = "/bin/b";
-    EXPECT_EQ(kinds.decide("a", after_10s, other), StartKind::Cold) << "nobody ran it since the watch began";
+    EXPECT_EQ(kinds.decide("a", after_10s, other), StartKind::Cold)
+        << "nobody ran it since the watch began";
 }
 
 TEST(StartKinds, EitherRuleMakesItCold) {
@@ -80,16 +85,20 @@ TEST(StartKinds, EitherRuleMakesItCold) {
 TEST(StartKinds, ForgetsOldProcessesAndThenDoesNotGuess) {
     StartKinds kinds;
     kinds.watch({"a", "b"}, 100 * s);
-    for (std::uint64_t i = 0; i < 70'000; ++i) (void)kinds.decide("a", first, run(i + 1, 200, 300 + i));
-    EXPECT_EQ(kinds.decide("a", first, run(70'000, 200, 80'000)), StartKind::Warm) << "a late one is kept";
-    EXPECT_EQ(kinds.decide("a", first, run(1, 200, 80'001)), StartKind::Unknown) << "an early one is forgotten";
+    for (std::uint64_t i = 0; i < 70'000; ++i)
+        (void)kinds.decide("a", first, run(i + 1, 200, 300 + i));
+    EXPECT_EQ(kinds.decide("a", first, run(70'000, 200, 80'000)), StartKind::Warm)
+        << "a late one is kept";
+    EXPECT_EQ(kinds.decide("a", first, run(1, 200, 80'001)), StartKind::Unknown)
+        << "an early one is forgotten";
 }
 
 TEST(StartKinds, AnEventThatIsNewHasNoHistoryAndOthersKeepTheirs) {
     StartKinds kinds;
     kinds.watch({"a"}, 100 * s);
     EXPECT_EQ(kinds.decide("a", first, run(1, 200, 300)), StartKind::Cold);
-    EXPECT_EQ(kinds.decide("b", first, run(1, 200, 300)), StartKind::Unknown) << "nobody watches it";
+    EXPECT_EQ(kinds.decide("b", first, run(1, 200, 300)), StartKind::Unknown)
+        << "nobody watches it";
     kinds.watch({"a", "b"}, 400 * s);
     EXPECT_EQ(kinds.decide("a", first, run(1, 200, 401)), StartKind::Warm);
     EXPECT_EQ(kinds.decide("a", first, run(2, 300, 402)), StartKind::Cold);

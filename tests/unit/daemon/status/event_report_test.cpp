@@ -18,12 +18,17 @@ struct Reported {
     EventSurroundings surroundings;
 
     Reported() {
-        surroundings.now = {
-            .monotonic_ns = 100 * second_ns, .boottime_ns = 100 * second_ns, .realtime_ns = 1'000 * second_ns};
+        surroundings.now = {.monotonic_ns = 100 * second_ns,
+                            .boottime_ns = 100 * second_ns,
+                            .realtime_ns = 1'000 * second_ns};
     }
     [[nodiscard]] object report() const { return event_report(event, status, surroundings); }
-    [[nodiscard]] value at(const char* pointer) const { return value(report()).at_pointer(pointer); }
-    [[nodiscard]] std::uint64_t number(const char* pointer) const { return at(pointer).to_number<std::uint64_t>(); }
+    [[nodiscard]] value at(const char* pointer) const {
+        return value(report()).at_pointer(pointer);
+    }
+    [[nodiscard]] std::uint64_t number(const char* pointer) const {
+        return at(pointer).to_number<std::uint64_t>();
+    }
 };
 
 TEST(EventReport, HasEachCounterUnderItsName) {
@@ -70,7 +75,8 @@ TEST(EventReport, HasEachCounterUnderItsName) {
     };
     it.status.records_runs = true;
     for (std::size_t i = 0; i < fields.size(); ++i) *fields[i].second = 1'000 + i;
-    for (std::size_t i = 0; i < fields.size(); ++i) EXPECT_EQ(it.number(fields[i].first), 1'000 + i) << fields[i].first;
+    for (std::size_t i = 0; i < fields.size(); ++i)
+        EXPECT_EQ(it.number(fields[i].first), 1'000 + i) << fields[i].first;
     counters.markers[LAGTRAP_PLACE_BEGIN].unmatched = 7;
     counters.markers[LAGTRAP_PLACE_END].unmatched = 8;
     counters.markers[LAGTRAP_PLACE_STAGE].unmatched = 9;
@@ -82,22 +88,27 @@ TEST(EventReport, HasEachCounterUnderItsName) {
 }
 
 TEST(EventReport, HasEachFlagUnderItsName) {
-    const std::vector<std::pair<const char*, bool EventStatus::*>> flags{{"/armed", &EventStatus::armed},
-                                                                         {"/arming", &EventStatus::arming},
-                                                                         {"/shed", &EventStatus::shed},
-                                                                         {"/counting", &EventStatus::counted},
-                                                                         {"/stacks_shed", &EventStatus::stacks_shed},
-                                                                         {"/stages_shed", &EventStatus::stages_shed}};
+    const std::vector<std::pair<const char*, bool EventStatus::*>> flags{
+        {"/armed", &EventStatus::armed},
+        {"/arming", &EventStatus::arming},
+        {"/shed", &EventStatus::shed},
+        {"/counting", &EventStatus::counted},
+        {"/stacks_shed", &EventStatus::stacks_shed},
+        {"/stages_shed", &EventStatus::stages_shed}};
     for (const auto& [only, field] : flags) {
         Reported it;
         it.status.*field = true;
-        for (const auto& [name, other] : flags) EXPECT_EQ(it.at(name).as_bool(), name == only) << name << only;
+        for (const auto& [name, other] : flags)
+            EXPECT_EQ(it.at(name).as_bool(), name == only) << name << only;
     }
 }
 
 TEST(EventReport, MarkersHaveTheirHitsAndTheWallClockOfTheLast) {
     Reported it;
-    it.event.begin = {.kind = settings::MarkerKind::Usdt, .binary = "/bin/a\n", .provider = "app", .name = "begin"};
+    it.event.begin = {.kind = settings::MarkerKind::Usdt,
+                      .binary = "/bin/a\n",
+                      .provider = "app",
+                      .name = "begin"};
     it.event.end = {.kind = settings::MarkerKind::Function,
                     .binary = "/bin/b",
                     .name = "work",
@@ -160,13 +171,14 @@ TEST(EventReport, SaysHowPreciseItsNumbersAre) {
         double timed_share;
         const char* count;
     };
-    for (const Case& one :
-         {Case{true, false, false, 1'000'000, true, 1, "exact"}, Case{true, false, false, 500'000, true, 0.5, "exact"},
-          Case{true, false, false, 500'000, false, 0.5, "estimated"},
-          Case{true, false, false, 1'000'000, false, 1, "exact"},
-          Case{false, true, false, 500'000, false, 0.5, "estimated"},
-          Case{false, true, true, 1'000'000, true, 0, "exact"}, Case{false, true, false, 1'000'000, true, 0, "none"},
-          Case{false, false, false, 500'000, true, 0, "none"}}) {
+    for (const Case& one : {Case{true, false, false, 1'000'000, true, 1, "exact"},
+                            Case{true, false, false, 500'000, true, 0.5, "exact"},
+                            Case{true, false, false, 500'000, false, 0.5, "estimated"},
+                            Case{true, false, false, 1'000'000, false, 1, "exact"},
+                            Case{false, true, false, 500'000, false, 0.5, "estimated"},
+                            Case{false, true, true, 1'000'000, true, 0, "exact"},
+                            Case{false, true, false, 1'000'000, true, 0, "none"},
+                            Case{false, false, false, 500'000, true, 0, "none"}}) {
         Reported it;
         it.status.armed = one.armed;
         it.status.shed = one.shed;
@@ -174,7 +186,8 @@ TEST(EventReport, SaysHowPreciseItsNumbersAre) {
         it.surroundings.watched_ppm = one.watched_ppm;
         it.surroundings.counts_all = one.counts_all;
         EXPECT_EQ(it.at("/precision/timed_share").as_double(), one.timed_share);
-        EXPECT_EQ(it.at("/precision/count"), one.count) << one.armed << one.shed << one.counted << one.watched_ppm;
+        EXPECT_EQ(it.at("/precision/count"), one.count)
+            << one.armed << one.shed << one.counted << one.watched_ppm;
     }
     Reported it;
     EXPECT_EQ(it.at("/precision/stages"), "none");
@@ -191,8 +204,10 @@ TEST(EventReport, NamesWhoIsLimitedAndUntilWhen) {
     it.surroundings.limits = {{{1000, 0}, "it took 40 %", 105 * second_ns},
                               {{1001, 77}, "it alone", 99 * second_ns},
                               {{first_container_party + 5, 0}, "it", 100 * second_ns}};
-    EXPECT_EQ(it.at("/limits/0"),
-              (value{{"pid", nullptr}, {"reason", "it took 40 %"}, {"again_in_seconds", 5.0}, {"uid", 1000U}}));
+    EXPECT_EQ(it.at("/limits/0"), (value{{"pid", nullptr},
+                                         {"reason", "it took 40 %"},
+                                         {"again_in_seconds", 5.0},
+                                         {"uid", 1000U}}));
     EXPECT_EQ(it.number("/limits/1/pid"), 77U);
     EXPECT_EQ(it.at("/limits/1/again_in_seconds").as_double(), 0.0) << "it is overdue";
     EXPECT_EQ(it.number("/limits/2/namespace"), first_container_party + 5);
@@ -214,16 +229,19 @@ TEST(EventReport, HasItsKindsInWords) {
     it.event.nesting = settings::Nesting::Restart;
     EXPECT_EQ(it.at("/nesting"), "restart");
     using Kind = PairingFinding::Kind;
-    it.status.pairing = {{Kind::NoEnd, "a"},         {Kind::NoBegin, "b"},        {Kind::OutOfScope, "c"},
-                         {Kind::BeginsUnended, "d"}, {Kind::EndsUnbegun, "e"},    {Kind::NotBelieved, "f"},
-                         {Kind::Crowded, "g"},       {Kind::SemaphoreUnseen, "h"}};
-    const std::vector<const char*> kinds{"no-end",       "no-begin",     "out-of-scope", "begins-unended",
-                                         "ends-unbegun", "not-believed", "crowded",      "semaphore-unseen"};
+    it.status.pairing = {{Kind::NoEnd, "a"},       {Kind::NoBegin, "b"},
+                         {Kind::OutOfScope, "c"},  {Kind::BeginsUnended, "d"},
+                         {Kind::EndsUnbegun, "e"}, {Kind::NotBelieved, "f"},
+                         {Kind::Crowded, "g"},     {Kind::SemaphoreUnseen, "h"}};
+    const std::vector<const char*> kinds{"no-end",         "no-begin",        "out-of-scope",
+                                         "begins-unended", "ends-unbegun",    "not-believed",
+                                         "crowded",        "semaphore-unseen"};
     const auto pairing = it.at("/pairing").as_array();
     ASSERT_EQ(pairing.size(), kinds.size());
     for (std::size_t i = 0; i < kinds.size(); ++i) {
         EXPECT_EQ(pairing[i].at("kind"), kinds[i]);
-        EXPECT_EQ(std::string(pairing[i].at("sentence").as_string()), std::string(1, static_cast<char>('a' + i)));
+        EXPECT_EQ(std::string(pairing[i].at("sentence").as_string()),
+                  std::string(1, static_cast<char>('a' + i)));
     }
 }
 
@@ -235,7 +253,8 @@ TEST(EventReport, HistogramHasTheBucketsThatAreNotEmpty) {
     ASSERT_EQ(histogram.size(), 2U);
     EXPECT_EQ(histogram[0].at("count").to_number<std::uint64_t>(), 7U);
     for (const auto& [index, bucket] : {std::pair(0U, 3U), std::pair(1U, 20U)}) {
-        EXPECT_EQ(histogram[index].at("from_ns").to_number<std::uint64_t>(), lagtrap_histogram_bucket_start_ns(bucket));
+        EXPECT_EQ(histogram[index].at("from_ns").to_number<std::uint64_t>(),
+                  lagtrap_histogram_bucket_start_ns(bucket));
         EXPECT_EQ(histogram[index].at("to_ns").to_number<std::uint64_t>(),
                   lagtrap_histogram_bucket_start_ns(bucket + 1));
     }
@@ -248,8 +267,11 @@ TEST(EventReport, HasCopiesUnitsAndGroups) {
     it.status.copies.processes_by_unit = {{"web.service", 3}};
     it.status.copies.absent = {"/gone"};
     it.status.copies.pid = 42;
-    EXPECT_EQ(it.at("/copies/0"),
-              (value{{"path", "/a"}, {"where", "web.service"}, {"pid", 5U}, {"processes", 6U}, {"problem", "no"}}));
+    EXPECT_EQ(it.at("/copies/0"), (value{{"path", "/a"},
+                                         {"where", "web.service"},
+                                         {"pid", 5U},
+                                         {"processes", 6U},
+                                         {"problem", "no"}}));
     EXPECT_EQ(it.at("/processes_by_unit/0"), (value{{"unit", "web.service"}, {"processes", 3U}}));
     EXPECT_EQ(it.at("/absent/0"), "/gone");
     EXPECT_EQ(it.number("/pid"), 42U);
@@ -258,7 +280,8 @@ TEST(EventReport, HasCopiesUnitsAndGroups) {
     it.status.copies.namesake = {"/b", "", 1, 2, ""};
     EXPECT_EQ(it.at("/namesake/path"), "/b");
     it.status.groups = {4, {{"image", 2}}, "late"};
-    EXPECT_EQ(it.at("/scope_groups"), (value{{"groups", 4U}, {"not_known", {{"image", 2U}}}, {"problem", "late"}}));
+    EXPECT_EQ(it.at("/scope_groups"),
+              (value{{"groups", 4U}, {"not_known", {{"image", 2U}}}, {"problem", "late"}}));
 }
 
 }  // namespace

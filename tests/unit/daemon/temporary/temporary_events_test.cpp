@@ -34,7 +34,8 @@ class TemporaryEventsTest : public testing::Test {
         const auto say = [this](const std::string& line) { said_ += line + "\n"; };
         events_ = std::make_unique<TemporaryEvents>(
             context_,
-            TemporaryEvents::Options{root_ / "clients", {"--merge-program", "/merge"}, say, say, root_ / "lagtrapd"});
+            TemporaryEvents::Options{
+                root_ / "clients", {"--merge-program", "/merge"}, say, say, root_ / "lagtrapd"});
     }
     ~TemporaryEventsTest() override {
         events_.reset();
@@ -51,7 +52,8 @@ class TemporaryEventsTest : public testing::Test {
         EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
         UniqueFd ours(ends[0]);
         const UniqueFd theirs(ends[1]);
-        const Status begun = events_->begin(event, Caller{user, {}, party_of_user(user)}, theirs.get(), {}, 0);
+        const Status begun =
+            events_->begin(event, Caller{user, {}, party_of_user(user)}, theirs.get(), {}, 0);
         if (outcome != nullptr)
             *outcome = begun;
         else
@@ -60,7 +62,8 @@ class TemporaryEventsTest : public testing::Test {
     }
     std::size_t folders() const {
         std::error_code none;
-        return static_cast<std::size_t>(std::distance(fs::directory_iterator(root_ / "clients", none), {}));
+        return static_cast<std::size_t>(
+            std::distance(fs::directory_iterator(root_ / "clients", none), {}));
     }
     bool all_end() {
         for (int i = 0; i < 600 && !events_->report().empty(); ++i) context_.run_for(100ms);
@@ -99,12 +102,13 @@ TEST_F(TemporaryEventsTest, AClientLearnsWhyItsEventFailed) {
     const UniqueFd client = begin(1000);
     EXPECT_TRUE(all_end());
     EXPECT_THAT(read(client), HasSubstr("\n{\"ok\":false,\"error\":\"no such tracepoint\"}\n"));
-    EXPECT_THAT(said_, HasSubstr("the temporary event sync of user 1000 failed: no such tracepoint"));
+    EXPECT_THAT(said_,
+                HasSubstr("the temporary event sync of user 1000 failed: no such tracepoint"));
 }
 
 TEST_F(TemporaryEventsTest, AChildGetsItsSettingsAndBothConnections) {
-    child_does("cp \"$3\" " + (root_ / "seen").string() + "; echo \"$@\" >> " + (root_ / "seen").string() +
-               "; echo from the child >&3; echo to the service >&4");
+    child_does("cp \"$3\" " + (root_ / "seen").string() + "; echo \"$@\" >> " +
+               (root_ / "seen").string() + "; echo from the child >&3; echo to the service >&4");
     const UniqueFd client = begin(1000);
     EXPECT_TRUE(all_end());
     EXPECT_THAT(read(client), HasSubstr("from the child\n"));

@@ -13,17 +13,18 @@ TEST(TemporaryLog, HasTheErrorsAlone) {
 }
 
 TEST(TemporaryLog, NamesNoFileOfTheService) {
-    EXPECT_EQ(
-        reason_in_log("/w/settings.xml:3:9: share is \"x\"; expected a share\n  <budget share=\"x\"/>\n          ^\n"
-                      "  hint: write a share with a % sign\n/w/settings.xml:4:1: unknown\n",
-                      "/w"),
-        "3:9: share is \"x\"; expected a share; 4:1: unknown");
+    EXPECT_EQ(reason_in_log("/w/settings.xml:3:9: share is \"x\"; expected a share\n  <budget "
+                            "share=\"x\"/>\n          ^\n"
+                            "  hint: write a share with a % sign\n/w/settings.xml:4:1: unknown\n",
+                            "/w"),
+              "3:9: share is \"x\"; expected a share; 4:1: unknown");
 }
 
 TEST(TemporaryLog, IsOneShortPrintableLine) {
     EXPECT_EQ(reason_in_log("no\x1bthing", "/w"), "no\\x1bthing");
     EXPECT_EQ(reason_in_log("", "/w"), "lagtrapd ended without a message");
-    EXPECT_EQ(reason_in_log("2026-11-29T10:26:40.230 info: stopping\n", "/w"), "lagtrapd ended without a message");
+    EXPECT_EQ(reason_in_log("2026-11-29T10:26:40.230 info: stopping\n", "/w"),
+              "lagtrapd ended without a message");
     EXPECT_EQ(reason_in_log(std::string(5000, 'a'), "/w").size(), 1000U);
 }
 

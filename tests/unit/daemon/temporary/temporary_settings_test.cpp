@@ -21,17 +21,19 @@ std::string error_of(const std::string& text) {
 }
 
 std::string with(const std::string& attributes, const std::string& children) {
-    return "<event name=\"a\" threshold=\"1s\" binary=\"/usr/bin/shop\" " + attributes + "><function name=\"buy\"/>" +
-           children + "</event>";
+    return "<event name=\"a\" threshold=\"1s\" binary=\"/usr/bin/shop\" " + attributes +
+           "><function name=\"buy\"/>" + children + "</event>";
 }
 
-TEST(TemporarySettings, AnEventHasAName) { EXPECT_EQ(name_of_temporary_event(good).value(), "shop-buy"); }
+TEST(TemporarySettings, AnEventHasAName) {
+    EXPECT_EQ(name_of_temporary_event(good).value(), "shop-buy");
+}
 
 TEST(TemporarySettings, OnlyOneEventIsTaken) {
     const std::string event = with("", "");
     EXPECT_THAT(error_of(event + event), HasSubstr("event:1:"));
-    for (const char* const more :
-         {"<control socket=\"/tmp/s\"/>", "<upload url=\"https://x\"/>", "<confirm/>", "</lagtrap>"})
+    for (const char* const more : {"<control socket=\"/tmp/s\"/>", "<upload url=\"https://x\"/>",
+                                   "<confirm/>", "</lagtrap>"})
         EXPECT_NE(error_of(event + more), "") << more;
     EXPECT_NE(error_of("<lagtrap version=\"1\">" + event + "</lagtrap>"), "");
     EXPECT_NE(error_of("<use preset=\"nginx\"/>"), "");
@@ -45,7 +47,8 @@ TEST(TemporarySettings, AnEventOnlyWatches) {
     EXPECT_THAT(error_of(with("", "<functions/>")), HasSubstr("has no <functions>"));
     EXPECT_THAT(error_of(with("", "<object class=\"Item\"/>")), HasSubstr("has no <object>"));
     EXPECT_THAT(error_of(with("record=\"runs\"", "")), HasSubstr("delays only"));
-    EXPECT_THAT(error_of(with("tresholds=\"1s\"", "")), HasSubstr("tresholds")) << "the vocabulary of settings";
+    EXPECT_THAT(error_of(with("tresholds=\"1s\"", "")), HasSubstr("tresholds"))
+        << "the vocabulary of settings";
 }
 
 TEST(TemporarySettings, ALongEventIsRefused) {
@@ -66,9 +69,10 @@ TEST(TemporarySettings, FollowTheServiceAndStayInTheFolder) {
     service.unwinding.cache_path = "/var/cache/a&b";
     service.control.group = "staff";
     service.upload.emplace().url = "https://server";
-    const auto made = settings::parse_settings(temporary_settings(good, "/spool/clients/w", service, 12'349),
-                                               settings::BinaryCheck::Skip);
-    ASSERT_TRUE(made.ok()) << settings::format_diagnostics("", made.settings.source_text, made.diagnostics);
+    const auto made = settings::parse_settings(
+        temporary_settings(good, "/spool/clients/w", service, 12'349), settings::BinaryCheck::Skip);
+    ASSERT_TRUE(made.ok()) << settings::format_diagnostics("", made.settings.source_text,
+                                                           made.diagnostics);
     const settings::Settings& own = made.settings;
     ASSERT_EQ(own.events.size(), 1U);
     EXPECT_EQ(own.events.front().name, "shop-buy");
@@ -92,9 +96,10 @@ TEST(TemporarySettings, FollowTheServiceAndStayInTheFolder) {
 TEST(TemporarySettings, TheDefaultsOfAServicePass) {
     settings::Settings service;
     service.budget.shed.clear();
-    const auto made =
-        settings::parse_settings(temporary_settings(good, "/w", service, 1000), settings::BinaryCheck::Skip);
-    ASSERT_TRUE(made.ok()) << settings::format_diagnostics("", made.settings.source_text, made.diagnostics);
+    const auto made = settings::parse_settings(temporary_settings(good, "/w", service, 1000),
+                                               settings::BinaryCheck::Skip);
+    ASSERT_TRUE(made.ok()) << settings::format_diagnostics("", made.settings.source_text,
+                                                           made.diagnostics);
     EXPECT_TRUE(made.settings.budget.shed.empty());
 }
 

@@ -14,7 +14,9 @@ namespace {
 using testing::HasSubstr;
 
 std::map<std::string, EventRuns> some_runs() {
-    return {{"query", {"0123456789abcdef", 7, {{494'000, {{80, 3}, {91, 1}}}, {494'002, {{79, 12}}}}}}, {"call", {}}};
+    return {
+        {"query", {"0123456789abcdef", 7, {{494'000, {{80, 3}, {91, 1}}}, {494'002, {{79, 12}}}}}},
+        {"call", {}}};
 }
 
 std::map<std::string, ThresholdState> some_states() {
@@ -56,10 +58,12 @@ TEST(HistoryFile, RefusesWhatIsDamaged) {
     for (const std::string& text :
          {std::string(), std::string("[]"), std::string("{}"), std::string("null"),
           replaced("lagtrap-run-history", "other"), replaced("\"events\":[", "\"event\":["),
-          replaced("\"name\":\"query\"", "\"name\":7"), replaced("\"since_ns\":7", "\"since_ns\":-7"),
-          replaced("494000", "494002"), replaced("494002", "1e30"), replaced("494002", "18446744073709551615"),
+          replaced("\"name\":\"query\"", "\"name\":7"),
+          replaced("\"since_ns\":7", "\"since_ns\":-7"), replaced("494000", "494002"),
+          replaced("494002", "1e30"), replaced("494002", "18446744073709551615"),
           replaced("[80,3,91,1]", "[80,3,91]"), replaced("[80,3,91,1]", "[91,3,80,1]"),
-          replaced("[80,3,91,1]", "[80,3,160,1]"), replaced("[80,3,91,1]", "[80,18446744073709551615]"),
+          replaced("[80,3,91,1]", "[80,3,160,1]"),
+          replaced("[80,3,91,1]", "[80,18446744073709551615]"),
           replaced("\"base_ns\":84000000", "\"base_ns\":3600000000001"),
           replaced("\"captures_ns\":[1,2,3]", "\"captures_ns\":[1,18446744073709551615]"),
           replaced("\"identity\":\"\"", "\"identity\":\"" + std::string(300, 'x') + "\"")}) {

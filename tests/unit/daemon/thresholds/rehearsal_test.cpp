@@ -34,7 +34,8 @@ class Rehearsed : public testing::Test {
         std::uint64_t number = first_hour;
         for (const std::uint64_t slow : slow_by_hour) {
             runs.hours.push_back({number++, {{lagtrap_histogram_bucket(1'000'000), 1000}}});
-            if (slow != 0) runs.hours.back().buckets.push_back({lagtrap_histogram_bucket(100'000'000), slow});
+            if (slow != 0)
+                runs.hours.back().buckets.push_back({lagtrap_histogram_bucket(100'000'000), slow});
         }
     }
 
@@ -67,8 +68,10 @@ TEST_F(Rehearsed, ABucketIsSharedEvenly) {
     add("a", {1000});
     settings::Settings settings;
     const std::uint32_t bucket = lagtrap_histogram_bucket(100'000'000);
-    const std::uint64_t middle_ns = (lagtrap_histogram_bucket_start_ns(bucket) + bucket_end_ns(bucket)) / 2;
-    settings.events = {event_named("a", std::chrono::nanoseconds(static_cast<std::int64_t>(middle_ns)))};
+    const std::uint64_t middle_ns =
+        (lagtrap_histogram_bucket_start_ns(bucket) + bucket_end_ns(bucket)) / 2;
+    settings.events = {
+        event_named("a", std::chrono::nanoseconds(static_cast<std::int64_t>(middle_ns)))};
     EXPECT_EQ(play(settings).events[0].delays, 500U);
 }
 
@@ -78,7 +81,8 @@ TEST_F(Rehearsed, KeepsTheLimits) {
     settings.events = {event_named("a", 50ms)};
     EXPECT_EQ(play(settings).recordings, 3 * 12U) << "captures-per-hour";
     settings.recording.captures_per_hour = 1000;
-    EXPECT_NEAR(static_cast<double>(play(settings).recordings), 3 * 3600 / 36, 3) << "recording, cool-down, next delay";
+    EXPECT_NEAR(static_cast<double>(play(settings).recordings), 3 * 3600 / 36, 3)
+        << "recording, cool-down, next delay";
     settings.recording.cool_down = 10min;
     EXPECT_NEAR(static_cast<double>(play(settings).recordings), 3 * 3600 / 604, 2);
 }
@@ -126,7 +130,8 @@ TEST_F(Rehearsed, IsShownNextToTheSettingsInUse) {
     current.events = {event_named("a", 200ms)};
     const std::string text = rehearsal_text(play(next), play(current));
     EXPECT_EQ(text,
-              "Runs of 3 hours, 2025-11-24 16:00 to 2025-11-24 19:00 UTC, as if the settings had been in force.\n"
+              "Runs of 3 hours, 2025-11-24 16:00 to 2025-11-24 19:00 UTC, as if the settings had "
+              "been in force.\n"
               "Delays are assumed to be spread evenly over each hour.\n"
               "\n"
               "                  these settings                    settings in use\n"

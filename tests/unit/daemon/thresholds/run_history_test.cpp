@@ -17,9 +17,11 @@ RunHistogram runs_of(std::initializer_list<BucketCount> counts) {
 TEST(RunHistory, KeepsDifferencesByHour) {
     RunHistory history;
     EXPECT_EQ(history.note("a", "1", runs_of({{80, 3}}), now), runs_of({{80, 3}}));
-    EXPECT_EQ(history.note("a", "1", runs_of({{80, 5}, {90, 1}}), now + 1), runs_of({{80, 2}, {90, 1}}));
+    EXPECT_EQ(history.note("a", "1", runs_of({{80, 5}, {90, 1}}), now + 1),
+              runs_of({{80, 2}, {90, 1}}));
     EXPECT_EQ(history.note("a", "1", runs_of({{80, 5}, {90, 1}}), now + hour), RunHistogram{});
-    EXPECT_EQ(history.note("a", "1", runs_of({{80, 6}, {90, 1}}), now + 2 * hour), runs_of({{80, 1}}));
+    EXPECT_EQ(history.note("a", "1", runs_of({{80, 6}, {90, 1}}), now + 2 * hour),
+              runs_of({{80, 1}}));
     const EventRuns expected{"1", now, {{500'000, {{80, 5}, {90, 1}}}, {500'002, {{80, 1}}}}};
     ASSERT_NE(history.of("a"), nullptr);
     EXPECT_EQ(*history.of("a"), expected);
@@ -41,7 +43,8 @@ TEST(RunHistory, ContinuesWhenCountingBeginsAnew) {
 TEST(RunHistory, RunsOfOtherMarkersAreAnotherHistory) {
     RunHistory history;
     (void)history.note("a", "1", runs_of({{80, 3}}), now);
-    EXPECT_EQ(history.note("a", "2", runs_of({{80, 4}}), now + 5), RunHistogram{}) << "the daemon counts both together";
+    EXPECT_EQ(history.note("a", "2", runs_of({{80, 4}}), now + 5), RunHistogram{})
+        << "the daemon counts both together";
     EXPECT_EQ(*history.of("a"), (EventRuns{"2", now + 5, {}}));
     EXPECT_EQ(history.note("a", "2", runs_of({{80, 6}}), now + 6), runs_of({{80, 2}}));
 }
@@ -70,7 +73,8 @@ TEST(RunHistory, IsBounded) {
         for (const HourOfRuns& one : event.hours) buckets += one.buckets.size();
     EXPECT_LE(buckets, RunHistory::buckets_kept);
     EXPECT_GT(buckets, RunHistory::buckets_kept - 10 * LAGTRAP_HISTOGRAM_BUCKETS);
-    EXPECT_EQ(history.of("a")->hours.back().hour, now / hour + RunHistory::hours_kept - 1) << "the oldest are dropped";
+    EXPECT_EQ(history.of("a")->hours.back().hour, now / hour + RunHistory::hours_kept - 1)
+        << "the oldest are dropped";
 }
 
 TEST(RunHistory, MovesWithTheClock) {

@@ -39,7 +39,8 @@ settings::Settings settings_of(std::optional<settings::ThresholdRule> rule) {
 class Keeping : public testing::Test {
   protected:
     Keeping() {
-        folder_ = std::filesystem::path(testing::TempDir()) / ("threshold-keeper-" + std::to_string(::getpid()));
+        folder_ = std::filesystem::path(testing::TempDir()) /
+                  ("threshold-keeper-" + std::to_string(::getpid()));
         std::filesystem::remove_all(folder_);
         std::filesystem::create_directories(folder_);
         now_ = {1'000 * hour, 2'000 * hour, 490'000 * hour};
@@ -54,7 +55,8 @@ class Keeping : public testing::Test {
         keeper_.reset();
         totals_.clear();
         keeper_ = std::make_unique<ThresholdKeeper>(
-            folder_ / "history", [this](const std::string& text) { warnings_.push_back(text); }, now_);
+            folder_ / "history", [this](const std::string& text) { warnings_.push_back(text); },
+            now_);
         keeper_->use(settings_of(settings::ThresholdRule{}));
     }
 

@@ -21,11 +21,14 @@ constexpr std::uint64_t longest = 3'600'000 * ms;
 
 RunHistogram runs_of(std::initializer_list<std::pair<std::uint64_t, std::uint64_t>> counts_by_ns) {
     RunHistogram runs{};
-    for (const auto& [duration_ns, count] : counts_by_ns) runs[lagtrap_histogram_bucket(duration_ns)] += count;
+    for (const auto& [duration_ns, count] : counts_by_ns)
+        runs[lagtrap_histogram_bucket(duration_ns)] += count;
     return runs;
 }
 
-std::uint64_t end_of(std::uint64_t duration_ns) { return bucket_end_ns(lagtrap_histogram_bucket(duration_ns)); }
+std::uint64_t end_of(std::uint64_t duration_ns) {
+    return bucket_end_ns(lagtrap_histogram_bucket(duration_ns));
+}
 
 EventRuns watched_for(std::uint64_t length_ns, const RunHistogram& runs) {
     EventRuns event{"1", start - length_ns, {}};
@@ -64,16 +67,19 @@ TEST(ThresholdPolicy, IsThePercentileTimesTheFactor) {
 }
 
 TEST(ThresholdPolicy, WithFewRunsThePercentileIsTheLongest) {
-    EXPECT_EQ(decide({}, watched_for(day, runs_of({{2 * ms, 150}, {30 * ms, 1}}))).threshold_ns, 3 * end_of(30 * ms));
+    EXPECT_EQ(decide({}, watched_for(day, runs_of({{2 * ms, 150}, {30 * ms, 1}}))).threshold_ns,
+              3 * end_of(30 * ms));
 }
 
 TEST(ThresholdPolicy, IsExceededRarely) {
-    const auto decision = decide({990'000, 100, std::nullopt},
-                                 watched_for(2 * day, runs_of({{2 * ms, 100'000}, {50 * ms, 500}, {400 * ms, 20}})));
+    const auto decision =
+        decide({990'000, 100, std::nullopt},
+               watched_for(2 * day, runs_of({{2 * ms, 100'000}, {50 * ms, 500}, {400 * ms, 20}})));
     EXPECT_EQ(decision.reason, ThresholdReason::CaptureRate);
     EXPECT_EQ(decision.threshold_ns, end_of(50 * ms)) << "20 in 2 days are less than 12 a day";
-    const auto hours = decide({990'000, 100, std::nullopt},
-                              watched_for(2 * hour, runs_of({{2 * ms, 100'000}, {50 * ms, 500}, {400 * ms, 20}})));
+    const auto hours =
+        decide({990'000, 100, std::nullopt},
+               watched_for(2 * hour, runs_of({{2 * ms, 100'000}, {50 * ms, 500}, {400 * ms, 20}})));
     EXPECT_EQ(hours.threshold_ns, end_of(400 * ms)) << "the other hours of the day count as quiet";
 }
 
@@ -100,7 +106,8 @@ TEST(ThresholdPolicy, MovesOnceAnHourByAFactorOf2) {
     EXPECT_EQ(second.target_ns, 3 * end_of(200 * ms));
     EXPECT_EQ(policy.decide(state, fast, {}, start + 2 * hour).threshold_ns, first_ns);
     const ThresholdPolicy other({990'000, 100, std::nullopt}, {});
-    EXPECT_EQ(other.decide(state, slow, {}, start + 2 * hour).threshold_ns, end_of(200 * ms)) << "another rule";
+    EXPECT_EQ(other.decide(state, slow, {}, start + 2 * hour).threshold_ns, end_of(200 * ms))
+        << "another rule";
 }
 
 TEST(ThresholdPolicy, KeepsItsThresholdWithoutNewRuns) {
@@ -123,10 +130,13 @@ TEST(ThresholdPolicy, DelaysRaiseItWhenHalfOfTheCapturesAreUsed) {
     const auto raised = policy.decide(state, runs, delay, start + 1);
     EXPECT_EQ(raised.threshold_ns, 2 * base_ns) << "at most by a factor of 2";
     EXPECT_EQ(raised.reason, ThresholdReason::Raised);
-    EXPECT_EQ(policy.decide(state, runs, delay, start + 2).threshold_ns, end_of(20 * ms)) << "to the longest run";
+    EXPECT_EQ(policy.decide(state, runs, delay, start + 2).threshold_ns, end_of(20 * ms))
+        << "to the longest run";
     EXPECT_EQ(policy.decide(state, runs, delay, start + 3).threshold_ns, end_of(20 * ms));
-    EXPECT_EQ(policy.decide(state, runs, {}, start + 2 + 6 * hour - 1).threshold_ns, end_of(20 * ms));
-    EXPECT_EQ(policy.decide(state, runs, {}, start + 2 + 6 * hour).threshold_ns, end_of(20 * ms) / 2);
+    EXPECT_EQ(policy.decide(state, runs, {}, start + 2 + 6 * hour - 1).threshold_ns,
+              end_of(20 * ms));
+    EXPECT_EQ(policy.decide(state, runs, {}, start + 2 + 6 * hour).threshold_ns,
+              end_of(20 * ms) / 2);
     EXPECT_EQ(policy.decide(state, runs, {}, start + 2 + 30 * hour).threshold_ns, base_ns);
 }
 
@@ -175,7 +185,8 @@ class RandomDays {
         RunHistogram runs{};
         std::lognormal_distribution<double> spread(0, 0.7);
         for (std::uint64_t i = number(0, 30); i > 0; --i)
-            ++runs[lagtrap_histogram_bucket(static_cast<std::uint64_t>(typical_ns_ * spread(random_)))];
+            ++runs[lagtrap_histogram_bucket(
+                static_cast<std::uint64_t>(typical_ns_ * spread(random_)))];
         return runs;
     }
 
@@ -183,8 +194,8 @@ class RandomDays {
         const RunHistogram ended = some_runs();
         for (std::size_t i = 0; i < ended.size(); ++i) totals_[i] += ended[i];
         for (std::size_t bucket = 0; bucket < ended.size(); ++bucket)
-            if (ended[bucket] != 0 &&
-                lagtrap_histogram_bucket_start_ns(static_cast<std::uint32_t>(bucket)) > threshold_ns_)
+            if (ended[bucket] != 0 && lagtrap_histogram_bucket_start_ns(
+                                          static_cast<std::uint32_t>(bucket)) > threshold_ns_)
                 delay();
         const RunHistogram added = history_.note("a", "1", totals_, now_ns_);
         history_.forget_old(now_ns_);
@@ -199,8 +210,9 @@ class RandomDays {
         if (now_ns_ < closed_until_ns_) return;
         ThresholdPolicy::note_capture(state_, now_ns_);
         captures_ns_.push_back(now_ns_);
-        closed_until_ns_ =
-            ThresholdPolicy(rule_, limits_).decide(state_, *history_.of("a"), {}, now_ns_).closed_until_ns.value_or(0);
+        closed_until_ns_ = ThresholdPolicy(rule_, limits_)
+                               .decide(state_, *history_.of("a"), {}, now_ns_)
+                               .closed_until_ns.value_or(0);
     }
 
     void check(const ThresholdDecision& decision) {
@@ -213,7 +225,8 @@ class RandomDays {
         if (decision.reason == ThresholdReason::Learning) return;
         ++decisions_with_threshold_;
         if (threshold_ns_ != longest || was_known_) {
-            EXPECT_LE(decision.threshold_ns, 4 * threshold_ns_) << "one step of the base, and one for a delay";
+            EXPECT_LE(decision.threshold_ns, 4 * threshold_ns_)
+                << "one step of the base, and one for a delay";
         }
         if (base_ns_ != 0) {
             EXPECT_LE(decision.base_ns, 2 * base_ns_);

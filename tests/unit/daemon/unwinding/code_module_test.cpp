@@ -31,8 +31,8 @@ TEST(CodeModule, EachMappingUsesTheAddressesOfItsSegment) {
         std::uint64_t file_offset;
         std::size_t segment;
     };
-    for (const Case& one : {Case{0x1000, 0}, Case{0x1fff, 0}, Case{0x2000, 1}, Case{0x2800, 1}, Case{0x3000, 1},
-                            Case{0x57ff, 1}, Case{0x5800, 0}, Case{0, 0}})
+    for (const Case& one : {Case{0x1000, 0}, Case{0x1fff, 0}, Case{0x2000, 1}, Case{0x2800, 1},
+                            Case{0x3000, 1}, Case{0x57ff, 1}, Case{0x5800, 0}, Case{0, 0}})
         EXPECT_EQ(module.table_start(start, one.file_offset),
                   table_start_by_hand(start, one.file_offset, module.segments[one.segment]))
             << std::hex << one.file_offset;

@@ -33,7 +33,8 @@ class SharedTables : public SpacesFixture {
         users[3] = 1001;
     }
     ~SharedTables() override { std::filesystem::remove_all(folder_); }
-    std::filesystem::path copy(const char* name, std::filesystem::perms mode = std::filesystem::perms(0755)) {
+    std::filesystem::path copy(const char* name,
+                               std::filesystem::perms mode = std::filesystem::perms(0755)) {
         std::filesystem::copy_file("/usr/bin/true", folder_ / name);
         std::filesystem::permissions(folder_ / name, mode);
         return folder_ / name;
@@ -46,21 +47,25 @@ class SharedTables : public SpacesFixture {
         make_all();
         publish();
     }
-    std::uint32_t table_of(std::uint32_t pid) { return memory.spaces.at(memory.processes.at(pid)).front().table; }
+    std::uint32_t table_of(std::uint32_t pid) {
+        return memory.spaces.at(memory.processes.at(pid)).front().table;
+    }
     std::size_t modules_known() {
         std::size_t count = 0;
         modules.for_each([&](const CodeModule&) { ++count; });
         return count;
     }
 
-    std::filesystem::path folder_ = testing::TempDir() + "lagtrap-shared-" + std::to_string(::getpid());
+    std::filesystem::path folder_ =
+        testing::TempDir() + "lagtrap-shared-" + std::to_string(::getpid());
 };
 
 TEST_F(SharedTables, FilesOfTheSameBuildIdAreToldApart) {
     map_file(1, copy("one"));
     map_file(2, copy("two"));
     EXPECT_EQ(modules_known(), 2U);
-    EXPECT_EQ(modules.totals().made, 2U) << "a table was taken for another file's, by its build id alone";
+    EXPECT_EQ(modules.totals().made, 2U)
+        << "a table was taken for another file's, by its build id alone";
 }
 
 TEST_F(SharedTables, TheSameContentTakesTheRoomOfOne) {
@@ -94,7 +99,8 @@ TEST_F(SharedTables, AFileThatChangedIsAnother) {
     const auto path = copy("changing");
     map_file(1, path);
     std::filesystem::permissions(path, std::filesystem::perms(0755));
-    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    std::filesystem::last_write_time(
+        path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
     map_file(2, path);
     EXPECT_EQ(modules_known(), 2U);
 }
@@ -106,7 +112,8 @@ class UnreadTables : public SharedTables {
         const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
         return ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
     }
-    void note_mapping(std::uint32_t pid, const void* start, const std::filesystem::path& path, std::uint64_t inode) {
+    void note_mapping(std::uint32_t pid, const void* start, const std::filesystem::path& path,
+                      std::uint64_t inode) {
         const auto address = reinterpret_cast<std::uint64_t>(start);
         map(pid, address, address + 4096, path.string(), 0, inode);
     }
@@ -129,7 +136,8 @@ class UnreadTables : public SharedTables {
 };
 
 TEST_F(UnreadTables, AFileThatIsUnlinkedBeforeItsTurnIsReadThroughItsMapping) {
-    if (::geteuid() != 0) GTEST_SKIP() << "only root opens what is mapped from a file without a name";
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root opens what is mapped from a file without a name";
     const auto path = copy("unlinked");
     const auto pid = static_cast<std::uint32_t>(::getpid());
     void* const mapped = map_here(path);
@@ -154,7 +162,8 @@ TEST_F(UnreadTables, AFileIsReadThroughAnotherProcessIfTheOneThatCameFirstIsGone
         ::pause();
         ::_exit(0);
     }
-    const auto other = static_cast<std::uint32_t>(::getpid()), first = static_cast<std::uint32_t>(child);
+    const auto other = static_cast<std::uint32_t>(::getpid()),
+               first = static_cast<std::uint32_t>(child);
     const std::uint64_t inode = inode_of(path);
     // In this order, so that the queued job reads it through the child.
     note_mapping(first, mapped, path, inode);
@@ -174,7 +183,8 @@ TEST_F(UnreadTables, AFileIsReadThroughAnotherProcessIfTheOneThatCameFirstIsGone
 TEST_F(SharedTables, TheTablesOfWhoHasManyGiveWay) {
     // Each with different content: the third user's need the room of two, and there is room for
     // three.
-    std::vector<std::string> programs{"/usr/bin/true", "/usr/bin/ls", "/usr/bin/sort", "/usr/bin/cp"};
+    std::vector<std::string> programs{"/usr/bin/true", "/usr/bin/ls", "/usr/bin/sort",
+                                      "/usr/bin/cp"};
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < 3; ++i) {
         const auto path = folder_ / std::to_string(i);
@@ -305,7 +315,8 @@ TEST_F(SharedTables, NobodyTakesAllNumbers) {
     std::vector<std::shared_ptr<CodeModule>> held;
     for (std::uint64_t i = 0; i < LAGTRAP_UNWIND_MAX_TABLES; ++i) {
         identity.inode = i;
-        if (auto module = modules.module_of(identity, mapping, {1000, false})) held.push_back(std::move(module));
+        if (auto module = modules.module_of(identity, mapping, {1000, false}))
+            held.push_back(std::move(module));
     }
     EXPECT_EQ(held.size(), LAGTRAP_UNWIND_MAX_TABLES / UserShares::parts);
     EXPECT_EQ(modules.totals().files_left_out.at(1000), LAGTRAP_UNWIND_MAX_TABLES - held.size());

@@ -64,7 +64,8 @@ class FileSightingsTest : public testing::Test {
     }
 
     std::map<std::uint32_t, Party> parties;  // by process; the others belong to root
-    FileSightings sightings{FileSightings::Limits{4, 2}, [this](std::uint32_t pid) -> std::optional<Party> {
+    FileSightings sightings{FileSightings::Limits{4, 2},
+                            [this](std::uint32_t pid) -> std::optional<Party> {
                                 const auto found = parties.find(pid);
                                 return found == parties.end() ? root_party : found->second;
                             }};
@@ -79,7 +80,8 @@ TEST_F(FileSightingsTest, FilesOfTheNamesThatAreWanted) {
     map(4, "/usr/bin/other", 9);
     std::vector<std::string> paths;
     for (const auto& sighting : sightings.all()) paths.push_back(sighting.mapping.path);
-    EXPECT_THAT(paths, ElementsAre("/usr/bin/app", "/opt/other/app", "/usr/lib/libx.so", "/any/thing"));
+    EXPECT_THAT(paths,
+                ElementsAre("/usr/bin/app", "/opt/other/app", "/usr/lib/libx.so", "/any/thing"));
     EXPECT_FALSE(sightings.want({"/usr/bin/app"}));
     EXPECT_TRUE(sightings.want({"/usr/bin/new"}));
 }
@@ -95,7 +97,8 @@ TEST_F(FileSightingsTest, AForkHasWhatItsParentHas) {
     change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
     ASSERT_THAT(sightings.all(), SizeIs(1));
     EXPECT_THAT(sightings.all().front().pids, ElementsAre(2));
-    EXPECT_EQ(sightings.all().front().mapping.mapping.pid, 2);  // the process through which the file can be opened now
+    // the process through which the file can be opened now
+    EXPECT_EQ(sightings.all().front().mapping.mapping.pid, 2);
     execute(2, "other");
     EXPECT_THAT(sightings.all(), IsEmpty());
 }
@@ -113,7 +116,8 @@ TEST_F(FileSightingsTest, ProgramsStartedByAnotherName) {
     EXPECT_TRUE(seen[0].perhaps_started_as);
     EXPECT_EQ(seen[1].mapping.path, "/usr/bin/real");
     sightings.forget_all();
-    describe(3, std::string("/usr/bin/redis-check-rdb\0redis-server\0/unit\0/usr/bin/redis-server", 65));
+    describe(
+        3, std::string("/usr/bin/redis-check-rdb\0redis-server\0/unit\0/usr/bin/redis-server", 65));
     map(3, "/usr/bin/redis-check-rdb");
     seen = sightings.all();
     ASSERT_THAT(seen, SizeIs(1));
@@ -155,7 +159,8 @@ TEST_F(FileSightingsTest, WhatFindsNoRoomIsCounted) {
 // With long paths, many files and many processes of one user.
 TEST(FileSightingsRoom, AUserHasAQuarterOfIt) {
     constexpr std::uint64_t total_bytes = 256 * 1024;
-    FileSightings sightings{{1'000, 32, total_bytes}, [](std::uint32_t pid) { return pid < 1'000 ? 7U : 9U; }};
+    FileSightings sightings{{1'000, 32, total_bytes},
+                            [](std::uint32_t pid) { return pid < 1'000 ? 7U : 9U; }};
     (void)sightings.want({"*/app"});
     const auto map = [&](std::uint32_t pid, const std::string& path) {
         lagtrap_mapping mapping{};
@@ -168,7 +173,8 @@ TEST(FileSightingsRoom, AUserHasAQuarterOfIt) {
         records.for_each([&](const lagtrap_record* record) { sightings.take(record); });
     };
     for (std::uint32_t pid = 1; pid < 300; ++pid)
-        for (int file = 0; file < 3; ++file) map(pid, "/" + std::string(1'000, 'x') + std::to_string(file) + "/app");
+        for (int file = 0; file < 3; ++file)
+            map(pid, "/" + std::string(1'000, 'x') + std::to_string(file) + "/app");
     EXPECT_LE(sightings.used_bytes(), total_bytes / 4);
     EXPECT_GT(sightings.used_bytes(), total_bytes / 5);
     EXPECT_GT(sightings.left_out().at(7), 0U);
@@ -183,7 +189,8 @@ TEST_F(FileSightingsTest, RoomIsGivenBackWithTheLastProcessOfAFile) {
     const std::uint64_t of_one = sightings.used_bytes();
     EXPECT_GT(of_one, 0U);
     change(LAGTRAP_RECORD_FORK, 2, 2, 1);
-    EXPECT_EQ(sightings.used_bytes(), of_one + FileSightings::process_bytes) << "they share the file";
+    EXPECT_EQ(sightings.used_bytes(), of_one + FileSightings::process_bytes)
+        << "they share the file";
     change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
     EXPECT_EQ(sightings.used_bytes(), of_one);
     execute(2, "app");  // becomes another program: what it maps next is reported

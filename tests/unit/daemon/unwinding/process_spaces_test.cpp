@@ -165,14 +165,17 @@ TEST_F(ProcessSpacesTest, ProcessesAreDescribedWithWhatIsKnownOfTheirCode) {
     again.for_each([&](const lagtrap_record* record) {
         const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
         if (mapping.pid == 3)
-            named = std::string(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes) == "/gone/since";
+            named = std::string(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes) ==
+                    "/gone/since";
     });
     EXPECT_TRUE(named);
 }
 
 TEST_F(ProcessSpacesTest, TheSameProgramUnderTwoNamesHasTheNameOfEachProcess) {
-    const auto copy = std::filesystem::path(::testing::TempDir()) / fmt::format("copy-{}", ::getpid());
-    std::filesystem::copy_file("/bin/true", copy, std::filesystem::copy_options::overwrite_existing);
+    const auto copy =
+        std::filesystem::path(::testing::TempDir()) / fmt::format("copy-{}", ::getpid());
+    std::filesystem::copy_file("/bin/true", copy,
+                               std::filesystem::copy_options::overwrite_existing);
     struct stat one {
     }, other{};
     ASSERT_EQ(::stat("/bin/true", &one), 0);
@@ -185,7 +188,8 @@ TEST_F(ProcessSpacesTest, TheSameProgramUnderTwoNamesHasTheNameOfEachProcess) {
     std::map<std::uint32_t, std::string> paths;
     described.for_each([&](const lagtrap_record* record) {
         const auto& mapping = *reinterpret_cast<const lagtrap_mapping*>(record);
-        paths[mapping.pid] = std::string(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes);
+        paths[mapping.pid] =
+            std::string(reinterpret_cast<const char*>(&mapping + 1), mapping.path_bytes);
     });
     EXPECT_EQ(paths[1], "/bin/true");
     EXPECT_EQ(paths[2], copy.string());
@@ -196,7 +200,8 @@ TEST_F(ProcessSpacesTest, MappingsBeyondTheLimitAreLeftOutAndCounted) {
     for (std::uint64_t i = 0; i < LAGTRAP_UNWIND_MAX_MAPPINGS + 3; ++i)
         map(1, 0x10000 * (i + 1), 0x10000 * (i + 1) + 0x1000);
     publish();
-    EXPECT_EQ(memory.spaces.at(memory.processes.at(1)).size(), std::size_t{LAGTRAP_UNWIND_MAX_MAPPINGS});
+    EXPECT_EQ(memory.spaces.at(memory.processes.at(1)).size(),
+              std::size_t{LAGTRAP_UNWIND_MAX_MAPPINGS});
     EXPECT_EQ(spaces.totals().mappings_left_out, 3U);
 }
 
@@ -231,7 +236,8 @@ TEST_F(ProcessSpacesTest, TheFilesOfARealProcessGetTables) {
         EXPECT_EQ(module.state, ModuleState::Ready) << module.path << ": " << module.problem;
     });
     publish();
-    const auto& mappings = memory.spaces.at(memory.processes.at(static_cast<std::uint32_t>(::getpid())));
+    const auto& mappings =
+        memory.spaces.at(memory.processes.at(static_cast<std::uint32_t>(::getpid())));
     EXPECT_TRUE(std::all_of(mappings.begin(), mappings.end(), [&](const auto& mapping) {
         return mapping.table >= LAGTRAP_UNWIND_FIRST_FILE && mapping.table_start != 0;
     }));
@@ -264,7 +270,8 @@ TEST_F(ProcessSpacesTest, WhoWaitsForAProcessIsToldWhenItsTablesAreThere) {
 }
 
 TEST_F(ProcessSpacesTest, EveryFileHasItsTurnThoughThereAreMoreThanMayBeOpen) {
-    const std::filesystem::path folder = ::testing::TempDir() + "lagtrap-many-" + std::to_string(::getpid());
+    const std::filesystem::path folder =
+        ::testing::TempDir() + "lagtrap-many-" + std::to_string(::getpid());
     std::filesystem::create_directory(folder);
     constexpr std::uint64_t files = 300;
     for (std::uint64_t i = 0; i < files; ++i) {
@@ -276,7 +283,8 @@ TEST_F(ProcessSpacesTest, EveryFileHasItsTurnThoughThereAreMoreThanMayBeOpen) {
     }
     publish();
     EXPECT_EQ(make_all(), files);
-    modules.for_each([](const CodeModule& module) { EXPECT_EQ(module.state, ModuleState::FramePointers); });
+    modules.for_each(
+        [](const CodeModule& module) { EXPECT_EQ(module.state, ModuleState::FramePointers); });
     std::filesystem::remove_all(folder);
 }
 
@@ -361,7 +369,8 @@ TEST_F(ProcessSpacesTest, AProcessThatBecameAnothersIsChargedToItsUser) {
 TEST_F(ProcessSpacesTest, WhatCanNotBeReadAnewIsTriedLessAndLessOften) {
     for (std::uint64_t i = 1; i <= 5000; ++i) map(1, 0x10000 * i, 0x10000 * i + 0x1000);
     auto now = ProcessSpaces::Clock::now();
-    for (const auto pause : {std::chrono::seconds(1), std::chrono::seconds(2), std::chrono::seconds(4)}) {
+    for (const auto pause :
+         {std::chrono::seconds(1), std::chrono::seconds(2), std::chrono::seconds(4)}) {
         ASSERT_EQ(spaces.next_outgrown(now), 1U);
         spaces.read_anew(1, std::nullopt, {}, now);
         map(1, 0x90000000, 0x90001000);  // it is still too large
@@ -378,7 +387,8 @@ TEST_F(ProcessSpacesTest, WhatAScanCouldNotReadIsReadLater) {
     ASSERT_EQ(spaces.next_outgrown(now), 1U);
     spaces.read_anew(1, std::nullopt, {}, now);
     now += std::chrono::seconds(1);
-    ASSERT_EQ(spaces.next_outgrown(now), 1U) << "it could not be read the second time either, and is forgotten";
+    ASSERT_EQ(spaces.next_outgrown(now), 1U)
+        << "it could not be read the second time either, and is forgotten";
     InspectedProcess read;
     lagtrap_mapping mapping{};
     mapping.header.type = LAGTRAP_RECORD_MAPPING;
@@ -409,7 +419,8 @@ TEST_F(ProcessSpacesTest, OneUsersMappingsLeaveRoomForOthers) {
     set_limits({.pieces = 4096, .total_bytes = 4 << 20, .described_bytes = 1 << 20});
     for (std::uint32_t pid = 100; pid < 200; ++pid)
         for (std::uint64_t i = 1; i <= 400; ++i)
-            map(pid, 0x10000 * i, 0x10000 * i + 0x1000, "/" + std::string(4000, 'n') + std::to_string(i), 0, i);
+            map(pid, 0x10000 * i, 0x10000 * i + 0x1000,
+                "/" + std::string(4000, 'n') + std::to_string(i), 0, i);
     EXPECT_LE(spaces.totals().bytes, 1U << 20);
     EXPECT_GT(spaces.totals().pieces_left_out.at(7), 0U);
     map(300, 0x10000, 0x11000);

@@ -23,7 +23,8 @@ TEST(ScanBudget, SpendsOnlyItsShareHoweverManyEventsAreLost) {
     ScanBudget budget;
     ScanBudget::Clock::time_point now{1h};
     const auto until = now + 10min;
-    const ScanBudget::Clock::duration share = ScanBudget::Clock::duration(10min) / ScanBudget::part_of_cpu;
+    const ScanBudget::Clock::duration share =
+        ScanBudget::Clock::duration(10min) / ScanBudget::part_of_cpu;
     ScanBudget::Clock::duration spent{0};
     for (; now < until; now += 20ms) {
         if (!budget.may_scan(now)) continue;

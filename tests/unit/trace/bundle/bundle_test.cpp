@@ -40,17 +40,20 @@ class Forgery {
     Forgery& operator=(const Forgery&) = delete;
     ~Forgery() { archive_write_free(handle_); }
 
-    Forgery& file(const std::string& name, const std::string& content) { return entry(name, AE_IFREG, "", content); }
+    Forgery& file(const std::string& name, const std::string& content) {
+        return entry(name, AE_IFREG, "", content);
+    }
 
-    Forgery& entry(const std::string& name, unsigned type, const std::string& link, const std::string& content,
-                   std::uint64_t size_bytes = 0) {
+    Forgery& entry(const std::string& name, unsigned type, const std::string& link,
+                   const std::string& content, std::uint64_t size_bytes = 0) {
         archive_entry* entry = archive_entry_new();
         archive_entry_set_pathname(entry, name.c_str());
         archive_entry_set_filetype(entry, type);
         archive_entry_set_perm(entry, 0644);
         if (type == AE_IFLNK) archive_entry_set_symlink(entry, link.c_str());
         if (type == AE_IFREG && !link.empty()) archive_entry_set_hardlink(entry, link.c_str());
-        archive_entry_set_size(entry, static_cast<la_int64_t>(size_bytes != 0 ? size_bytes : content.size()));
+        archive_entry_set_size(
+            entry, static_cast<la_int64_t>(size_bytes != 0 ? size_bytes : content.size()));
         EXPECT_EQ(archive_write_header(handle_, entry), ARCHIVE_OK);
         std::uint64_t written = 0;
         do {
@@ -66,8 +69,8 @@ class Forgery {
 };
 
 // A tar header with these fields and a correct checksum.
-std::string tar_header(const std::string& name, const std::string& size = "00000000000", char kind = '0',
-                       const std::string& end_of_header = "") {
+std::string tar_header(const std::string& name, const std::string& size = "00000000000",
+                       char kind = '0', const std::string& end_of_header = "") {
     std::string header(512, '\0');
     header.replace(0, name.size(), name);
     header.replace(100, 7, "0000644");
@@ -87,7 +90,8 @@ std::string tar_header(const std::string& name, const std::string& size = "00000
 // `begin`, then `piece` this many times, compressed with zstd.
 std::string packed(const std::string& begin, const std::string& piece = "", std::size_t times = 0,
                    int window_log = 20) {
-    const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), &ZSTD_freeCCtx);
+    const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
+                                                                       &ZSTD_freeCCtx);
     ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, 1);
     ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, window_log);
     std::string whole;
@@ -109,14 +113,16 @@ std::string packed(const std::string& begin, const std::string& piece = "", std:
 }
 
 // The peak memory of a process that reads the bundle, beyond what any process needs.
-constexpr std::uint64_t allowed_peak_bytes = (is_sanitized ? 1024 : 192) << 20;  // sanitizers keep freed memory
+// sanitizers keep freed memory
+constexpr std::uint64_t allowed_peak_bytes = (is_sanitized ? 1024 : 192) << 20;
 std::uint64_t peak_bytes_of_reading(const std::filesystem::path& path) {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(read_bundle(path).ok() ? 0 : 1);
     rusage usage{};
     int status = 0;
     EXPECT_EQ(::wait4(child, &status, 0, &usage), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1) << "the bundle was read, or broke its reader";
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1)
+        << "the bundle was read, or broke its reader";
     return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
@@ -125,13 +131,16 @@ class Bundle : public testing::Test {
     void SetUp() override {
         ASSERT_TRUE(write_file_durably(capture_.path() / "system.xml", "<system/>"));
         ASSERT_TRUE(write_file_durably(capture_.path() / "settings.xml", "<settings/>"));
-        ASSERT_TRUE(write_file_durably(capture_.path() / "trace.pftrace", std::string(300'000, 't')));
+        ASSERT_TRUE(
+            write_file_durably(capture_.path() / "trace.pftrace", std::string(300'000, 't')));
     }
     [[nodiscard]] std::string complaint(std::uint64_t limit = 1 << 20) const {
         auto content = read_bundle(forged(), limit);
         return content.ok() ? "" : content.error().message;
     }
-    [[nodiscard]] std::filesystem::path forged() const { return output_.path() / "forged.lagtrap.tar.zst"; }
+    [[nodiscard]] std::filesystem::path forged() const {
+        return output_.path() / "forged.lagtrap.tar.zst";
+    }
 
     TemporaryDirectory capture_;
     TemporaryDirectory output_;
@@ -142,7 +151,8 @@ TEST_F(Bundle, GivesBackWhatWasPacked) {
     ASSERT_TRUE(info.ok()) << info.error().message;
     EXPECT_EQ(info->digest, sha256_of_file(info->path).value());
     EXPECT_EQ(info->size_bytes, std::filesystem::file_size(info->path));
-    EXPECT_EQ(info->path.filename(), session_id + "-" + info->digest.substr(0, 16) + ".lagtrap.tar.zst");
+    EXPECT_EQ(info->path.filename(),
+              session_id + "-" + info->digest.substr(0, 16) + ".lagtrap.tar.zst");
     auto content = read_bundle(info->path);
     ASSERT_TRUE(content.ok()) << content.error().message;
     EXPECT_EQ(content->trace, std::string(300'000, 't'));
@@ -219,7 +229,8 @@ TEST_F(Bundle, ABombIsRefusedBeforeItIsUnpacked) {
 }
 
 TEST_F(Bundle, StrangersAreRefused) {
-    for (const char* name : {"../system.xml", "/etc/passwd", "dir/system.xml", "./system.xml", "other", "System.xml"}) {
+    for (const char* name : {"../system.xml", "/etc/passwd", "dir/system.xml", "./system.xml",
+                             "other", "System.xml"}) {
         { Forgery(forged()).file("system.xml", "s").file("trace.pftrace", "t").file(name, "x"); }
         EXPECT_THAT(complaint(), HasSubstr("belong into a bundle")) << name;
     }
@@ -228,7 +239,11 @@ TEST_F(Bundle, StrangersAreRefused) {
 TEST_F(Bundle, LinksAndFoldersAreRefused) {
     { Forgery(forged()).entry("system.xml", AE_IFLNK, "/etc/passwd", ""); }
     EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
-    { Forgery(forged()).file("system.xml", "s").entry("trace.pftrace", AE_IFREG, "system.xml", ""); }
+    {
+        Forgery(forged())
+            .file("system.xml", "s")
+            .entry("trace.pftrace", AE_IFREG, "system.xml", "");
+    }
     EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
     { Forgery(forged()).entry("system.xml", AE_IFDIR, "", ""); }
     EXPECT_NE(complaint(), "");
@@ -237,7 +252,12 @@ TEST_F(Bundle, LinksAndFoldersAreRefused) {
 }
 
 TEST_F(Bundle, DuplicatesAreRefused) {
-    { Forgery(forged()).file("system.xml", "s").file("trace.pftrace", "t").file("system.xml", "other"); }
+    {
+        Forgery(forged())
+            .file("system.xml", "s")
+            .file("trace.pftrace", "t")
+            .file("system.xml", "other");
+    }
     EXPECT_THAT(complaint(), HasSubstr("holds system.xml twice"));
 }
 
@@ -260,7 +280,8 @@ TEST_F(Bundle, AMillionEntriesEndAtTheFirstStranger) {
 TEST_F(Bundle, SparseFilesAreRefusedWithoutTheirMaps) {
     // GNU tar's old format: the map of a sparse file continues in any number of blocks.
     const std::string entry("00000000000\00000001000000", 24);
-    const std::string begin = tar_header("system.xml", "00000010000", 'S', entry + entry + entry + entry + "\1");
+    const std::string begin =
+        tar_header("system.xml", "00000010000", 'S', entry + entry + entry + entry + "\1");
     std::string block(512, '\0');
     for (std::size_t i = 0; i < 21; ++i) block.replace(i * 24, 24, entry);
     block[504] = 1;
@@ -274,7 +295,8 @@ TEST_F(Bundle, SparseFilesAreRefusedWithoutTheirMaps) {
 TEST_F(Bundle, HeadersThatExtendOthersAreRefused) {
     for (const char kind : {'x', 'g', 'L', 'K', 'V', 'N', 'A', 'D', 'M', '3', '4', '7', 'Z'}) {
         ASSERT_TRUE(write_file_durably(
-            forged(), packed(tar_header("system.xml", "00004000000", kind), std::string(1 << 20, 'a'), 64)));
+            forged(),
+            packed(tar_header("system.xml", "00004000000", kind), std::string(1 << 20, 'a'), 64)));
         EXPECT_THAT(complaint(), HasSubstr("not a plain file")) << kind;
     }
     EXPECT_LT(peak_bytes_of_reading(forged()), allowed_peak_bytes);
@@ -283,8 +305,9 @@ TEST_F(Bundle, HeadersThatExtendOthersAreRefused) {
 TEST_F(Bundle, AbsurdSizesAreRefused) {
     const std::string binary("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff", 12);
     const std::string negative(12, '\xff');
-    for (const std::string& size : {std::string("77777777777"), binary, negative, std::string("-0000000001"),
-                                    std::string("0x000000010"), std::string(11, ' ')}) {
+    for (const std::string& size :
+         {std::string("77777777777"), binary, negative, std::string("-0000000001"),
+          std::string("0x000000010"), std::string(11, ' ')}) {
         ASSERT_TRUE(write_file_durably(forged(), packed(tar_header("system.xml", size))));
         EXPECT_THAT(complaint(), HasSubstr("system.xml is larger than")) << size;
     }
@@ -301,27 +324,33 @@ TEST_F(Bundle, ZerosThatUnpackToGigabytesAreRefused) {
 }
 
 TEST_F(Bundle, WhatComesAfterTheEndIsRefused) {
-    const std::string whole = tar_header("system.xml") + tar_header("trace.pftrace") + std::string(1024, '\0');
-    const auto complaint_of = [&](const std::string& begin, const std::string& piece, std::size_t times) {
+    const std::string whole =
+        tar_header("system.xml") + tar_header("trace.pftrace") + std::string(1024, '\0');
+    const auto complaint_of = [&](const std::string& begin, const std::string& piece,
+                                  std::size_t times) {
         EXPECT_TRUE(write_file_durably(forged(), packed(begin, piece, times)));
         return complaint();
     };
     EXPECT_EQ(complaint_of(whole, "", 0), "");
     EXPECT_EQ(complaint_of(whole, std::string(9216, '\0'), 1), "");
     EXPECT_THAT(complaint_of(whole, "x", 1), HasSubstr("goes on after its end"));
-    EXPECT_THAT(complaint_of(whole, std::string(1 << 20, '\0'), 4096), HasSubstr("goes on after its end"));
-    EXPECT_THAT(complaint_of(whole, tar_header("system.xml"), 1), HasSubstr("goes on after its end"));
+    EXPECT_THAT(complaint_of(whole, std::string(1 << 20, '\0'), 4096),
+                HasSubstr("goes on after its end"));
+    EXPECT_THAT(complaint_of(whole, tar_header("system.xml"), 1),
+                HasSubstr("goes on after its end"));
 }
 
 TEST_F(Bundle, BundlesWithinBundlesAreRefused) {
-    const std::string whole = tar_header("system.xml") + tar_header("trace.pftrace") + std::string(1024, '\0');
+    const std::string whole =
+        tar_header("system.xml") + tar_header("trace.pftrace") + std::string(1024, '\0');
     ASSERT_TRUE(write_file_durably(forged(), packed(packed(whole))));
     EXPECT_THAT(complaint(), HasSubstr("not a bundle"));
 }
 
 TEST_F(Bundle, LargeWindowsAreRefused) {
     // zstd uses as much memory as a file requests, up to 2 GiB.
-    ASSERT_TRUE(write_file_durably(forged(), packed(tar_header("system.xml"), std::string(1 << 20, 'a'), 300, 27)));
+    ASSERT_TRUE(write_file_durably(
+        forged(), packed(tar_header("system.xml"), std::string(1 << 20, 'a'), 300, 27)));
     EXPECT_THAT(complaint(), HasSubstr("too much memory"));
     EXPECT_LT(peak_bytes_of_reading(forged()), allowed_peak_bytes);
 }
@@ -331,7 +360,8 @@ TEST_F(Bundle, WhatIsNoPlainFileIsRefused) {
     EXPECT_THAT(complaint(), HasSubstr("not a plain file"));
     for (const char* path : {"/dev/zero", "/dev/null", "/tmp"}) {
         EXPECT_THAT(read_bundle(path).error().message, HasSubstr("not a plain file")) << path;
-        EXPECT_THAT(read_bundle_system_file(path).error().message, HasSubstr("not a plain file")) << path;
+        EXPECT_THAT(read_bundle_system_file(path).error().message, HasSubstr("not a plain file"))
+            << path;
     }
 }
 

@@ -41,7 +41,9 @@ TEST_F(HeldRootsTest, WhatMakesNoSenseHoldsNothing) {
     for (const char* text : {"", "x", "-1\n1 2\n", "7\n1 2\nx y\n", "7\n1 2\n3"}) {
         std::ofstream(folder_.path() / held_roots_name) << text;
         const HeldRoots roots = read_held_roots(folder_.path());
-        EXPECT_TRUE(roots.descriptors.empty() || roots.descriptors == decltype(roots.descriptors)({{1, 2}})) << text;
+        EXPECT_TRUE(roots.descriptors.empty() ||
+                    roots.descriptors == decltype(roots.descriptors)({{1, 2}}))
+            << text;
     }
 }
 
@@ -59,7 +61,8 @@ TEST_F(HeldRootsTest, FilesAreFoundBelowThem) {
     module.device = std::uint64_t{major(facts.st_dev)} << 32 | minor(facts.st_dev);
     module.users = {{4'194'304, 0x1000, 0x2000}};  // beyond valid process numbers
     EXPECT_FALSE(find_module_file(module, "/proc"));
-    EXPECT_TRUE(find_module_file(module, "/proc", HeldRoots{::getpid(), {{4'194'304, held.get()}}}));
+    EXPECT_TRUE(
+        find_module_file(module, "/proc", HeldRoots{::getpid(), {{4'194'304, held.get()}}}));
 }
 
 TEST_F(HeldRootsTest, TheOpenerGivesWhatIsNamedBelowThemAlone) {
@@ -72,13 +75,15 @@ TEST_F(HeldRootsTest, TheOpenerGivesWhatIsNamedBelowThemAlone) {
     const auto named = NamedFiles::of_capture(folder_.path(), 77);
     ASSERT_TRUE(named);
     EXPECT_EQ(named->access("/proc/77/fd/5/opt/app"), ProgramAccess::WithoutLinks);
-    for (const char* path :
-         {"/proc/77/fd/5", "/proc/77/fd/5/", "/proc/77/fd/6/opt/app", "/proc/77/fd/05/opt/app",
-          "/proc/77/fd/5/etc/shadow", "/proc/78/fd/5/opt/app", "/proc/77/fd/5opt/app", "/proc/77/mem"})
+    for (const char* path : {"/proc/77/fd/5", "/proc/77/fd/5/", "/proc/77/fd/6/opt/app",
+                             "/proc/77/fd/05/opt/app", "/proc/77/fd/5/etc/shadow",
+                             "/proc/78/fd/5/opt/app", "/proc/77/fd/5opt/app", "/proc/77/mem"})
         EXPECT_EQ(named->access(path), ProgramAccess::Refused) << path;
     // The descriptors of a daemon that has ended mean nothing.
-    EXPECT_EQ(NamedFiles::of_capture(folder_.path(), 78)->access("/proc/77/fd/5/opt/app"), ProgramAccess::Refused);
-    EXPECT_EQ(NamedFiles::of_capture(folder_.path())->access("/proc/77/fd/5/opt/app"), ProgramAccess::Refused);
+    EXPECT_EQ(NamedFiles::of_capture(folder_.path(), 78)->access("/proc/77/fd/5/opt/app"),
+              ProgramAccess::Refused);
+    EXPECT_EQ(NamedFiles::of_capture(folder_.path())->access("/proc/77/fd/5/opt/app"),
+              ProgramAccess::Refused);
 }
 
 }  // namespace

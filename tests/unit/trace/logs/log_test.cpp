@@ -29,7 +29,8 @@ lagtrap_sample sample_at(std::uint64_t at_ns) {
 
 std::vector<char> mapping_record(const std::string& path) {
     lagtrap_mapping mapping{};
-    mapping.header = {static_cast<__u32>(sizeof(mapping) + path.size()), LAGTRAP_RECORD_MAPPING, 0, 5};
+    mapping.header = {static_cast<__u32>(sizeof(mapping) + path.size()), LAGTRAP_RECORD_MAPPING, 0,
+                      5};
     mapping.path_bytes = static_cast<__u16>(path.size());
     std::vector<char> bytes(mapping.header.size_bytes);
     std::memcpy(bytes.data(), &mapping, sizeof(mapping));
@@ -37,10 +38,13 @@ std::vector<char> mapping_record(const std::string& path) {
     return bytes;
 }
 
-const lagtrap_record* as_record(const void* bytes) { return static_cast<const lagtrap_record*>(bytes); }
+const lagtrap_record* as_record(const void* bytes) {
+    return static_cast<const lagtrap_record*>(bytes);
+}
 
 // Time stamps of all records in a log; stores the reader's verdict in `summary`.
-std::vector<std::uint64_t> times_in(const std::filesystem::path& path, LogSummary* summary = nullptr) {
+std::vector<std::uint64_t> times_in(const std::filesystem::path& path,
+                                    LogSummary* summary = nullptr) {
     std::vector<std::uint64_t> times;
     auto reader = LogReader::open(path);
     if (!reader) return times;
@@ -77,7 +81,8 @@ TEST(Log, GivesBackWhatWasWritten) {
     const std::string path_text = "/usr/lib/odd length";
     const auto mapping = mapping_record(path_text);
     {
-        auto writer = LogWriter::create(directory.path(), LogKind::Rundown, session_id, {11, 22, 33});
+        auto writer =
+            LogWriter::create(directory.path(), LogKind::Rundown, session_id, {11, 22, 33});
         ASSERT_TRUE(writer.ok());
         ASSERT_TRUE(writer->append(as_record(mapping.data())));
         for (std::uint64_t at_ns = 6; at_ns < 20006; ++at_ns) {
@@ -85,14 +90,16 @@ TEST(Log, GivesBackWhatWasWritten) {
             ASSERT_TRUE(writer->append(&sample.header));
         }
         ASSERT_TRUE(writer->flush());
-        EXPECT_EQ(writer->size_bytes(), std::filesystem::file_size(directory.path() / "rundown.log"));
+        EXPECT_EQ(writer->size_bytes(),
+                  std::filesystem::file_size(directory.path() / "rundown.log"));
     }
     auto reader = LogReader::open(directory.path() / "rundown.log");
     ASSERT_TRUE(reader.ok());
     auto first = reader->next();
     ASSERT_TRUE(first.ok() && *first != nullptr);
     ASSERT_EQ((*first)->type, LAGTRAP_RECORD_MAPPING);
-    EXPECT_EQ(std::string(reinterpret_cast<const char*>(*first) + sizeof(lagtrap_mapping), path_text.size()),
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(*first) + sizeof(lagtrap_mapping),
+                          path_text.size()),
               path_text);
     for (std::uint64_t at_ns = 6; at_ns < 20006; ++at_ns) {
         auto record = reader->next();
@@ -274,7 +281,8 @@ TEST(Log, GoesOnAfterAFailedWrite) {
     EXPECT_EQ(times_in(directory.path() / "kernel.log", &summary), std::vector<std::uint64_t>{1});
     EXPECT_FALSE(summary.partial);
     ASSERT_TRUE(writer->flush());
-    EXPECT_EQ(times_in(directory.path() / "kernel.log", &summary), (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_EQ(times_in(directory.path() / "kernel.log", &summary),
+              (std::vector<std::uint64_t>{1, 2}));
 }
 
 TEST(Log, OnlyPlainFilesAreOpened) {

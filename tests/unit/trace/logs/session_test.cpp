@@ -34,7 +34,8 @@ Session full_session() {
                       {"fsync", 1, 2, {}, "", {}, 3}};
     session.trigger = {TriggerReason::Deadline, 1, 33, 34, "name", 35, 36, 37};
     session.boot_id = "4b2a8c1e-0000-4000-8000-000000000001";
-    session.quality = {1, 2, 3, 4, 5, 11, 12, 6, 7, 10, 8, 9, true, {"every 2nd sample alone was taken"}};
+    session.quality = {1, 2, 3,  4, 5, 11,   12,
+                       6, 7, 10, 8, 9, true, {"every 2nd sample alone was taken"}};
     session.containers = {{"3f2a", {"web", "nginx:1.25", "cart-7d9", "shop"}}};
     session.finished = true;
     return session;
@@ -102,12 +103,14 @@ TEST(Session, SaysWhatIsWrong) {
           Case{"\"cpu_count\":16", "\"cpu_count\":100000", "\"cpu_count\" is 100000; at most 8192"},
           Case{"\"cpu_count\":16", "\"cpus\":16", "\"cpu_count\" is missing"},
           Case{"\"pid\":33", "\"pid\":\"33\"", "\"trigger.pid\" is not a whole number"},
-          Case{"\"reason\":\"deadline\"", "\"reason\":\"x\"", "allowed are deadline, end and manual"},
+          Case{"\"reason\":\"deadline\"", "\"reason\":\"x\"",
+               "allowed are deadline, end and manual"},
           Case{"\"event\":1", "\"event\":2", "\"trigger.event\" is no index"},
           Case{"\"parse\"", "7", "\"events[0].stages[0]\" is not a short text"},
           Case{"0f8fad5b-d9cb-469f-a165-70867728950e", "../../etc/passwd", "\"id\" is not a UUID"},
           Case{"\"ended_ns\":20", "\"ended_ns\":5", "lies before"},
-          Case{"\"finished\":true", "\"finished\":1", "neither true nor false"}, Case{"{", "[", "not JSON"}}) {
+          Case{"\"finished\":true", "\"finished\":1", "neither true nor false"},
+          Case{"{", "[", "not JSON"}}) {
         std::string bad = good;
         bad.replace(bad.find(found), std::string(found).size(), replacement);
         ASSERT_TRUE(write_file_durably(path, bad));

@@ -93,7 +93,8 @@ TEST_F(CaptureBundleTest, WhatAnEarlierMergeLeftIsRemoved) {
 }
 
 TEST_F(CaptureBundleTest, ANoteThatLeadsElsewhereIsRefused) {
-    for (const char* note : {"{}", "no JSON", R"({"name":"../x","beside":"../y","digest":"","bytes":1})"}) {
+    for (const char* note :
+         {"{}", "no JSON", R"({"name":"../x","beside":"../y","digest":"","bytes":1})"}) {
         std::ofstream(capture_.path() / "bundle.json") << note;
         const auto claim = claim_capture(capture_.path(), output_.path());
         ASSERT_FALSE(claim.ok()) << note;

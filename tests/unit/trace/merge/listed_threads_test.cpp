@@ -11,7 +11,8 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-lagtrap_thread listed(std::uint32_t tid, std::uint64_t at_ns, std::uint64_t stack_id = 1, std::uint32_t state = 1) {
+lagtrap_thread listed(std::uint32_t tid, std::uint64_t at_ns, std::uint64_t stack_id = 1,
+                      std::uint32_t state = 1) {
     lagtrap_thread thread{};
     thread.header.at_ns = at_ns;
     thread.tid = tid;
@@ -22,7 +23,9 @@ lagtrap_thread listed(std::uint32_t tid, std::uint64_t at_ns, std::uint64_t stac
 
 std::vector<std::pair<std::uint32_t, std::uint64_t>> sleepers(ListedThreads& threads) {
     std::vector<std::pair<std::uint32_t, std::uint64_t>> found;
-    threads.take_sleepers([&](const lagtrap_thread& thread) { found.emplace_back(thread.tid, thread.user_stack_id); });
+    threads.take_sleepers([&](const lagtrap_thread& thread) {
+        found.emplace_back(thread.tid, thread.user_stack_id);
+    });
     return found;
 }
 

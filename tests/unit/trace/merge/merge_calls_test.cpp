@@ -62,8 +62,9 @@ class MergeCalls : public Merge {
 TEST_F(MergeCalls, EachCallIsASliceOfItsThread) {
     // Two threads at once; the second is written first because it ended first.
     say(calls::to_json(tree(502, 60, {call(0, calls::no_parent, 0, 10), call(1, 0, 2, 4)})));
-    say(calls::to_json(
-        tree(501, 50, {call(0, calls::no_parent, 0, 30), call(1, 0, 1, 6), call(1, 1, 2, 3), call(1, 0, 6, 9)})));
+    say(calls::to_json(tree(
+        501, 50,
+        {call(0, calls::no_parent, 0, 30), call(1, 0, 1, 6), call(1, 1, 2, 3), call(1, 0, 6, 9)})));
     const json::array found = merged_calls();
     ASSERT_EQ(found.size(), 6U);
     std::string order;
@@ -86,7 +87,9 @@ TEST_F(MergeCalls, WhatIsCutOffOrMakesNoSenseIsLeftOut) {
     EXPECT_EQ(merged_calls().size(), 1U);
     const auto shed = system().quality.shed;
     ASSERT_EQ(shed.size(), 2U);
-    EXPECT_EQ(shed[0], "calls of inner were too frequent and are not recorded; their time counts as their callers'");
+    EXPECT_EQ(shed[0],
+              "calls of inner were too frequent and are not recorded; their time counts as their "
+              "callers'");
     EXPECT_EQ(shed[1], "1 call trees were left out: too many");
 }
 
@@ -97,7 +100,8 @@ TEST_F(MergeCalls, CallsThatEndWithTheirCallerDoNotReachBeyondIt) {
     say(calls::to_json(tree(501, 50, {call(0, calls::no_parent, 0, 10), left, call(1, 0, 7, 9)})));
     const json::array found = merged_calls();
     ASSERT_EQ(found.size(), 3U);
-    EXPECT_EQ(found[1].at("length_ns").as_int64(), 2'000'000) << "the next call of its caller ended it";
+    EXPECT_EQ(found[1].at("length_ns").as_int64(), 2'000'000)
+        << "the next call of its caller ended it";
     EXPECT_EQ(text(found[1].at("ended")), "left");
 }
 
@@ -110,7 +114,8 @@ TEST_F(MergeCalls, AnAnswerThatRefusesIsSaid) {
 
 TEST_F(MergeCalls, MoreCallsThanAreKeptAreCounted) {
     for (int i = 0; i < 3; ++i)
-        say(calls::to_json(tree(501, 50 + 10 * i, {call(0, calls::no_parent, 0, 5), call(1, 0, 1, 2)})));
+        say(calls::to_json(
+            tree(501, 50 + 10 * i, {call(0, calls::no_parent, 0, 5), call(1, 0, 1, 2)})));
     const RecordedCalls recorded = read_recorded_calls(capture_.path(), 5);
     EXPECT_EQ(recorded.trees.size(), 2U);
     EXPECT_EQ(recorded.left_out, 1U);

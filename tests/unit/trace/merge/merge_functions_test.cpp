@@ -45,7 +45,8 @@ class MergeFunctions : public Merge {
     }
     void say(const json::object& line) { write(json::serialize(line) + "\n"); }
     void write(const std::string& text) {
-        std::ofstream(capture_.path() / functions_lines.name, std::ios::app | std::ios::binary) << text;
+        std::ofstream(capture_.path() / functions_lines.name, std::ios::app | std::ios::binary)
+            << text;
     }
     json::array merged_calls() {
         EXPECT_TRUE(merge().ok());
@@ -92,7 +93,8 @@ TEST_F(MergeFunctions, OfManyThoseWithMuchTimeAndThoseWithLongCallsAreKept) {
     ASSERT_TRUE(counts);
     ASSERT_EQ(counts->functions.size(), FunctionCounts::functions_limit);
     EXPECT_EQ(counts->functions.front().own_ns, many);
-    EXPECT_EQ(counts->functions.back().name, "f0") << "the longest call, though it has the least time";
+    EXPECT_EQ(counts->functions.back().name, "f0")
+        << "the longest call, though it has the least time";
     EXPECT_EQ(counts->others, many - FunctionCounts::functions_limit);
     std::uint64_t sum = counts->others_own_ns;
     for (const CountedFunction& one : counts->functions) sum += one.own_ns;
@@ -106,7 +108,8 @@ TEST_F(MergeFunctions, WhatIsCutShortIsSaid) {
     EXPECT_EQ(merged_calls().size(), 1U) << "the other is of no function";
     EXPECT_EQ(system().functions->length_ns, 0U);
     ASSERT_EQ(system().quality.shed.size(), 1U);
-    EXPECT_EQ(system().quality.shed[0], "functions were not counted: lagtrapd exited before it reported the counts");
+    EXPECT_EQ(system().quality.shed[0],
+              "functions were not counted: lagtrapd exited before it reported the counts");
 }
 
 TEST_F(MergeFunctions, AnAnswerThatRefusesIsSaid) {

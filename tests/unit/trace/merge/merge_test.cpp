@@ -37,8 +37,13 @@ TEST_F(Merge, WritesEverythingOnce) {
     EXPECT_EQ(count(found, "uuid"), 1);
     EXPECT_EQ(count(found, "system_info"), 1);
     EXPECT_EQ(json::serialize(found.at("sequences")), "[1,2,3,4,16,17]");
-    EXPECT_EQ(found.at("clocks").as_object().at("6").to_number<std::uint64_t>(), start_ns + boottime_offset_ns);
-    EXPECT_EQ(found.at("attributes").as_object().at("lagtrap.clock.monotonic_ns").to_number<std::uint64_t>(), start_ns);
+    EXPECT_EQ(found.at("clocks").as_object().at("6").to_number<std::uint64_t>(),
+              start_ns + boottime_offset_ns);
+    EXPECT_EQ(found.at("attributes")
+                  .as_object()
+                  .at("lagtrap.clock.monotonic_ns")
+                  .to_number<std::uint64_t>(),
+              start_ns);
     EXPECT_EQ(count(found, "new_tasks"), 3);
 }
 
@@ -50,13 +55,17 @@ TEST_F(Merge, ResolvesStacksAtTheirTime) {
     // Outermost first; return addresses minus one; user frames, then the kernel's.
     const std::string user = "/lib/libc.so.6+0x20;/usr/bin/server+0x1100;/usr/bin/server+0x1010";
     EXPECT_TRUE(stacks.contains("100:" + user)) << json::serialize(stacks);
-    EXPECT_TRUE(stacks.contains("100:" + user + ";do_syscall_64;do_sleep")) << json::serialize(stacks);
+    EXPECT_TRUE(stacks.contains("100:" + user + ";do_syscall_64;do_sleep"))
+        << json::serialize(stacks);
     EXPECT_TRUE(stacks.contains("300:/usr/bin/server+0x1010"));  // forked, before its exec
-    EXPECT_TRUE(stacks.contains("300:/bin/sh+0x2010"));          // after it; gone when the recording ended
-    EXPECT_TRUE(stacks.contains("300:/usr/bin/client+0x10"));    // the next process with that number
+    // after it; gone when the recording ended
+    EXPECT_TRUE(stacks.contains("300:/bin/sh+0x2010"));
+    // the next process with that number
+    EXPECT_TRUE(stacks.contains("300:/usr/bin/client+0x10"));
     EXPECT_TRUE(stacks.contains("200:[unknown]+0xdead0000"));
     const json::object& off_cpu = found.at("off_cpu_stacks").as_object();
-    EXPECT_TRUE(off_cpu.contains("101:/usr/bin/server+0x1200;/lib/libc.so.6+0x100;do_syscall_64;do_sleep"));
+    EXPECT_TRUE(
+        off_cpu.contains("101:/usr/bin/server+0x1200;/lib/libc.so.6+0x100;do_syscall_64;do_sleep"));
     EXPECT_TRUE(off_cpu.contains("300:/bin/sh+0x2010;do_read"));
     EXPECT_TRUE(off_cpu.contains("200:[unknown]+0xdead0000;do_syscall_64;do_sleep"));
     EXPECT_TRUE(off_cpu.contains("200:do_read"));
@@ -73,7 +82,8 @@ TEST_F(Merge, PutsRunsWhereTheyNest) {
     EXPECT_FALSE(run_at(found, 5, 100).at("own_track").as_bool());
     EXPECT_FALSE(run_at(found, 40, 5).at("own_track").as_bool());
     EXPECT_FALSE(run_at(found, 40, 2).at("own_track").as_bool());
-    EXPECT_TRUE(run_at(found, 25, 10).at("own_track").as_bool());  // crosses the border between two stages
+    // crosses the border between two stages
+    EXPECT_TRUE(run_at(found, 25, 10).at("own_track").as_bool());
     const json::object crossing = run_at(found, 12, 10);
     EXPECT_TRUE(crossing.at("own_track").as_bool());
     EXPECT_EQ(crossing.at("key").to_number<int>(), 77);
@@ -100,7 +110,8 @@ TEST_F(Merge, NamesAreTextWhateverTheyWere) {
     EXPECT_THAT(names, HasSubstr(R"("sh\\x0a\\x1b[31m")"));
     EXPECT_THAT(names, HasSubstr("helper"));
     const json::object& processes = found.at("processes").as_object();
-    EXPECT_EQ(json::serialize(processes.at("100").as_object().at("cmdline")), R"(["server","--port","80"])");
+    EXPECT_EQ(json::serialize(processes.at("100").as_object().at("cmdline")),
+              R"(["server","--port","80"])");
     EXPECT_EQ(json::serialize(processes.at("2").as_object().at("cmdline")), R"(["kthreadd"])");
     // The second process with that number, with its parent's name.
     EXPECT_EQ(processes.at("300").as_object().at("ppid").to_number<int>(), 200);
@@ -135,7 +146,8 @@ TEST_F(Merge, SystemFileListsTheDelays) {
     EXPECT_EQ(delay.stages[1].name, "execute");
     EXPECT_EQ(delay.stages[1].offset_ns, 25 * millisecond_ns);
     // By the id of its slice.
-    const json::object slice = decoded(trace()).at("runs").as_object().at(std::to_string(delay.run_id)).as_object();
+    const json::object slice =
+        decoded(trace()).at("runs").as_object().at(std::to_string(delay.run_id)).as_object();
     EXPECT_EQ(slice.at("duration_ns").to_number<std::uint64_t>(), delay.duration_ns);
     ASSERT_EQ(file.modules.size(), 5U);
     EXPECT_EQ(file.modules[3].path, "/usr/bin/server");
@@ -232,14 +244,15 @@ TEST_F(Merge, TheTracersOwnFramesAreTakenOff) {
     {
         SyntheticCapture capture(capture_.path(), synthetic_session());
         capture.thread(100, 100, "server");
-        capture.kernel_stack(
-            1, 21,
-            {0xffffffffc0000010, 0xffffffff81000310, 0xffffffff81000410, 0xffffffff81000010, 0xffffffff81000201});
+        capture.kernel_stack(1, 21,
+                             {0xffffffffc0000010, 0xffffffff81000310, 0xffffffff81000410,
+                              0xffffffff81000010, 0xffffffff81000201});
         capture.switched(2, 0, 100, 100, 1, 0, 0, 21);
         capture.flush();
     }
     ASSERT_TRUE(merge());
-    EXPECT_EQ(json::serialize(decoded(trace()).at("off_cpu_stacks")), R"({"100:do_syscall_64;do_sleep":1})");
+    EXPECT_EQ(json::serialize(decoded(trace()).at("off_cpu_stacks")),
+              R"({"100:do_syscall_64;do_sleep":1})");
 }
 
 // The state of a dead task has a bit that the tracepoint uses for idle kernel threads.
@@ -356,7 +369,8 @@ TEST_F(Merge, TornLogsAreMergedAsFarAsTheyGo) {
         for (const std::size_t length :
              {std::size_t{0}, std::size_t{50}, std::size_t{112}, log.size() / 2, log.size() - 1}) {
             TemporaryDirectory torn;
-            std::filesystem::copy(whole.path(), torn.path(), std::filesystem::copy_options::recursive);
+            std::filesystem::copy(whole.path(), torn.path(),
+                                  std::filesystem::copy_options::recursive);
             std::filesystem::resize_file(torn.path() / log_file_name(kind), length);
             auto merged = merge_capture(torn.path(), options_);
             ASSERT_TRUE(merged.ok()) << merged.error().message;
@@ -365,7 +379,8 @@ TEST_F(Merge, TornLogsAreMergedAsFarAsTheyGo) {
             decoded(torn.path() / "trace.pftrace");
         }
         TemporaryDirectory missing;
-        std::filesystem::copy(whole.path(), missing.path(), std::filesystem::copy_options::recursive);
+        std::filesystem::copy(whole.path(), missing.path(),
+                              std::filesystem::copy_options::recursive);
         std::filesystem::remove(missing.path() / log_file_name(kind));
         auto merged = merge_capture(missing.path(), options_);
         ASSERT_TRUE(merged.ok()) << merged.error().message;
@@ -385,7 +400,9 @@ TEST_F(Merge, LogsOfAnotherSessionAreRefused) {
     EXPECT_FALSE(std::filesystem::exists(trace()));
 }
 
-TEST_F(Merge, WithoutASessionThereIsNoMerge) { EXPECT_EQ(merge().error().kind, ErrorKind::NotFound); }
+TEST_F(Merge, WithoutASessionThereIsNoMerge) {
+    EXPECT_EQ(merge().error().kind, ErrorKind::NotFound);
+}
 
 std::string build_id_of(const std::string& hexadecimal) {
     std::string bytes;
@@ -397,7 +414,9 @@ std::string build_id_of(const std::string& hexadecimal) {
 }  // namespace
 
 // Visible to the dynamic linker, so that a stripped build can name it too.
-extern "C" __attribute__((noinline, visibility("default"))) int lagtrap_test_function(int value) { return value * 3; }
+extern "C" __attribute__((noinline, visibility("default"))) int lagtrap_test_function(int value) {
+    return value * 3;
+}
 
 namespace {
 
@@ -410,7 +429,8 @@ OwnMapping own_mapping(std::uint64_t address) {
     std::size_t at = 0;
     while (at < maps.size()) {
         OwnMapping mapping;
-        std::sscanf(maps.c_str() + at, "%lx-%lx %*s %lx", &mapping.start, &mapping.end, &mapping.offset);
+        std::sscanf(maps.c_str() + at, "%lx-%lx %*s %lx", &mapping.start, &mapping.end,
+                    &mapping.offset);
         if (address >= mapping.start && address < mapping.end) return mapping;
         at = maps.find('\n', at) + 1;
     }
@@ -432,7 +452,8 @@ TEST_F(Merge, NamesFunctionsOfFilesThatAreTheVeryOnes) {
         capture.thread(100, 100, "this");
         capture.thread(101, 101, "other");
         for (const auto& [pid, id] : {std::pair{100U, build_id}, std::pair{101U, other_id}})
-            capture.mapping(pid, 1, mapping.start, mapping.end - mapping.start, mapping.offset, program, id);
+            capture.mapping(pid, 1, mapping.start, mapping.end - mapping.start, mapping.offset,
+                            program, id);
         capture.user_stack(2, 11, 100, {address});
         capture.user_stack(2, 12, 101, {address});
         capture.sample(3, 0, 100, 100, 0, 11);
@@ -452,8 +473,8 @@ TEST_F(Merge, ProgramMakesABundle) {
     write_busy_capture(capture_.path());
     ASSERT_TRUE(write_file_durably(capture_.path() / "settings.xml", "<lagtrap/>"));
     TemporaryDirectory output;
-    const Output made = output_of(build_folder() + "/trace/lagtrap-merge '" + capture_.path().string() + "' '" +
-                                  output.path().string() + "'");
+    const Output made = output_of(build_folder() + "/trace/lagtrap-merge '" +
+                                  capture_.path().string() + "' '" + output.path().string() + "'");
     ASSERT_EQ(made.exit_code, 0);
     const json::object said = json::parse(made.text).as_object();
     const std::string bundle = text(said.at("bundle"));

@@ -37,8 +37,10 @@ TEST_F(Merge, KeepsWhatEndedWaits) {
     capture.flush();
     ASSERT_TRUE(merge());
     json::array wanted;
-    const auto add = [&](double ms, int waker, int flags, int cause, int number, const char* device) {
-        wanted.push_back(json::array{at_ms(ms) + boottime_offset_ns, waker, 200, flags, cause, number, device});
+    const auto add = [&](double ms, int waker, int flags, int cause, int number,
+                         const char* device) {
+        wanted.push_back(
+            json::array{at_ms(ms) + boottime_offset_ns, waker, 200, flags, cause, number, device});
     };
     add(10, 100, 0, 0, 0, "");
     add(11, 100, 0, 1, 0, "");
@@ -69,8 +71,10 @@ TEST_F(Merge, KeepsTheFilesOfWaits) {
     capture.flush();
     ASSERT_TRUE(merge());
     json::array wanted;
-    const auto add = [&](double ms, int kind, const char* path, const char* disk, int depth, int holder) {
-        wanted.push_back(json::array{at_ms(ms) + boottime_offset_ns, 200, kind, path, disk, depth, holder});
+    const auto add = [&](double ms, int kind, const char* path, const char* disk, int depth,
+                         int holder) {
+        wanted.push_back(
+            json::array{at_ms(ms) + boottime_offset_ns, 200, kind, path, disk, depth, holder});
     };
     add(10, 1, "/var/app/a\\x1b log", "vda", 3, 0);
     add(11, 1, "/var/app/a\\x1b log", "vda", 3, 0);
@@ -92,8 +96,10 @@ TEST_F(Merge, KeepsTheOtherEndsOfSockets) {
     };
     add(10, LAGTRAP_FILE_PEER, {{10, 0, 0, 7}, 5432, AF_INET, IPPROTO_TCP, 0});
     add(11, LAGTRAP_FILE_DATAGRAM_PEER, {{127, 0, 0, 1}, 53, AF_INET, IPPROTO_UDP, 0});
-    add(12, LAGTRAP_FILE_CONNECTING, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 80, AF_INET6, IPPROTO_TCP, 0});
-    add(13, LAGTRAP_FILE_PEER, {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 0, 0, 8}, 81, AF_INET6, IPPROTO_TCP, 0});
+    add(12, LAGTRAP_FILE_CONNECTING,
+        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 80, AF_INET6, IPPROTO_TCP, 0});
+    add(13, LAGTRAP_FILE_PEER,
+        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 10, 0, 0, 8}, 81, AF_INET6, IPPROTO_TCP, 0});
     add(14, LAGTRAP_FILE_PEER, {{10, 0, 0, 7}, 5432, AF_INET, IPPROTO_TCP, 0}, 23);  // truncated
     record.kind = LAGTRAP_FILE_LOCAL_PEER;
     record.file += 1;
@@ -131,8 +137,9 @@ TEST_F(Merge, KeepsTheOwnersOfSockets) {
     capture.flush();
     ASSERT_TRUE(merge());
     const json::value seen = decoded(trace());
-    const json::array wanted{json::array{at_ms(10) + boottime_offset_ns, 200, 5, "10.0.0.7:5432", "", 0, 0},
-                             json::array{at_ms(11) + boottime_offset_ns, 0, 11, "10.0.0.7:5432", "", 0, 300}};
+    const json::array wanted{
+        json::array{at_ms(10) + boottime_offset_ns, 200, 5, "10.0.0.7:5432", "", 0, 0},
+        json::array{at_ms(11) + boottime_offset_ns, 0, 11, "10.0.0.7:5432", "", 0, 300}};
     EXPECT_EQ(json::serialize(seen.at("wait_files")), json::serialize(wanted));
     EXPECT_EQ(json::serialize(seen.at("wait_sockets")), "[77,77]");
 }
@@ -158,12 +165,17 @@ TEST_F(Merge, KeepsWhoseDataDisksWrite) {
     capture.flush();
     ASSERT_TRUE(merge());
     const json::array wanted{
-        json::array{at_ms(10) + boottime_offset_ns,
-                    json::object{{"file", 7}, {"bytes", 1 << 20}, {"path", "/srv/big\\x1b"}, {"name", "vda"}}},
-        json::array{at_ms(11) + boottime_offset_ns, json::object{{"file", 7}, {"path", "/srv/big\\x1b"}, {"pid", 200}}},
         json::array{
-            at_ms(12) + boottime_offset_ns,
-            json::object{{"bytes", 2 << 20}, {"name", "dd"}, {"pid", 300}, {"ended", at_ms(9) + boottime_offset_ns}}}};
+            at_ms(10) + boottime_offset_ns,
+            json::object{
+                {"file", 7}, {"bytes", 1 << 20}, {"path", "/srv/big\\x1b"}, {"name", "vda"}}},
+        json::array{at_ms(11) + boottime_offset_ns,
+                    json::object{{"file", 7}, {"path", "/srv/big\\x1b"}, {"pid", 200}}},
+        json::array{at_ms(12) + boottime_offset_ns,
+                    json::object{{"bytes", 2 << 20},
+                                 {"name", "dd"},
+                                 {"pid", 300},
+                                 {"ended", at_ms(9) + boottime_offset_ns}}}};
     EXPECT_EQ(decoded(trace()).at("written"), json::value(wanted));
 }
 

@@ -9,7 +9,8 @@
 namespace lagtrap::trace::peer_text_test {
 namespace {
 
-std::string text_of(int family, const char* address, std::uint16_t port, std::uint16_t protocol = IPPROTO_TCP) {
+std::string text_of(int family, const char* address, std::uint16_t port,
+                    std::uint16_t protocol = IPPROTO_TCP) {
     lagtrap_peer peer{};
     peer.family = static_cast<std::uint16_t>(family);
     peer.port = port;
@@ -32,8 +33,9 @@ TEST(PeerText, OtherBytesAreNoAddress) {
 }
 
 TEST(PeerText, KindsWithAPeerAreOfSockets) {
-    for (const unsigned kind : {LAGTRAP_FILE_PEER, LAGTRAP_FILE_CONNECTING, LAGTRAP_FILE_DATAGRAM_PEER,
-                                LAGTRAP_FILE_SYN_REPEATED, LAGTRAP_FILE_CONNECT_REFUSED}) {
+    for (const unsigned kind :
+         {LAGTRAP_FILE_PEER, LAGTRAP_FILE_CONNECTING, LAGTRAP_FILE_DATAGRAM_PEER,
+          LAGTRAP_FILE_SYN_REPEATED, LAGTRAP_FILE_CONNECT_REFUSED}) {
         EXPECT_TRUE(has_peer(kind)) << kind;
         EXPECT_TRUE(is_of_socket(kind)) << kind;
     }

@@ -14,7 +14,8 @@ lagtrap_run run_of(std::uint32_t tid, std::uint64_t begin_ns) {
     return run;
 }
 
-lagtrap_run_so_far so_far(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t until_ns, std::uint64_t on_cpu_ns) {
+lagtrap_run_so_far so_far(std::uint32_t tid, std::uint64_t begin_ns, std::uint64_t until_ns,
+                          std::uint64_t on_cpu_ns) {
     lagtrap_run_so_far record{};
     record.begin_tid = record.tid = tid;
     record.begin_hit_ns = record.from_ns = begin_ns;

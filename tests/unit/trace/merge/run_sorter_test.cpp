@@ -44,10 +44,12 @@ class SortedRuns : public testing::Test {
 };
 
 TEST_F(SortedRuns, ComeByBeginThenTheLongestThenTheOutermost) {
-    const std::vector<lagtrap_run> runs{run_of(5, 9), run_of(1, 2), run_of(1, 4, 1), run_of(1, 4), run_of(3, 4)};
+    const std::vector<lagtrap_run> runs{run_of(5, 9), run_of(1, 2), run_of(1, 4, 1), run_of(1, 4),
+                                        run_of(3, 4)};
     for (const std::size_t in_memory : {1, 2, 100})
-        EXPECT_THAT(sorted(runs, in_memory), ElementsAre(std::tuple(1, 4, 0), std::tuple(1, 4, 1), std::tuple(1, 2, 0),
-                                                         std::tuple(3, 4, 0), std::tuple(5, 9, 0)))
+        EXPECT_THAT(sorted(runs, in_memory),
+                    ElementsAre(std::tuple(1, 4, 0), std::tuple(1, 4, 1), std::tuple(1, 2, 0),
+                                std::tuple(3, 4, 0), std::tuple(5, 9, 0)))
             << in_memory;
 }
 

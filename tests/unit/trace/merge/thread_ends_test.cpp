@@ -39,7 +39,8 @@ TEST_F(ThreadEndsTest, an_open_run_is_no_longer_than_its_thread) {
 }
 
 TEST_F(ThreadEndsTest, runs_of_threads_that_live_stay_as_they_are) {
-    for (const lagtrap_run& run : {open_run(7, 100, 400), open_run(8, 100, 1000), open_run(7, 800, 1000)}) {
+    for (const lagtrap_run& run :
+         {open_run(7, 100, 400), open_run(8, 100, 1000), open_run(7, 800, 1000)}) {
         EXPECT_EQ(cut(run).end_ns, run.end_ns);
         EXPECT_EQ(cut(run).flags, LAGTRAP_RUN_OPEN);
     }

@@ -9,7 +9,8 @@ namespace lagtrap::trace::jit_pieces_test {
 namespace {
 
 TEST(JitPieces, TheLaterPieceLiesOverTheEarlier) {
-    const JitPieces pieces({{0x1000, 0x2000, 0, "old"}, {0x1400, 0x1500, 0, "new"}, {0x1480, 0x1600, 0, "newer"}}, 0);
+    const JitPieces pieces(
+        {{0x1000, 0x2000, 0, "old"}, {0x1400, 0x1500, 0, "new"}, {0x1480, 0x1600, 0, "newer"}}, 0);
     EXPECT_EQ(pieces.find(0xfff, 1), "");
     EXPECT_EQ(pieces.find(0x1000, 1), "old");
     EXPECT_EQ(pieces.find(0x13ff, 1), "old");

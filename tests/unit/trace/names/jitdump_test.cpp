@@ -69,7 +69,8 @@ TEST(Jitdump, CountsWhatIsDamaged) {
     writer.load(1, 0x1000, 1, "good", "x");
     const std::string whole = writer.bytes;
     writer.load(1, 0x2000, 1, "torn", "xxxx");
-    const auto dump = parse_jitdump(std::string_view(writer.bytes).substr(0, writer.bytes.size() - 1));
+    const auto dump =
+        parse_jitdump(std::string_view(writer.bytes).substr(0, writer.bytes.size() - 1));
     ASSERT_EQ(dump->pieces.size(), 1U);
     EXPECT_EQ(dump->pieces[0].name, "good");
     EXPECT_EQ(dump->damaged, 8U);
@@ -86,7 +87,8 @@ TEST(Jitdump, BearsAnyBytes) {
     for (int round = 0; round < 3000; ++round) {
         std::string bytes = writer.bytes.substr(0, 40 + random() % (writer.bytes.size() - 40));
         for (int i = 0; i < 8; ++i)
-            if (bytes.size() > 40) bytes[40 + random() % (bytes.size() - 40)] = static_cast<char>(random());
+            if (bytes.size() > 40)
+                bytes[40 + random() % (bytes.size() - 40)] = static_cast<char>(random());
         const auto dump = parse_jitdump(bytes);
         ASSERT_TRUE(dump.ok());
         for (const JitPiece& piece : dump->pieces) {
@@ -99,8 +101,8 @@ TEST(Jitdump, BearsAnyBytes) {
 TEST(Jitdump, IsKnownByItsName) {
     EXPECT_TRUE(is_jitdump_path("/tmp/jit-1.dump"));
     EXPECT_TRUE(is_jitdump_path("/srv/user/.debug/jit/java-jit-20260101.XXaB/jit-123456.dump"));
-    for (const char* other : {"/tmp/jit-.dump", "/tmp/jit-1.dum", "/tmp/jit-1a.dump", "/tmp/jit-1.dump (deleted)", "",
-                              "/tmp/xjit-1.dump", "jit-1.dump/x"})
+    for (const char* other : {"/tmp/jit-.dump", "/tmp/jit-1.dum", "/tmp/jit-1a.dump",
+                              "/tmp/jit-1.dump (deleted)", "", "/tmp/xjit-1.dump", "jit-1.dump/x"})
         EXPECT_FALSE(is_jitdump_path(other)) << other;
 }
 

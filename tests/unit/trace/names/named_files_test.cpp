@@ -35,12 +35,13 @@ class NamedFilesTest : public ::testing::Test {
 };
 
 TEST_F(NamedFilesTest, GivesWhatWasMapped) {
-    for (const std::string& path : std::vector<std::string>{"/opt/app/bin/work", root_of("41") + "/opt/app/bin/work",
-                                                            root_of("42") + "/usr/lib/libc.so.6", "/srv/alice/old"})
-        EXPECT_EQ(named_.access(path), WithoutLinks) << path;
     for (const std::string& path :
-         std::vector<std::string>{"/proc/41/exe", "/proc/41/map_files/400000-402000",
-                                  "/proc/41/map_files/7f0000000000-7f0000001000", "/proc/42/map_files/600000-601000"})
+         std::vector<std::string>{"/opt/app/bin/work", root_of("41") + "/opt/app/bin/work",
+                                  root_of("42") + "/usr/lib/libc.so.6", "/srv/alice/old"})
+        EXPECT_EQ(named_.access(path), WithoutLinks) << path;
+    for (const std::string& path : std::vector<std::string>{
+             "/proc/41/exe", "/proc/41/map_files/400000-402000",
+             "/proc/41/map_files/7f0000000000-7f0000001000", "/proc/42/map_files/600000-601000"})
         EXPECT_EQ(named_.access(path), Allowed) << path;
 }
 
@@ -48,39 +49,41 @@ TEST_F(NamedFilesTest, GivesTheirDebugFiles) {
     EXPECT_EQ(named_.access("/usr/lib/debug/.build-id/ab/cdef.debug"), Allowed);
     EXPECT_EQ(named_.access("/usr/lib/debug/.dwz/x86_64-linux-gnu/bash.debug"), Allowed);
     for (const std::string& path : std::vector<std::string>{
-             "/opt/app/bin/work.debug", "/opt/app/bin/.debug/other.dbg", "/opt/app/bin/.dwz/common.debug",
-             root_of("41") + "/opt/app/bin/.debug/work.debug", "/bash.debug", "/.debug/bash.debug"})
+             "/opt/app/bin/work.debug", "/opt/app/bin/.debug/other.dbg",
+             "/opt/app/bin/.dwz/common.debug", root_of("41") + "/opt/app/bin/.debug/work.debug",
+             "/bash.debug", "/.debug/bash.debug"})
         EXPECT_EQ(named_.access(path), WithoutLinks) << path;
 }
 
 TEST_F(NamedFilesTest, GivesNothingElse) {
-    for (const std::string& path : std::vector<std::string>{"/usr/bin/bash",
-                                                            "/opt/app/bin/secret",
-                                                            "/opt/app/secret.debug",
-                                                            "/opt/app/bin/deeper/work.debug",
-                                                            "/usr/lib/debugger",
-                                                            "/var/crash/core",
-                                                            "/proc/1/exe",
-                                                            "/proc/43/exe",
-                                                            "/proc/41",
-                                                            "/proc/41/",
-                                                            "/proc/41/exe/",
-                                                            "/proc/41/root",
-                                                            "/proc/41/root/",
-                                                            root_of("41") + "/usr/bin/bash",
-                                                            "/proc/41/cwd/work",
-                                                            "/proc/41/fd/3",
-                                                            "/proc/41/map_files/400000-401000",
-                                                            "/proc/41/map_files/600000-601000",
-                                                            "/proc/41/map_files/400000-402000x",
-                                                            "/proc/41/map_files/400000-00402000",
-                                                            "/proc/0041/exe",
-                                                            "/proc/41/map_files/400000",
-                                                            "/proc/self/exe",
-                                                            root_of("41") + "/usr/lib/debug/.build-id/ab/cdef.debug",
-                                                            "/srv/alice/old (deleted)",
-                                                            "",
-                                                            "/"})
+    for (const std::string& path :
+         std::vector<std::string>{"/usr/bin/bash",
+                                  "/opt/app/bin/secret",
+                                  "/opt/app/secret.debug",
+                                  "/opt/app/bin/deeper/work.debug",
+                                  "/usr/lib/debugger",
+                                  "/var/crash/core",
+                                  "/proc/1/exe",
+                                  "/proc/43/exe",
+                                  "/proc/41",
+                                  "/proc/41/",
+                                  "/proc/41/exe/",
+                                  "/proc/41/root",
+                                  "/proc/41/root/",
+                                  root_of("41") + "/usr/bin/bash",
+                                  "/proc/41/cwd/work",
+                                  "/proc/41/fd/3",
+                                  "/proc/41/map_files/400000-401000",
+                                  "/proc/41/map_files/600000-601000",
+                                  "/proc/41/map_files/400000-402000x",
+                                  "/proc/41/map_files/400000-00402000",
+                                  "/proc/0041/exe",
+                                  "/proc/41/map_files/400000",
+                                  "/proc/self/exe",
+                                  root_of("41") + "/usr/lib/debug/.build-id/ab/cdef.debug",
+                                  "/srv/alice/old (deleted)",
+                                  "",
+                                  "/"})
         EXPECT_EQ(named_.access(path), Refused) << path;
 }
 

@@ -51,8 +51,8 @@ class PackageVersionsTest : public ::testing::Test {
         write("var/lib/dpkg/info/shop-old.list", "/usr/bin/shop-old\n");
         write("var/lib/dpkg/info/libshop:amd64.list", "/usr/lib/shop/helper\n");
         write("var/lib/dpkg/info/tools.list", "/bin/query\n");
-        for (const char* program :
-             {"usr/bin/shopd", "usr/bin/shop-old", "usr/lib/shop/helper", "usr/bin/query", "opt/own"}) {
+        for (const char* program : {"usr/bin/shopd", "usr/bin/shop-old", "usr/lib/shop/helper",
+                                    "usr/bin/query", "opt/own"}) {
             fs::create_directories((folder_.path() / program).parent_path());
             fs::copy_file("/proc/self/exe", folder_.path() / program);
         }
@@ -70,14 +70,17 @@ class PackageVersionsTest : public ::testing::Test {
 TEST_F(PackageVersionsTest, IsThatOfThePackageThatOwnsTheProgram) {
     PackageVersions versions(folder_.path());
     EXPECT_EQ(versions.version_of("/usr/bin/shopd", build_id_), "2:1.4-3");
-    EXPECT_EQ(versions.version_of("/usr/lib/shop/helper", build_id_), "1.5") << "a list with its architecture";
-    EXPECT_EQ(versions.version_of("/usr/bin/query", build_id_), "7") << "a list of before /bin was a link";
+    EXPECT_EQ(versions.version_of("/usr/lib/shop/helper", build_id_), "1.5")
+        << "a list with its architecture";
+    EXPECT_EQ(versions.version_of("/usr/bin/query", build_id_), "7")
+        << "a list of before /bin was a link";
 }
 
 TEST_F(PackageVersionsTest, IsEmptyWhereNoPackageDoes) {
     PackageVersions versions(folder_.path());
     EXPECT_EQ(versions.version_of("/opt/own", build_id_), "");
-    EXPECT_EQ(versions.version_of("/usr/bin/shop-old", build_id_), "") << "its package is not installed";
+    EXPECT_EQ(versions.version_of("/usr/bin/shop-old", build_id_), "")
+        << "its package is not installed";
     EXPECT_EQ(versions.version_of("/usr/bin/none", build_id_), "");
     EXPECT_EQ(versions.version_of("usr/bin/shopd", build_id_), "");
     PackageVersions without(folder_.path() / "usr");
@@ -91,28 +94,32 @@ TEST_F(PackageVersionsTest, AnotherFileOfThatNameIsNotMeant) {
 }
 
 TEST_F(PackageVersionsTest, DamagedFilesAreNoVersion) {
-    write("var/lib/dpkg/status",
-          "Package: ../../etc/passwd\nStatus: install ok installed\nVersion: 1\n\nStatus\n: \n\n\n");
+    write(
+        "var/lib/dpkg/status",
+        "Package: ../../etc/passwd\nStatus: install ok installed\nVersion: 1\n\nStatus\n: \n\n\n");
     PackageVersions versions(folder_.path());
     EXPECT_EQ(versions.version_of("/usr/bin/shopd", build_id_), "");
 }
 
 TEST(PackageVersions, KnowsTheFilesOfDpkgByTheirNames) {
-    for (const char* path :
-         {"/var/lib/dpkg/status", "/var/lib/dpkg/info/redis-tools.list", "/var/lib/dpkg/info/libc6:amd64.list"})
+    for (const char* path : {"/var/lib/dpkg/status", "/var/lib/dpkg/info/redis-tools.list",
+                             "/var/lib/dpkg/info/libc6:amd64.list"})
         EXPECT_TRUE(is_package_file(path)) << path;
-    for (const char* path : {"/var/lib/dpkg/info/redis-tools.postinst", "/var/lib/dpkg/info/below/x.list",
-                             "/var/lib/dpkg/available", "/etc/passwd", "/var/lib/dpkg/info/../../../etc/passwd.list"})
+    for (const char* path :
+         {"/var/lib/dpkg/info/redis-tools.postinst", "/var/lib/dpkg/info/below/x.list",
+          "/var/lib/dpkg/available", "/etc/passwd", "/var/lib/dpkg/info/../../../etc/passwd.list"})
         EXPECT_FALSE(is_package_file(path)) << path;
 }
 
 TEST(PackageVersions, AgreesWithDpkg) {
     const fs::path shell = fs::canonical("/bin/sh");
     const auto build_id = binaries::read_build_id(open_file(shell, O_RDONLY)->get());
-    const std::unique_ptr<FILE, int (*)(FILE*)> dpkg(::popen("dpkg-query -W -f='${Version}' dash", "r"), ::pclose);
+    const std::unique_ptr<FILE, int (*)(FILE*)> dpkg(
+        ::popen("dpkg-query -W -f='${Version}' dash", "r"), ::pclose);
     ASSERT_TRUE(dpkg);
     std::array<char, 256> said{};
-    if (std::fgets(said.data(), said.size(), dpkg.get()) == nullptr) GTEST_SKIP() << "no dpkg here, or no dash";
+    if (std::fgets(said.data(), said.size(), dpkg.get()) == nullptr)
+        GTEST_SKIP() << "no dpkg here, or no dash";
     PackageVersions versions("/");
     EXPECT_EQ(versions.version_of(shell, build_id), said.data());
 }

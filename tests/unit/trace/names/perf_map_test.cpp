@@ -73,7 +73,8 @@ TEST(PerfMap, BearsAnyBytes) {
     const std::string alphabet("0123456789abcdefxX \t\r\n-\0\xff", 26);
     for (int round = 0; round < 2000; ++round) {
         std::string content;
-        for (std::size_t i = random() % 200; i > 0; --i) content += alphabet[random() % alphabet.size()];
+        for (std::size_t i = random() % 200; i > 0; --i)
+            content += alphabet[random() % alphabet.size()];
         for (const JitPiece& piece : parse_perf_map(content).pieces) {
             ASSERT_LT(piece.start, piece.end);
             ASSERT_FALSE(piece.name.empty());

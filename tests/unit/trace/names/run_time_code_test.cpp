@@ -34,7 +34,8 @@ class RunTimeCode : public testing::Test {
         ASSERT_TRUE(rundown.ok());
         ASSERT_TRUE(spaces_.load(*rundown));
     }
-    void add_stack(std::uint64_t id, std::uint32_t pid, double ms, const std::vector<std::uint64_t>& frames) {
+    void add_stack(std::uint64_t id, std::uint32_t pid, double ms,
+                   const std::vector<std::uint64_t>& frames) {
         std::vector<std::uint64_t> words(sizeof(lagtrap_stack) / 8);
         words.insert(words.end(), frames.begin(), frames.end());
         auto* stack = reinterpret_cast<lagtrap_stack*>(words.data());
@@ -72,14 +73,15 @@ class RunTimeCode : public testing::Test {
 };
 
 TEST_F(RunTimeCode, IsNamedByEachProcessesOwnMap) {
-    write_file(10, 200, CodeFileKind::PerfMap, "700000 100 JS:*hot /srv/app.js:2:22\n800000 100 JS:~cold\x1b[31m\n");
+    write_file(10, 200, CodeFileKind::PerfMap,
+               "700000 100 JS:*hot /srv/app.js:2:22\n800000 100 JS:~cold\x1b[31m\n");
     write_file(20, 200, CodeFileKind::PerfMap, "700000 100 of another process\n");
     // The second frame is a return address at the very end of its piece; the call before it counts.
     add_stack(1, 10, 5, {0x700010, 0x800100, 0x400011, 0x700101, 0x900000});
     add_stack(2, 20, 5, {0x700010, 0x800010});
     const RunTimeNaming naming = name();
-    EXPECT_EQ(frames(1), (Texts{"[jit]:JS:*hot /srv/app.js:2:22", "[jit]:JS:~cold\\x1b[31m", "/usr/bin/node+10",
-                                "[jit]+700100", "[unknown]+8fffff"}));
+    EXPECT_EQ(frames(1), (Texts{"[jit]:JS:*hot /srv/app.js:2:22", "[jit]:JS:~cold\\x1b[31m",
+                                "/usr/bin/node+10", "[jit]+700100", "[unknown]+8fffff"}));
     EXPECT_EQ(frames(2), (Texts{"[jit]:of another process", "[jit]+80000f"}));
     EXPECT_EQ(naming.frames, 6U);
     EXPECT_EQ(naming.named, 3U);
@@ -117,11 +119,13 @@ TEST_F(RunTimeCode, TheJitdumpGoesFirstAndKnowsTheTime) {
     writer.load(at_ms(-50), 0x700000, 1, "from before", std::string(0x100, 'c'));
     writer.load(at_ms(30), 0x700000, 2, "from the middle", std::string(0x80, 'c'));
     write_file(10, 200, CodeFileKind::Jitdump, writer.bytes);
-    write_file(10, 200, CodeFileKind::PerfMap, "700000 100 of the map\n800000 100 of the map alone\n");
+    write_file(10, 200, CodeFileKind::PerfMap,
+               "700000 100 of the map\n800000 100 of the map alone\n");
     add_stack(1, 10, 20, {0x700010, 0x7000f1, 0x800001});
     add_stack(2, 10, 40, {0x700020, 0x7000e1});
     name();
-    EXPECT_EQ(frames(1), (Texts{"[jit]:from before", "[jit]:from before", "[jit]:of the map alone"}));
+    EXPECT_EQ(frames(1),
+              (Texts{"[jit]:from before", "[jit]:from before", "[jit]:of the map alone"}));
     EXPECT_EQ(frames(2), (Texts{"[jit]:from the middle", "[jit]:from before"}));
 }
 
@@ -148,8 +152,10 @@ TEST(RunTimeCodeMerge, NamesTheFramesAndCountsWhatIsMissing) {
     capture.sample(5, 0, 10, 10, 0, 1);
     capture.flush();
     std::filesystem::create_directory(directory.path() / "code");
-    std::ofstream(directory.path() / "code" / to_text({10, at_ms(9), CodeFileKind::PerfMap})) << "700000 100 hot\n";
-    std::ofstream(directory.path() / "code" / to_text({10, at_ms(9), CodeFileKind::Jitdump})) << "no jitdump";
+    std::ofstream(directory.path() / "code" / to_text({10, at_ms(9), CodeFileKind::PerfMap}))
+        << "700000 100 hot\n";
+    std::ofstream(directory.path() / "code" / to_text({10, at_ms(9), CodeFileKind::Jitdump}))
+        << "no jitdump";
     MergeOptions options;
     options.symbols.proc_root = options.symbols.kernel_notes = directory.path() / "no-such-folder";
     const auto merged = merge_capture(directory.path(), options);
@@ -158,16 +164,17 @@ TEST(RunTimeCodeMerge, NamesTheFramesAndCountsWhatIsMissing) {
     ASSERT_TRUE(trace.ok());
     EXPECT_NE(trace->find("hot"), std::string::npos);
     EXPECT_NE(trace->find("[jit]"), std::string::npos);
-    const auto system = read_system_file(read_file(directory.path() / "system.xml", 1 << 20).value());
+    const auto system =
+        read_system_file(read_file(directory.path() / "system.xml", 1 << 20).value());
     ASSERT_TRUE(system.ok()) << system.error().message;
     EXPECT_EQ(system->quality.code_files_lost, 3U);
     for (const Module& module : system->modules) EXPECT_NE(module.path, "[jit]");
 }
 
 TEST(RunTimeMemory, IsWhatNoFileStandsBehind) {
-    for (const char* path :
-         {"", "//anon", "[anon:v8]", "[anon_shmem:jit]", "[heap]", "[stack]", "/memfd:doublemapper (deleted)",
-          "/dev/zero (deleted)", "/SYSV00000000 (deleted)", "/anon_hugepage (deleted)"})
+    for (const char* path : {"", "//anon", "[anon:v8]", "[anon_shmem:jit]", "[heap]", "[stack]",
+                             "/memfd:doublemapper (deleted)", "/dev/zero (deleted)",
+                             "/SYSV00000000 (deleted)", "/anon_hugepage (deleted)"})
         EXPECT_TRUE(is_run_time_memory(path, "")) << path;
     for (const char* path : {"/usr/bin/node", "[vdso]", "[vsyscall]", "[uprobes]", "/opt/dev/zero"})
         EXPECT_FALSE(is_run_time_memory(path, "")) << path;
@@ -182,7 +189,8 @@ TEST(CodeFiles, NamesAreReadAsTheyAreWritten) {
         EXPECT_EQ(name->at_ns, 123456789012345U);
         EXPECT_EQ(name->kind, kind);
     }
-    for (const char* other : {"", "1-2", "1-2.map.tmp", "1.map", "-1-2.map", "1-2.", "99999999999-2.map", "1-x.map"})
+    for (const char* other :
+         {"", "1-2", "1-2.map.tmp", "1.map", "-1-2.map", "1-2.", "99999999999-2.map", "1-x.map"})
         EXPECT_FALSE(parse_code_file_name(other)) << other;
 }
 

@@ -27,12 +27,13 @@ using testing::EndsWith;
 using testing::StartsWith;
 
 json::object decoded(const std::filesystem::path& trace) {
-    const std::string command =
-        test_python() + " " + test_data_folder() + "/trace/decode_trace.py '" + trace.string() + "' 100000 2>&1";
+    const std::string command = test_python() + " " + test_data_folder() +
+                                "/trace/decode_trace.py '" + trace.string() + "' 100000 2>&1";
     FILE* pipe = ::popen(command.c_str(), "r");
     std::string text;
     char buffer[65536];
-    while (const std::size_t got = std::fread(buffer, 1, sizeof(buffer), pipe)) text.append(buffer, got);
+    while (const std::size_t got = std::fread(buffer, 1, sizeof(buffer), pipe))
+        text.append(buffer, got);
     const int status = ::pclose(pipe);
     EXPECT_EQ(status, 0) << text.substr(0, 4000);
     return status == 0 ? json::parse(text).as_object() : json::object();
@@ -49,7 +50,8 @@ class Symbolizer : public testing::Test {
     }
     [[nodiscard]] std::filesystem::path program() const { return folder_.path() / "planted"; }
 
-    void capture(const PlantedProgram& planted, const std::string& path, const std::string& build_id) {
+    void capture(const PlantedProgram& planted, const std::string& path,
+                 const std::string& build_id) {
         SyntheticCapture records(capture_.path(), synthetic_session());
         planted.record(records, path, build_id);
         records.flush();
@@ -60,14 +62,17 @@ class Symbolizer : public testing::Test {
         return merged ? decoded(capture_.path() / "trace.pftrace") : json::object();
     }
     SystemFile system() {
-        return read_system_file(read_file(capture_.path() / "system.xml", 16 << 20).value()).value();
+        return read_system_file(read_file(capture_.path() / "system.xml", 16 << 20).value())
+            .value();
     }
     static std::string only_stack(const json::object& trace) {
         const json::object& stacks = trace.at("stacks").as_object();
         return stacks.size() == 1 ? std::string(stacks.begin()->key()) : json::serialize(stacks);
     }
     // The part of a stack after its thread.
-    static std::string functions_of(const std::string& stack) { return stack.substr(stack.find(':') + 1); }
+    static std::string functions_of(const std::string& stack) {
+        return stack.substr(stack.find(':') + 1);
+    }
 
     TemporaryDirectory folder_;
     TemporaryDirectory capture_;
@@ -80,7 +85,8 @@ TEST_F(Symbolizer, FunctionsInlinedAtAPlaceAreFramesOfTheirOwn) {
     capture(planted, program(), build_id_);
     const json::object trace = merge();
     const std::string stack = functions_of(only_stack(trace));
-    EXPECT_THAT(stack, testing::MatchesRegex("outermost_function;middle_function.*;innermost_function.*"));
+    EXPECT_THAT(stack,
+                testing::MatchesRegex("outermost_function;middle_function.*;innermost_function.*"));
     const json::object& lines = trace.at("lines").as_object();
     ASSERT_EQ(lines.size(), 3U) << json::serialize(lines);
     for (const auto& [function, places] : lines) {
@@ -95,17 +101,21 @@ TEST_F(Symbolizer, FunctionsInlinedAtAPlaceAreFramesOfTheirOwn) {
     EXPECT_EQ(quality.frames_located, 3U);
     EXPECT_EQ(quality.on_cpu.complete, 1U);
     EXPECT_EQ(quality.naming.modules, 1U);
-    EXPECT_EQ(quality.naming.modules_gone + quality.naming.modules_left_out + quality.naming.lines_left_out, 0U);
+    EXPECT_EQ(quality.naming.modules_gone + quality.naming.modules_left_out +
+                  quality.naming.lines_left_out,
+              0U);
 }
 
 TEST_F(Symbolizer, LinesOfAStrippedProgramComeFromItsDebugFile) {
-    const std::string command = "cd '" + folder_.path().string() +
-                                "' && mkdir debug && objcopy --only-keep-debug planted debug/planted.debug && "
-                                "objcopy --strip-all --add-gnu-debuglink=debug/planted.debug planted";
+    const std::string command =
+        "cd '" + folder_.path().string() +
+        "' && mkdir debug && objcopy --only-keep-debug planted debug/planted.debug && objcopy "
+        "--strip-all --add-gnu-debuglink=debug/planted.debug planted";
     ASSERT_EQ(::system(command.c_str()), 0);
     const PlantedProgram planted(program());
     capture(planted, program(), build_id_);
-    EXPECT_THAT(functions_of(only_stack(merge())), StartsWith("outermost_function;middle_function"));
+    EXPECT_THAT(functions_of(only_stack(merge())),
+                StartsWith("outermost_function;middle_function"));
     EXPECT_EQ(system().stacks.frames_located, 3U);
 }
 
@@ -113,7 +123,8 @@ TEST_F(Symbolizer, DeletedFilesAreFoundThroughTheirProcess) {
     PlantedProgram planted(program());
     std::filesystem::remove(program());
     capture(planted, program().string() + " (deleted)", build_id_);
-    EXPECT_THAT(functions_of(only_stack(merge())), StartsWith("outermost_function;middle_function"));
+    EXPECT_THAT(functions_of(only_stack(merge())),
+                StartsWith("outermost_function;middle_function"));
     EXPECT_EQ(system().stacks.naming.modules_gone, 0U);
 
     planted.end();
@@ -175,7 +186,8 @@ TEST_F(Symbolizer, FramesOfInlinedFunctionsAreLimited) {
     EXPECT_THAT(functions_of(only_stack(merge())),
                 testing::MatchesRegex("middle_function[^;]*;innermost_function[^;]*"));
     options_.symbols.limits.inlined_functions = 0;
-    EXPECT_THAT(functions_of(only_stack(merge())), testing::MatchesRegex("innermost_function[^;]*"));
+    EXPECT_THAT(functions_of(only_stack(merge())),
+                testing::MatchesRegex("innermost_function[^;]*"));
 }
 
 TEST_F(Symbolizer, TheKernelsOwnImageIsNamed) {
@@ -220,8 +232,9 @@ TEST(TakeSymbol, PrefersWhatOthersCallAFunctionBy) {
         take_symbol(functions, symbol);
         return functions.back().function;
     };
-    EXPECT_EQ(outermost({{"inner", "a.c", 1}, {"___pthread_mutex_lock", "b.c", 2}}, "pthread_mutex_lock"),
-              "pthread_mutex_lock");
+    EXPECT_EQ(
+        outermost({{"inner", "a.c", 1}, {"___pthread_mutex_lock", "b.c", 2}}, "pthread_mutex_lock"),
+        "pthread_mutex_lock");
     EXPECT_EQ(outermost({{"parse", "a.c", 1}}, "parse.cold"), "parse");
     EXPECT_EQ(outermost({{"", "a.c", 1}}, "parse.cold"), "parse.cold");
     EXPECT_EQ(outermost({{"parse", "a.c", 1}}, ""), "parse");

@@ -30,9 +30,10 @@ int main() {
     char line[8192];
     while (maps != nullptr && std::fgets(line, sizeof(line), maps) != nullptr) {
         std::uint64_t start = 0, end = 0, offset = 0;
-        if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) == 3 && here >= start &&
-            here < end)
-            std::printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", here, start, end, offset);
+        if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &start, &end, &offset) == 3 &&
+            here >= start && here < end)
+            std::printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", here, start, end,
+                        offset);
     }
     std::fflush(stdout);
     while (std::getchar() != EOF) {

@@ -59,7 +59,9 @@ RunBatch sample_batch() {
     batch.session_hint = "hint";
     batch.version = "1.2.3";
     batch.made_realtime_ns = 1'700'000'001'000'000'000;
-    batch.stacks = {{{"/bin/x", "aa", 0x1234, "inner", "/src/x.c", 12}, {"/bin/x", "aa", 0x99, "main", "", 0}}, {}};
+    batch.stacks = {
+        {{"/bin/x", "aa", 0x1234, "inner", "/src/x.c", 12}, {"/bin/x", "aa", 0x99, "main", "", 0}},
+        {}};
     batch.runs = {sample_run(), sample_run()};
     batch.runs[1].weight = 1;
     batch.runs[1].stages.clear();
@@ -90,7 +92,9 @@ std::string message_with(Add add) {
     return packed(message);
 }
 
-std::string refusal(const Result<RunBatch>& batch) { return batch ? "not refused" : batch.error().message; }
+std::string refusal(const Result<RunBatch>& batch) {
+    return batch ? "not refused" : batch.error().message;
+}
 
 TEST(RunBatch, ComesBackAsItWas) {
     const RunBatch batch = sample_batch();
@@ -140,8 +144,10 @@ TEST(RunBatch, MakesTextsPrintable) {
     RunBatch batch = sample_batch();
     batch.runs[0].thread = std::string("evil\n\x1b[2J\0\xff", 11);
     batch.runs[0].process = std::string(5000, 'x') + "\xc3\xa4";
-    batch.runs[1].process = std::string(4095, 'x') + "\xc3\xa4";  // the limit falls within the character
-    batch.runs[1].thread = "\1x";  // takes five bytes in a batch, so the limit falls within the last character
+    // the limit falls within the character
+    batch.runs[1].process = std::string(4095, 'x') + "\xc3\xa4";
+    // takes five bytes in a batch, so the limit falls within the last character
+    batch.runs[1].thread = "\1x";
     for (int i = 0; i < 2047; ++i) batch.runs[1].thread += "\xc3\xa4";
     const auto read = read_run_batch(*write_run_batch(batch));
     ASSERT_TRUE(read) << read.error().message;
@@ -156,7 +162,8 @@ TEST(RunBatch, MakesTextsPrintable) {
 TEST(RunBatch, HoldsTheGreatestNumberOfRuns) {
     RunBatch batch = sample_batch();
     batch.runs.assign(run_batch_runs_limit, sample_run());
-    for (std::size_t i = 0; i < batch.runs.size(); ++i) batch.runs[i].begin_realtime_ns += i * 1'000'003;
+    for (std::size_t i = 0; i < batch.runs.size(); ++i)
+        batch.runs[i].begin_realtime_ns += i * 1'000'003;
     const auto bytes = write_run_batch(batch);
     ASSERT_TRUE(bytes) << bytes.error().message;
     EXPECT_TRUE(*read_run_batch(*bytes) == batch);
@@ -172,7 +179,8 @@ TEST(RunBatch, IsNotWrittenBeyondItsSize) {
     for (int i = 0; i < 12'000; ++i) {
         RecordedRun run = sample_run();
         run.thread.clear();
-        for (int digit = 0; digit < 12; ++digit) run.thread += sha256_of(std::to_string(random())).substr(0, 16);
+        for (int digit = 0; digit < 12; ++digit)
+            run.thread += sha256_of(std::to_string(random())).substr(0, 16);
         batch.runs.push_back(std::move(run));
     }
     const auto bytes = write_run_batch(batch);
@@ -193,13 +201,18 @@ TEST(RunBatch, WriterRefusesWhatTheReaderWould) {
     EXPECT_THAT(refused([](auto& b) { b.runs[0].event.clear(); }), HasSubstr("name of its event"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].begin_stack = 3; }), HasSubstr("stack 3 of 2"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].stages[1].stack = 9; }), HasSubstr("stack 9 of 2"));
-    EXPECT_THAT(refused([](auto& b) { b.runs[0].stages[2].at_ns = 5'000'001; }), HasSubstr("not inside"));
-    EXPECT_THAT(refused([](auto& b) { b.runs[0].stages[0].at_ns = 30'000; }), HasSubstr("not in order"));
+    EXPECT_THAT(refused([](auto& b) { b.runs[0].stages[2].at_ns = 5'000'001; }),
+                HasSubstr("not inside"));
+    EXPECT_THAT(refused([](auto& b) { b.runs[0].stages[0].at_ns = 30'000; }),
+                HasSubstr("not in order"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].dirty_reasons = 64; }), HasSubstr("bits 64"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].duration_ns = ~0ULL; }), HasSubstr("400 days"));
-    EXPECT_THAT(refused([](auto& b) { b.runs[0].times->handed_over_ns += 1; }), HasSubstr("more than its 5000000 ns"));
-    EXPECT_THAT(refused([](auto& b) { b.runs[0].times->parts.on_cpu_ns = ~0ULL; }), HasSubstr("add up to more"));
-    EXPECT_THAT(refused([](auto& b) { b.runs[0].times->parts.throttled_ns = 900'001; }), HasSubstr("add up to more"));
+    EXPECT_THAT(refused([](auto& b) { b.runs[0].times->handed_over_ns += 1; }),
+                HasSubstr("more than its 5000000 ns"));
+    EXPECT_THAT(refused([](auto& b) { b.runs[0].times->parts.on_cpu_ns = ~0ULL; }),
+                HasSubstr("add up to more"));
+    EXPECT_THAT(refused([](auto& b) { b.runs[0].times->parts.throttled_ns = 900'001; }),
+                HasSubstr("add up to more"));
     EXPECT_THAT(refused([](auto& b) { b.stacks[0].resize(1025); }), HasSubstr("1025 frames"));
     EXPECT_THAT(refused([](auto& b) { b.runs[0].stages.resize(65); }), HasSubstr("65 stages"));
 }
@@ -207,11 +220,14 @@ TEST(RunBatch, WriterRefusesWhatTheReaderWould) {
 TEST(RunBatch, ReaderRefusesBrokenFrames) {
     const std::string good = *write_run_batch(sample_batch());
     EXPECT_THAT(refusal(read_run_batch("")), HasSubstr("no whole zstd frame"));
-    EXPECT_THAT(refusal(read_run_batch("neither zstd nor a batch")), HasSubstr("no whole zstd frame"));
-    EXPECT_THAT(refusal(read_run_batch(good.substr(0, good.size() - 1))), HasSubstr("no whole zstd frame"));
+    EXPECT_THAT(refusal(read_run_batch("neither zstd nor a batch")),
+                HasSubstr("no whole zstd frame"));
+    EXPECT_THAT(refusal(read_run_batch(good.substr(0, good.size() - 1))),
+                HasSubstr("no whole zstd frame"));
     EXPECT_THAT(refusal(read_run_batch(good + "x")), HasSubstr("bytes after"));
     EXPECT_THAT(refusal(read_run_batch(good + good)), HasSubstr("bytes after"));
-    EXPECT_THAT(refusal(read_run_batch(std::string(run_batch_limit_bytes + 1, 'x'))), HasSubstr("at most 1048576"));
+    EXPECT_THAT(refusal(read_run_batch(std::string(run_batch_limit_bytes + 1, 'x'))),
+                HasSubstr("at most 1048576"));
 }
 
 TEST(RunBatch, ReaderRefusesABombWithoutUnpackingIt) {
@@ -230,15 +246,24 @@ TEST(RunBatch, ReaderChecksEveryIndexAndRange) {
         })));
     };
     EXPECT_EQ(with_run([](auto&) {}), "not refused");
-    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::process, 9999); }), HasSubstr("text 9999"));
-    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::weight, 0); }), HasSubstr("weight 0"));
-    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::weight, 1ULL << 32); }), HasSubstr("32 bits"));
-    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::start, 3); }), HasSubstr("kind of start 3"));
-    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::end_stack, 5); }), HasSubstr("stack 5 of 2"));
-    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::dirty_reasons, 128); }), HasSubstr("bits 128"));
-    EXPECT_THAT(with_run([](auto& run) { run.add_string(fields::run::pid, "text"); }), HasSubstr("another way"));
-    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::stage, 1); }), HasSubstr("another way"));
-    EXPECT_EQ(with_run([](auto& run) { run.add_uint64(4000, 1); }), "not refused") << "fields to come are passed over";
+    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::process, 9999); }),
+                HasSubstr("text 9999"));
+    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::weight, 0); }),
+                HasSubstr("weight 0"));
+    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::weight, 1ULL << 32); }),
+                HasSubstr("32 bits"));
+    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::start, 3); }),
+                HasSubstr("kind of start 3"));
+    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::end_stack, 5); }),
+                HasSubstr("stack 5 of 2"));
+    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::dirty_reasons, 128); }),
+                HasSubstr("bits 128"));
+    EXPECT_THAT(with_run([](auto& run) { run.add_string(fields::run::pid, "text"); }),
+                HasSubstr("another way"));
+    EXPECT_THAT(with_run([](auto& run) { run.add_uint64(fields::run::stage, 1); }),
+                HasSubstr("another way"));
+    EXPECT_EQ(with_run([](auto& run) { run.add_uint64(4000, 1); }), "not refused")
+        << "fields to come are passed over";
     const auto with_times = [&](auto fill) {
         return with_run([&](auto& run) {
             run.add_uint64(fields::run::duration_ns, 100);
@@ -247,7 +272,8 @@ TEST(RunBatch, ReaderChecksEveryIndexAndRange) {
         });
     };
     EXPECT_EQ(with_times([](auto&) {}), "not refused");
-    EXPECT_THAT(with_times([](auto& times) { times.add_uint64(fields::times::on_cpu_ns, 101); }), HasSubstr("add up"));
+    EXPECT_THAT(with_times([](auto& times) { times.add_uint64(fields::times::on_cpu_ns, 101); }),
+                HasSubstr("add up"));
     EXPECT_THAT(with_times([](auto& times) {
                     times.add_uint64(fields::times::blocked_ns, ~0ULL);
                     times.add_uint64(fields::times::blocked_last, 2);
@@ -256,9 +282,11 @@ TEST(RunBatch, ReaderChecksEveryIndexAndRange) {
         << "sums do not wrap";
     EXPECT_THAT(with_times([](auto& times) { times.add_string(fields::times::runnable_ns, "x"); }),
                 HasSubstr("another way"));
-    EXPECT_THAT(refusal(read_run_batch(message_with([](auto& w) { w.add_string(fields::batch::text, "a\x1b"); }))),
+    EXPECT_THAT(refusal(read_run_batch(
+                    message_with([](auto& w) { w.add_string(fields::batch::text, "a\x1b"); }))),
                 HasSubstr("not printable"));
-    EXPECT_THAT(refusal(read_run_batch(message_with([](auto& w) { w.add_string(fields::batch::id, "x"); }))),
+    EXPECT_THAT(refusal(read_run_batch(
+                    message_with([](auto& w) { w.add_string(fields::batch::id, "x"); }))),
                 HasSubstr("no UUID"));
 }
 
@@ -270,15 +298,19 @@ TEST(RunBatch, ReaderBoundsWhatAFewBytesUnpackTo) {
     };
     EXPECT_THAT(many([](auto& w) { w.add_message(fields::batch::stack, std::string()); }, 20'001),
                 HasSubstr("stacks; at most"));
-    EXPECT_THAT(many([](auto& w) { w.add_string(fields::batch::text, "t"); }, 100'001), HasSubstr("texts; at most"));
+    EXPECT_THAT(many([](auto& w) { w.add_string(fields::batch::text, "t"); }, 100'001),
+                HasSubstr("texts; at most"));
     std::string frames;
-    for (int i = 0; i < 1000; ++i) protozero::pbf_writer(frames).add_message(fields::stack::frame, std::string());
-    EXPECT_THAT(many([&](auto& w) { w.add_message(fields::batch::stack, frames); }, 201), HasSubstr("frames; at most"));
+    for (int i = 0; i < 1000; ++i)
+        protozero::pbf_writer(frames).add_message(fields::stack::frame, std::string());
+    EXPECT_THAT(many([&](auto& w) { w.add_message(fields::batch::stack, frames); }, 201),
+                HasSubstr("frames; at most"));
     // Text 1 is long, and every frame refers to it.
     std::string frame;
     protozero::pbf_writer(frame).add_uint64(fields::frame::function, 1);
     std::string long_frames;
-    for (int i = 0; i < 1000; ++i) protozero::pbf_writer(long_frames).add_message(fields::stack::frame, frame);
+    for (int i = 0; i < 1000; ++i)
+        protozero::pbf_writer(long_frames).add_message(fields::stack::frame, frame);
     std::string message;
     protozero::pbf_writer writer(message);
     writer.add_string(fields::batch::text, std::string(4096, 'x'));
@@ -291,7 +323,8 @@ TEST(RunBatch, BearsAnyBytes) {
     std::mt19937_64 random(11);
     int read_well = 0;
     for (int round = 0; round < 20'000; ++round) {
-        std::string bytes = message.substr(0, round % 4 == 0 ? random() % message.size() : message.size());
+        std::string bytes =
+            message.substr(0, round % 4 == 0 ? random() % message.size() : message.size());
         for (std::uint64_t change = random() % 6; change > 0 && !bytes.empty(); --change)
             bytes[random() % bytes.size()] = static_cast<char>(random());
         const auto batch = read_run_batch(packed(bytes));
@@ -340,8 +373,11 @@ TEST(RunBatch, PartsAboutObjectsThatNobodyCouldReadAreRefused) {
     EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = "{}"; }), HasSubstr("has no end"));
     EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = "[]\n"; }), HasSubstr("no object"));
     EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = "{}\n\n"; }), HasSubstr("no object"));
-    EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = "{\x1b[2J}\n"; }), HasSubstr("not printable"));
-    EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = std::string(objects_part_limit_bytes + 1, '{'); }),
+    EXPECT_THAT(refused([](ObjectsPart& part) { part.lines = "{\x1b[2J}\n"; }),
+                HasSubstr("not printable"));
+    EXPECT_THAT(refused([](ObjectsPart& part) {
+                    part.lines = std::string(objects_part_limit_bytes + 1, '{');
+                }),
                 HasSubstr("bytes of lines"));
 }
 

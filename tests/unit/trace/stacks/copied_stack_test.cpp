@@ -16,8 +16,8 @@ using testing::IsEmpty;
 constexpr std::uint64_t stack_start = 0x7000'0000'1000;
 constexpr unsigned rbx = 3, rbp = 6, rsp = 7, r10 = 10;
 
-CodeRule rule(unsigned kind, unsigned base, int cfa_offset, unsigned rbp_place = LAGTRAP_UNWIND_RBP_SAME,
-              int rbp_offset = 0, int rbx_words = 0) {
+CodeRule rule(unsigned kind, unsigned base, int cfa_offset,
+              unsigned rbp_place = LAGTRAP_UNWIND_RBP_SAME, int rbp_offset = 0, int rbx_words = 0) {
     CodeRule code;
     code.kind = CodeRule::Kind::Rule;
     code.rule.cfa_offset = cfa_offset;
@@ -28,7 +28,9 @@ CodeRule rule(unsigned kind, unsigned base, int cfa_offset, unsigned rbp_place =
     return code;
 }
 
-CodeRule by_stack_pointer(int frame_bytes) { return rule(LAGTRAP_UNWIND_REGISTER, rsp, frame_bytes); }
+CodeRule by_stack_pointer(int frame_bytes) {
+    return rule(LAGTRAP_UNWIND_REGISTER, rsp, frame_bytes);
+}
 
 class CopiedStack : public testing::Test {
   protected:
@@ -42,9 +44,10 @@ class CopiedStack : public testing::Test {
         std::vector<char> record(sizeof(lagtrap_stack_copy) + memory.size() * sizeof(memory[0]));
         copy_.copied_bytes = static_cast<__u32>(memory.size() * sizeof(memory[0]));
         std::memcpy(record.data(), &copy_, sizeof copy_);
-        if (!memory.empty()) std::memcpy(record.data() + sizeof copy_, memory.data(), copy_.copied_bytes);
-        return continue_stack(*reinterpret_cast<const lagtrap_stack_copy*>(record.data()), frames_before,
-                              [this](std::uint64_t address) {
+        if (!memory.empty())
+            std::memcpy(record.data() + sizeof copy_, memory.data(), copy_.copied_bytes);
+        return continue_stack(*reinterpret_cast<const lagtrap_stack_copy*>(record.data()),
+                              frames_before, [this](std::uint64_t address) {
                                   const auto found = code_.find(address & ~0xfffULL);
                                   return found == code_.end() ? CodeRule() : found->second;
                               });
@@ -161,14 +164,19 @@ TEST_F(CopiedStack, HasNoMoreFramesThanOthers) {
 
 // A hostile stack: offsets and addresses at the limits of their types.
 TEST_F(CopiedStack, BelievesNothing) {
-    for (const std::uint64_t word : std::vector<std::uint64_t>{0, 1, 0x1004, stack_start, ~0ULL, ~7ULL, 1ULL << 63})
+    for (const std::uint64_t word :
+         std::vector<std::uint64_t>{0, 1, 0x1004, stack_start, ~0ULL, ~7ULL, 1ULL << 63})
         for (const int offset : {-(1 << 23), -16, -1, 0, 1, 8, 17, (1 << 23) - 1})
-            for (const unsigned kind : {LAGTRAP_UNWIND_GAP, LAGTRAP_UNWIND_REGISTER, LAGTRAP_UNWIND_DEREFERENCE,
-                                        LAGTRAP_UNWIND_PLT, LAGTRAP_UNWIND_SIGNAL})
-                for (const std::uint64_t bp : std::vector<std::uint64_t>{0, word, stack_start + 8, ~0ULL}) {
-                    code_[0x1000] = rule(kind, rsp, offset, LAGTRAP_UNWIND_RBP_AT_RBP, -32768, -127);
+            for (const unsigned kind :
+                 {LAGTRAP_UNWIND_GAP, LAGTRAP_UNWIND_REGISTER, LAGTRAP_UNWIND_DEREFERENCE,
+                  LAGTRAP_UNWIND_PLT, LAGTRAP_UNWIND_SIGNAL})
+                for (const std::uint64_t bp :
+                     std::vector<std::uint64_t>{0, word, stack_start + 8, ~0ULL}) {
+                    code_[0x1000] =
+                        rule(kind, rsp, offset, LAGTRAP_UNWIND_RBP_AT_RBP, -32768, -127);
                     copy_.bp = bp;
-                    EXPECT_LE(walk(std::vector<std::uint64_t>(40, word)).frames.size(), LAGTRAP_MAX_FRAMES);
+                    EXPECT_LE(walk(std::vector<std::uint64_t>(40, word)).frames.size(),
+                              LAGTRAP_MAX_FRAMES);
                 }
 }
 

@@ -18,18 +18,21 @@ class StackQualityTest : public testing::Test {
   protected:
     Result<MergeSummary> merge() {
         MergeOptions options;
-        options.symbols.proc_root = options.symbols.kernel_notes = capture_.path() / "no-such-folder";
+        options.symbols.proc_root = options.symbols.kernel_notes =
+            capture_.path() / "no-such-folder";
         return merge_capture(capture_.path(), options);
     }
     SystemFile system() {
-        return read_system_file(read_file(capture_.path() / "system.xml", 16 << 20).value()).value();
+        return read_system_file(read_file(capture_.path() / "system.xml", 16 << 20).value())
+            .value();
     }
 
     TemporaryDirectory capture_;
 };
 
 TEST(StackEnd, EachHasAName) {
-    for (std::uint8_t end = 1; end < LAGTRAP_STACK_ENDS; ++end) EXPECT_STRNE(stack_end_name(end), "unknown");
+    for (std::uint8_t end = 1; end < LAGTRAP_STACK_ENDS; ++end)
+        EXPECT_STRNE(stack_end_name(end), "unknown");
     EXPECT_STREQ(stack_end_name(LAGTRAP_STACK_END_NO_TABLE), "no-table");
     EXPECT_STREQ(stack_end_name(LAGTRAP_STACK_END_32_BIT), "32-bit");
     EXPECT_STREQ(stack_end_name(200), "unknown");
@@ -45,9 +48,11 @@ TEST_F(StackQualityTest, SaysWhatStoppedTheStacks) {
         capture.mapping(100, 0, 0x400000, 0x10000, 0, "/usr/bin/server", "\xaa");
         capture.mapping(100, 0, 0x700000, 0x10000, 0, "/lib/jit.so", "\xbb");
         capture.user_stack(1, 11, 100, {0x400010, 0x400100}, LAGTRAP_STACK_END_COMPLETE);
-        capture.user_stack(1, 12, 100, {0x400010, 0x400200}, by_frame_pointers(LAGTRAP_STACK_END_COMPLETE));
+        capture.user_stack(1, 12, 100, {0x400010, 0x400200},
+                           by_frame_pointers(LAGTRAP_STACK_END_COMPLETE));
         capture.user_stack(1, 13, 100, {0x400010, 0x700100}, LAGTRAP_STACK_END_GAP);
-        capture.user_stack(1, 14, 100, {0x700010, 0x400100}, by_frame_pointers(LAGTRAP_STACK_END_BAD_ADDRESS));
+        capture.user_stack(1, 14, 100, {0x700010, 0x400100},
+                           by_frame_pointers(LAGTRAP_STACK_END_BAD_ADDRESS));
         capture.user_stack(1, 15, 100, {0x400010}, LAGTRAP_STACK_END_UNKNOWN);
         capture.user_stack(1, 16, 100, {0x400020, 0xdead0000}, LAGTRAP_STACK_END_NO_MAPPING);
         double ms = 2;
@@ -69,8 +74,9 @@ TEST_F(StackQualityTest, SaysWhatStoppedTheStacks) {
     for (const StackStop& stop : stacks.stops)
         stops.push_back(stop.module + " " + stop.reason + " " + std::to_string(stop.on_cpu) + "+" +
                         std::to_string(stop.off_cpu));
-    EXPECT_THAT(stops, UnorderedElementsAre("/lib/jit.so gap 3+1", "/usr/bin/server bad-address 1+0",
-                                            "/usr/bin/server unknown 1+0", "[unknown] no-mapping 1+0", " lost 1+0"));
+    EXPECT_THAT(stops, UnorderedElementsAre(
+                           "/lib/jit.so gap 3+1", "/usr/bin/server bad-address 1+0",
+                           "/usr/bin/server unknown 1+0", "[unknown] no-mapping 1+0", " lost 1+0"));
     EXPECT_EQ(stops.front(), "/lib/jit.so gap 3+1");
 }
 

@@ -17,8 +17,8 @@ class StackTableTest : public testing::Test {
     // A stack of functions with these names, innermost first.
     std::vector<std::string> finished(const std::vector<std::string>& names,
                                       lagtrap_stack_kind kind = LAGTRAP_STACK_KERNEL) {
-        std::vector<std::uint64_t> words((sizeof(lagtrap_stack) + names.size() * sizeof(std::uint64_t)) /
-                                         sizeof(std::uint64_t));
+        std::vector<std::uint64_t> words(
+            (sizeof(lagtrap_stack) + names.size() * sizeof(std::uint64_t)) / sizeof(std::uint64_t));
         auto* const stack = reinterpret_cast<lagtrap_stack*>(words.data());
         stack->stack_id = id;
         stack->pid = kind == LAGTRAP_STACK_KERNEL ? 0 : 100;
@@ -28,7 +28,8 @@ class StackTableTest : public testing::Test {
         for (std::size_t i = 0; i < names.size(); ++i) stack->frames[i] = 0x1000 * (i + 1);
         table_.add(*stack);
         const auto places = table_.frames_of(*table_.find(id));
-        for (std::size_t i = 0; i < names.size(); ++i) table_.frames()[places[i]].name = table_.intern_name(names[i]);
+        for (std::size_t i = 0; i < names.size(); ++i)
+            table_.frames()[places[i]].name = table_.intern_name(names[i]);
         table_.finish();
         std::vector<std::string> kept;
         for (const FrameId frame : table_.frames_of(*table_.find(id)))
@@ -42,14 +43,16 @@ class StackTableTest : public testing::Test {
 };
 
 TEST_F(StackTableTest, LosesTheFramesOfTheTracingItself) {
-    EXPECT_THAT(finished({"bpf_prog", "bpf_trace_run4", "__traceiter_sched_switch", "__schedule", "schedule"}),
+    EXPECT_THAT(finished({"bpf_prog", "bpf_trace_run4", "__traceiter_sched_switch", "__schedule",
+                          "schedule"}),
                 ElementsAre("__schedule", "schedule"));
     EXPECT_EQ(table_.find(id)->function_count, 2U);
     EXPECT_EQ(table_.find(id)->named_count, 2U);
 }
 
 TEST_F(StackTableTest, KeepsAStackThatEndsInATracingFunction) {
-    EXPECT_THAT(finished({"bpf_prog", "bpf_trace_run4"}), ElementsAre("bpf_prog", "bpf_trace_run4"));
+    EXPECT_THAT(finished({"bpf_prog", "bpf_trace_run4"}),
+                ElementsAre("bpf_prog", "bpf_trace_run4"));
     EXPECT_EQ(table_.find(id)->function_count, 2U);
 }
 
@@ -58,11 +61,13 @@ TEST_F(StackTableTest, KeepsAStackOfOneTracingFunction) {
 }
 
 TEST_F(StackTableTest, LosesTheInnerTracingFramesIfTheOutermostIsOne) {
-    EXPECT_THAT(finished({"bpf_trace_run4", "work", "__traceiter_x"}), ElementsAre("work", "__traceiter_x"));
+    EXPECT_THAT(finished({"bpf_trace_run4", "work", "__traceiter_x"}),
+                ElementsAre("work", "__traceiter_x"));
 }
 
 TEST_F(StackTableTest, KeepsFunctionsOfProgramsWithSuchNames) {
-    EXPECT_THAT(finished({"bpf_trace_run4", "main"}, LAGTRAP_STACK_USER), ElementsAre("bpf_trace_run4", "main"));
+    EXPECT_THAT(finished({"bpf_trace_run4", "main"}, LAGTRAP_STACK_USER),
+                ElementsAre("bpf_trace_run4", "main"));
 }
 
 TEST_F(StackTableTest, LooksForTracingFramesInTheEightInnermostOnes) {

@@ -28,7 +28,8 @@ TEST_F(MachineFacts, AreThoseOfTheFolder) {
     put("proc/sys/kernel/hostname", "web-7\n");
     put("proc/sys/kernel/osrelease", "6.12.1\n");
     put("etc/machine-id", "0123456789abcdef\n");
-    put("etc/os-release", "NAME=\"Debian\"\nPRETTY_NAME_LONG=\"no\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n");
+    put("etc/os-release",
+        "NAME=\"Debian\"\nPRETTY_NAME_LONG=\"no\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n");
     put("proc/cpuinfo", "processor\t: 0\nmodel\t\t: 85\nmodel name\t: A CPU: fast\n");
     put("proc/meminfo", "MemTotal:       2048 kB\nMemFree:  12 kB\n");
     const SystemFile file = facts();

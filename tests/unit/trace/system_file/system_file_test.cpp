@@ -57,7 +57,8 @@ SystemFile full_file() {
                    {"", "", 12, 13},
                    {20, 21, 22, 23, 24, 25}};
     file.runs = {{"query", {10'000, 1}}, {"fsync", {3, 0}}};
-    file.markers = {{"fsync", {{"", "tracepoint syscalls:sys_enter_fsync"}, {"written", "x"}, {"", "y"}}}};
+    file.markers = {
+        {"fsync", {{"", "tracepoint syscalls:sys_enter_fsync"}, {"written", "x"}, {"", "y"}}}};
     Delay delay;
     delay.run_id = 7;
     delay.event = "query";
@@ -95,8 +96,9 @@ SystemFile full_file() {
     file.modules = {{"/lib/x.so", "ab12"}, {"/tmp/gone", ""}};
     FunctionCounts& counts = file.functions.emplace();
     counts = {41, "server", 80, 1'000, 900, 300, 2, 20'000, 55, 3, 4, {}, 6, 7, 8};
-    counts.functions = {{"parse<int>", "/bin/app", "/src/parse.c", 12, 9, 1, 700, 500, {"main", "serve"}},
-                        {"hash", "/bin/app", "", 0, 2, 0, 5, 4, {}}};
+    counts.functions = {
+        {"parse<int>", "/bin/app", "/src/parse.c", 12, 9, 1, 700, 500, {"main", "serve"}},
+        {"hash", "/bin/app", "", 0, 2, 0, 5, 4, {}}};
     file.objects = {R"({"failures":[[0,1,"a < b & \"c\"","",0,5]]})", "{}"};
     return file;
 }
@@ -122,7 +124,8 @@ TEST(SystemFile, GivesBackWhatWasWritten) {
     EXPECT_EQ(read->delays[0].key, ~0ULL);
     EXPECT_TRUE(read->delays[0].in_go);
     EXPECT_TRUE(read->delays[0].without_stages);
-    EXPECT_EQ(read->delays[0].trace, (TraceContext{"4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"}));
+    EXPECT_EQ(read->delays[0].trace,
+              (TraceContext{"4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"}));
     EXPECT_EQ(read->delays[0].no_trace, "x<y");
     EXPECT_EQ(read->delays[1].trace, TraceContext{});
     EXPECT_FALSE(read->delays[1].without_stages);
@@ -156,7 +159,8 @@ TEST(SystemFile, FunctionsAreCheckedToo) {
     text.replace(text.find(calls), calls.size(), "calls=\"0\"");
     const auto read = read_system_file(text);
     ASSERT_FALSE(read.ok());
-    EXPECT_THAT(read.error().message, HasSubstr("function has calls=\"0\"; allowed is a number from 1"));
+    EXPECT_THAT(read.error().message,
+                HasSubstr("function has calls=\"0\"; allowed is a number from 1"));
     SystemFile without = full_file();
     without.functions.reset();
     EXPECT_FALSE(read_system_file(write_system_file(without)).value().functions);
@@ -211,27 +215,34 @@ TEST(SystemFile, SaysWhatIsWrong) {
     };
     const std::string good = write_system_file(full_file());
     for (const auto& [found, replacement, message] :
-         {Case{"cpus=\"4\"", "cpus=\"four\"", "machine has cpus=\"four\"; allowed is a whole number"},
+         {Case{"cpus=\"4\"", "cpus=\"four\"",
+               "machine has cpus=\"four\"; allowed is a whole number"},
           Case{"cpus=\"4\"", "cpus=\"4294967296\"", "up to 4294967295"},
           Case{"cpus=\"4\"", "cpus=\"-1\"", "machine has cpus=\"-1\""},
           Case{"cpus=\"4\"", "", "machine has no \"cpus\""},
-          Case{"reason=\"gap\" on-cpu=\"3\"", "reason=\"gap\" on-cpu=\"x\"", "stop has on-cpu=\"x\""},
+          Case{"reason=\"gap\" on-cpu=\"3\"", "reason=\"gap\" on-cpu=\"x\"",
+               "stop has on-cpu=\"x\""},
           Case{"frames-located=\"6\"", "", "names has no \"frames-located\""},
           Case{"partial=\"true\"", "partial=\"yes\"", "true or false"},
           Case{"reason=\"deadline\"", "reason=\"none\"", "deadline, end or manual"},
           Case{"0f8fad5b-d9cb-469f-a165-70867728950e", "../../../etc", "allowed is a UUID"},
-          Case{"program-build-id=\"00ff\"", "program-build-id=\"&lt;script>\"", "lower-case hexadecimal digits"},
+          Case{"program-build-id=\"00ff\"", "program-build-id=\"&lt;script>\"",
+               "lower-case hexadecimal digits"},
           Case{"host=\"db7\"", "host=\"" + std::string(5000, 'x') + "\"", "at most 4096 bytes"},
-          Case{"lagtrap-system version=\"1\"", "lagtrap-system version=\"2\"", "this program reads version 1"},
-          Case{"<lagtrap-system", "<!DOCTYPE a [<!ENTITY b \"c\">]><lagtrap-system", "document type definition"},
+          Case{"lagtrap-system version=\"1\"", "lagtrap-system version=\"2\"",
+               "this program reads version 1"},
+          Case{"<lagtrap-system", "<!DOCTYPE a [<!ENTITY b \"c\">]><lagtrap-system",
+               "document type definition"},
           Case{"<machine", "<other", "machine has no"}}) {
         std::string bad = good;
         ASSERT_NE(bad.find(found), std::string::npos) << found;
         bad.replace(bad.find(found), found.size(), replacement);
-        if (replacement == "<other") bad = good.substr(0, good.find("<machine")) + good.substr(good.find("<recording"));
+        if (replacement == "<other")
+            bad = good.substr(0, good.find("<machine")) + good.substr(good.find("<recording"));
         auto read = read_system_file(bad);
         ASSERT_FALSE(read.ok()) << message;
-        EXPECT_THAT(read.error().message, HasSubstr(std::string(message) == "machine has no" ? "has no" : message));
+        EXPECT_THAT(read.error().message,
+                    HasSubstr(std::string(message) == "machine has no" ? "has no" : message));
     }
 }
 
@@ -246,11 +257,13 @@ TEST(SystemFile, HostileSizesAreRefused) {
     EXPECT_FALSE(read_system_file(std::string_view("<lagtrap-system\0/>", 18)).ok());
     const std::string good = write_system_file(full_file());
     std::string stages = good;
-    for (int i = 0; i < 20; ++i) stages.insert(stages.find("<stage"), "<stage name=\"s\" offset-ns=\"1\" tid=\"1\"/>");
+    for (int i = 0; i < 20; ++i)
+        stages.insert(stages.find("<stage"), "<stage name=\"s\" offset-ns=\"1\" tid=\"1\"/>");
     EXPECT_EQ(read_system_file(stages).error().kind, ErrorKind::TooLarge);
     std::string stops = good;
     std::string many_stops;
-    for (int i = 0; i < 1001; ++i) many_stops += "<stop module=\"\" reason=\"gap\" on-cpu=\"1\" off-cpu=\"0\"/>";
+    for (int i = 0; i < 1001; ++i)
+        many_stops += "<stop module=\"\" reason=\"gap\" on-cpu=\"1\" off-cpu=\"0\"/>";
     stops.insert(stops.find("<stop "), many_stops);
     EXPECT_EQ(read_system_file(stops).error().kind, ErrorKind::TooLarge);
     std::string modules = good;

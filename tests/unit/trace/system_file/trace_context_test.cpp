@@ -25,14 +25,15 @@ TEST(TraceContext, ATraceparentHas) {
 }
 
 TEST(TraceContext, WhatIsNoneIsNothing) {
-    for (const std::string& text : {std::string(), std::string("x"), std::string(31, 'a'), std::string(33, 'a'),
-                                    std::string(32, '0'), std::string(32, 'g'), traceparent("ff"), traceparent("0x"),
-                                    traceparent("00", "-more"), traceparent("00", "0"), traceparent("01", "0"),
-                                    std::string("00-") + std::string(32, '0') + "-" + span_id + "-01",
-                                    std::string("00-") + trace_id + "-" + std::string(16, '0') + "-01",
-                                    std::string("00-") + trace_id + "-" + span_id + "-0",
-                                    std::string("00-4BF92F3577B34DA6A3CE929D0E0E4736-") + span_id + "-01",
-                                    std::string("00_") + trace_id + "-" + span_id + "-01"})
+    for (const std::string& text :
+         {std::string(), std::string("x"), std::string(31, 'a'), std::string(33, 'a'),
+          std::string(32, '0'), std::string(32, 'g'), traceparent("ff"), traceparent("0x"),
+          traceparent("00", "-more"), traceparent("00", "0"), traceparent("01", "0"),
+          std::string("00-") + std::string(32, '0') + "-" + span_id + "-01",
+          std::string("00-") + trace_id + "-" + std::string(16, '0') + "-01",
+          std::string("00-") + trace_id + "-" + span_id + "-0",
+          std::string("00-4BF92F3577B34DA6A3CE929D0E0E4736-") + span_id + "-01",
+          std::string("00_") + trace_id + "-" + span_id + "-01"})
         EXPECT_FALSE(trace_context_of(text)) << text;
 }
 

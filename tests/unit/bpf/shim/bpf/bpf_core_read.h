@@ -40,9 +40,11 @@ void* native_same(const void* object);
         native_3_ ? native_3_->c : (typeof(native_3_->c))0;         \
     })
 #define NATIVE_READ_OF(_1, _2, _3, name, ...) name
-#define BPF_CORE_READ(from, ...) \
-    NATIVE_READ_OF(__VA_ARGS__, NATIVE_READ_3, NATIVE_READ_2, NATIVE_READ_1)(NATIVE_PLACE(from), __VA_ARGS__)
-#define BPF_CORE_READ_STR_INTO(to, from, a) __builtin_memcpy(to, NATIVE_PLACE(from)->a, sizeof(*(to)))
+#define BPF_CORE_READ(from, ...)                                             \
+    NATIVE_READ_OF(__VA_ARGS__, NATIVE_READ_3, NATIVE_READ_2, NATIVE_READ_1) \
+    (NATIVE_PLACE(from), __VA_ARGS__)
+#define BPF_CORE_READ_STR_INTO(to, from, a) \
+    __builtin_memcpy(to, NATIVE_PLACE(from)->a, sizeof(*(to)))
 #define BPF_CORE_READ_BITFIELD(from, a) ((from)->a)
 
 #define bpf_core_field_exists(field) 1

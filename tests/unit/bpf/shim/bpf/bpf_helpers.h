@@ -25,7 +25,8 @@ void native_before_exchange(void);
 void native_at_barrier(void);
 #define __sync_val_compare_and_swap(place, old, new) \
     (native_before_exchange(), __sync_val_compare_and_swap(place, old, new))
-#define __sync_lock_test_and_set(place, new) (native_before_exchange(), __sync_lock_test_and_set(place, new))
+#define __sync_lock_test_and_set(place, new) \
+    (native_before_exchange(), __sync_lock_test_and_set(place, new))
 #define barrier() native_at_barrier()
 #define barrier_var(variable) asm volatile("" : "+r"(variable))
 
