@@ -11,7 +11,9 @@ import { build } from "esbuild";
 import { embed } from "./embed.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const { values } = parseArgs({ options: { out: { type: "string" }, embed: { type: "string" }, limit: { type: "string" } } });
+const { values } = parseArgs({
+  options: { out: { type: "string" }, embed: { type: "string" }, limit: { type: "string" } },
+});
 const out = values.out ?? join(here, "dist");
 
 const result = await build({
@@ -33,14 +35,25 @@ const result = await build({
   logLevel: "warning",
 });
 
-const files = result.outputFiles.map((file) => ({ path: `/assets/${file.path.split("/").at(-1)}`, bytes: Buffer.from(file.contents) }));
-const nameOf = (suffix) => files.find((file) => file.path.endsWith(suffix)).path.slice("/assets/".length);
-const page = (await readFile(join(here, "src/index.html"), "utf8")).replace("@STYLE@", nameOf(".css")).replace("@SCRIPT@", nameOf(".js"));
+const files = result.outputFiles.map((file) => ({
+  path: `/assets/${file.path.split("/").at(-1)}`,
+  bytes: Buffer.from(file.contents),
+}));
+const nameOf = (suffix) =>
+  files.find((file) => file.path.endsWith(suffix)).path.slice("/assets/".length);
+const page = (await readFile(join(here, "src/index.html"), "utf8"))
+  .replace("@STYLE@", nameOf(".css"))
+  .replace("@SCRIPT@", nameOf(".js"));
 files.push({ path: "/index.html", bytes: Buffer.from(page) });
 files.push({ path: "/assets/licences.txt", bytes: Buffer.from(await licences(["preact"])) });
 
 for (const file of files) {
-  file.brotli = brotliCompressSync(file.bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: file.bytes.length } });
+  file.brotli = brotliCompressSync(file.bytes, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 11,
+      [constants.BROTLI_PARAM_SIZE_HINT]: file.bytes.length,
+    },
+  });
   file.gzip = gzipSync(file.bytes, { level: 9 });
   file.etag = createHash("sha256").update(file.bytes).digest("hex").slice(0, 32);
 }
@@ -51,10 +64,17 @@ for (const file of files) await writeFile(join(out, file.path), file.bytes);
 if (values.embed) await writeFile(values.embed, embed(files));
 
 const weight = files.reduce((sum, file) => sum + file.gzip.length, 0);
-for (const file of files) console.log(`${file.path}: ${file.bytes.length} bytes, gzip ${file.gzip.length}, brotli ${file.brotli.length}`);
-console.log(`all: gzip ${weight}, brotli ${files.reduce((sum, file) => sum + file.brotli.length, 0)}`);
+for (const file of files)
+  console.log(
+    `${file.path}: ${file.bytes.length} bytes, gzip ${file.gzip.length}, brotli ${file.brotli.length}`,
+  );
+console.log(
+  `all: gzip ${weight}, brotli ${files.reduce((sum, file) => sum + file.brotli.length, 0)}`,
+);
 if (values.limit && weight > Number(values.limit)) {
-  console.error(`the pages weigh ${weight} bytes compressed, more than the ${values.limit} that are allowed`);
+  console.error(
+    `the pages weigh ${weight} bytes compressed, more than the ${values.limit} that are allowed`,
+  );
   process.exit(1);
 }
 

@@ -9,7 +9,15 @@ test("one changes one's own password, and is signed out elsewhere", async () => 
   const [old, fresh] = ["the first long password", "the second long password"];
   const admin = await openPage();
   const headers = { "Sec-Fetch-Site": "same-origin" };
-  assert.equal((await admin.context.request.post(`${world.url}/api/v1/accounts`, { headers, data: { account: name, password: old, role: "reader" } })).status(), 201);
+  assert.equal(
+    (
+      await admin.context.request.post(`${world.url}/api/v1/accounts`, {
+        headers,
+        data: { account: name, password: old, role: "reader" },
+      })
+    ).status(),
+    201,
+  );
   world.accounts[name] = { account: name, password: old };
   const here = await openPage({ account: name, new_session: true });
   const elsewhere = await openPage({ account: name, new_session: true });
@@ -18,7 +26,11 @@ test("one changes one's own password, and is signed out elsewhere", async () => 
   await page.getByRole("link", { name, exact: true }).click();
   await page.getByRole("heading", { name: "Your account" }).waitFor();
   const fill = async (...texts) => {
-    for (const [index, label] of ["Current password", "New password (at least 12 characters)", "Repeat new password"].entries())
+    for (const [index, label] of [
+      "Current password",
+      "New password (at least 12 characters)",
+      "Repeat new password",
+    ].entries())
       await page.getByLabel(label).fill(texts[index]);
     await page.getByRole("button", { name: "Change password" }).click();
   };
@@ -50,9 +62,16 @@ test("an admin looks at sign-ins alone, and takes them away as a file", async ()
   await page.getByTestId("audit").waitFor();
   await page.getByLabel("Show").selectOption("Sign-ins and sign-outs");
   await page.waitForURL(/only=sign-ins/);
-  await page.waitForFunction(() => [...document.querySelectorAll('[data-testid="audit"] tbody td:nth-child(3)')].every((cell) => /^(sign in|sign out|refuse sign-in)$/.test(cell.textContent)));
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('[data-testid="audit"] tbody td:nth-child(3)')].every((cell) =>
+      /^(sign in|sign out|refuse sign-in)$/.test(cell.textContent),
+    ),
+  );
   await checkAxe(page);
-  for (const [link, suffix] of [["CSV", "csv"], ["NDJSON", "ndjson"]]) {
+  for (const [link, suffix] of [
+    ["CSV", "csv"],
+    ["NDJSON", "ndjson"],
+  ]) {
     const coming = page.waitForEvent("download");
     await page.getByRole("link", { name: link, exact: true }).click();
     const file = await coming;

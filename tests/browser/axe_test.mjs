@@ -10,18 +10,49 @@ async function pagesOf(context) {
   const { runs } = await ask(`events/${event}/runs?limit=1`);
   const { causes } = await ask("causes?limit=1");
   return {
-    overview: "/", events: "/events", event: eventPath(world.event.name), "event of delays": eventPath(world.delays_event), "unknown event": "/event/unheard%20of",
-    causes: "/causes", cause: `/cause/${causes[0].id}`, run: `/run/${runs[0].id}`, bundles: "/bundles", delay: delayPath(world.delay), machine: `${delayPath(world.delay)}/machine`, "bad bundle": `/bundle/${world.bad_bundle}`,
+    overview: "/",
+    events: "/events",
+    event: eventPath(world.event.name),
+    "event of delays": eventPath(world.delays_event),
+    "unknown event": "/event/unheard%20of",
+    causes: "/causes",
+    cause: `/cause/${causes[0].id}`,
+    run: `/run/${runs[0].id}`,
+    bundles: "/bundles",
+    delay: delayPath(world.delay),
+    machine: `${delayPath(world.delay)}/machine`,
+    "bad bundle": `/bundle/${world.bad_bundle}`,
     compare: `/compare?${new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` })}`,
-    account: "/account", accounts: "/accounts", audit: "/audit", rules: "/rules", objects: "/objects", watches: "/watches", watch: `/watch/${world.watch.id}`, "no page": "/nowhere/at/all",
+    account: "/account",
+    accounts: "/accounts",
+    audit: "/audit",
+    rules: "/rules",
+    objects: "/objects",
+    watches: "/watches",
+    watch: `/watch/${world.watch.id}`,
+    "no page": "/nowhere/at/all",
   };
 }
 
 // Names in tables of which each line has only a few letters.
-const squeezed = () => [...document.querySelectorAll("th[scope=row]")].filter((cell) => cell.innerText.length > 24 && cell.checkVisibility() && cell.clientWidth < 90).map((cell) => cell.innerText.slice(0, 40));
+const squeezed = () =>
+  [...document.querySelectorAll("th[scope=row]")]
+    .filter((cell) => cell.innerText.length > 24 && cell.checkVisibility() && cell.clientWidth < 90)
+    .map((cell) => cell.innerText.slice(0, 40));
 
 const kept = Boolean(process.env.LAGTRAP_WEB_SCREENSHOTS);
-const looks = [["desk", 1440, 900, "light"], ["half", 800, 900, "light"], ["phone", 390, 844, "dark"], ...(kept ? [["desk", 1440, 900, "dark"], ["half", 800, 900, "dark"], ["phone", 390, 844, "light"]] : [])];
+const looks = [
+  ["desk", 1440, 900, "light"],
+  ["half", 800, 900, "light"],
+  ["phone", 390, 844, "dark"],
+  ...(kept
+    ? [
+        ["desk", 1440, 900, "dark"],
+        ["half", 800, 900, "dark"],
+        ["phone", 390, 844, "light"],
+      ]
+    : []),
+];
 for (const [name, width, height, colours] of looks) {
   test(`no page has findings, and none is wider than the screen: ${name}, ${colours}`, async () => {
     const { page, context, go, done } = await openPage({ width, height, colours });
@@ -31,7 +62,9 @@ for (const [name, width, height, colours] of looks) {
       await page.getByRole("heading", { level: 1 }).waitFor();
       await page.waitForFunction(() => document.querySelector("main .loading") === null);
       await checkAxe(page).catch((error) => findings.push(`${what}: ${error.message}`));
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      const over = await page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      );
       if (over > 0) findings.push(`${what}: ${over} pixels too wide`);
       const narrow = await page.evaluate(squeezed);
       if (narrow.length > 0) findings.push(`${what}: squeezed: ${narrow.join(" | ")}`);

@@ -17,9 +17,16 @@ test("causes are filtered by words and status", async () => {
   await go("/causes");
   await table(page).waitFor();
   assert.equal(await rows(page).count(), causes.length);
-  await page.getByRole("searchbox", { name: "Search" }).fill(`${world.worse.event} ${world.worse.cause}`.toUpperCase());
-  const of_event = causes.filter((cause) => cause.event === world.worse.event && cause.title.includes(world.worse.cause));
-  await page.waitForFunction((count) => document.querySelectorAll("[data-testid=known-causes] tbody tr").length === count, of_event.length);
+  await page
+    .getByRole("searchbox", { name: "Search" })
+    .fill(`${world.worse.event} ${world.worse.cause}`.toUpperCase());
+  const of_event = causes.filter(
+    (cause) => cause.event === world.worse.event && cause.title.includes(world.worse.cause),
+  );
+  await page.waitForFunction(
+    (count) => document.querySelectorAll("[data-testid=known-causes] tbody tr").length === count,
+    of_event.length,
+  );
   assert.ok(of_event.length > 0 && of_event.length < causes.length);
   await page.reload();
   await page.getByText(`${of_event.length} of ${causes.length} cause`).waitFor();
@@ -34,24 +41,40 @@ test("causes are ordered by a column, and grouped by event or by the thread wait
   await go("/causes");
   await table(page).getByRole("button", { name: "Delays", exact: true }).click();
   await page.waitForURL(/order=delays/);
-  await table(page).getByRole("columnheader", { name: "Delays" }).and(page.locator("[aria-sort=descending]")).waitFor();
-  const delays = await rows(page).evaluateAll((all) => all.map((row) => Number(row.cells[5].textContent.replaceAll(",", ""))));
-  assert.deepEqual(delays, causes.map((cause) => cause.delays).sort((a, b) => b - a));
+  await table(page)
+    .getByRole("columnheader", { name: "Delays" })
+    .and(page.locator("[aria-sort=descending]"))
+    .waitFor();
+  const delays = await rows(page).evaluateAll((all) =>
+    all.map((row) => Number(row.cells[5].textContent.replaceAll(",", ""))),
+  );
+  assert.deepEqual(
+    delays,
+    causes.map((cause) => cause.delays).sort((a, b) => b - a),
+  );
   await page.getByLabel("Group by").selectOption("event");
   const events = new Set(causes.map((cause) => cause.event));
-  await page.waitForFunction((count) => document.querySelectorAll("[data-testid=known-causes] tbody").length === count, events.size);
+  await page.waitForFunction(
+    (count) => document.querySelectorAll("[data-testid=known-causes] tbody").length === count,
+    events.size,
+  );
   assert.equal(parameter(page, "group"), "event");
   await checkAxe(page);
   await page.route(/\/api\/v1\/causes\?/, async (route) => {
     const response = await route.fetch();
     const answer = await response.json();
-    answer.causes.forEach((cause, place) => (cause.holder = place % 2 === 0 ? null : "price-refresher"));
+    answer.causes.forEach(
+      (cause, place) => (cause.holder = place % 2 === 0 ? null : "price-refresher"),
+    );
     await route.fulfill({ response, json: answer });
   });
   await go("/causes?group=holder");
   await table(page).waitFor();
   assert.equal(await page.getByLabel("Group by").inputValue(), "holder");
-  assert.deepEqual(await table(page).locator("th[scope=rowgroup] strong").allInnerTexts(), ["price-refresher", "no other thread"]);
+  assert.deepEqual(await table(page).locator("th[scope=rowgroup] strong").allInnerTexts(), [
+    "price-refresher",
+    "no other thread",
+  ]);
   assert.equal(await rows(page).count(), causes.length);
   await keep(page, "causes-grouped");
   await done();
@@ -61,7 +84,9 @@ test("the list of causes fits a phone", async () => {
   const { page, go, done } = await openPage({ width: 390, height: 844, colours: "dark" });
   await go("/causes?group=event");
   await table(page).waitFor();
-  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
+  assert.ok(
+    (await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0,
+  );
   await checkAxe(page);
   await keep(page, "causes-phone", { fullPage: true });
   await done();

@@ -19,7 +19,9 @@ test("from the event to two sets, chosen one after the other; the address shows 
   assert.equal(set(page, "a").get("host"), null);
   assert.equal(set(page, "b").get("host"), world.event.host);
   await a.getByRole("button", { name: "Build: any" }).click();
-  const builds = (await a.getByRole("dialog", { name: "Build" }).locator("label").allInnerTexts()).map((text) => text.trim());
+  const builds = (
+    await a.getByRole("dialog", { name: "Build" }).locator("label").allInnerTexts()
+  ).map((text) => text.trim());
   await page.keyboard.press("Escape");
   assert.ok(builds.length >= 2, `builds ${builds}`);
   // Other builds may have delays but no runs.
@@ -29,19 +31,29 @@ test("from the event to two sets, chosen one after the other; the address shows 
   await toggleNames(a, "Build", one);
   const answered = page.waitForResponse((answer) => {
     const { pathname, searchParams } = new URL(answer.url());
-    return pathname.endsWith("/compare") && ["a", "b"].every((side) => new URLSearchParams(searchParams.get(side)).get("build") !== null);
+    return (
+      pathname.endsWith("/compare") &&
+      ["a", "b"].every((side) => new URLSearchParams(searchParams.get(side)).get("build") !== null)
+    );
   });
   await toggleNames(b, "Build", other);
-  await page.waitForURL((url) => new URLSearchParams(url.searchParams.get("b")).get("build") !== null);
+  await page.waitForURL(
+    (url) => new URLSearchParams(url.searchParams.get("b")).get("build") !== null,
+  );
   await answered;
   await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
   const figures = page.getByTestId("set-figures");
   await figures.getByRole("rowheader", { name: "p99" }).waitFor();
   const shown = await page.getByTestId("set-verdict").innerText();
   assert.match(shown, /In B|No significant/);
-  const runs = (await figures.getByRole("row", { name: /^Runs/ }).innerText()).match(/[\d,]+/g).map((text) => Number(text.replaceAll(",", "")));
+  const runs = (await figures.getByRole("row", { name: /^Runs/ }).innerText())
+    .match(/[\d,]+/g)
+    .map((text) => Number(text.replaceAll(",", "")));
   assert.ok(runs[0] > 0 && runs[1] > 0 && runs[0] < world.event.runs, `${runs}`);
-  await page.getByRole("region", { name: "Stages" }).getByRole("rowheader", { name: world.event.stage, exact: true }).waitFor();
+  await page
+    .getByRole("region", { name: "Stages" })
+    .getByRole("rowheader", { name: world.event.stage, exact: true })
+    .waitFor();
   await page.getByTestId("set-times").getByRole("rowheader", { name: "lock (futex)" }).waitFor();
   await page.reload();
   await figures.waitFor();
@@ -57,16 +69,31 @@ test("stages stand by the percentile that changed, and each host before and afte
   const { page, go, done } = await openPage();
   const path = `/api/v1/events/${encodeURIComponent(world.worse.event)}`;
   const { change } = await (await page.request.get(`${world.url}${path}/change`)).json();
-  const at = new Date(Number(BigInt(change.from_ns) / 1000000n)).toISOString().replace(/\.\d+Z/, "Z");
-  await go(`/compare?${new URLSearchParams({ event: world.worse.event, a: `to=${at}`, b: `from=${at}` })}`);
+  const at = new Date(Number(BigInt(change.from_ns) / 1000000n))
+    .toISOString()
+    .replace(/\.\d+Z/, "Z");
+  await go(
+    `/compare?${new URLSearchParams({ event: world.worse.event, a: `to=${at}`, b: `from=${at}` })}`,
+  );
   const stages = page.getByTestId("set-stages");
   await stages.waitFor();
-  const measure = await page.getByRole("group", { name: "Percentile of the stages" }).locator("[aria-pressed=true]").innerText();
-  assert.match((await page.getByTestId("set-verdict").innerText()), new RegExp(`the ${measure} is .* longer`));
+  const measure = await page
+    .getByRole("group", { name: "Percentile of the stages" })
+    .locator("[aria-pressed=true]")
+    .innerText();
+  assert.match(
+    await page.getByTestId("set-verdict").innerText(),
+    new RegExp(`the ${measure} is .* longer`),
+  );
   await stages.getByRole("columnheader", { name: `${measure} of the stage` }).waitFor();
-  const differences = await stages.locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.cells[3].textContent));
+  const differences = await stages
+    .locator("tbody tr")
+    .evaluateAll((rows) => rows.map((row) => row.cells[3].textContent));
   assert.ok(differences.length >= 2 && differences[0].startsWith("+"), `${differences}`);
-  await page.getByRole("group", { name: "Percentile of the stages" }).getByRole("button", { name: "p90" }).click();
+  await page
+    .getByRole("group", { name: "Percentile of the stages" })
+    .getByRole("button", { name: "p90" })
+    .click();
   await stages.getByRole("columnheader", { name: "p90 of the stage" }).waitFor();
   await done();
 });
@@ -78,28 +105,56 @@ test("hosts of both sets, those with the largest change first", async () => {
     const response = await route.fetch();
     const answer = await response.json();
     const part = (name, before, after, changed) => ({
-      name, changed, before: { runs: 1000, slow: before, share: before / 1000 }, after: { runs: 1000, slow: after, share: after / 1000 },
-      p50: { before_ns: 1e6, after_ns: 1e6 }, p99: { before_ns: 2e6, after_ns: 4e6 },
+      name,
+      changed,
+      before: { runs: 1000, slow: before, share: before / 1000 },
+      after: { runs: 1000, slow: after, share: after / 1000 },
+      p50: { before_ns: 1e6, after_ns: 1e6 },
+      p99: { before_ns: 2e6, after_ns: 4e6 },
     });
-    answer.hosts = { changed: 2, total: 3, concentrated: true, pattern: "fra-*", parts: [part("fra-web-1", 10, 40, true), part("fra-web-2", 10, 30, true), part("ams-web-1", 10, 10, false)] };
+    answer.hosts = {
+      changed: 2,
+      total: 3,
+      concentrated: true,
+      pattern: "fra-*",
+      parts: [
+        part("fra-web-1", 10, 40, true),
+        part("fra-web-2", 10, 30, true),
+        part("ams-web-1", 10, 10, false),
+      ],
+    };
     answer.quantiles.forEach((figure) => (figure.evidence = true));
     await route.fulfill({ response, json: answer });
   });
   await go(`/compare?${new URLSearchParams({ event: world.event.name, a: "", b: "start=cold" })}`);
   const hosts = page.getByRole("region", { name: "Hosts", exact: true });
   await hosts.getByText("The difference is on 2 of 3 hosts (all fra-*).").waitFor();
-  assert.match(await hosts.getByRole("row", { name: /fra-web-1/ }).innerText(), /1\.?0? %\s*→\s*4\.?0? %/);
+  assert.match(
+    await hosts.getByRole("row", { name: /fra-web-1/ }).innerText(),
+    /1\.?0? %\s*→\s*4\.?0? %/,
+  );
   await hosts.getByRole("link", { name: "fra-web-2" }).click();
-  await page.waitForURL((url) => ["a", "b"].every((side) => new URLSearchParams(url.searchParams.get(side)).get("host") === "fra-web-2"));
+  await page.waitForURL((url) =>
+    ["a", "b"].every(
+      (side) => new URLSearchParams(url.searchParams.get(side)).get("host") === "fra-web-2",
+    ),
+  );
   await done();
 });
 
 test("causes of both sets, and the flame graph of the difference", async () => {
   const { page, go, done } = await openPage();
-  const all = new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` });
+  const all = new URLSearchParams({
+    event: world.event.name,
+    a: "",
+    b: `host=${world.event.host}`,
+  });
   await go(`/compare?${all}`);
   const causes = page.getByTestId("set-causes");
-  await causes.getByRole("rowheader", { name: new RegExp(world.event.cause.split("::").at(-1)) }).first().waitFor();
+  await causes
+    .getByRole("rowheader", { name: new RegExp(world.event.cause.split("::").at(-1)) })
+    .first()
+    .waitFor();
   const flame = page.getByRole("region", { name: "Differential flame graph" });
   await flame.getByTestId("difference-legend").waitFor();
   assert.match(await flame.getByTestId("difference-legend").innerText(), /more than in A/);
@@ -116,23 +171,39 @@ test("causes that only one set has come first", async () => {
     const response = await route.fetch();
     const answer = await response.json();
     const [known] = answer.causes.causes;
-    answer.causes.causes = [{ ...known, change: "stays" }, { ...known, title: "a cause of A", record: null, change: "went" }, { ...known, title: "a cause of B", record: null, change: "came" }];
+    answer.causes.causes = [
+      { ...known, change: "stays" },
+      { ...known, title: "a cause of A", record: null, change: "went" },
+      { ...known, title: "a cause of B", record: null, change: "came" },
+    ];
     await route.fulfill({ response, json: answer });
   });
-  await go(`/compare?${new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` })}`);
+  await go(
+    `/compare?${new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` })}`,
+  );
   const names = page.getByTestId("set-causes").getByRole("rowheader");
   await names.first().waitFor();
   assert.deepEqual((await names.allInnerTexts()).slice(0, 2), ["a cause of B", "a cause of A"]);
-  assert.match(await page.locator("section.panel h2").first().innerText(), /New and resolved causes/);
+  assert.match(
+    await page.locator("section.panel h2").first().innerText(),
+    /New and resolved causes/,
+  );
   await done();
 });
 
-for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone: { width: 390, height: 844 } })) {
+for (const [name, options] of Object.entries({
+  dark: { colours: "dark" },
+  phone: { width: 390, height: 844 },
+})) {
   test(`the comparison fits, ${name}`, async () => {
     const { page, go, done } = await openPage(options);
-    await go(`/compare?${new URLSearchParams({ event: world.event.name, a: "", b: "start=cold" })}`);
+    await go(
+      `/compare?${new URLSearchParams({ event: world.event.name, a: "", b: "start=cold" })}`,
+    );
     await page.getByTestId("set-figures").waitFor();
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
+    assert.ok(
+      (await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0,
+    );
     await checkAxe(page);
     await keep(page, `compare-sets-${name}`, { fullPage: true });
     await done();

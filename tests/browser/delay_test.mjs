@@ -7,7 +7,9 @@ const graph = (page) => page.getByRole("application", { name: /^Flame graph/ });
 const canvas = (page) => page.locator("#flame canvas.flame-canvas");
 const readout = (page) => page.locator("#flame").getByTestId("flame-readout");
 async function pixels(page) {
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await page.evaluate(
+    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+  );
   return canvas(page).evaluate((element) => element.toDataURL());
 }
 
@@ -19,19 +21,29 @@ test("search marks what it finds, says how much it is, and stands in the address
   await page.keyboard.press("/");
   await page.keyboard.type(world.delay.function);
   const found = page.getByTestId("flame-found");
-  await page.waitForFunction(() => /% in \d+ match/.test(document.querySelector("[data-testid=flame-found]").innerText));
+  await page.waitForFunction(() =>
+    /% in \d+ match/.test(document.querySelector("[data-testid=flame-found]").innerText),
+  );
   await page.waitForURL(/search=/);
   assert.notEqual(await pixels(page), before);
   await page.keyboard.press("Enter");
   assert.match(await found.innerText(), /at 1$/);
-  await page.waitForFunction((name) => document.querySelector("#flame [data-testid=flame-readout]").innerText.startsWith(name), world.delay.function);
+  await page.waitForFunction(
+    (name) =>
+      document.querySelector("#flame [data-testid=flame-readout]").innerText.startsWith(name),
+    world.delay.function,
+  );
   await keep(page, "flame-search", { fullPage: true });
   await page.goto(page.url());
-  await page.waitForFunction(() => /% in \d+ match/.test(document.querySelector("[data-testid=flame-found]")?.innerText));
+  await page.waitForFunction(() =>
+    /% in \d+ match/.test(document.querySelector("[data-testid=flame-found]")?.innerText),
+  );
   await page.locator("[name=flame-search]").fill("/(/");
   await page.getByText("not a regular expression").waitFor();
   await page.locator("[name=flame-search]").fill("no function has this name");
-  await page.waitForFunction(() => document.querySelector("[data-testid=flame-found]").innerText.startsWith("0 % in 0 matches"));
+  await page.waitForFunction(() =>
+    document.querySelector("[data-testid=flame-found]").innerText.startsWith("0 % in 0 matches"),
+  );
   await done();
 });
 
@@ -40,16 +52,19 @@ test("letters typed while the address takes the earlier ones are kept", async ()
   await go(delayPath(world.delay));
   await canvas(page).waitFor();
   const [early, whole] = [world.delay.function.slice(0, 4), world.delay.function];
-  await page.evaluate(([early, whole]) => {
-    const replace = window.history.replaceState.bind(window.history);
-    window.history.replaceState = (...given) => {
-      replace(...given);
-      const box = document.querySelector("[name=flame-search]");
-      if (box.value !== early) return;
-      box.value = whole;
-      box.dispatchEvent(new Event("input", { bubbles: true }));
-    };
-  }, [early, whole]);
+  await page.evaluate(
+    ([early, whole]) => {
+      const replace = window.history.replaceState.bind(window.history);
+      window.history.replaceState = (...given) => {
+        replace(...given);
+        const box = document.querySelector("[name=flame-search]");
+        if (box.value !== early) return;
+        box.value = whole;
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+      };
+    },
+    [early, whole],
+  );
   await page.locator("[name=flame-search]").fill(early);
   await page.waitForURL((url) => url.searchParams.get("search") === whole);
   assert.equal(await page.locator("[name=flame-search]").inputValue(), whole);
@@ -59,11 +74,21 @@ test("letters typed while the address takes the earlier ones are kept", async ()
 test("an address with a search opens at the match, and states are found by either name", async () => {
   const { page, go, done } = await openPage();
   await go(`${delayPath(world.delay)}?search=${world.delay.function}`);
-  await page.waitForFunction((name) => document.querySelector("#flame [data-testid=flame-readout]")?.innerText.startsWith(name), world.delay.function);
+  await page.waitForFunction(
+    (name) =>
+      document.querySelector("#flame [data-testid=flame-readout]")?.innerText.startsWith(name),
+    world.delay.function,
+  );
   for (const state of ["[lock (futex)]", "blocked: lock (futex)"]) {
     await page.locator("[name=flame-search]").fill(state);
-    await page.waitForFunction(() => /in [1-9]\d* match/.test(document.querySelector("[data-testid=flame-found]").innerText));
-    await page.waitForFunction(() => document.querySelector("#flame [data-testid=flame-readout]").innerText.startsWith("blocked: lock (futex)"));
+    await page.waitForFunction(() =>
+      /in [1-9]\d* match/.test(document.querySelector("[data-testid=flame-found]").innerText),
+    );
+    await page.waitForFunction(() =>
+      document
+        .querySelector("#flame [data-testid=flame-readout]")
+        .innerText.startsWith("blocked: lock (futex)"),
+    );
   }
   await page.getByRole("button", { name: "all frames" }).click();
   await page.waitForURL(/frames=all/);
@@ -149,7 +174,9 @@ test("a large graph is drawn on a canvas no larger than the window, searched and
   await scroller.evaluate((element) => (element.scrollTop = 400));
   assert.notEqual(await pixels(page), top);
   await page.locator("[name=flame-search]").fill("step_1");
-  await page.waitForFunction(() => /in [\d,]+ matches/.test(document.querySelector("[data-testid=flame-found]").innerText));
+  await page.waitForFunction(() =>
+    /in [\d,]+ matches/.test(document.querySelector("[data-testid=flame-found]").innerText),
+  );
   await page.getByRole("button", { name: "inverted" }).click();
   await page.waitForURL(/view=inverted/);
   await canvas(page).waitFor();
@@ -163,9 +190,15 @@ test("a hostile name of a function is text", async () => {
   const table = page.getByTestId("top-stacks");
   await table.getByText(world.delay.hostile_function).first().waitFor();
   await page.locator("[name=flame-search]").fill(world.delay.hostile_function);
-  await page.waitForFunction(() => /in [1-9]\d* match/.test(document.querySelector("[data-testid=flame-found]").innerText));
+  await page.waitForFunction(() =>
+    /in [1-9]\d* match/.test(document.querySelector("[data-testid=flame-found]").innerText),
+  );
   await page.locator("[name=flame-search]").press("Enter");
-  await page.waitForFunction((name) => document.querySelector("#flame [data-testid=flame-readout]").innerText.startsWith(name), world.delay.hostile_function);
+  await page.waitForFunction(
+    (name) =>
+      document.querySelector("#flame [data-testid=flame-readout]").innerText.startsWith(name),
+    world.delay.hostile_function,
+  );
   assert.equal(await page.locator("main script, main img, main iframe").count(), 0);
   assert.match(await page.title(), /lagtrap$/);
   await keep(page, "hostile-function");
@@ -200,7 +233,9 @@ test("the bundle and its system file are to be had", async () => {
   const file = await context.request.get(world.url + (await link.getAttribute("href")));
   assert.equal(file.status(), 200);
   assert.ok((await file.body()).length > 0);
-  const system = await context.request.get(world.url + (await page.getByRole("link", { name: "System file" }).getAttribute("href")));
+  const system = await context.request.get(
+    world.url + (await page.getByRole("link", { name: "System file" }).getAttribute("href")),
+  );
   assert.equal(system.status(), 200);
   assert.match(system.headers()["content-type"], /xml/);
   await done();
@@ -214,14 +249,17 @@ test("the delay is to be had in the forms that the server lists", async () => {
     const link = page.getByRole("link", { name: form.title, exact: true });
     await link.waitFor();
     const href = await link.getAttribute("href");
-    assert.match(href, new RegExp(`/delays/${world.delay.number}/export\\?format=${form.name}&state=off-cpu$`));
+    assert.match(
+      href,
+      new RegExp(`/delays/${world.delay.number}/export\\?format=${form.name}&state=off-cpu$`),
+    );
     assert.equal((await context.request.get(world.url + href)).status(), 200, href);
   }
   await done();
 });
 
 // The Perfetto UI itself cannot be reached here; its side of the protocol is small.
-test("\"Open in Perfetto\" hands the trace over once the other window answers", async () => {
+test('"Open in Perfetto" hands the trace over once the other window answers', async () => {
   const { page, go, context, done } = await openPage();
   await context.route("https://ui.perfetto.dev/**", (route) =>
     route.fulfill({
@@ -230,14 +268,17 @@ test("\"Open in Perfetto\" hands the trace over once the other window answers", 
         if (event.data === "PING") { if (++pings > 2) event.source.postMessage("PONG", event.origin); }
         else if (event.data.perfetto) window.got.push(event.data.perfetto);
       });</script>`,
-    }));
+    }),
+  );
   await go(delayPath(world.delay));
   const opened = context.waitForEvent("page");
   await page.getByRole("button", { name: "Open in Perfetto" }).click();
   const other = await opened;
   await page.getByText("Opened in the Perfetto UI.").waitFor();
   await other.waitForFunction(() => window.got.length > 0);
-  const [first] = await other.evaluate(() => window.got.map((message) => ({ ...message, bytes: message.buffer?.byteLength })));
+  const [first] = await other.evaluate(() =>
+    window.got.map((message) => ({ ...message, bytes: message.buffer?.byteLength })),
+  );
   assert.ok(first.bytes > 0);
   assert.ok(first.title.length > 0);
   assert.ok(first.url.includes(world.delay.bundle));
@@ -254,7 +295,9 @@ test("without a way to the Perfetto UI that is said at once, and the trace is th
   });
   await go(delayPath(world.delay));
   await page.getByRole("button", { name: "Open in Perfetto" }).click();
-  await page.getByText(/ui\.perfetto\.dev cannot be reached from this browser.*--trace-viewer/).waitFor();
+  await page
+    .getByText(/ui\.perfetto\.dev cannot be reached from this browser.*--trace-viewer/)
+    .waitFor();
   await page.waitForFunction(() => window.opened.closed);
   const coming = page.waitForEvent("download");
   await page.getByRole("link", { name: "Trace (.pftrace)" }).click();
@@ -266,16 +309,35 @@ test("a delay says of what program and machine it is, and who had the CPUs", asy
   const { page, go, done } = await openPage();
   const { bundle, number } = world.delay;
   await go(delayPath(world.delay));
-  const [delay] = (await (await page.request.get(`${world.url}/api/v1/bundles/${bundle}/delays?number=${number}`)).json()).delays;
+  const [delay] = (
+    await (
+      await page.request.get(`${world.url}/api/v1/bundles/${bundle}/delays?number=${number}`)
+    ).json()
+  ).delays;
   const around = page.getByTestId("surroundings");
   await page.getByText("Program, command line, machine and CPU use").click();
   await around.waitFor();
   const text = await around.innerText();
-  for (const value of [delay.surroundings.machine.kernel, delay.surroundings.command_line, delay.surroundings.program]) assert.ok(text.includes(value), `${value} in ${text}`);
+  for (const value of [
+    delay.surroundings.machine.kernel,
+    delay.surroundings.command_line,
+    delay.surroundings.program,
+  ])
+    assert.ok(text.includes(value), `${value} in ${text}`);
   const uses = delay.surroundings.cpu_use.processes;
   await page.getByText("CPU use of all processes during the delay").click();
-  for (const one of uses) await page.getByTestId("cpu-use").getByRole("row", { name: `${one.process} ${one.pid}` }).first().waitFor();
-  for (const holder of delay.surroundings.cpu_holders) await page.getByTestId("cpu-holders").getByText(holder.process, { exact: true }).first().waitFor();
+  for (const one of uses)
+    await page
+      .getByTestId("cpu-use")
+      .getByRole("row", { name: `${one.process} ${one.pid}` })
+      .first()
+      .waitFor();
+  for (const holder of delay.surroundings.cpu_holders)
+    await page
+      .getByTestId("cpu-holders")
+      .getByText(holder.process, { exact: true })
+      .first()
+      .waitFor();
   await keep(page, "surroundings", { fullPage: true });
   await done();
 });
@@ -302,7 +364,9 @@ test("from delay to delay in order of time, and back", async () => {
   await page.waitForURL((url) => url.pathname !== `/bundle/${newest.bundle}/${newest.number}`);
   const older = new URL(page.url()).pathname;
   await neighbours.getByRole("link", { name: "Next delay" }).waitFor();
-  const [found] = await asked(`/api/v1/bundles/${older.split("/")[2]}/delays?number=${older.split("/")[3]}`);
+  const [found] = await asked(
+    `/api/v1/bundles/${older.split("/")[2]}/delays?number=${older.split("/")[3]}`,
+  );
   assert.equal(found.event, event);
   assert.ok(BigInt(found.begin_ns) < BigInt(newest.begin_ns));
   await neighbours.getByRole("link", { name: "Next delay" }).click();
@@ -312,7 +376,11 @@ test("from delay to delay in order of time, and back", async () => {
   const back = new URL(page.url()).pathname.split("/");
   const [again] = await asked(`/api/v1/bundles/${back[2]}/delays?number=${back[3]}`);
   assert.equal(again.begin_ns, newest.begin_ns);
-  assert.equal(await neighbours.getByRole("link", { name: "Next delay" }).count(), 0, "it is the newest");
+  assert.equal(
+    await neighbours.getByRole("link", { name: "Next delay" }).count(),
+    0,
+    "it is the newest",
+  );
   await done();
 });
 
@@ -328,14 +396,26 @@ test("objects: failures first, a tree with its callers, and a filter", async () 
   assert.ok((await page.getByTestId("objects").boundingBox()).height > 0);
   await page.getByTestId("objects-filter").fill("sqlite3_step");
   // Callees are below their caller.
-  await page.waitForFunction((count) => document.querySelectorAll("[data-testid=object-calls] tbody tr").length < count, before);
-  assert.deepEqual(await calls.locator("td:nth-child(3)").allInnerTexts(), ["shop::Cart::price", "sqlite3_step"]);
+  await page.waitForFunction(
+    (count) => document.querySelectorAll("[data-testid=object-calls] tbody tr").length < count,
+    before,
+  );
+  assert.deepEqual(await calls.locator("td:nth-child(3)").allInnerTexts(), [
+    "shop::Cart::price",
+    "sqlite3_step",
+  ]);
   await page.getByTestId("objects-filter").fill("-sqlite3");
-  await page.waitForFunction((count) => document.querySelectorAll("[data-testid=object-failures] tbody tr").length === count, all - 2);
+  await page.waitForFunction(
+    (count) => document.querySelectorAll("[data-testid=object-failures] tbody tr").length === count,
+    all - 2,
+  );
   await page.getByTestId("objects-filter").fill("");
   await page.getByLabel("failures only").check();
   await page.getByTestId("object-classes").waitFor({ state: "detached" });
-  assert.deepEqual((await calls.locator("td:nth-child(3)").allInnerTexts()).map((text) => text.split("(")[0]), ["+ shop::Cart::Cart", "+ sqlite3_prepare_v2"]);
+  assert.deepEqual(
+    (await calls.locator("td:nth-child(3)").allInnerTexts()).map((text) => text.split("(")[0]),
+    ["+ shop::Cart::Cart", "+ sqlite3_prepare_v2"],
+  );
   await checkAxe(page);
   await page.getByLabel("failures only").uncheck();
   await page.getByTestId("object-classes").waitFor();
@@ -357,9 +437,20 @@ test("traced functions: own time, longest call and the path to it", async () => 
   const first = page.getByTestId("traced-functions").locator("tbody tr").first();
   await first.getByText(world.delay.traced_function).waitFor();
   const { bundle, number } = world.delay;
-  const [delay] = (await (await page.request.get(`${world.url}/api/v1/bundles/${bundle}/delays?number=${number}`)).json()).delays;
+  const [delay] = (
+    await (
+      await page.request.get(`${world.url}/api/v1/bundles/${bundle}/delays?number=${number}`)
+    ).json()
+  ).delays;
   assert.equal(delay.traced_functions.functions[0].name, world.delay.traced_function);
-  assert.match(await first.innerText(), new RegExp(delay.traced_functions.functions[0].path.join(" › ").replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")));
+  assert.match(
+    await first.innerText(),
+    new RegExp(
+      delay.traced_functions.functions[0].path
+        .join(" › ")
+        .replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"),
+    ),
+  );
   await page.getByText("Functions detached because they were called too often: 12").waitFor();
   // Template arguments are folded until the user expands them.
   const long = delay.traced_functions.functions.find((one) => one.name.length > 40).name;
@@ -371,7 +462,10 @@ test("traced functions: own time, longest call and the path to it", async () => 
   // However long a name is, the figures stay on screen.
   for (const number of [0, 1, 2, 3]) {
     const figure = await first.locator("td").nth(number).boundingBox();
-    assert.ok(figure.x >= 0 && figure.x + figure.width <= page.viewportSize().width, `column ${number}: ${JSON.stringify(figure)}`);
+    assert.ok(
+      figure.x >= 0 && figure.x + figure.width <= page.viewportSize().width,
+      `column ${number}: ${JSON.stringify(figure)}`,
+    );
   }
   await done();
 });
@@ -381,14 +475,19 @@ test("a long unit above the details stays whole", async () => {
     const { page, go, done } = await openPage({ width });
     await go(delayPath(world.delay));
     await canvas(page).waitFor();
-    const lines = await page.locator(".figure dd").nth(2).evaluate((value) => {
-      value.firstChild.textContent = "postgresql.service";
-      const range = document.createRange();
-      range.selectNodeContents(value.firstChild);
-      return range.getClientRects().length;
-    });
+    const lines = await page
+      .locator(".figure dd")
+      .nth(2)
+      .evaluate((value) => {
+        value.firstChild.textContent = "postgresql.service";
+        const range = document.createRange();
+        range.selectNodeContents(value.firstChild);
+        return range.getClientRects().length;
+      });
     assert.equal(lines, 1);
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
+    assert.ok(
+      (await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0,
+    );
     await done();
   }
 });
@@ -396,11 +495,20 @@ test("a long unit above the details stays whole", async () => {
 test("the delay stands beside normal runs, part by part and stage by stage", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.delay));
-  await page.locator(".figures").getByText(/threshold 50 ms, normally \d/).waitFor();
+  await page
+    .locator(".figures")
+    .getByText(/threshold 50 ms, normally \d/)
+    .waitFor();
   const stages = page.getByRole("region", { name: "Stages" });
   await stages.getByRole("columnheader", { name: "Normally" }).waitFor();
-  assert.match(await stages.getByRole("row", { name: /^execute/ }).innerText(), /79 ms\s+\d+(\.\d+)? ms/);
-  assert.match(await page.getByRole("region", { name: "Where the time went" }).innerText(), /blocked: lock \(futex\) 63 ms 77\.8 %, normally \d/);
+  assert.match(
+    await stages.getByRole("row", { name: /^execute/ }).innerText(),
+    /79 ms\s+\d+(\.\d+)? ms/,
+  );
+  assert.match(
+    await page.getByRole("region", { name: "Where the time went" }).innerText(),
+    /blocked: lock \(futex\) 63 ms 77\.8 %, normally \d/,
+  );
   await done();
 });
 
@@ -411,7 +519,9 @@ test("a sentence about the cause leads to its function in the flame graph", asyn
   await cause.getByRole("button", { name: "Timeline" }).first().waitFor();
   await cause.getByRole("button", { name: "Flame graph" }).first().click();
   await page.waitForURL(/search=ReadWholeTable/);
-  await page.waitForFunction(() => /% in \d+ match/.test(document.querySelector("[data-testid=flame-found]").innerText));
+  await page.waitForFunction(() =>
+    /% in \d+ match/.test(document.querySelector("[data-testid=flame-found]").innerText),
+  );
   await done();
 });
 
@@ -420,8 +530,14 @@ test("the chain of waits names each thread and what it did", async () => {
   await go(delayPath(world.delay));
   const lines = page.getByTestId("wait-chain").getByRole("listitem");
   await lines.first().waitFor();
-  assert.match(await lines.nth(0).innerText(), /^postgres \(100\), waiting: lock \(futex\) in ReadWholeTable 63 ms of 81 ms$/);
-  assert.match(await lines.nth(1).innerText(), /^← prefetch \(101\), on CPU in parse_price_list 63 ms of 63 ms$/);
+  assert.match(
+    await lines.nth(0).innerText(),
+    /^postgres \(100\), waiting: lock \(futex\) in ReadWholeTable 63 ms of 81 ms$/,
+  );
+  assert.match(
+    await lines.nth(1).innerText(),
+    /^← prefetch \(101\), on CPU in parse_price_list 63 ms of 63 ms$/,
+  );
   assert.equal(await lines.count(), 2);
   // Nine waits between nine times on the CPU; the other thread was on the CPU all the time.
   assert.equal(await lines.nth(0).locator("rect").count(), 18);

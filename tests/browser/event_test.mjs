@@ -1,13 +1,24 @@
 // The list of events, and the page of an event.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAxe, chosenNames, eventPath, keep, openPage, parameter, toggleNames, world } from "./support.mjs";
+import {
+  checkAxe,
+  chosenNames,
+  eventPath,
+  keep,
+  openPage,
+  parameter,
+  toggleNames,
+  world,
+} from "./support.mjs";
 
 const bars = (page) => page.getByTestId("run-bars");
 const overlay = (page) => page.locator(".run-canvas canvas.overlay");
 // The position of the bars, once nothing above them grows any more and they are in view.
 async function placeOfBars(page) {
-  await page.waitForFunction(() => document.querySelector("main .loading, main [aria-busy=true]") === null);
+  await page.waitForFunction(
+    () => document.querySelector("main .loading, main [aria-busy=true]") === null,
+  );
   await overlay(page).scrollIntoViewIfNeeded();
   return overlay(page).boundingBox();
 }
@@ -20,13 +31,17 @@ test("the newest event stands first; search and filters go into the address, and
   const { page, go, done } = await openPage();
   await go("/events");
   await page.locator("table.list tbody tr").first().waitFor();
-  const times = await page.locator("table.list tbody time").evaluateAll((list) => list.map((time) => time.title));
+  const times = await page
+    .locator("table.list tbody time")
+    .evaluateAll((list) => list.map((time) => time.title));
   assert.deepEqual(times, [...times].sort().reverse());
   await keep(page, "events");
   await page.getByLabel("Search").fill(world.event.name.toUpperCase());
   await page.waitForURL(/search=/);
   // The old content stays until the answer arrives.
-  const answered = page.waitForResponse((answer) => /\/api\/v1\/events\?.*(search=.*host=|host=.*search=)/.test(answer.url()));
+  const answered = page.waitForResponse((answer) =>
+    /\/api\/v1\/events\?.*(search=.*host=|host=.*search=)/.test(answer.url()),
+  );
   await toggleNames(page, "Host", world.event.host);
   await page.waitForURL(/host=/);
   await page.getByRole("button", { name: "Clear 2 filters" }).waitFor();
@@ -38,7 +53,13 @@ test("the newest event stands first; search and filters go into the address, and
   await page.getByRole("link", { name: world.event.name, exact: true }).waitFor();
   assert.equal(await page.getByLabel("Search").inputValue(), world.event.name.toUpperCase());
   assert.equal(await chosenNames(page, "Host"), world.event.host);
-  assert.equal((await page.locator("table.list tbody").innerText()).replace(/\d+ (seconds|minutes?|hours?) ago/g, ""), shown.replace(/\d+ (seconds|minutes?|hours?) ago/g, ""));
+  assert.equal(
+    (await page.locator("table.list tbody").innerText()).replace(
+      /\d+ (seconds|minutes?|hours?) ago/g,
+      "",
+    ),
+    shown.replace(/\d+ (seconds|minutes?|hours?) ago/g, ""),
+  );
   await page.getByLabel("Search").fill("no event has this name");
   await page.getByText("No event matches these filters.").waitFor();
   await done();
@@ -49,7 +70,12 @@ test("runs that were lost are told, with their machine", async () => {
   await go("/events");
   const told = page.locator("#lost");
   await told.waitFor();
-  assert.match(await told.innerText(), new RegExp(`^${world.lost.runs} runs were lost[^]*\\n${world.lost.runs} on ${world.lost.host} \\(`));
+  assert.match(
+    await told.innerText(),
+    new RegExp(
+      `^${world.lost.runs} runs were lost[^]*\\n${world.lost.runs} on ${world.lost.host} \\(`,
+    ),
+  );
   await done();
 });
 
@@ -61,10 +87,16 @@ test("filters narrow an event's runs; back undoes them", async () => {
   const all = await runs.innerText();
   assert.equal(Number(all.replace(/,/g, "")), world.event.runs - world.event.hidden);
   await page.getByLabel("Start").selectOption("cold");
-  await page.waitForFunction((before) => document.querySelector(".figure dd").innerText !== before, all);
+  await page.waitForFunction(
+    (before) => document.querySelector(".figure dd").innerText !== before,
+    all,
+  );
   assert.equal(parameter(page, "start"), "cold");
   await page.goBack();
-  await page.waitForFunction((before) => document.querySelector(".figure dd").innerText === before, all);
+  await page.waitForFunction(
+    (before) => document.querySelector(".figure dd").innerText === before,
+    all,
+  );
   assert.equal(parameter(page, "start"), null);
   await page.getByLabel("Span").selectOption({ label: "Last hour" });
   await page.waitForURL(/span=1h/);
@@ -80,11 +112,23 @@ test("any of several hosts: searched for, ticked, in the address, and in the pic
     await runs.waitFor();
     return Number((await runs.innerText()).replace(/,/g, ""));
   };
-  const choices = await (await page.request.get(`${world.url}/api/v1/choices?event=${encodeURIComponent(world.event.name)}`)).json();
+  const choices = await (
+    await page.request.get(
+      `${world.url}/api/v1/choices?event=${encodeURIComponent(world.event.name)}`,
+    )
+  ).json();
   const other = choices.hosts.find((host) => host !== world.event.host);
-  const { hours } = await (await page.request.get(`${world.url}/api/v1/events/${encodeURIComponent(world.event.name)}/summary`)).json();
-  const time = (hour_ns, more_ms) => new Date(Number(BigInt(hour_ns) / 1000000n) + more_ms).toISOString().replace(":00.000Z", "Z");
-  const span = new URLSearchParams({ from: time(hours[0].hour_ns, 0), to: time(hours.at(-1).hour_ns, 3600e3) });
+  const { hours } = await (
+    await page.request.get(
+      `${world.url}/api/v1/events/${encodeURIComponent(world.event.name)}/summary`,
+    )
+  ).json();
+  const time = (hour_ns, more_ms) =>
+    new Date(Number(BigInt(hour_ns) / 1000000n) + more_ms).toISOString().replace(":00.000Z", "Z");
+  const span = new URLSearchParams({
+    from: time(hours[0].hour_ns, 0),
+    to: time(hours.at(-1).hour_ns, 3600e3),
+  });
   const of_one = await count(`?${span}&host=${encodeURIComponent(world.event.host)}`);
   const of_other = await count(`?${span}&host=${encodeURIComponent(other)}`);
   await count(`?${span}`);
@@ -104,11 +148,22 @@ test("any of several hosts: searched for, ticked, in the address, and in the pic
   assert.deepEqual(address.searchParams.getAll("host").sort(), [world.event.host, other].sort());
   assert.equal(await count(address.search), of_one + of_other);
   const split = page.getByTestId("split");
-  assert.deepEqual((await split.locator("h3").allInnerTexts()).sort(), [world.event.host, other].sort());
+  assert.deepEqual(
+    (await split.locator("h3").allInnerTexts()).sort(),
+    [world.event.host, other].sort(),
+  );
   await keep(page, "two-hosts");
-  await page.getByRole("region", { name: "By host" }).getByRole("button", { name: "build" }).click();
+  await page
+    .getByRole("region", { name: "By host" })
+    .getByRole("button", { name: "build" })
+    .click();
   await page.waitForURL(/by=build/);
-  await page.getByRole("region", { name: "By build" }).getByTestId("split").locator("polyline.p99").first().waitFor({ state: "attached" }); // a flat line counts as hidden
+  await page
+    .getByRole("region", { name: "By build" })
+    .getByTestId("split")
+    .locator("polyline.p99")
+    .first()
+    .waitFor({ state: "attached" }); // a flat line counts as hidden
   await page.goBack();
   await split.getByRole("link", { name: other, exact: true }).click();
   await page.getByRole("button", { name: `Host: ${other}` }).waitFor();
@@ -130,10 +185,20 @@ test("a pattern in a filter stands for all hosts that match", async () => {
   await page.waitForURL((url) => url.searchParams.get("host") === pattern);
   await panel.getByRole("button", { name: "Done" }).click();
   await page.getByRole("button", { name: `Host: ${pattern}` }).waitFor();
-  const summary = async (host) => (await (await page.request.get(`${world.url}/api/v1/events/${encodeURIComponent(world.event.name)}/summary?host=${encodeURIComponent(host)}`)).json()).runs;
+  const summary = async (host) =>
+    (
+      await (
+        await page.request.get(
+          `${world.url}/api/v1/events/${encodeURIComponent(world.event.name)}/summary?host=${encodeURIComponent(host)}`,
+        )
+      ).json()
+    ).runs;
   const expected = await summary(pattern);
   assert.equal(expected, await summary(world.event.host));
-  await page.waitForFunction((count) => document.querySelector(".figure dd").innerText === count, expected.toLocaleString("en"));
+  await page.waitForFunction(
+    (count) => document.querySelector(".figure dd").innerText === count,
+    expected.toLocaleString("en"),
+  );
   await done();
 });
 
@@ -144,7 +209,10 @@ test("an event's runs are narrowed to a unit, and a run says which it is of", as
   await runs.waitFor();
   const all = await runs.innerText();
   await toggleNames(page, "Unit", world.event.unit);
-  await page.waitForFunction((before) => document.querySelector(".figure dd").innerText !== before, all);
+  await page.waitForFunction(
+    (before) => document.querySelector(".figure dd").innerText !== before,
+    all,
+  );
   assert.equal(parameter(page, "unit"), world.event.unit);
   const count = (text) => Number(text.replace(/,/g, ""));
   assert.ok(count(await runs.innerText()) > 0 && count(await runs.innerText()) < count(all));
@@ -152,7 +220,10 @@ test("an event's runs are narrowed to a unit, and a run says which it is of", as
   const box = await placeOfBars(page);
   await page.mouse.click(box.x + 75, box.y + box.height - 6);
   await page.getByRole("heading", { name: new RegExp(`^${world.event.name} took `) }).waitFor();
-  assert.equal(await page.locator(".figure", { hasText: "Unit" }).locator("dd").innerText(), world.event.unit);
+  assert.equal(
+    await page.locator(".figure", { hasText: "Unit" }).locator("dd").innerText(),
+    world.event.unit,
+  );
   await done();
 });
 
@@ -167,7 +238,9 @@ test("a stage clicked shows its stacks, the mark below a bar opens the run", asy
   let found = false;
   for (let part = 0.95; part > 0.05 && !found; part -= 0.02) {
     await page.mouse.move(box.x + 75, box.y + box.height * part);
-    found = (await page.getByTestId("run-readout").innerText()).includes(`stage ${world.event.stage}`);
+    found = (await page.getByTestId("run-readout").innerText()).includes(
+      `stage ${world.event.stage}`,
+    );
   }
   assert.ok(found, `no stage ${world.event.stage} under the mouse`);
   await page.mouse.down();
@@ -192,7 +265,10 @@ test("bars show where the time of runs went; a bar clicked opens its run, which 
   await go(`${eventPath(world.event.name)}?order=slowest&count=100&bars=time`);
   assert.equal(await shownBars(page), 100);
   const legend = page.getByRole("list", { name: "Where the time went" });
-  assert.deepEqual((await legend.locator("li").allInnerTexts()).map((text) => text.trim()).slice(0, 2), ["on CPU", "waiting for a CPU"]);
+  assert.deepEqual(
+    (await legend.locator("li").allInnerTexts()).map((text) => text.trim()).slice(0, 2),
+    ["on CPU", "waiting for a CPU"],
+  );
   assert.ok((await legend.innerText()).includes("lock (futex)"));
   const box = await placeOfBars(page);
   // Some bars are mostly a wait for a lock.
@@ -221,13 +297,19 @@ test("runs whose stages were not watched have a bar all the same, and say so", a
   await go(`${eventPath(world.event.name)}?count=1000`);
   await shownBars(page);
   await page.getByRole("list", { name: "Stages" }).getByText("stages not recorded").waitFor();
-  assert.match(await page.getByTestId("without-stages").innerText(), /^Stages of \d+ of these runs were not recorded/);
+  assert.match(
+    await page.getByTestId("without-stages").innerText(),
+    /^Stages of \d+ of these runs were not recorded/,
+  );
   await keep(page, "event-without-stages", { fullPage: true });
   await page.getByText(/^List of runs/).click();
   const row = page.locator("tr", { hasText: "not recorded" }).first();
   await row.getByRole("link").first().click();
   await page.getByRole("heading", { name: new RegExp(`^${world.event.name} took `) }).waitFor();
-  assert.match(await page.getByTestId("without-stages").innerText(), /^The stages of this run were not recorded/);
+  assert.match(
+    await page.getByTestId("without-stages").innerText(),
+    /^The stages of this run were not recorded/,
+  );
   await keep(page, "run-without-stages", { fullPage: true });
   await done();
 });
@@ -237,7 +319,10 @@ test("where slow runs differ from the middle ones is said in words and figures",
   await go(eventPath(world.event.name));
   const words = page.getByTestId("time-shift-words");
   await words.waitFor();
-  assert.match(await words.innerText(), /longer on average than typical runs.*% of that is lock \(futex\)\./s);
+  assert.match(
+    await words.innerText(),
+    /longer on average than typical runs.*% of that is lock \(futex\)\./s,
+  );
   const first = page.getByTestId("time-shift-table").locator("tbody tr").first();
   assert.match(await first.innerText(), /^\s*lock \(futex\).*\+[\d.]+ m?s/s);
   await page.getByRole("region", { name: "Where slow runs differ" }).scrollIntoViewIfNeeded();
@@ -265,9 +350,16 @@ test("two sets dragged with the mouse are compared", async () => {
   await verdict.waitFor();
   // Far apart in a list by duration, the sets certainly differ; the words must agree with the
   // medians.
-  const [a, b] = (await page.locator(".sets").innerText()).match(/median [\d.]+ (ms|s)/g).map((text) => parseFloat(text.slice(7)) * (text.endsWith("ms") ? 1 : 1000));
+  const [a, b] = (await page.locator(".sets").innerText())
+    .match(/median [\d.]+ (ms|s)/g)
+    .map((text) => parseFloat(text.slice(7)) * (text.endsWith("ms") ? 1 : 1000));
   const sign = b > a ? "\\+" : "−";
-  assert.match(await verdict.innerText(), new RegExp(`^B takes .+ ${b > a ? "longer" : "less"} than A \\(95 % interval ${sign}.+ to ${sign}.+\\)`));
+  assert.match(
+    await verdict.innerText(),
+    new RegExp(
+      `^B takes .+ ${b > a ? "longer" : "less"} than A \\(95 % interval ${sign}.+ to ${sign}.+\\)`,
+    ),
+  );
   // Sets picked by duration prove nothing, and the page says so.
   await page.getByTestId("picked").waitFor();
   await keep(page, "compare");
@@ -284,8 +376,22 @@ test("two sets chosen with the keyboard are compared; Enter opens a run", async 
   const press = async (...keys) => {
     for (const key of keys) await page.keyboard.press(key);
   };
-  await press("End", "Shift+ArrowLeft", "Shift+ArrowLeft", "Shift+ArrowLeft", "Shift+ArrowLeft", "a");
-  await press("Home", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "b");
+  await press(
+    "End",
+    "Shift+ArrowLeft",
+    "Shift+ArrowLeft",
+    "Shift+ArrowLeft",
+    "Shift+ArrowLeft",
+    "a",
+  );
+  await press(
+    "Home",
+    "Shift+ArrowRight",
+    "Shift+ArrowRight",
+    "Shift+ArrowRight",
+    "Shift+ArrowRight",
+    "b",
+  );
   await page.getByTestId("verdict").waitFor();
   assert.match(await page.locator(".sets").innerText(), /A: 5 runs.*B: 5 runs/s);
   await press("Escape");
@@ -302,7 +408,8 @@ test("dirty runs are hidden with the reason, shown on request, and put back by h
   await go(`${eventPath(world.event.name)}?count=100`);
   const line = page.getByTestId("dirty-line");
   await line.waitFor();
-  const hidden = async () => Number(/^([\d,]+) of/.exec(await line.innerText())[1].replace(/,/g, ""));
+  const hidden = async () =>
+    Number(/^([\d,]+) of/.exec(await line.innerText())[1].replace(/,/g, ""));
   const before = await hidden();
   assert.equal(before, world.event.hidden);
   await page.getByRole("button", { name: "Show them" }).click();
@@ -315,7 +422,10 @@ test("dirty runs are hidden with the reason, shown on request, and put back by h
   const rows = await page.getByTestId("dirty-runs").locator("tbody tr").count();
   assert.equal(rows, before, "all are listed, also those that the bars do not show");
   await row.getByRole("button", { name: "Include", exact: true }).click();
-  await page.waitForFunction((count) => document.querySelectorAll("[data-testid=dirty-runs] tbody tr").length === count - 1, rows);
+  await page.waitForFunction(
+    (count) => document.querySelectorAll("[data-testid=dirty-runs] tbody tr").length === count - 1,
+    rows,
+  );
   await page.getByRole("button", { name: "Hide dirty runs" }).click();
   await page.getByRole("button", { name: "Show them" }).waitFor();
   assert.equal(await hidden(), before - 1);
@@ -324,7 +434,10 @@ test("dirty runs are hidden with the reason, shown on request, and put back by h
   await page.getByLabel("Reason").fill("a test put it back");
   await page.getByRole("button", { name: "Exclude", exact: true }).click();
   await page.getByText("This run is dirty").waitFor();
-  assert.match(await page.getByTestId("dirty-state").innerText(), new RegExp(`a test put it back.*by ${world.accounts.admin.account}`, "s"));
+  assert.match(
+    await page.getByTestId("dirty-state").innerText(),
+    new RegExp(`a test put it back.*by ${world.accounts.admin.account}`, "s"),
+  );
   await done();
 });
 
@@ -411,12 +524,24 @@ test("dark colours, and what is focused is visible", async () => {
   const { page, go, done } = await openPage({ colours: "dark" });
   await go(eventPath(world.event.name));
   await shownBars(page);
-  const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-  assert.ok(background.match(/\d+/g).slice(0, 3).every((part) => Number(part) < 60), background);
+  const background = await page.evaluate(
+    () => getComputedStyle(document.documentElement).backgroundColor,
+  );
+  assert.ok(
+    background
+      .match(/\d+/g)
+      .slice(0, 3)
+      .every((part) => Number(part) < 60),
+    background,
+  );
   await page.keyboard.press("Tab");
   const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
   assert.notEqual(outline, "none");
-  await page.locator(".example canvas").first().waitFor({ timeout: 5000 }).catch(() => {});
+  await page
+    .locator(".example canvas")
+    .first()
+    .waitFor({ timeout: 5000 })
+    .catch(() => {});
   await keep(page, "event-dark", { fullPage: true });
   await page.getByRole("button", { name: "Colours: system" }).click();
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");

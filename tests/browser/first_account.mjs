@@ -14,8 +14,14 @@ test("from the empty page to an account, signed in, and a token", async () => {
   await keep(page, "empty");
   await page.locator("main").getByRole("link", { name: "Accounts" }).click();
   await page.getByText("There are no accounts yet").waitFor();
-  assert.equal(await page.getByRole("button", { name: "Create token" }).count(), 0, "a token would lock everybody out");
-  assert.deepEqual(await page.getByLabel("Role").locator("option").allInnerTexts(), ["admin: can do everything"]);
+  assert.equal(
+    await page.getByRole("button", { name: "Create token" }).count(),
+    0,
+    "a token would lock everybody out",
+  );
+  assert.deepEqual(await page.getByLabel("Role").locator("option").allInnerTexts(), [
+    "admin: can do everything",
+  ]);
   await keep(page, "first-account");
   await checkAxe(page);
   await page.getByLabel("New account").fill(account);

@@ -23,18 +23,29 @@ async function saved(page, expected) {
   copy.on("console", (message) => message.type() === "error" && problems.push(message.text()));
   copy.on("request", (request) => requests.push(request.url()));
   await copy.goto(pathToFileURL(file).href);
-  return { html, copy, close: async () => {
-    await context.close();
-    await rm(dirname(file), { recursive: true });
-    assert.deepEqual(problems, []);
-    assert.deepEqual(requests.filter((url) => !/^(file|data):/.test(url)), []);
-  } };
+  return {
+    html,
+    copy,
+    close: async () => {
+      await context.close();
+      await rm(dirname(file), { recursive: true });
+      assert.deepEqual(problems, []);
+      assert.deepEqual(
+        requests.filter((url) => !/^(file|data):/.test(url)),
+        [],
+      );
+    },
+  };
 }
 
 test("an event's page is saved as one file without scripts", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));
-  await page.getByRole("region", { name: "Causes of the delays" }).getByText(world.event.cause).first().waitFor();
+  await page
+    .getByRole("region", { name: "Causes of the delays" })
+    .getByText(world.event.cause)
+    .first()
+    .waitFor();
   await page.waitForFunction(() => document.querySelector("main .loading") === null);
   const { html, copy, close } = await saved(page, new RegExp(`^${world.event.name}\\.html$`));
   assert.doesNotMatch(html, /<script|<button|<input|javascript:/i);
@@ -68,7 +79,8 @@ test("names of functions that fold are kept in a saved page, and on paper", asyn
   await page.route(/\/delays\?number=/, async (route) => {
     const response = await route.fetch();
     const answer = await response.json();
-    for (const delay of answer.delays) for (const link of delay.cause.chain) link.function = "shop::Cart<std::vector<int> >::add";
+    for (const delay of answer.delays)
+      for (const link of delay.cause.chain) link.function = "shop::Cart<std::vector<int> >::add";
     await route.fulfill({ response, json: answer });
   });
   await go(delayPath(world.delay));
@@ -77,8 +89,18 @@ test("names of functions that fold are kept in a saved page, and on paper", asyn
   await page.waitForFunction(() => document.querySelector("main .loading") === null);
   const lines = await chain.getByRole("listitem").allInnerTexts();
   const { copy, close } = await saved(page, /\.html$/);
-  assert.deepEqual(await copy.getByTestId("wait-chain").getByRole("listitem").allInnerTexts(), lines);
-  assert.equal(await copy.getByTestId("wait-chain").getByText("shop::Cart<…>::add").first().getAttribute("title"), "shop::Cart<std::vector<int> >::add");
+  assert.deepEqual(
+    await copy.getByTestId("wait-chain").getByRole("listitem").allInnerTexts(),
+    lines,
+  );
+  assert.equal(
+    await copy
+      .getByTestId("wait-chain")
+      .getByText("shop::Cart<…>::add")
+      .first()
+      .getAttribute("title"),
+    "shop::Cart<std::vector<int> >::add",
+  );
   assert.ok((await copy.getByTestId("wait-chain").locator("rect").count()) > 2);
   await copy.getByTestId("wait-chain").scrollIntoViewIfNeeded();
   await keep(copy, "saved-chain");
@@ -94,7 +116,13 @@ test("on paper there are no filters and no buttons", async () => {
   await page.getByRole("region", { name: "Causes of the delays" }).waitFor();
   await page.emulateMedia({ media: "print" });
   await page.getByRole("heading", { level: 1, name: world.event.name }).waitFor();
-  assert.equal(await page.locator("header.head, form.filters, main button:not(.function-name, .sort, .legend-entry)").filter({ visible: true }).count(), 0);
+  assert.equal(
+    await page
+      .locator("header.head, form.filters, main button:not(.function-name, .sort, .legend-entry)")
+      .filter({ visible: true })
+      .count(),
+    0,
+  );
   await keep(page, "printed-event", { fullPage: true });
   await done();
 });

@@ -7,7 +7,9 @@ const canvas = (page) => page.locator(".machine canvas");
 const told = (page) => page.getByTestId("machine-readout");
 const rows = (page) => page.getByRole("application", { name: /^Timeline of the machine/ });
 async function pixels(page) {
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  await page.evaluate(
+    () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))),
+  );
   return canvas(page).evaluate((element) => element.toDataURL());
 }
 async function open(page, go) {
@@ -55,7 +57,10 @@ test("on to who woke the delay's thread, with the keyboard alone", async () => {
   await keep(page, "machine");
   await rows(page).focus();
   await page.keyboard.press("w");
-  await page.waitForFunction((name) => document.querySelector("[data-testid=machine-readout]").innerText.startsWith(name), waker);
+  await page.waitForFunction(
+    (name) => document.querySelector("[data-testid=machine-readout]").innerText.startsWith(name),
+    waker,
+  );
   await done();
 });
 
@@ -66,10 +71,12 @@ test("wheel, keys, buttons and a drag look closer; the address keeps the part", 
   const span = () => Number(parameter(page, "to")) - Number(parameter(page, "from"));
   const whole = span();
   const narrower = async (what, than) => {
-    await page.waitForFunction((limit) => {
-      const query = new URLSearchParams(window.location.search);
-      return Number(query.get("to")) - Number(query.get("from")) < limit;
-    }, than).catch(() => assert.fail(what));
+    await page
+      .waitForFunction((limit) => {
+        const query = new URLSearchParams(window.location.search);
+        return Number(query.get("to")) - Number(query.get("from")) < limit;
+      }, than)
+      .catch(() => assert.fail(what));
     return span();
   };
   const picture = await pixels(page);
@@ -106,15 +113,29 @@ test("threads and functions are found", async () => {
   const { page, go, done } = await openPage();
   await open(page, go);
   await page.keyboard.press("/");
-  const process = (await page.getByTestId("machine-table").locator("tbody tr").first().locator("td").last().textContent()).split(" (")[0];
+  const process = (
+    await page
+      .getByTestId("machine-table")
+      .locator("tbody tr")
+      .first()
+      .locator("td")
+      .last()
+      .textContent()
+  ).split(" (")[0];
   await page.keyboard.type(process);
-  await page.waitForFunction(() => /^[1-9]\d* match/.test(document.querySelector("[data-testid=machine-found]").innerText));
+  await page.waitForFunction(() =>
+    /^[1-9]\d* match/.test(document.querySelector("[data-testid=machine-found]").innerText),
+  );
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => /at 1$/.test(document.querySelector("[data-testid=machine-found]").innerText));
+  await page.waitForFunction(() =>
+    /at 1$/.test(document.querySelector("[data-testid=machine-found]").innerText),
+  );
   assert.match(await told(page).innerText(), new RegExp(process.slice(0, 4)));
   await page.waitForURL(/search=/);
   await page.locator("[name=machine-search]").fill("no such name at all");
-  await page.waitForFunction(() => document.querySelector("[data-testid=machine-found]").innerText === "0 matches");
+  await page.waitForFunction(
+    () => document.querySelector("[data-testid=machine-found]").innerText === "0 matches",
+  );
   await done();
 });
 
@@ -123,7 +144,9 @@ test("without a picture there is a table; on a phone all fits", async () => {
   await open(page, go);
   await page.getByText("Show threads as a table").click();
   assert.ok((await page.getByTestId("machine-table").locator("tbody tr").count()) >= 1);
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  const over = await page.evaluate(
+    () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  );
   assert.ok(over <= 0, `${over} pixels too wide`);
   const before = await pixels(page);
   await page.getByRole("button", { name: "Zoom in" }).click();

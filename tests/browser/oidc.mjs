@@ -42,7 +42,10 @@ test("whoever may not come in is told why", async () => {
   await go("/");
   await toProvider(page);
   await fillIn(page, "eve+others");
-  await page.getByRole("alert").filter({ hasText: "none of your groups may use this server" }).waitFor();
+  await page
+    .getByRole("alert")
+    .filter({ hasText: "none of your groups may use this server" })
+    .waitFor();
   await keep(page, "sign-in-no-group");
   await done();
 });

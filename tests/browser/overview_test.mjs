@@ -12,18 +12,37 @@ test("what got worse stands first, and one click away is since when and with whi
   await card(page).waitFor();
   assert.match(await page.getByTestId("verdict").innerText(), /^\d+ events? got worse\./);
   assert.match(await page.getByRole("article").first().innerText(), /worse ×\d/);
-  assert.match(await card(page).getByTestId("regression").innerText(), new RegExp(`^(delays|p50|p99) .* → .* since \\d+ \\w+ \\d\\d:\\d\\d, build ${world.worse.build}\\b`));
-  assert.match(await card(page).getByTestId("regression-cause").innerText(), new RegExp(`^(New|Most frequent cause): .*(${world.worse.causes.join("|")})`));
-  await card(page).getByRole("link", { name: /^Compare / }).waitFor();
+  assert.match(
+    await card(page).getByTestId("regression").innerText(),
+    new RegExp(
+      `^(delays|p50|p99) .* → .* since \\d+ \\w+ \\d\\d:\\d\\d, build ${world.worse.build}\\b`,
+    ),
+  );
+  assert.match(
+    await card(page).getByTestId("regression-cause").innerText(),
+    new RegExp(`^(New|Most frequent cause): .*(${world.worse.causes.join("|")})`),
+  );
+  await card(page)
+    .getByRole("link", { name: /^Compare / })
+    .waitFor();
   await card(page).getByRole("link", { name: "Typical delay" }).waitFor();
-  assert.equal(await rows(page).getByRole("link", { name: world.worse.event, exact: true }).count(), 0);
+  assert.equal(
+    await rows(page).getByRole("link", { name: world.worse.event, exact: true }).count(),
+    0,
+  );
   await checkAxe(page);
   await keep(page, "overview");
   await card(page).getByRole("link", { name: world.worse.event, exact: true }).click();
   await page.waitForURL(/\/event\/.*span=24h/);
-  await page.getByTestId("trend-verdict").getByText(/Slower since/).waitFor();
+  await page
+    .getByTestId("trend-verdict")
+    .getByText(/Slower since/)
+    .waitFor();
   const where = page.getByRole("region", { name: "Where it changed" });
-  await where.getByTestId("where").getByText(/the only host/).waitFor();
+  await where
+    .getByTestId("where")
+    .getByText(/the only host/)
+    .waitFor();
   await where.getByRole("button", { name: "build", exact: true }).click();
   await where.getByRole("rowheader", { name: world.worse.build }).waitFor();
   const trend = page.getByRole("region", { name: "Trend" });
@@ -52,7 +71,9 @@ test("a regression's links lead to its sets, to a delay of its cause and to its 
   await keep(page, "compare-change", { fullPage: true });
   await go("/");
   await card(page).getByRole("link", { name: "Typical delay" }).click();
-  await page.getByRole("heading", { level: 1, name: new RegExp(`^${world.worse.event} took `) }).waitFor();
+  await page
+    .getByRole("heading", { level: 1, name: new RegExp(`^${world.worse.event} took `) })
+    .waitFor();
   await done();
 });
 
@@ -81,10 +102,19 @@ test("a cause has a page: it is given to somebody and resolved in a build", asyn
   await page.waitForURL(/\/cause\/\d+$/);
   const status = page.getByTestId("cause-status");
   await status.waitFor();
-  assert.match(await page.getByRole("heading", { level: 1 }).innerText(), new RegExp(world.event.cause.split("::").at(-1)));
+  assert.match(
+    await page.getByRole("heading", { level: 1 }).innerText(),
+    new RegExp(world.event.cause.split("::").at(-1)),
+  );
   assert.ok((await page.locator("#delays tbody tr").count()) > 0);
-  await page.locator("#flame").getByText(/^Width: mean of \d+ recorded delays? of this cause/).waitFor();
-  await page.getByRole("region", { name: /^A typical delay: / }).getByRole("application").waitFor();
+  await page
+    .locator("#flame")
+    .getByText(/^Width: mean of \d+ recorded delays? of this cause/)
+    .waitFor();
+  await page
+    .getByRole("region", { name: /^A typical delay: / })
+    .getByRole("application")
+    .waitFor();
   await keep(page, "cause", { fullPage: true });
   await page.getByLabel("Owner").fill("rita <b>");
   await page.getByRole("textbox", { name: "Note" }).fill("the index is cold");
@@ -104,21 +134,33 @@ test("a cause has a page: it is given to somebody and resolved in a build", asyn
 
 test("a cause's rate by day names the builds, and the threads that its delays waited for", async () => {
   const { page, go, done } = await openPage();
-  const { causes } = await (await page.request.get(`${world.url}/api/v1/causes?event=${encodeURIComponent(world.worse.event)}`)).json();
+  const { causes } = await (
+    await page.request.get(
+      `${world.url}/api/v1/causes?event=${encodeURIComponent(world.worse.event)}`,
+    )
+  ).json();
   await page.route(/\/api\/v1\/causes\/\d+$/, async (route) => {
     const response = await route.fetch();
     const answer = await response.json();
     const last = answer.days.at(-1);
-    answer.days = [{ from_ns: String(BigInt(last.from_ns) - 86400n * 1000000000n), delays: 3, rate: 0.012 }, { ...last, rate: 0.034 }];
+    answer.days = [
+      { from_ns: String(BigInt(last.from_ns) - 86400n * 1000000000n), delays: 3, rate: 0.012 },
+      { ...last, rate: 0.034 },
+    ];
     answer.builds = [{ build: "bbbb2222bbbb2222", from_ns: last.from_ns }];
-    answer.by_holder = [{ holder: "price-refresher", delays: 5, first_ns: last.from_ns, last_ns: last.from_ns }];
+    answer.by_holder = [
+      { holder: "price-refresher", delays: 5, first_ns: last.from_ns, last_ns: last.from_ns },
+    ];
     await route.fulfill({ response, json: answer });
   });
   await go(`/cause/${causes[0].id}`);
   const rate = page.getByRole("region", { name: "Rate by day" });
   await rate.getByText(/^Delays on 2 of \d+ days, at most 3\.4 % of a day's runs\./).waitFor();
   await rate.getByTestId("builds-marked").getByText(world.worse.build).waitFor();
-  await page.getByRole("region", { name: "Threads waited for" }).getByRole("row", { name: /price-refresher 5/ }).waitFor();
+  await page
+    .getByRole("region", { name: "Threads waited for" })
+    .getByRole("row", { name: /price-refresher 5/ })
+    .waitFor();
   await checkAxe(page);
   await keep(page, "cause-rate", { fullPage: true });
   await done();
@@ -135,7 +177,10 @@ test("bundles that wait to be read are mentioned, and runs of the future", async
   });
   await go("/");
   await page.getByText("4,767 bundles are waiting to be read").waitFor();
-  await page.getByTestId("ahead").getByText(/dated 3 h (29|30) min ahead/).waitFor();
+  await page
+    .getByTestId("ahead")
+    .getByText(/dated 3 h (29|30) min ahead/)
+    .waitFor();
   await done();
 });
 
@@ -150,7 +195,11 @@ test("a span begins at the same time on every page", async () => {
   for (const span of ["24h", "7d"]) {
     const begin = await from(`/?span=${span}`, /\/api\/v1\/overview/);
     assert.equal(BigInt(begin) % (3600n * 1000000000n), 0n);
-    for (const part of ["summary", "trend", "split"]) assert.equal(await from(`${eventPath(world.worse.event)}?span=${span}`, new RegExp(`/${part}\\?`)), begin);
+    for (const part of ["summary", "trend", "split"])
+      assert.equal(
+        await from(`${eventPath(world.worse.event)}?span=${span}`, new RegExp(`/${part}\\?`)),
+        begin,
+      );
   }
   await done();
 });
@@ -173,7 +222,10 @@ test("a server that is away leaves the overview, says so, and is asked again", a
   await card(page).waitFor();
   await page.route("**/api/v1/overview*", (route) => route.abort());
   await page.clock.runFor(61_000);
-  await page.getByTestId("outdated").getByText(/^Not updated: the server does not answer/).waitFor();
+  await page
+    .getByTestId("outdated")
+    .getByText(/^Not updated: the server does not answer/)
+    .waitFor();
   assert.equal(await card(page).count(), 1);
   await checkAxe(page);
   await keep(page, "overview-outdated");
@@ -209,12 +261,17 @@ test("the header of an administrator takes one row at 768 and 800 pixels", async
   }
 });
 
-for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone: { width: 390, height: 844 } })) {
+for (const [name, options] of Object.entries({
+  dark: { colours: "dark" },
+  phone: { width: 390, height: 844 },
+})) {
   test(`the overview fits, ${name}`, async () => {
     const { page, go, done } = await openPage(options);
     await go("/");
     await card(page).waitFor();
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
+    assert.ok(
+      (await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0,
+    );
     await keep(page, `overview-${name}`);
     await done();
   });

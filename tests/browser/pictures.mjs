@@ -2,7 +2,8 @@
 // pictures of pages in three sizes and both colours to look at. Started by tests/pictures.py.
 import { closeBrowser, delayPath, eventPath, keep, openPage, world } from "./support.mjs";
 
-const settled = (page) => page.waitForFunction(() => document.querySelector('[aria-busy="true"], main .loading') === null);
+const settled = (page) =>
+  page.waitForFunction(() => document.querySelector('[aria-busy="true"], main .loading') === null);
 
 const { page, go, done } = await openPage({ account: null, width: 1100, height: 760 });
 await go(delayPath(world.delay));
@@ -17,7 +18,13 @@ const { events } = await (await page.request.get(`${world.url}/api/v1/events?lim
 await done();
 
 process.env.LAGTRAP_WEB_SCREENSHOTS = process.env.LAGTRAP_WEB_SIZES;
-const pages = { overview: "/", event: eventPath(events[0].event), delay: delayPath(world.delay), machine: `${delayPath(world.delay)}/machine`, causes: "/causes" };
+const pages = {
+  overview: "/",
+  event: eventPath(events[0].event),
+  delay: delayPath(world.delay),
+  machine: `${delayPath(world.delay)}/machine`,
+  causes: "/causes",
+};
 for (const width of [1440, 800, 390]) {
   for (const colours of ["light", "dark"]) {
     const look = await openPage({ account: null, width, height: 900, colours });

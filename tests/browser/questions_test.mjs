@@ -47,7 +47,10 @@ test("the verdict and the first cause stand on the first screen of the event", a
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
   await page.getByTestId("trend-verdict").getByText(world.worse.build).first().waitFor();
-  const first = page.getByRole("region", { name: "Causes of the delays" }).locator(".panel-head, .cause, .notice").first();
+  const first = page
+    .getByRole("region", { name: "Causes of the delays" })
+    .locator(".panel-head, .cause, .notice")
+    .first();
   await first.waitFor();
   const box = await first.boundingBox();
   assert.ok(box.y + box.height < 900, `the causes begin at ${box.y}`);
@@ -58,7 +61,10 @@ test("the verdict and the first cause stand on the first screen of the event", a
 test("since when and since which build: one click", async () => {
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
-  await page.getByTestId("trend-verdict").getByText(/Slower since/).waitFor();
+  await page
+    .getByTestId("trend-verdict")
+    .getByText(/Slower since/)
+    .waitFor();
   await page.getByTestId("changes").getByText(world.worse.build).first().waitFor();
   assert.equal(clicks(), 1);
   await done();
@@ -68,7 +74,11 @@ test("why was this one slow: a typical delay and its sentence, in one click", as
   const { page, click, clicks, done } = await begin();
   await click(card(page).getByRole("link", { name: "Typical delay" }));
   await page.getByRole("heading", { name: new RegExp(`^${world.worse.event} took `) }).waitFor();
-  await page.getByRole("region", { name: "Cause", exact: true }).getByText(/[0-9]+ %/).first().waitFor();
+  await page
+    .getByRole("region", { name: "Cause", exact: true })
+    .getByText(/[0-9]+ %/)
+    .first()
+    .waitFor();
   await page.getByRole("region", { name: "Flame graph" }).getByTestId("flame-readout").waitFor();
   // The machine is at the end, closed.
   await page.getByTestId("surroundings").waitFor({ state: "hidden" });
@@ -79,7 +89,10 @@ test("why was this one slow: a typical delay and its sentence, in one click", as
 test("is B better than A: one click, with the change's own sets", async () => {
   const { page, click, clicks, done } = await begin();
   await click(card(page).getByRole("link", { name: /^Compare / }));
-  assert.match(await page.getByTestId("set-verdict").innerText(), /^In B the p\d+ is .* longer.* than in A\.$/);
+  assert.match(
+    await page.getByTestId("set-verdict").innerText(),
+    /^In B the p\d+ is .* longer.* than in A\.$/,
+  );
   assert.equal(clicks(), 1);
   await done();
 });
@@ -99,7 +112,10 @@ test("any two sets of an event: four clicks", async () => {
 
 test("what got worse, since when and because of what: no click", async () => {
   const { page, clicks, done } = await begin();
-  assert.match(await card(page).getByTestId("regression").innerText(), new RegExp(` → .* since .*, build ${world.worse.build}`));
+  assert.match(
+    await card(page).getByTestId("regression").innerText(),
+    new RegExp(` → .* since .*, build ${world.worse.build}`),
+  );
   assert.match(await card(page).getByTestId("regression-cause").innerText(), any_cause());
   assert.equal(clicks(), 0);
   await done();
@@ -109,7 +125,10 @@ test("where: one click", async () => {
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
   const where = page.getByRole("region", { name: "Where it changed" });
-  assert.match(await where.getByTestId("where").innerText(), /the only host|of \d+ hosts|all \d+ hosts/);
+  assert.match(
+    await where.getByTestId("where").innerText(),
+    /the only host|of \d+ hosts|all \d+ hosts/,
+  );
   assert.ok((await where.getByRole("rowheader").count()) >= 1);
   assert.equal(clicks(), 1);
   await done();
@@ -120,8 +139,16 @@ test("who should fix it: the cause's owner, build and hosts in one click", async
   await click(card(page).getByTestId("regression-cause").getByRole("link"));
   await page.getByTestId("cause-status").waitFor();
   assert.match(await page.getByRole("heading", { level: 1 }).innerText(), any_cause());
-  await page.getByRole("region", { name: "Builds", exact: true }).getByRole("rowheader").first().waitFor();
-  await page.getByRole("region", { name: "Hosts", exact: true }).getByRole("rowheader").first().waitFor();
+  await page
+    .getByRole("region", { name: "Builds", exact: true })
+    .getByRole("rowheader")
+    .first()
+    .waitFor();
+  await page
+    .getByRole("region", { name: "Hosts", exact: true })
+    .getByRole("rowheader")
+    .first()
+    .waitFor();
   await page.getByLabel("Owner").waitFor();
   assert.equal(clicks(), 1);
   await done();
@@ -132,9 +159,15 @@ test("tell me: a rule's form, filled in for the event, is one click away", async
   await click(card(page).getByRole("link", { name: "Alert me" }));
   const form = page.getByRole("form", { name: "Create rule" });
   await form.waitFor();
-  await page.waitForFunction((event) => document.querySelector('select[name="event"]')?.value === event, world.worse.event);
+  await page.waitForFunction(
+    (event) => document.querySelector('select[name="event"]')?.value === event,
+    world.worse.event,
+  );
   assert.equal(await form.getByLabel("Condition").inputValue(), "got_worse");
-  assert.equal(await form.getByLabel("Name", { exact: true }).inputValue(), `${world.worse.event} got worse`);
+  assert.equal(
+    await form.getByLabel("Name", { exact: true }).inputValue(),
+    `${world.worse.event} got worse`,
+  );
   assert.equal(clicks(), 1);
   await done();
 });
@@ -143,12 +176,18 @@ test("get it out: runs as CSV in two clicks, a delay's trace and forms of other 
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
   let coming = page.waitForEvent("download");
-  await click(page.getByRole("region", { name: "Runs", exact: true }).getByRole("link", { name: "CSV" }));
+  await click(
+    page.getByRole("region", { name: "Runs", exact: true }).getByRole("link", { name: "CSV" }),
+  );
   await coming;
   assert.equal(clicks(), 2);
   await page.goto(`${world.url}/event/${encodeURIComponent(world.worse.event)}`);
   await click(page.getByRole("link", { name: "Open a typical delay" }).first());
-  await page.getByRole("region", { name: "Export for other tools" }).getByRole("link").first().waitFor();
+  await page
+    .getByRole("region", { name: "Export for other tools" })
+    .getByRole("link")
+    .first()
+    .waitFor();
   coming = page.waitForEvent("download");
   await click(page.getByRole("link", { name: "Trace (.pftrace)" }));
   await coming;

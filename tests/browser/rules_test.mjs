@@ -31,7 +31,11 @@ test("a rule is made, its secret shown once, tested, changed and removed", async
   await form.getByLabel("Address").fill(address());
   await form.getByLabel("Quiet from").fill("22:00");
   await form.getByLabel("Quiet to").fill("07:00");
-  assert.equal(await form.getByLabel("Time zone").inputValue(), await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone), "of whoever writes the rule");
+  assert.equal(
+    await form.getByLabel("Time zone").inputValue(),
+    await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone),
+    "of whoever writes the rule",
+  );
   await form.getByLabel("Time zone").fill("Europe/Atlantis");
   await form.getByRole("button", { name: "Create rule" }).click();
   await form.getByText(/has no time zone "Europe\/Atlantis"/).waitFor();
@@ -49,7 +53,10 @@ test("a rule is made, its secret shown once, tested, changed and removed", async
   await page.waitForURL(/\/rule\/\d+$/);
   await page.getByRole("heading", { level: 1, name }).waitFor();
   assert.equal(await page.getByLabel("Time zone").inputValue(), "Europe/Berlin");
-  assert.ok(!(await page.locator("main").innerText()).includes(secret), "the secret is shown once only");
+  assert.ok(
+    !(await page.locator("main").innerText()).includes(secret),
+    "the secret is shown once only",
+  );
 
   await page.getByRole("button", { name: "Send a test" }).click();
   await page.getByTestId("messages").getByText("delivered").waitFor();
@@ -74,7 +81,10 @@ test("a rule is made, its secret shown once, tested, changed and removed", async
   await change.getByRole("checkbox", { name: "Enabled" }).uncheck();
   await change.getByRole("button", { name: "Save" }).click();
   await page.getByTestId("rule-state").getByText("off", { exact: true }).waitFor();
-  assert.match(await page.getByTestId("rule-state").innerText(), /no data from any host for 45 min/);
+  assert.match(
+    await page.getByTestId("rule-state").innerText(),
+    /no data from any host for 45 min/,
+  );
   await page.getByRole("button", { name: "Remove" }).click();
   await page.getByRole("button", { name: `Remove ${name}` }).click();
   await page.waitForURL(/\/rules$/);
@@ -90,21 +100,31 @@ test("what is wrong with a rule is said above its form", async () => {
   await form.getByLabel("Name").fill("wrong");
   await form.getByLabel("Address").fill("ftp://example.org");
   await form.getByRole("button", { name: "Create rule" }).click();
-  assert.match(await form.getByRole("alert").innerText(), /"address": expected an address that begins with https/);
+  assert.match(
+    await form.getByRole("alert").innerText(),
+    /"address": expected an address that begins with https/,
+  );
   assert.equal(await form.getByLabel("Name").inputValue(), "wrong", "what was typed stays");
   await done();
 });
 
-for (const [name, options] of Object.entries({ dark: { colours: "dark" }, phone: { width: 390, height: 844 } })) {
+for (const [name, options] of Object.entries({
+  dark: { colours: "dark" },
+  phone: { width: 390, height: 844 },
+})) {
   test(`the form of each way and condition fits, ${name}`, async () => {
     const { page, go, done } = await openPage(options);
     await go("/rules");
     const form = page.getByRole("form", { name: "Create rule" });
-    for (const way of ["email", "slack", "alertmanager"]) await form.getByLabel("Send by").selectOption(way);
-    for (const condition of ["cause_came_back", "delay_share", "host_silent", "runs_lost"]) await form.getByLabel("Condition").selectOption(condition);
+    for (const way of ["email", "slack", "alertmanager"])
+      await form.getByLabel("Send by").selectOption(way);
+    for (const condition of ["cause_came_back", "delay_share", "host_silent", "runs_lost"])
+      await form.getByLabel("Condition").selectOption(condition);
     await form.getByLabel("Send by").selectOption("email");
     await checkAxe(page);
-    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0);
+    assert.ok(
+      (await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)) <= 0,
+    );
     await keep(page, `rules-${name}`, { fullPage: true });
     await done();
   });

@@ -14,15 +14,20 @@ function skip(reason) {
   console.log(`skipped: ${reason}`);
   process.exit(77);
 }
-if (!build || !existsSync(join(build, "node_modules"))) skip("LAGTRAP_WEB_BUILD does not name a folder with the built pages");
-if (spawnSync(browser, ["--version"]).status !== 0) skip(`${browser} cannot be started; ./dev setup installs it`);
+if (!build || !existsSync(join(build, "node_modules")))
+  skip("LAGTRAP_WEB_BUILD does not name a folder with the built pages");
+if (spawnSync(browser, ["--version"]).status !== 0)
+  skip(`${browser} cannot be started; ./dev setup installs it`);
 if (!process.env.LAGTRAP_WEB_WORLD) {
-  console.error("LAGTRAP_WEB_WORLD does not name a server; tests/integration/test_server_pages.py --serve starts one");
+  console.error(
+    "LAGTRAP_WEB_WORLD does not name a server; tests/integration/test_server_pages.py --serve starts one",
+  );
   process.exit(2);
 }
 
 const named = process.argv.slice(2);
-const files = named.length > 0 ? named : readdirSync(here).filter((name) => name.endsWith("_test.mjs"));
+const files =
+  named.length > 0 ? named : readdirSync(here).filter((name) => name.endsWith("_test.mjs"));
 const { closeBrowser } = await import("./support.mjs");
 // No test begins before all files are loaded.
 let read;

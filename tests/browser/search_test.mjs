@@ -11,7 +11,9 @@ test("the key / finds an event, and Enter opens it", async () => {
   await page.getByRole("heading", { name: "Causes" }).waitFor();
   await page.keyboard.press("/");
   await page.keyboard.type(world.event.name);
-  await hits(page).getByRole("link", { name: new RegExp(`^Event ${world.event.name}`) }).waitFor();
+  await hits(page)
+    .getByRole("link", { name: new RegExp(`^Event ${world.event.name}`) })
+    .waitFor();
   await checkAxe(page);
   await keep(page, "search");
   await page.keyboard.press("Enter");
@@ -25,11 +27,18 @@ test("a function leads to its cause, a host and a unit to their events, by arrow
     await go("/");
     await page.getByRole("searchbox", { name: "Find" }).fill(text);
   };
-  for (const [text, kind, path] of [[world.event.cause, "Cause", /\/cause\/\d+$/], [world.event.host, "Host", /\?host=/], [world.event.unit, "Unit", /\?unit=/]]) {
+  for (const [text, kind, path] of [
+    [world.event.cause, "Cause", /\/cause\/\d+$/],
+    [world.event.host, "Host", /\?host=/],
+    [world.event.unit, "Unit", /\?unit=/],
+  ]) {
     await find(text);
-    const hit = hits(page).getByRole("link", { name: new RegExp(`^${kind} `) }).first();
+    const hit = hits(page)
+      .getByRole("link", { name: new RegExp(`^${kind} `) })
+      .first();
     await hit.waitFor();
-    while (!(await hit.evaluate((link) => link === document.activeElement))) await page.keyboard.press("ArrowDown");
+    while (!(await hit.evaluate((link) => link === document.activeElement)))
+      await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
     await page.waitForURL(path);
   }
@@ -45,9 +54,15 @@ test("a function below the suspected one and its library lead to the cause, a tr
   await go("/");
   const find = page.getByRole("searchbox", { name: "Find" });
   await find.fill("PostgresMain");
-  await hits(page).getByRole("link", { name: /^Function PostgresMain/ }).first().waitFor();
+  await hits(page)
+    .getByRole("link", { name: /^Function PostgresMain/ })
+    .first()
+    .waitFor();
   await find.fill(`00-${world.delay.trace_id}-00f067aa0ba902b7-01`);
-  await hits(page).getByRole("link", { name: /^Delay .* took 81 ms/ }).first().click();
+  await hits(page)
+    .getByRole("link", { name: /^Delay .* took 81 ms/ })
+    .first()
+    .click();
   await page.waitForURL(new RegExp(`/bundle/${world.delay.bundle}/${world.delay.number}$`));
   await page.getByText(world.delay.trace_id).waitFor();
   await done();
@@ -63,7 +78,9 @@ test("a page that opens does not take the focus from who types", async () => {
   await find.fill(world.event.name);
   await page.goBack();
   await page.getByRole("heading", { name: "Causes" }).waitFor();
-  await hits(page).getByRole("link", { name: new RegExp(`^Event ${world.event.name}`) }).waitFor();
+  await hits(page)
+    .getByRole("link", { name: new RegExp(`^Event ${world.event.name}`) })
+    .waitFor();
   assert.ok(await find.evaluate((input) => input === document.activeElement));
   await done();
 });

@@ -63,7 +63,10 @@ test("an admin makes and deletes accounts and tokens", async () => {
   await page.getByRole("button", { name: "I copied it" }).click();
   const token = page.getByTestId("tokens").getByRole("row", { name });
   await token.waitFor();
-  assert.ok(!(await page.locator("main").innerText()).includes(secret), "the secret is shown once only");
+  assert.ok(
+    !(await page.locator("main").innerText()).includes(secret),
+    "the secret is shown once only",
+  );
   await token.getByRole("button", { name: "Revoke" }).click();
   await token.getByRole("button", { name: `Revoke ${name}` }).click();
   await token.waitFor({ state: "detached" });
@@ -75,13 +78,22 @@ test("an admin makes and deletes accounts and tokens", async () => {
 
 test("an admin reads who did what, and older entries too", async () => {
   const { page, go, context, done } = await openPage();
-  await context.request.post(`${world.url}/api/v1/session`, { data: { account: world.accounts.admin.account, password: "not the password" } });
+  await context.request.post(`${world.url}/api/v1/session`, {
+    data: { account: world.accounts.admin.account, password: "not the password" },
+  });
   await go("/audit");
   const rows = page.getByTestId("audit").getByRole("row");
-  const refused = rows.filter({ hasText: "refuse sign-in" }).filter({ hasText: world.accounts.admin.account }).first();
+  const refused = rows
+    .filter({ hasText: "refuse sign-in" })
+    .filter({ hasText: world.accounts.admin.account })
+    .first();
   await refused.waitFor();
   assert.match(await refused.innerText(), /unknown.*account and password do not fit, from /s);
-  await rows.filter({ hasText: world.accounts.admin.account }).filter({ hasText: "sign in" }).first().waitFor();
+  await rows
+    .filter({ hasText: world.accounts.admin.account })
+    .filter({ hasText: "sign in" })
+    .first()
+    .waitFor();
   assert.ok(!(await page.locator("main").innerText()).includes("not the password"));
   await keep(page, "audit");
   await done();

@@ -17,7 +17,10 @@ export async function openBrowser() {
   const sandbox = process.getuid() === 0 ? ["--no-sandbox"] : [];
   // Software rendering without the process that emulates a GPU takes a fifth of the time and shows
   // the same.
-  browser ??= await chromium.launch({ executablePath: findBrowser(), args: ["--disable-gpu", "--disable-software-rasterizer", ...sandbox] });
+  browser ??= await chromium.launch({
+    executablePath: findBrowser(),
+    args: ["--disable-gpu", "--disable-software-rasterizer", ...sandbox],
+  });
   return browser;
 }
 export async function closeBrowser() {
@@ -43,20 +46,38 @@ const sessions = new Map();
 
 async function signIn(context, account) {
   if (sessions.has(account)) return context.addCookies(sessions.get(account));
-  const made = await context.request.post(`${world.url}/api/v1/session`, { data: world.accounts[account] });
+  const made = await context.request.post(`${world.url}/api/v1/session`, {
+    data: world.accounts[account],
+  });
   assert.equal(made.status(), 204, await made.text());
   sessions.set(account, await context.cookies());
 }
 
 // A page with its own cookies, signed in; `new_session` gives it a separate session. A script error
 // or a violation of the content security policy fails the test when it calls `done`.
-export async function openPage({ account = "admin", new_session = false, colours = "light", width = 1440, height = 900, zone } = {}) {
-  const context = await (await openBrowser()).newContext({ viewport: { width, height }, colorScheme: colours, reducedMotion: "reduce", timezoneId: zone, ignoreHTTPSErrors: world.own_certificate === true });
+export async function openPage({
+  account = "admin",
+  new_session = false,
+  colours = "light",
+  width = 1440,
+  height = 900,
+  zone,
+} = {}) {
+  const context = await (
+    await openBrowser()
+  ).newContext({
+    viewport: { width, height },
+    colorScheme: colours,
+    reducedMotion: "reduce",
+    timezoneId: zone,
+    ignoreHTTPSErrors: world.own_certificate === true,
+  });
   const page = await context.newPage();
   const problems = [];
   page.on("pageerror", (error) => problems.push(`thrown: ${error.message}`));
   page.on("console", (message) => {
-    if (message.type() === "error" && /Content Security Policy/i.test(message.text())) problems.push(message.text());
+    if (message.type() === "error" && /Content Security Policy/i.test(message.text()))
+      problems.push(message.text());
   });
   page.on("dialog", (dialog) => {
     problems.push(`a dialog: ${dialog.message()}`);
@@ -105,13 +126,21 @@ export async function toggleNames(scope, label, ...names) {
   }
   await panel.getByRole("button", { name: "Done" }).click();
 }
-export const chosenNames = (scope, label) => scope.getByRole("button", { name: `${label}: ` }).innerText();
+export const chosenNames = (scope, label) =>
+  scope.getByRole("button", { name: `${label}: ` }).innerText();
 
 // Expects that axe finds nothing wrong with the page as it is.
 export async function checkAxe(page) {
   // Content that is reloading is pale.
   await page.waitForFunction(() => document.querySelector('[aria-busy="true"]') === null);
   await page.evaluate(readFileSync(packages.resolve("axe-core/axe.min.js"), "utf8"));
-  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`), []);
+  const { violations } = await page.evaluate(() =>
+    window.axe.run(document, { resultTypes: ["violations"] }),
+  );
+  assert.deepEqual(
+    violations.map(
+      ({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`,
+    ),
+    [],
+  );
 }

@@ -26,15 +26,27 @@ test("a page follows a running program from the empty list to the watch's end", 
   reached("running");
 
   const failures = page.getByTestId("object-failures").locator("tbody tr");
-  const count = (wanted) => failures.filter({ hasText: "no gadget of size -1" }).filter({ has: page.locator("td:first-child", { hasText: new RegExp(`^${wanted}$`) }) });
+  const count = (wanted) =>
+    failures
+      .filter({ hasText: "no gadget of size -1" })
+      .filter({ has: page.locator("td:first-child", { hasText: new RegExp(`^${wanted}$`) }) });
   await count(3).waitFor();
-  assert.match(await failures.first().innerText(), /shop::Gadget::Gadget[^]*objects[^]*std::runtime_error: no gadget of size -1/);
-  const kept = page.getByTestId("object-classes").getByRole("row").filter({ hasText: "shop::Item" });
+  assert.match(
+    await failures.first().innerText(),
+    /shop::Gadget::Gadget[^]*objects[^]*std::runtime_error: no gadget of size -1/,
+  );
+  const kept = page
+    .getByTestId("object-classes")
+    .getByRole("row")
+    .filter({ hasText: "shop::Item" });
   await kept.filter({ hasText: /^shop::Item4040/ }).waitFor();
   const latest = page.getByTestId("object-latest").locator("tbody tr");
   await latest.filter({ hasText: "shop::Item::Item" }).nth(3).waitFor();
   assert.ok((await page.getByTestId("object-latest").locator(".object-created").count()) >= 4);
-  assert.equal(await page.getByTestId("object-latest").locator("td.object-failed.code").count() > 0, true);
+  assert.equal(
+    (await page.getByTestId("object-latest").locator("td.object-failed.code").count()) > 0,
+    true,
+  );
   assert.equal(await page.getByTestId("watch-gaps").count(), 0);
   await checkAxe(page);
   await keep(page, "watched-running", { fullPage: true });
@@ -45,7 +57,7 @@ test("a page follows a running program from the empty list to the watch's end", 
   reached("paused");
   // Waits until the server has what happened meanwhile.
   const address = `${world.url}/api/v1${new URL(page.url()).pathname.replace("/watch/", "/objects/")}/summary`;
-  for (let told = 0; told !== 5; ) {
+  for (let told = 0; told !== 5;) {
     const answer = await page.context().request.get(address);
     told = (await answer.json()).objects.failures[0].count;
     await new Promise((resolve) => setTimeout(resolve, 200));

@@ -10,4 +10,8 @@ const folder = dirname(packages.resolve("@opentelemetry/otlp-transformer/package
 const { opentelemetry } = packages(join(folder, "build/src/generated/root.js"));
 const { ExportTraceServiceRequest } = opentelemetry.proto.collector.trace.v1;
 const request = ExportTraceServiceRequest.decode(readFileSync(file));
-console.log(JSON.stringify(ExportTraceServiceRequest.toObject(request, { longs: String, enums: String, bytes: String })));
+console.log(
+  JSON.stringify(
+    ExportTraceServiceRequest.toObject(request, { longs: String, enums: String, bytes: String }),
+  ),
+);

@@ -46,7 +46,11 @@ async function request(path: string, options: RequestInit): Promise<Response> {
     response = await fetch(outer(path), { credentials: "same-origin", ...options });
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
-    throw new ApiError(0, "the server does not answer", "Check that lagtrap-server is running and the network works, then try again.");
+    throw new ApiError(
+      0,
+      "the server does not answer",
+      "Check that lagtrap-server is running and the network works, then try again.",
+    );
   }
   if (response.ok) return response;
   const error = await errorOf(response);
@@ -63,7 +67,12 @@ export async function getBytes(path: string): Promise<ArrayBuffer> {
   return (await request(path, {})).arrayBuffer();
 }
 
-export async function send<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+export async function send<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  signal?: AbortSignal,
+): Promise<T> {
   const options: RequestInit = { method, signal, headers: { Accept: "application/json" } };
   if (body !== undefined) {
     options.body = JSON.stringify(body);

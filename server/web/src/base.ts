@@ -1,7 +1,10 @@
 // The path prefix of a server that shares its host with other pages: "/lagtrap", or empty.
 // Addresses within the pages omit it.
 
-const meta = typeof document === "undefined" ? null : document.querySelector<HTMLMetaElement>('meta[name="lagtrap-base"]');
+const meta =
+  typeof document === "undefined"
+    ? null
+    : document.querySelector<HTMLMetaElement>('meta[name="lagtrap-base"]');
 export const base = meta?.content ?? "";
 
 // Converts an address within the pages to one for the browser. Others, such as "?order=p99" or

@@ -40,5 +40,11 @@ export function useBuildNames(): Map<string, string> {
 export function BuildName({ id }: { id: string }) {
   const name = useBuildNames().get(id);
   if (id === "") return <span class="muted">not known</span>;
-  return name === undefined ? <span class="code" title={id}>{shortId(id)}</span> : <span title={`build ${id}`}>{name}</span>;
+  return name === undefined ? (
+    <span class="code" title={id}>
+      {shortId(id)}
+    </span>
+  ) : (
+    <span title={`build ${id}`}>{name}</span>
+  );
 }

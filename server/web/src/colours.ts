@@ -3,7 +3,14 @@
 
 // Stages: Paul Tol's "muted" palette, distinguishable with all common colour deficiencies.
 export const stage_colours = [
-  "#332288", "#88ccee", "#44aa99", "#ddcc77", "#cc6677", "#999933", "#aa4499", "#882255",
+  "#332288",
+  "#88ccee",
+  "#44aa99",
+  "#ddcc77",
+  "#cc6677",
+  "#999933",
+  "#aa4499",
+  "#882255",
 ];
 export const other_stages_colour = "#c3c7cc";
 
@@ -19,19 +26,36 @@ export const state_colours: Record<string, string> = {
 
 // By the beginning of the reason; the first match counts.
 export const reason_colours: [string, string][] = [
-  ["lock (futex)", "#0072b2"], ["lock in the kernel", "#3e92c7"], ["file lock", "#1f4e79"], ["lock", "#6aa5cf"],
-  ["disk", "#cc79a7"], ["page fault", "#b3588a"], ["freeing memory", "#8c6bb1"], ["memory limit", "#6a4c93"],
-  ["network", "#56b4e9"], ["local socket", "#8fd3f4"], ["socket", "#2f9fc4"],
-  ["pipe", "#a6761d"], ["message queue", "#c49a4a"], ["events", "#7d8f2a"], ["child process", "#6d4c41"], ["signal", "#9e7b6b"], ["sleep", "#5b6b8c"],
+  ["lock (futex)", "#0072b2"],
+  ["lock in the kernel", "#3e92c7"],
+  ["file lock", "#1f4e79"],
+  ["lock", "#6aa5cf"],
+  ["disk", "#cc79a7"],
+  ["page fault", "#b3588a"],
+  ["freeing memory", "#8c6bb1"],
+  ["memory limit", "#6a4c93"],
+  ["network", "#56b4e9"],
+  ["local socket", "#8fd3f4"],
+  ["socket", "#2f9fc4"],
+  ["pipe", "#a6761d"],
+  ["message queue", "#c49a4a"],
+  ["events", "#7d8f2a"],
+  ["child process", "#6d4c41"],
+  ["signal", "#9e7b6b"],
+  ["sleep", "#5b6b8c"],
 ];
 
 export function colourOfReason(reason: string): string {
-  return reason_colours.find(([beginning]) => reason.startsWith(beginning))?.[1] ?? state_colours.blocked;
+  return (
+    reason_colours.find(([beginning]) => reason.startsWith(beginning))?.[1] ?? state_colours.blocked
+  );
 }
 
 // The colour of a thread's state and of what it waits for.
 export function colourOfState(state: string, reason: string): string {
-  return state === "blocked" ? colourOfReason(reason) : (state_colours[state] ?? state_colours.unknown);
+  return state === "blocked"
+    ? colourOfReason(reason)
+    : (state_colours[state] ?? state_colours.unknown);
 }
 
 export const set_colours = { a: "#004488", b: "#bb5566" };

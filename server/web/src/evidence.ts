@@ -2,7 +2,20 @@
 
 // " in ReadWholeTable", but not "in 5 sleeps" or "in its run".
 const places = /\bin ([A-Za-z_~<$][^\s,;()]*)/g;
-const no_functions = new Set(["a", "all", "an", "another", "any", "it", "its", "one", "that", "the", "this", "which"]);
+const no_functions = new Set([
+  "a",
+  "all",
+  "an",
+  "another",
+  "any",
+  "it",
+  "its",
+  "one",
+  "that",
+  "the",
+  "this",
+  "which",
+]);
 
 // The function that a sentence names first; null if it names none.
 export function functionIn(sentence: string): string | null {

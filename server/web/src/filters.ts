@@ -2,7 +2,12 @@
 // saw.
 
 // Spans that end now, so that an address shows new data whenever it is opened.
-export const spans = { "1h": 3600e3, "24h": 24 * 3600e3, "7d": 7 * 24 * 3600e3, "30d": 30 * 24 * 3600e3 } as const;
+export const spans = {
+  "1h": 3600e3,
+  "24h": 24 * 3600e3,
+  "7d": 7 * 24 * 3600e3,
+  "30d": 30 * 24 * 3600e3,
+} as const;
 export type Span = keyof typeof spans;
 
 export interface Filters {
@@ -28,7 +33,10 @@ const max_list = 100; // the server's limit
 
 // "2026-11-21T10:57Z", with seconds only if they are not zero.
 export function addressTime(ms: number): string {
-  return new Date(ms).toISOString().replace(/(:00)?\.000Z$/, "Z").replace(/\.\d+Z$/, "Z");
+  return new Date(ms)
+    .toISOString()
+    .replace(/(:00)?\.000Z$/, "Z")
+    .replace(/\.\d+Z$/, "Z");
 }
 
 export function parseAddressTime(text: string): number | undefined {
@@ -45,7 +53,12 @@ export function parseFilters(query: URLSearchParams): Filters {
     if (value) filters[name] = value.slice(0, max_text);
   }
   for (const name of lists) {
-    const values = new Set(query.getAll(name).filter((value) => value !== "").map((value) => value.slice(0, max_text)));
+    const values = new Set(
+      query
+        .getAll(name)
+        .filter((value) => value !== "")
+        .map((value) => value.slice(0, max_text)),
+    );
     if (values.size > 0) filters[name] = [...values].sort().slice(0, max_list);
   }
   for (const name of ["from", "to"] as const) {
@@ -53,7 +66,8 @@ export function parseFilters(query: URLSearchParams): Filters {
     if (ms !== undefined) filters[name] = ms;
   }
   const span = query.get("span") ?? "";
-  if (span in spans && filters.from === undefined && filters.to === undefined) filters.span = span as Span;
+  if (span in spans && filters.from === undefined && filters.to === undefined)
+    filters.span = span as Span;
   const start = query.get("start");
   if (start === "cold" || start === "warm") filters.start = start;
   if (query.get("dirty") === "1") filters.dirty = true;
@@ -68,7 +82,8 @@ function pairs(filters: Filters, time: (ms: number) => string): [string, string]
     const value = filters[name];
     if (value) found.push([name, value]);
   }
-  for (const name of lists) for (const value of [...(filters[name] ?? [])].sort()) found.push([name, value]);
+  for (const name of lists)
+    for (const value of [...(filters[name] ?? [])].sort()) found.push([name, value]);
   for (const name of ["from", "to"] as const) {
     const ms = filters[name];
     if (ms !== undefined) found.push([name, time(ms)]);
@@ -115,9 +130,9 @@ export function apiQuery(filters: Filters, extra: Extra = {}): string {
 
 // Filters other than the page's event and the choices to show dirty runs and outliers.
 export function narrowing(filters: Filters): (keyof Filters)[] {
-  return (["search", "span", "from", "to", "host", "user", "build", "process", "unit", "start"] as const).filter(
-    (name) => filters[name] !== undefined,
-  );
+  return (
+    ["search", "span", "from", "to", "host", "user", "build", "process", "unit", "start"] as const
+  ).filter((name) => filters[name] !== undefined);
 }
 
 export function eventAddress(event: string, filters: Filters = {}): string {

@@ -87,7 +87,8 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 export function formatMoment(time_ns: string, now_ms = Date.now()): string {
   const text = formatTime(time_ns);
   const day = `${Number(text.slice(8, 10))} ${months[Number(text.slice(5, 7)) - 1]}`;
-  const year = text.slice(0, 4) === String(new Date(now_ms).getUTCFullYear()) ? "" : ` ${text.slice(0, 4)}`;
+  const year =
+    text.slice(0, 4) === String(new Date(now_ms).getUTCFullYear()) ? "" : ` ${text.slice(0, 4)}`;
   return `${day}${year} ${text.slice(11, 16)}`;
 }
 
@@ -110,7 +111,9 @@ export function shortId(id: string): string {
 export function frameName(frame: { function: string; module: string; offset?: string }): string {
   if (frame.function !== "") return frame.function;
   const module = frame.module === "" ? "unknown code" : baseName(frame.module);
-  return frame.offset && frame.offset !== "0" ? `${module}+0x${BigInt(frame.offset).toString(16)}` : module;
+  return frame.offset && frame.offset !== "0"
+    ? `${module}+0x${BigInt(frame.offset).toString(16)}`
+    : module;
 }
 
 export function baseName(path: string): string {

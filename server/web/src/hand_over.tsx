@@ -3,7 +3,8 @@ import { formatTime } from "./format";
 import { inLight } from "./theme";
 import { zoneName } from "./zone";
 
-const left_out = "button, form, select, input, label, nav, script, .actions, .title-links, .help, .hand-over, .neighbours, .flame-height, .panel-aside, .flame-controls, details.keys";
+const left_out =
+  "button, form, select, input, label, nav, script, .actions, .title-links, .help, .hand-over, .neighbours, .flame-height, .panel-aside, .flame-controls, details.keys";
 
 // Buttons with content of the page: they become text.
 const texts = "button.function-name, button.sort, button.legend-entry";
@@ -12,21 +13,33 @@ const texts = "button.function-name, button.sort, button.legend-entry";
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 function styles(): string {
-  return [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules].map((rule) => rule.cssText)).join("\n");
+  return [...document.styleSheets]
+    .flatMap((sheet) => [...sheet.cssRules].map((rule) => rule.cssText))
+    .join("\n");
 }
 
 // A canvas as a picture of its own size. Made in a document of its own, which loads nothing.
 function pictureOf(canvas: HTMLCanvasElement, within: Document): HTMLImageElement {
   const picture = within.createElement("img");
-  picture.setAttribute("src", canvas.width > 0 && canvas.height > 0 ? canvas.toDataURL("image/png") : "data:,");
-  picture.alt = canvas.getAttribute("aria-label") ?? canvas.closest("[aria-label]")?.getAttribute("aria-label") ?? "";
+  picture.setAttribute(
+    "src",
+    canvas.width > 0 && canvas.height > 0 ? canvas.toDataURL("image/png") : "data:,",
+  );
+  picture.alt =
+    canvas.getAttribute("aria-label") ??
+    canvas.closest("[aria-label]")?.getAttribute("aria-label") ??
+    "";
   picture.setAttribute("width", String(canvas.clientWidth));
   picture.setAttribute("height", String(canvas.clientHeight));
   return picture;
 }
 
 export function escaped(text: string): string {
-  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+  return text
+    .replace(/&/g, "&amp;")
+    .replace(/</g, "&lt;")
+    .replace(/>/g, "&gt;")
+    .replace(/"/g, "&quot;");
 }
 
 // Serializing the page escapes all names in it.
@@ -34,7 +47,9 @@ function htmlOf(page: HTMLElement, title: string, said: string): string {
   const inert = document.implementation.createHTMLDocument("");
   const copy = inert.importNode(page, true);
   const canvases = [...page.querySelectorAll("canvas")];
-  copy.querySelectorAll("canvas").forEach((canvas, place) => canvas.replaceWith(pictureOf(canvases[place], inert)));
+  copy
+    .querySelectorAll("canvas")
+    .forEach((canvas, place) => canvas.replaceWith(pictureOf(canvases[place], inert)));
   for (const button of copy.querySelectorAll<HTMLElement>(texts)) {
     const text = inert.createElement("span");
     text.className = button.className;
@@ -43,7 +58,8 @@ function htmlOf(page: HTMLElement, title: string, said: string): string {
     button.replaceWith(text);
   }
   for (const element of copy.querySelectorAll(left_out)) element.remove();
-  for (const link of copy.querySelectorAll("a[href]")) link.setAttribute("href", new URL(link.getAttribute("href") ?? "", window.location.href).href);
+  for (const link of copy.querySelectorAll("a[href]"))
+    link.setAttribute("href", new URL(link.getAttribute("href") ?? "", window.location.href).href);
   return [
     '<!doctype html>\n<html lang="en" data-theme="light">\n<head>\n<meta charset="utf-8">',
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
@@ -56,7 +72,10 @@ function htmlOf(page: HTMLElement, title: string, said: string): string {
 
 // "checkout-took-124-ms-on-fra-web-01.html".
 export function fileName(title: string): string {
-  const words = title.normalize("NFKD").replace(/[^A-Za-z0-9.]+/g, "-").replace(/^[-.]+|[-.]+$/g, "");
+  const words = title
+    .normalize("NFKD")
+    .replace(/[^A-Za-z0-9.]+/g, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
   return `${words.slice(0, 80) || "lagtrap"}.html`;
 }
 
@@ -74,5 +93,13 @@ async function save(): Promise<void> {
 }
 
 export function HandOver() {
-  return <button type="button" class="quiet hand-over" title="One file with all that this page shows, to send to somebody without access" onClick={() => void save()}>Save as HTML</button>;
+  return (
+    <button
+      type="button"
+      class="quiet hand-over"
+      title="One file with all that this page shows, to send to somebody without access"
+      onClick={() => void save()}>
+      Save as HTML
+    </button>
+  );
 }

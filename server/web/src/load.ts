@@ -14,7 +14,11 @@ export interface Loaded<T> {
 
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  return new ApiError(0, `the server's answer is invalid: ${(error as Error).message}`, "Reload the page.");
+  return new ApiError(
+    0,
+    `the server's answer is invalid: ${(error as Error).message}`,
+    "Reload the page.",
+  );
 }
 
 const again_ms = 5000; // between attempts while old data is shown
@@ -25,7 +29,12 @@ function isTemporary(error: ApiError): boolean {
 }
 
 function useTask<T>(key: string | null, task: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<Omit<Loaded<T>, "reload">>({ data: null, at_ms: 0, loading: key !== null, error: null });
+  const [state, setState] = useState<Omit<Loaded<T>, "reload">>({
+    data: null,
+    at_ms: 0,
+    loading: key !== null,
+    error: null,
+  });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     if (key === null) {
@@ -37,12 +46,17 @@ function useTask<T>(key: string | null, task: (signal: AbortSignal) => Promise<T
     setState((old) => ({ ...old, loading: true, error: old.data === null ? null : old.error }));
     task(abort.signal).then(
       (data) => {
-        if (!abort.signal.aborted) setState({ data, at_ms: Date.now(), loading: false, error: null });
+        if (!abort.signal.aborted)
+          setState({ data, at_ms: Date.now(), loading: false, error: null });
       },
       (problem) => {
         if (abort.signal.aborted) return;
         const error = asApiError(problem);
-        setState((old) => (isTemporary(error) ? { ...old, loading: false, error } : { data: null, at_ms: 0, loading: false, error }));
+        setState((old) =>
+          isTemporary(error)
+            ? { ...old, loading: false, error }
+            : { data: null, at_ms: 0, loading: false, error },
+        );
       },
     );
     return () => abort.abort();
@@ -77,7 +91,10 @@ export interface Parts<T> {
 }
 
 // The further parts of a list whose first part is loaded from `path`, which must have a query.
-export function useFurther<T extends { next: string | null }>(first: Loaded<T>, path: string): Parts<T> {
+export function useFurther<T extends { next: string | null }>(
+  first: Loaded<T>,
+  path: string,
+): Parts<T> {
   const [rest, setRest] = useState<{ of: T | null; parts: T[] }>({ of: null, parts: [] });
   const [problem, setProblem] = useState<{ of: T | null; error: ApiError } | null>(null);
   const start = first.data;
@@ -86,11 +103,17 @@ export function useFurther<T extends { next: string | null }>(first: Loaded<T>, 
   const more = () => {
     setProblem(null);
     get<T>(`${path}&after=${encodeURIComponent(next ?? "")}`).then(
-      (part) => setRest((old) => ({ of: start, parts: [...(old.of === start ? old.parts : []), part] })),
+      (part) =>
+        setRest((old) => ({ of: start, parts: [...(old.of === start ? old.parts : []), part] })),
       (error) => setProblem({ of: start, error: asApiError(error) }),
     );
   };
-  return { parts, next, problem: problem !== null && problem.of === start ? problem.error : null, more };
+  return {
+    parts,
+    next,
+    problem: problem !== null && problem.of === start ? problem.error : null,
+    more,
+  };
 }
 
 // A list in parts: loads the first part at once and others on request. `path` must have a query.
@@ -111,7 +134,12 @@ export interface Followed<T> {
 
 // Requests again `every_ms` after each answer, while `goesOn` of the last answer is true, it is not
 // paused, and the page is visible.
-export function useFollowed<T>(path: string, every_ms: number, paused: boolean, goesOn: (data: T) => boolean): Followed<T> {
+export function useFollowed<T>(
+  path: string,
+  every_ms: number,
+  paused: boolean,
+  goesOn: (data: T) => boolean,
+): Followed<T> {
   const [state, setState] = useState<Followed<T>>({ data: null, error: null });
   useEffect(() => {
     if (paused) return;

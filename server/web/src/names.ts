@@ -60,7 +60,11 @@ function fold(name: string): string {
       continue;
     }
     const before = name[at - 1] ?? " ";
-    const opens = name[at] === "<" && (part_of_name.test(before) || (before === ":" && name[at - 2] === ":") || /operator(?:<=>|<<|>>|<|>)$/.test(name.slice(0, at)));
+    const opens =
+      name[at] === "<" &&
+      (part_of_name.test(before) ||
+        (before === ":" && name[at - 2] === ":") ||
+        /operator(?:<=>|<<|>>|<|>)$/.test(name.slice(0, at)));
     const end = opens ? closing(name, at) : -1;
     if (end - at - 1 > max_arguments) {
       folded += "<…>";
@@ -84,7 +88,12 @@ export function shortenMiddle(text: string, most: number): string {
 function argumentsAt(name: string): number {
   let depth = 0; // of template arguments
   for (let at = 1; at < name.length; ++at) {
-    if (name[at] === "<" && part_of_name.test(name[at - 1]) && !name.slice(0, at).endsWith("operator")) ++depth;
+    if (
+      name[at] === "<" &&
+      part_of_name.test(name[at - 1]) &&
+      !name.slice(0, at).endsWith("operator")
+    )
+      ++depth;
     else if (name[at] === ">" && depth > 0 && name[at - 1] !== "-") --depth;
     if (name[at] !== "(" || depth > 0 || name.startsWith("(anonymous", at)) continue;
     if (name.startsWith("()", at) && name.slice(0, at).endsWith("operator")) ++at;
@@ -135,5 +144,7 @@ export function fitsPattern(pattern: string, name: string): boolean {
 
 // The longest text that every name has that the pattern matches.
 export function longestPart(pattern: string): string {
-  return pattern.split("*").reduce((longest, part) => (part.length > longest.length ? part : longest));
+  return pattern
+    .split("*")
+    .reduce((longest, part) => (part.length > longest.length ? part : longest));
 }

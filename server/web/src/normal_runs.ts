@@ -15,7 +15,10 @@ export interface NormalRuns {
 
 function median(values: number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted.length === 0 ? 0 : (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.ceil((sorted.length - 1) / 2)]) / 2;
+  return sorted.length === 0
+    ? 0
+    : (sorted[Math.floor((sorted.length - 1) / 2)] + sorted[Math.ceil((sorted.length - 1) / 2)]) /
+        2;
 }
 
 // The median of each name over all lists; a list without the name counts as 0.
@@ -26,7 +29,12 @@ function mediansByName(lists: { name: string; ns: number }[][]): Map<string, num
     for (const { name, ns } of list) sums.set(name, (sums.get(name) ?? 0) + ns);
     for (const [name, ns] of sums) found.set(name, [...(found.get(name) ?? []), ns]);
   }
-  return new Map([...found].map(([name, values]) => [name, median([...values, ...Array<number>(lists.length - values.length).fill(0)])]));
+  return new Map(
+    [...found].map(([name, values]) => [
+      name,
+      median([...values, ...Array<number>(lists.length - values.length).fill(0)]),
+    ]),
+  );
 }
 
 // Null if too few runs were on time.
@@ -38,13 +46,19 @@ export function normalRuns(runs: Run[]): NormalRuns | null {
   return {
     runs: on_time.length,
     duration_ns: median(on_time.map((run) => run.duration_ns)),
-    stages: mediansByName(staged.map((run) => run.stages.map((stage) => ({ name: stage.name, ns: stage.duration_ns })))),
-    parts: mediansByName(timed.map((parts) => parts.map((part) => ({ name: partName(part), ns: part.ns })))),
+    stages: mediansByName(
+      staged.map((run) => run.stages.map((stage) => ({ name: stage.name, ns: stage.duration_ns }))),
+    ),
+    parts: mediansByName(
+      timed.map((parts) => parts.map((part) => ({ name: partName(part), ns: part.ns }))),
+    ),
   };
 }
 
 // Of the event's newest runs. Null while they are being loaded.
 export function useNormalRuns(event: string): NormalRuns | null {
-  const { data } = useGet<RunList>(`/api/v1/events/${encodeURIComponent(event)}/runs?limit=${runs_read}`);
+  const { data } = useGet<RunList>(
+    `/api/v1/events/${encodeURIComponent(event)}/runs?limit=${runs_read}`,
+  );
   return data === null ? null : normalRuns(data.runs);
 }

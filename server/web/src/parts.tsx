@@ -31,7 +31,11 @@ export function Failure({ error, again }: { error: ApiError; again?: () => void 
         <strong>That did not work: {error.message}.</strong>
       </p>
       {error.hint !== "" && <p>{error.hint}</p>}
-      {again && <button type="button" onClick={again}>Try again</button>}
+      {again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
     </div>
   );
 }
@@ -49,7 +53,15 @@ export function Empty({ title, children }: { title: string; children?: Component
 
 // Shows progress and errors while something loads, then `children`; above older data, that the
 // server does not answer.
-export function Ready<T>({ of, children, height }: { of: Loaded<T>; children: (data: T) => ComponentChildren; height?: number }) {
+export function Ready<T>({
+  of,
+  children,
+  height,
+}: {
+  of: Loaded<T>;
+  children: (data: T) => ComponentChildren;
+  height?: number;
+}) {
   if (of.error && of.data === null) return <Failure error={of.error} again={of.reload} />;
   if (of.data === null) {
     return (
@@ -60,8 +72,18 @@ export function Ready<T>({ of, children, height }: { of: Loaded<T>; children: (d
   }
   return (
     <>
-      {of.error && <p class="notice failure" role="status" data-testid="outdated"><strong>Not updated: {of.error.message}.</strong> Showing data from {formatTime(String(BigInt(of.at_ms) * 1000000n)).slice(11, 19)}; trying again every few seconds.</p>}
-      <div class={of.loading && !of.error ? "stale" : undefined} aria-busy={of.loading && !of.error}>{children(of.data)}</div>
+      {of.error && (
+        <p class="notice failure" role="status" data-testid="outdated">
+          <strong>Not updated: {of.error.message}.</strong> Showing data from{" "}
+          {formatTime(String(BigInt(of.at_ms) * 1000000n)).slice(11, 19)}; trying again every few
+          seconds.
+        </p>
+      )}
+      <div
+        class={of.loading && !of.error ? "stale" : undefined}
+        aria-busy={of.loading && !of.error}>
+        {children(of.data)}
+      </div>
     </>
   );
 }
@@ -69,10 +91,25 @@ export function Ready<T>({ of, children, height }: { of: Loaded<T>; children: (d
 // Where a function begins, after its name: the file and line of "/src/main.c:12".
 export function SourcePlace({ place }: { place: string }) {
   if (place === "") return null;
-  return <span class="muted" title={place}> {place.slice(place.lastIndexOf("/") + 1)}</span>;
+  return (
+    <span class="muted" title={place}>
+      {" "}
+      {place.slice(place.lastIndexOf("/") + 1)}
+    </span>
+  );
 }
 
-export function Section({ title, aside, children, id }: { title: string; aside?: ComponentChildren; children: ComponentChildren; id?: string }) {
+export function Section({
+  title,
+  aside,
+  children,
+  id,
+}: {
+  title: string;
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+  id?: string;
+}) {
   return (
     <section class="panel" aria-label={title} id={id}>
       <header class="panel-head">
@@ -86,15 +123,31 @@ export function Section({ title, aside, children, id }: { title: string; aside?:
 
 // A table that may be wider than the page and can be scrolled with the keyboard.
 export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
-  return <div class="scroll" tabIndex={0} role="group" aria-label={label}>{children}</div>;
+  return (
+    <div class="scroll" tabIndex={0} role="group" aria-label={label}>
+      {children}
+    </div>
+  );
 }
 
 // A long table that may be wider than the page.
 export function Wide({ label, children }: { label: string; children: ComponentChildren }) {
-  return <div class="wide-table" tabIndex={0} role="group" aria-label={label}>{children}</div>;
+  return (
+    <div class="wide-table" tabIndex={0} role="group" aria-label={label}>
+      {children}
+    </div>
+  );
 }
 
-export function Time({ ns, age = false, precise = false }: { ns: string; age?: boolean; precise?: boolean }) {
+export function Time({
+  ns,
+  age = false,
+  precise = false,
+}: {
+  ns: string;
+  age?: boolean;
+  precise?: boolean;
+}) {
   const full = formatTime(ns, precise);
   return <time title={`${full} ${zoneName()}`}>{age ? formatAge(ns, Date.now()) : full}</time>;
 }
@@ -103,10 +156,29 @@ const max_figure = 36;
 
 // Long names may wrap after a separator, but not within a word.
 function breakable(text: string): ComponentChildren {
-  return text.split(/(?<=[-._/:@…])(?=[^\d\s])/).map((part, index) => (index === 0 ? part : <><wbr />{part}</>));
+  return text.split(/(?<=[-._/:@…])(?=[^\d\s])/).map((part, index) =>
+    index === 0 ? (
+      part
+    ) : (
+      <>
+        <wbr />
+        {part}
+      </>
+    ),
+  );
 }
 
-export function Figure({ label, value, note, tone }: { label: string; value: string; note?: string; tone?: "bad" }) {
+export function Figure({
+  label,
+  value,
+  note,
+  tone,
+}: {
+  label: string;
+  value: string;
+  note?: string;
+  tone?: "bad";
+}) {
   return (
     <div class={`figure ${tone ?? ""}`}>
       <dt>{label}</dt>
@@ -121,12 +193,18 @@ export function Figure({ label, value, note, tone }: { label: string; value: str
 // "New" expires: after a week a cause counts as known, whether or not somebody set that.
 export function causeStatus(cause: CauseRecord, now_ms = Date.now()): CauseRecord["status"] {
   const week_ms = 7 * 86400e3;
-  return cause.status === "new" && now_ms - millisecondsOf(cause.noticed_ns) > week_ms ? "known" : cause.status;
+  return cause.status === "new" && now_ms - millisecondsOf(cause.noticed_ns) > week_ms
+    ? "known"
+    : cause.status;
 }
 
 export function CauseStatusTag({ cause }: { cause: CauseRecord }) {
   const status = causeStatus(cause);
-  return <span class={`state ${status === "regressed" || status === "new" ? "worse" : ""}`}>{status}</span>;
+  return (
+    <span class={`state ${status === "regressed" || status === "new" ? "worse" : ""}`}>
+      {status}
+    </span>
+  );
 }
 
 export function Swatch({ colour }: { colour: string }) {
@@ -134,7 +212,12 @@ export function Swatch({ colour }: { colour: string }) {
 }
 
 // A choice between a few values: a group of buttons, one of them pressed.
-export function Choice<T extends string>({ label, value, options, onChoose }: {
+export function Choice<T extends string>({
+  label,
+  value,
+  options,
+  onChoose,
+}: {
   label: string;
   value: T;
   options: [T, string][];
@@ -143,7 +226,11 @@ export function Choice<T extends string>({ label, value, options, onChoose }: {
   return (
     <div class="choice" role="group" aria-label={label}>
       {options.map(([option, text]) => (
-        <button key={option} type="button" aria-pressed={option === value} onClick={() => onChoose(option)}>
+        <button
+          key={option}
+          type="button"
+          aria-pressed={option === value}
+          onClick={() => onChoose(option)}>
           {text}
         </button>
       ))}
@@ -163,9 +250,28 @@ export function Shortened({ text, most = 40 }: { text: string; most?: number }) 
 export function FunctionName({ name, still = false }: { name: string; still?: boolean }) {
   const [whole, setWhole] = useState(false);
   const folded = fitName(foldName(name), max_name);
-  if (folded === name) return <span class="code"><Breakable name={name} /></span>;
-  if (still) return <span class="code" title={name}><Breakable name={folded} /></span>;
-  return <button type="button" class="code function-name" title={name} aria-expanded={whole} onClick={() => setWhole(!whole)}><Breakable name={whole ? name : folded} /></button>;
+  if (folded === name)
+    return (
+      <span class="code">
+        <Breakable name={name} />
+      </span>
+    );
+  if (still)
+    return (
+      <span class="code" title={name}>
+        <Breakable name={folded} />
+      </span>
+    );
+  return (
+    <button
+      type="button"
+      class="code function-name"
+      title={name}
+      aria-expanded={whole}
+      onClick={() => setWhole(!whole)}>
+      <Breakable name={whole ? name : folded} />
+    </button>
+  );
 }
 
 const max_title = 240;
@@ -173,7 +279,11 @@ const max_title = 240;
 // The title of a cause: a sentence with names of functions, whose template arguments are in the title.
 export function CauseTitle({ title }: { title: string }) {
   const shown = shortenMiddle(foldName(title), max_title);
-  return <span class="cause-words" title={shown === title ? undefined : title}><Breakable name={shown} /></span>;
+  return (
+    <span class="cause-words" title={shown === title ? undefined : title}>
+      <Breakable name={shown} />
+    </span>
+  );
 }
 
 // A name that lines break between its parts rather than within words.
@@ -184,7 +294,12 @@ function Breakable({ name }: { name: string }) {
 
 export function StackList({ frames, most = 12 }: { frames: Frame[]; most?: number }) {
   const [all, setAll] = useState(false);
-  if (frames.length === 0) return <p class="muted">No call stack was recorded here; see <code>stacks</code> in the settings.</p>;
+  if (frames.length === 0)
+    return (
+      <p class="muted">
+        No call stack was recorded here; see <code>stacks</code> in the settings.
+      </p>
+    );
   const shown = all ? frames : frames.slice(0, most);
   return (
     <div>
@@ -192,8 +307,16 @@ export function StackList({ frames, most = 12 }: { frames: Frame[]; most?: numbe
         {shown.map((frame, index) => (
           <li key={index}>
             <FunctionName name={frameName(frame)} />
-            <span class="muted" title={frame.file === "" ? frame.module : `${frame.file}:${frame.line} in ${frame.module}`}>
-              {frame.file === "" ? (frame.function === "" ? "" : baseName(frame.module)) : `${baseName(frame.file)}:${frame.line}`}
+            <span
+              class="muted"
+              title={
+                frame.file === "" ? frame.module : `${frame.file}:${frame.line} in ${frame.module}`
+              }>
+              {frame.file === ""
+                ? frame.function === ""
+                  ? ""
+                  : baseName(frame.module)
+                : `${baseName(frame.file)}:${frame.line}`}
             </span>
           </li>
         ))}
@@ -214,17 +337,45 @@ const MASK = "***";
 // Explains the mask if one of these texts contains it.
 export function MaskedNote({ texts }: { texts: string[] }) {
   if (!texts.some((text) => text.includes(MASK))) return null;
-  return <p class="muted" data-testid="masked">{MASK} is a password, token or key that lagtrapd masked.</p>;
+  return (
+    <p class="muted" data-testid="masked">
+      {MASK} is a password, token or key that lagtrapd masked.
+    </p>
+  );
 }
 
 // A button that asks for confirmation in its own place.
-export function Confirm({ text, question, onConfirm }: { text: string; question: string; onConfirm: () => void }) {
+export function Confirm({
+  text,
+  question,
+  onConfirm,
+}: {
+  text: string;
+  question: string;
+  onConfirm: () => void;
+}) {
   const [asking, setAsking] = useState(false);
-  if (!asking) return <button type="button" onClick={() => setAsking(true)}>{text}</button>;
+  if (!asking)
+    return (
+      <button type="button" onClick={() => setAsking(true)}>
+        {text}
+      </button>
+    );
   return (
     <span class="confirm" role="group" aria-label={question}>
-      <button type="button" class="danger" autoFocus onClick={() => { setAsking(false); onConfirm(); }}>{question}</button>
-      <button type="button" onClick={() => setAsking(false)}>Cancel</button>
+      <button
+        type="button"
+        class="danger"
+        autoFocus
+        onClick={() => {
+          setAsking(false);
+          onConfirm();
+        }}>
+        {question}
+      </button>
+      <button type="button" onClick={() => setAsking(false)}>
+        Cancel
+      </button>
     </span>
   );
 }

@@ -12,13 +12,20 @@ const ping_every_ms = 80;
 const max_wait_ms = 60000;
 
 function unreachable(): Error {
-  return new Error(`${viewer_name} cannot be reached from this browser. Download the trace and open it in a Perfetto UI elsewhere, or start the server with a reachable --trace-viewer`);
+  return new Error(
+    `${viewer_name} cannot be reached from this browser. Download the trace and open it in a Perfetto UI elsewhere, or start the server with a reachable --trace-viewer`,
+  );
 }
 
 // Throws as soon as the browser knows that the UI cannot be reached; it cannot read the answer
 // itself.
 async function reach(): Promise<void> {
-  await fetch(viewer, { mode: "no-cors", cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer" }).catch(() => {
+  await fetch(viewer, {
+    mode: "no-cors",
+    cache: "no-store",
+    credentials: "omit",
+    referrerPolicy: "no-referrer",
+  }).catch(() => {
     throw unreachable();
   });
 }
@@ -35,10 +42,17 @@ function shut(other: Window): void {
 }
 
 // `window.open` must come before any await, or the browser blocks it as a pop-up.
-export async function openInPerfetto(digest: string, delay: Delay, say: (text: string) => void): Promise<void> {
+export async function openInPerfetto(
+  digest: string,
+  delay: Delay,
+  say: (text: string) => void,
+): Promise<void> {
   const { origin } = new URL(viewer);
   const other = window.open(viewer);
-  if (!other) throw new Error("the browser blocked the window; allow pop-ups for this page, or download the trace");
+  if (!other)
+    throw new Error(
+      "the browser blocked the window; allow pop-ups for this page, or download the trace",
+    );
   say(`Opening ${viewer_name}…`);
   try {
     await reach();
@@ -51,13 +65,30 @@ export async function openInPerfetto(digest: string, delay: Delay, say: (text: s
   const [buffer] = await Promise.all([getBytes(`/api/v1/bundles/${digest}/trace`), ready]);
   const title = `${delay.event}: ${delay.process}`;
   other.postMessage(
-    { perfetto: { buffer, title, fileName: `${digest.slice(0, 12)}.pftrace`, url: window.location.href, keepApiOpen: true } },
+    {
+      perfetto: {
+        buffer,
+        title,
+        fileName: `${digest.slice(0, 12)}.pftrace`,
+        url: window.location.href,
+        keepApiOpen: true,
+      },
+    },
     origin,
     [buffer],
   );
   if (delay.trace_begin_ns) {
     const start = Number(BigInt(delay.trace_begin_ns)) / 1e9;
-    other.postMessage({ perfetto: { timeStart: start, timeEnd: start + delay.duration_ns / 1e9, viewPercentage: 0.8 } }, origin);
+    other.postMessage(
+      {
+        perfetto: {
+          timeStart: start,
+          timeEnd: start + delay.duration_ns / 1e9,
+          viewPercentage: 0.8,
+        },
+      },
+      origin,
+    );
   }
   say("Opened in the Perfetto UI.");
 }
@@ -67,7 +98,12 @@ function waitForPong(other: Window, origin: string): Promise<void> {
     const began = performance.now();
     const timer = setInterval(() => {
       if (other.closed) finish(new Error("the window of the Perfetto UI was closed"));
-      else if (performance.now() - began > max_wait_ms) finish(new Error(`${viewer_name} does not respond like a Perfetto UI; download the trace instead`));
+      else if (performance.now() - began > max_wait_ms)
+        finish(
+          new Error(
+            `${viewer_name} does not respond like a Perfetto UI; download the trace instead`,
+          ),
+        );
       else other.postMessage("PING", origin);
     }, ping_every_ms);
     const listener = (event: MessageEvent) => {

@@ -13,7 +13,11 @@ const listeners = new Set<() => void>();
 
 function here(): Place {
   const { pathname, search } = window.location;
-  return { path: inner(pathname) ?? pathname, query: new URLSearchParams(search), key: (inner(pathname) ?? pathname) + search };
+  return {
+    path: inner(pathname) ?? pathname,
+    query: new URLSearchParams(search),
+    key: (inner(pathname) ?? pathname) + search,
+  };
 }
 
 function tell(): void {
@@ -30,11 +34,15 @@ export function navigate(address: string, how: "push" | "replace" = "push"): voi
 
 // Changes parts of the query and keeps the rest. An empty value removes its part; several values
 // are repeated.
-export function setQuery(changes: Record<string, string | string[] | undefined>, how: "push" | "replace" = "push"): void {
+export function setQuery(
+  changes: Record<string, string | string[] | undefined>,
+  how: "push" | "replace" = "push",
+): void {
   const query = new URLSearchParams(window.location.search);
   for (const [name, value] of Object.entries(changes)) {
     query.delete(name);
-    for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined && one !== "") query.append(name, one);
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined && one !== "") query.append(name, one);
   }
   const text = query.toString();
   navigate(here().path + (text === "" ? "" : `?${text}`), how);
@@ -54,12 +62,30 @@ export function usePlace(): Place {
 export function followLinks(): void {
   window.addEventListener("popstate", tell);
   document.addEventListener("click", (event) => {
-    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+    if (
+      event.defaultPrevented ||
+      event.button !== 0 ||
+      event.metaKey ||
+      event.ctrlKey ||
+      event.shiftKey ||
+      event.altKey
+    )
       return;
     const link = (event.target as Element | null)?.closest?.("a[href]") as HTMLAnchorElement | null;
-    if (!link || link.target !== "" || link.hasAttribute("download") || link.origin !== window.location.origin) return;
+    if (
+      !link ||
+      link.target !== "" ||
+      link.hasAttribute("download") ||
+      link.origin !== window.location.origin
+    )
+      return;
     const path = inner(link.pathname);
-    if (path === null || path.startsWith("/api/") || (link.hash !== "" && link.pathname === window.location.pathname)) return;
+    if (
+      path === null ||
+      path.startsWith("/api/") ||
+      (link.hash !== "" && link.pathname === window.location.pathname)
+    )
+      return;
     event.preventDefault();
     navigate(path + link.search);
     window.scrollTo(0, 0);

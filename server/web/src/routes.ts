@@ -51,7 +51,8 @@ export function parseRoute(path: string): Route {
       const event = decoded(second);
       if (event !== null) return { page: "event", event };
     }
-    if (first === "watch" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(second)) return { page: "watch", id: second };
+    if (first === "watch" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(second))
+      return { page: "watch", id: second };
     if (first === "cause" && /^\d{1,19}$/.test(second)) return { page: "cause", id: second };
     if (first === "rule" && /^\d{1,19}$/.test(second)) return { page: "rule", id: second };
     if (first === "run" && /^\d{1,20}$/.test(second)) return { page: "run", id: second };
@@ -61,7 +62,8 @@ export function parseRoute(path: string): Route {
     if (parts.length === 3 && /^[1-9]\d{0,5}$/.test(third)) {
       return { page: "delay", digest: second, number: Number(third) };
     }
-    if (parts.length === 4 && /^[1-9]\d{0,5}$/.test(third) && parts[3] === "machine") return { page: "machine", digest: second, number: Number(third) };
+    if (parts.length === 4 && /^[1-9]\d{0,5}$/.test(third) && parts[3] === "machine")
+      return { page: "machine", digest: second, number: Number(third) };
   }
   return { page: "missing" };
 }

@@ -21,7 +21,14 @@ export function SearchBox() {
   // As soon as the box can be seen, its key works.
   useLayoutEffect(() => {
     const key = (pressed: KeyboardEvent) => {
-      if (pressed.key !== "/" || pressed.ctrlKey || pressed.metaKey || pressed.altKey || isTyping(pressed.target)) return;
+      if (
+        pressed.key !== "/" ||
+        pressed.ctrlKey ||
+        pressed.metaKey ||
+        pressed.altKey ||
+        isTyping(pressed.target)
+      )
+        return;
       pressed.preventDefault();
       input.current?.focus();
       input.current?.select();
@@ -50,7 +57,9 @@ export function SearchBox() {
           setProblem("");
           setAnswer({ query, found });
         },
-        (error) => !abort.signal.aborted && setProblem(error instanceof ApiError ? error.message : String(error)),
+        (error) =>
+          !abort.signal.aborted &&
+          setProblem(error instanceof ApiError ? error.message : String(error)),
       );
     }, pause_ms);
     return () => {
@@ -66,13 +75,19 @@ export function SearchBox() {
     navigate(hit.address);
   };
   const move = (step: number) => {
-    const places = [input.current, ...(box.current?.querySelectorAll<HTMLElement>(".hits a") ?? [])];
+    const places = [
+      input.current,
+      ...(box.current?.querySelectorAll<HTMLElement>(".hits a") ?? []),
+    ];
     const next = places.indexOf(document.activeElement as HTMLElement) + step;
     places[(next + places.length) % places.length]?.focus();
   };
   return (
     <form
-      class="search-box" role="search" aria-label="Everything" ref={box}
+      class="search-box"
+      role="search"
+      aria-label="Everything"
+      ref={box}
       onSubmit={(submit) => {
         submit.preventDefault();
         if (hits.length > 0 && answer?.query === query) openHit(hits[0]);
@@ -85,22 +100,48 @@ export function SearchBox() {
           pressed.preventDefault();
           move(pressed.key === "ArrowDown" ? 1 : -1);
         }
-      }}
-    >
+      }}>
       <input
-        ref={input} type="search" name="find" aria-label="Find" placeholder="Find  ( / )" autocomplete="off" maxLength={256} value={text}
+        ref={input}
+        type="search"
+        name="find"
+        aria-label="Find"
+        placeholder="Find  ( / )"
+        autocomplete="off"
+        maxLength={256}
+        value={text}
         title="Event, cause, function, library, host, build, unit, process or user; a trace ID; the number of a run; the digest of a bundle"
         onFocus={() => setOpen(true)}
-        onInput={(event) => { setText(event.currentTarget.value); setOpen(true); }}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setOpen(true);
+        }}
       />
       {open && query !== "" && (
         <div class="hits" data-testid="hits">
-          {problem !== "" ? <p role="alert">That did not work: {problem}.</p> : answer === null ? <p class="muted">Searching…</p> : hits.length === 0 ? <p role="status">Nothing found for “{shortenMiddle(answer.query, 60)}”.</p> : (
+          {problem !== "" ? (
+            <p role="alert">That did not work: {problem}.</p>
+          ) : answer === null ? (
+            <p class="muted">Searching…</p>
+          ) : hits.length === 0 ? (
+            <p role="status">Nothing found for “{shortenMiddle(answer.query, 60)}”.</p>
+          ) : (
             <ul>
               {hits.map((hit) => (
                 <li key={`${hit.kind} ${hit.address}`}>
-                  <a href={hit.address} onClick={(click) => { if (!click.ctrlKey && !click.metaKey && click.button === 0) { click.preventDefault(); openHit(hit); } }}>
-                    <span class="hit-kind">{hit.kind}</span> <span class="hit-text" title={hit.text}>{shortenMiddle(foldName(hit.text), max_hit)}</span> <span class="muted">{shortenMiddle(hit.note, 40)}</span>
+                  <a
+                    href={hit.address}
+                    onClick={(click) => {
+                      if (!click.ctrlKey && !click.metaKey && click.button === 0) {
+                        click.preventDefault();
+                        openHit(hit);
+                      }
+                    }}>
+                    <span class="hit-kind">{hit.kind}</span>{" "}
+                    <span class="hit-text" title={hit.text}>
+                      {shortenMiddle(foldName(hit.text), max_hit)}
+                    </span>{" "}
+                    <span class="muted">{shortenMiddle(hit.note, 40)}</span>
                   </a>
                 </li>
               ))}

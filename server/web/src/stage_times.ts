@@ -16,7 +16,13 @@ export function pointsOf(runs: Run[]): string[] {
     }
   }
   const mean = ([, { sum, count }]: [string, { sum: number; count: number }]) => sum / count;
-  return times.size === 0 ? [] : [begin_point, ...[...times].sort((a, b) => mean(a) - mean(b)).map(([name]) => name), end_point];
+  return times.size === 0
+    ? []
+    : [
+        begin_point,
+        ...[...times].sort((a, b) => mean(a) - mean(b)).map(([name]) => name),
+        end_point,
+      ];
 }
 
 function timeOf(run: Run, point: string): number | null {
@@ -38,7 +44,8 @@ export function timesBetween(runs: Run[], from: string, to: string): Percentiles
   for (const run of runs) {
     if (run.stages.length === 0) continue;
     const [begin, end] = [timeOf(run, from), timeOf(run, to)];
-    if (begin !== null && end !== null && end >= begin) times.push({ ns: end - begin, weight: run.weight });
+    if (begin !== null && end !== null && end >= begin)
+      times.push({ ns: end - begin, weight: run.weight });
   }
   if (times.length === 0) return null;
   times.sort((a, b) => a.ns - b.ns);

@@ -16,14 +16,18 @@ function stored(): ThemeChoice {
 }
 
 function apply(choice: ThemeChoice): void {
-  const dark = choice === "dark" || (choice === "system" && window.matchMedia("(prefers-color-scheme: dark)").matches);
+  const dark =
+    choice === "dark" ||
+    (choice === "system" && window.matchMedia("(prefers-color-scheme: dark)").matches);
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   for (const listener of [...listeners]) listener();
 }
 
 export function startTheme(): void {
   apply(stored());
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => apply(stored()));
+  window
+    .matchMedia("(prefers-color-scheme: dark)")
+    .addEventListener("change", () => apply(stored()));
 }
 
 export function useThemeChoice(): [ThemeChoice, () => void] {
@@ -48,7 +52,8 @@ export async function inLight<T>(work: () => T): Promise<T> {
     document.documentElement.dataset.theme = theme;
     for (const listener of [...listeners]) listener();
     // Components render in one frame and draw in the next.
-    for (let frames = 0; frames < 3; ++frames) await new Promise((resolve) => requestAnimationFrame(resolve));
+    for (let frames = 0; frames < 3; ++frames)
+      await new Promise((resolve) => requestAnimationFrame(resolve));
   };
   if (before === "light") return work();
   await show("light");

@@ -124,14 +124,46 @@ export interface MachineAnswer {
   stacks: number[][];
   cpus: { cpu: number; cells: number[] }[];
   processes: { pid: number; name: number; unit: number }[];
-  threads: { tid: number; pid: number; name: number; of_delay: boolean; on_cpu_ns: number; runnable_ns: number; blocked_ns: number; cells: number[]; samples: number[] }[];
+  threads: {
+    tid: number;
+    pid: number;
+    name: number;
+    of_delay: boolean;
+    on_cpu_ns: number;
+    runnable_ns: number;
+    blocked_ns: number;
+    cells: number[];
+    samples: number[];
+  }[];
   wakes: number[];
-  runs: { event: number; from_ns: number; to_ns: number; tid: number; delayed: boolean; stages: { name: number; at_ns: number }[] }[];
+  runs: {
+    event: number;
+    from_ns: number;
+    to_ns: number;
+    tid: number;
+    delayed: boolean;
+    stages: { name: number; at_ns: number }[];
+  }[];
   asleep: number;
-  left_out: { cpus: number; threads: number; wakes: number; samples: number; stacks: number; runs: number };
+  left_out: {
+    cpus: number;
+    threads: number;
+    wakes: number;
+    samples: number;
+    stacks: number;
+    runs: number;
+  };
 }
 
-export type RuleCondition = "got_worse" | "new_cause" | "cause_came_back" | "p99" | "delay_share" | "host_silent" | "runs_lost" | "weekly_digest";
+export type RuleCondition =
+  | "got_worse"
+  | "new_cause"
+  | "cause_came_back"
+  | "p99"
+  | "delay_share"
+  | "host_silent"
+  | "runs_lost"
+  | "weekly_digest";
 export type RuleWay = "webhook" | "email" | "slack" | "alertmanager";
 export interface RuleMessage {
   id: string;

@@ -3,12 +3,19 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 // Whether somebody types in an element: its keys are no commands, and the focus stays there.
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName))
+  );
 }
 
 // The text of a field that is also in the address: written there after a pause in typing, and read from
 // there if it changes in another way.
-export function useTyped(value: string, pause_ms: number, write: (text: string) => void): [string, (text: string) => void] {
+export function useTyped(
+  value: string,
+  pause_ms: number,
+  write: (text: string) => void,
+): [string, (text: string) => void] {
   const [text, setText] = useState(value);
   const written = useRef(value);
   useEffect(() => {

@@ -10,9 +10,25 @@ const certain = 0.05;
 export function changeText(before: number, now: number, q_value: number | null) {
   if (before === 0 || now === 0) return null;
   const text = formatFactor(now / before);
-  if (q_value === null) return <span class="muted" title="Not tested: too few hours or days with runs">{text}</span>;
-  if (q_value > certain) return <span class="muted" title={`Not significant: q = ${q_value.toPrecision(2)}`}>{text}</span>;
-  return <strong class={now > before ? "problem" : ""} title={`Significant: q = ${q_value.toPrecision(2)}`}>{text}</strong>;
+  if (q_value === null)
+    return (
+      <span class="muted" title="Not tested: too few hours or days with runs">
+        {text}
+      </span>
+    );
+  if (q_value > certain)
+    return (
+      <span class="muted" title={`Not significant: q = ${q_value.toPrecision(2)}`}>
+        {text}
+      </span>
+    );
+  return (
+    <strong
+      class={now > before ? "problem" : ""}
+      title={`Significant: q = ${q_value.toPrecision(2)}`}>
+      {text}
+    </strong>
+  );
 }
 
 // A figure of a level change: "2.4 ms", "3.6 %", or "5.1 per hour" if only delays are recorded.
@@ -34,13 +50,32 @@ export function partsText(parts: PartsChanged, many: string): string | null {
 }
 
 export function VerdictTag({ trend, brief = false }: { trend: EventTrend; brief?: boolean }) {
-  if (trend.verdict === "untested") return <span class="muted" title="Fewer than four hours or days with runs in this period or the one before">not enough data</span>;
+  if (trend.verdict === "untested")
+    return (
+      <span
+        class="muted"
+        title="Fewer than four hours or days with runs in this period or the one before">
+        not enough data
+      </span>
+    );
   if (trend.verdict === "unchanged") return <span class="muted">No clear change</span>;
   const since = trend.lasting;
   return (
     <>
-      <span class={`state ${trend.verdict}`}>{trend.verdict}{trend.factor !== null && ` ${formatFactor(trend.factor)}`}</span>
-      {since && !brief && <small class="under">{since.measure} since {formatMoment(since.from_ns)}{since.build && <>, with <BuildName id={since.build} /></>}</small>}
+      <span class={`state ${trend.verdict}`}>
+        {trend.verdict}
+        {trend.factor !== null && ` ${formatFactor(trend.factor)}`}
+      </span>
+      {since && !brief && (
+        <small class="under">
+          {since.measure} since {formatMoment(since.from_ns)}
+          {since.build && (
+            <>
+              , with <BuildName id={since.build} />
+            </>
+          )}
+        </small>
+      )}
     </>
   );
 }
@@ -49,10 +84,47 @@ export function VerdictTag({ trend, brief = false }: { trend: EventTrend; brief?
 export function VerdictSentence({ trend }: { trend: EventTrend }) {
   const since = trend.lasting;
   const direction = trend.verdict === "worse" ? "Slower" : "Faster";
-  if (trend.verdict === "untested") return <>Not enough data to compare with the period before: at least four hours or days with runs are needed in both.</>;
+  if (trend.verdict === "untested")
+    return (
+      <>
+        Not enough data to compare with the period before: at least four hours or days with runs are
+        needed in both.
+      </>
+    );
   if (trend.verdict === "unchanged") return <>No clear change from the period before.</>;
-  if (since) return <>{direction} since {formatMoment(since.from_ns)}{since.build && <> (build <BuildName id={since.build} />)</>}: {levelChangeText(trend, since)}.</>;
-  const figures = [["p50", trend.p50] as const, ["p99", trend.p99] as const].filter(([, change]) => change.q_value !== null && change.q_value <= certain && change.before_ns > 0);
-  if (figures.length === 0) return <>{trend.verdict === "worse" ? "More" : "Fewer"} delays than in the period before{trend.factor !== null && ` (${formatFactor(trend.factor)})`}.</>;
-  return <>{direction} than in the period before: {figures.map(([name, change]) => `${name} ${formatDuration(change.now_ns)}, was ${formatDuration(change.before_ns)}`).join("; ")}.</>;
+  if (since)
+    return (
+      <>
+        {direction} since {formatMoment(since.from_ns)}
+        {since.build && (
+          <>
+            {" "}
+            (build <BuildName id={since.build} />)
+          </>
+        )}
+        : {levelChangeText(trend, since)}.
+      </>
+    );
+  const figures = [["p50", trend.p50] as const, ["p99", trend.p99] as const].filter(
+    ([, change]) => change.q_value !== null && change.q_value <= certain && change.before_ns > 0,
+  );
+  if (figures.length === 0)
+    return (
+      <>
+        {trend.verdict === "worse" ? "More" : "Fewer"} delays than in the period before
+        {trend.factor !== null && ` (${formatFactor(trend.factor)})`}.
+      </>
+    );
+  return (
+    <>
+      {direction} than in the period before:{" "}
+      {figures
+        .map(
+          ([name, change]) =>
+            `${name} ${formatDuration(change.now_ns)}, was ${formatDuration(change.before_ns)}`,
+        )
+        .join("; ")}
+      .
+    </>
+  );
 }

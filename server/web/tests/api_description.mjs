@@ -13,7 +13,10 @@ try {
   process.exit(1);
 }
 const redocly = require("@redocly/openapi-core");
-const problems = await redocly.lint({ ref: file, config: await redocly.createConfig({ extends: ["recommended"] }) });
+const problems = await redocly.lint({
+  ref: file,
+  config: await redocly.createConfig({ extends: ["recommended"] }),
+});
 const totals = redocly.getTotals(problems);
 redocly.formatProblems(problems, { format: "codeframe", totals, version: redocly.version ?? "" });
 process.exit(totals.errors === 0 ? 0 : 1);

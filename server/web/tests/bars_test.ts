@@ -29,7 +29,12 @@ test("labels are left out where they would touch", () => {
 });
 
 test("the axis ends above ordinary runs: outliers and dirty runs far above are cut", () => {
-  const of = (ms: number, more: object = {}) => ({ duration_ns: ms * 1e6, dirty: null, outlier: null, ...more });
+  const of = (ms: number, more: object = {}) => ({
+    duration_ns: ms * 1e6,
+    dirty: null,
+    outlier: null,
+    ...more,
+  });
   const end = (...runs: object[]) => axisEnd({ slots: [null, ...runs] } as never);
   assert.equal(end(of(10), of(100)), undefined);
   assert.equal(end(of(10), of(100, { outlier: {} })), 12);

@@ -16,9 +16,21 @@ type Plain<T> = T extends string ? \`\${T}\` : T extends number | boolean | null
 export const dashboard: Plain<Dashboard> = ${readFileSync(file, "utf8")};
 `;
   writeFileSync(join(folder, "dashboard.ts"), typed);
-  const checked = spawnSync(process.execPath, [
-    join(build_folder, "node_modules/typescript/bin/tsc"), "--noEmit", "--skipLibCheck", "--strict", "--moduleResolution", "bundler", "--module", "esnext", join(folder, "dashboard.ts"),
-  ], { stdio: "inherit" });
+  const checked = spawnSync(
+    process.execPath,
+    [
+      join(build_folder, "node_modules/typescript/bin/tsc"),
+      "--noEmit",
+      "--skipLibCheck",
+      "--strict",
+      "--moduleResolution",
+      "bundler",
+      "--module",
+      "esnext",
+      join(folder, "dashboard.ts"),
+    ],
+    { stdio: "inherit" },
+  );
   process.exitCode = checked.status ?? 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });

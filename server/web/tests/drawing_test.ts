@@ -1,12 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cutText, inkOn } from "../src/drawing/paint";
-import { Scale, clampSpan, firstPlace, roundSteps, spanAround, zoomSpan } from "../src/drawing/span";
+import {
+  Scale,
+  clampSpan,
+  firstPlace,
+  roundSteps,
+  spanAround,
+  zoomSpan,
+} from "../src/drawing/span";
 
 test("a scale goes from a span to pixels and back", () => {
   const scale = new Scale({ from: 100, to: 300 }, 50, 400);
-  assert.deepEqual([100, 200, 300].map((at) => scale.x(at)), [50, 250, 450]);
-  assert.deepEqual([50, 250, 450].map((x) => scale.at(x)), [100, 200, 300]);
+  assert.deepEqual(
+    [100, 200, 300].map((at) => scale.x(at)),
+    [50, 250, 450],
+  );
+  assert.deepEqual(
+    [50, 250, 450].map((x) => scale.at(x)),
+    [100, 200, 300],
+  );
   assert.equal(new Scale({ from: 100, to: 300 }, 0, 0).at(0), 100, "before anything was measured");
 });
 
@@ -34,11 +47,20 @@ test("an axis has round steps, and 0 for what is nearly 0", () => {
 
 test("places in order are found by halving", () => {
   const ends = [3, 7, 7, 12];
-  assert.deepEqual([0, 3, 6, 7, 12].map((at) => firstPlace(ends.length, (place) => ends[place] > at)), [0, 1, 1, 3, 4]);
-  assert.equal(firstPlace(0, () => true), 0);
+  assert.deepEqual(
+    [0, 3, 6, 7, 12].map((at) => firstPlace(ends.length, (place) => ends[place] > at)),
+    [0, 1, 1, 3, 4],
+  );
+  assert.equal(
+    firstPlace(0, () => true),
+    0,
+  );
 });
 
 test("texts are cut to their room, and written in what is told apart from the colour below", () => {
-  assert.deepEqual([cutText("worker", 6), cutText("worker", 4), cutText("worker", 0)], ["worker", "wor…", "w…"]);
+  assert.deepEqual(
+    [cutText("worker", 6), cutText("worker", 4), cutText("worker", 0)],
+    ["worker", "wor…", "w…"],
+  );
   assert.deepEqual([inkOn("#f0e442"), inkOn("#332288")], ["#101316", "#ffffff"]);
 });

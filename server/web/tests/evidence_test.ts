@@ -2,13 +2,28 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { functionIn } from "../src/evidence";
 
-test("a sentence's function is the one after the first \"in\"", () => {
-  assert.equal(functionIn("Waited 63.0 ms (78 %) on a futex (a lock or a signal) in ReadWholeTable, until prefetch (101) woke it; meanwhile it computed in parse."), "ReadWholeTable");
+test('a sentence\'s function is the one after the first "in"', () => {
+  assert.equal(
+    functionIn(
+      "Waited 63.0 ms (78 %) on a futex (a lock or a signal) in ReadWholeTable, until prefetch (101) woke it; meanwhile it computed in parse.",
+    ),
+    "ReadWholeTable",
+  );
   assert.equal(functionIn("Computed for 18.0 ms (22 %) in <script>alert."), "<script>alert");
-  assert.equal(functionIn("Waited for memory of its control group /small in fill_buffer (app): it was at its limit."), "fill_buffer");
+  assert.equal(
+    functionIn(
+      "Waited for memory of its control group /small in fill_buffer (app): it was at its limit.",
+    ),
+    "fill_buffer",
+  );
 });
 
 test("numbers and words are no functions", () => {
   assert.equal(functionIn("Slept 3 ms in 5 sleeps in shop::pause."), "shop::pause");
-  for (const sentence of ["Slept 3 ms in 5 sleeps.", "It was in a run of its own.", "The rest is unknown."]) assert.equal(functionIn(sentence), null);
+  for (const sentence of [
+    "Slept 3 ms in 5 sleeps.",
+    "It was in a run of its own.",
+    "The rest is unknown.",
+  ])
+    assert.equal(functionIn(sentence), null);
 });

@@ -5,8 +5,18 @@ import { foldTree, isLibc } from "../src/flame/fold";
 import { invertTree, largestMatch, readTree, searchTree, topStacks } from "../src/flame/tree";
 import type { Flame, FlameNode } from "../src/types";
 
-const names = ["all", "main", "parse", "copy", "wait", "<script>"].map((name) => ({ function: name, module: name === "copy" ? "/lib/libc.so" : "/bin/app" }));
-const flame = (nodes: FlameNode[]): Flame => ({ unit: "ns", total: nodes[0][2], baseline_total: nodes[0][3], nodes, names, dropped: 0 });
+const names = ["all", "main", "parse", "copy", "wait", "<script>"].map((name) => ({
+  function: name,
+  module: name === "copy" ? "/lib/libc.so" : "/bin/app",
+}));
+const flame = (nodes: FlameNode[]): Flame => ({
+  unit: "ns",
+  total: nodes[0][2],
+  baseline_total: nodes[0][3],
+  nodes,
+  names,
+  dropped: 0,
+});
 
 // main 100 = parse 60 (copy 40, itself 20) + wait 30 (copy 5) + itself 10
 const sample = flame([
@@ -25,8 +35,27 @@ test("time of a node alone is its time without its children's", () => {
 });
 
 test("what is no tree is refused", () => {
-  assert.throws(() => readTree(flame([[-1, 0, 1, 0, 0], [2, 1, 1, 0, 0], [0, 1, 1, 0, 0]])), /before its parent/);
-  assert.throws(() => readTree(flame([[-1, 0, 1, 0, 0], [1, 1, 1, 0, 0]])), /before its parent/);
+  assert.throws(
+    () =>
+      readTree(
+        flame([
+          [-1, 0, 1, 0, 0],
+          [2, 1, 1, 0, 0],
+          [0, 1, 1, 0, 0],
+        ]),
+      ),
+    /before its parent/,
+  );
+  assert.throws(
+    () =>
+      readTree(
+        flame([
+          [-1, 0, 1, 0, 0],
+          [1, 1, 1, 0, 0],
+        ]),
+      ),
+    /before its parent/,
+  );
   assert.throws(() => readTree(flame([[-1, 77, 1, 0, 0]])), /no name/);
   assert.throws(() => readTree({ ...sample, nodes: [] }), /no root/);
 });
@@ -36,14 +65,23 @@ test("children stand side by side, the widest first, within their parent", () =>
   const layout = layOut(tree, "value");
   assert.deepEqual([layout.left[3], layout.right[3]], [0, 0.6]);
   assert.deepEqual([layout.left[2], layout.right[2]], [0.6, 0.8999999999999999]);
-  assert.deepEqual(layout.rows.map((row) => [...row]), [[0], [1], [3, 2], [4, 5]]);
+  assert.deepEqual(
+    layout.rows.map((row) => [...row]),
+    [[0], [1], [3, 2], [4, 5]],
+  );
   assert.equal(layout.first_child[1], 3);
   assert.equal(layout.next[3], 2);
   assert.equal(layout.previous[2], 3);
 });
 
 test("children that claim more than their parent share what it has", () => {
-  const tree = readTree(flame([[-1, 0, 100, 0, 0], [0, 1, 90, 0, 0], [0, 2, 30, 0, 0]]));
+  const tree = readTree(
+    flame([
+      [-1, 0, 100, 0, 0],
+      [0, 1, 90, 0, 0],
+      [0, 2, 30, 0, 0],
+    ]),
+  );
   const layout = layOut(tree, "value");
   assert.equal(layout.right[1], 0.75);
   assert.equal(layout.right[2], 1);
@@ -51,7 +89,10 @@ test("children that claim more than their parent share what it has", () => {
 
 test("by the normal runs' time, what they do not have has no width", () => {
   const layout = layOut(readTree(sample), "baseline");
-  assert.deepEqual(layout.rows.map((row) => [...row]), [[0], [1], [3], [4]]);
+  assert.deepEqual(
+    layout.rows.map((row) => [...row]),
+    [[0], [1], [3], [4]],
+  );
   assert.equal(layout.right[4], 1);
 });
 
@@ -70,23 +111,44 @@ test("the node at a place is found, and nothing where nothing is", () => {
 test("turned upside down, time of each function alone comes first and adds up", () => {
   const inverted = invertTree(readTree(sample));
   const label = (node: number) => names[inverted.name[node]].function;
-  const tops = [...inverted.parent].flatMap((parent, node) => (parent === 0 ? [[label(node), inverted.value[node]]] : []));
+  const tops = [...inverted.parent].flatMap((parent, node) =>
+    parent === 0 ? [[label(node), inverted.value[node]]] : [],
+  );
   assert.deepEqual(Object.fromEntries(tops), { main: 10, wait: 25, parse: 20, copy: 45 });
   assert.equal(inverted.total, 100);
-  const copy = [...inverted.parent].findIndex((parent, node) => parent === 0 && label(node) === "copy");
-  const callers = [...inverted.parent].flatMap((parent, node) => (parent === copy ? [[label(node), inverted.value[node]]] : []));
+  const copy = [...inverted.parent].findIndex(
+    (parent, node) => parent === 0 && label(node) === "copy",
+  );
+  const callers = [...inverted.parent].flatMap((parent, node) =>
+    parent === copy ? [[label(node), inverted.value[node]]] : [],
+  );
   assert.deepEqual(Object.fromEntries(callers), { parse: 40, wait: 5 });
 });
 
 test("inverted trees stay within their limits", () => {
   const nodes: FlameNode[] = [[-1, 0, 1e9, 0, 0]];
-  for (let index = 1; index < 20000; ++index) nodes.push([Math.floor((index - 1) / 3), index % names.length, Math.max(1, Math.floor(1e9 / index)), 0, 0]);
+  for (let index = 1; index < 20000; ++index)
+    nodes.push([
+      Math.floor((index - 1) / 3),
+      index % names.length,
+      Math.max(1, Math.floor(1e9 / index)),
+      0,
+      0,
+    ]);
   const inverted = invertTree(readTree(flame(nodes)), 0, 5000);
   assert.equal(inverted.parent.length, 5000);
 });
 
 test("search counts time of matches within matches once", () => {
-  const tree = readTree(flame([[-1, 0, 100, 0, 0], [0, 1, 80, 0, 0], [1, 2, 50, 0, 0], [2, 1, 20, 0, 0], [0, 4, 20, 0, 3]]));
+  const tree = readTree(
+    flame([
+      [-1, 0, 100, 0, 0],
+      [0, 1, 80, 0, 0],
+      [1, 2, 50, 0, 0],
+      [2, 1, 20, 0, 0],
+      [0, 4, 20, 0, 3],
+    ]),
+  );
   const found = searchTree(tree, "MAIN");
   assert.ok(found !== null && typeof found !== "string");
   assert.deepEqual(found.nodes, [1, 3]);
@@ -108,8 +170,23 @@ test("search takes modules, expressions and any letters, and says what is wrong"
 });
 
 test("a state is found by its name in brackets and by the name of its node", () => {
-  const tree = readTree({ ...flame([[-1, 0, 100, 0, 3], [0, 1, 60, 0, 3], [0, 2, 40, 0, 3]]), names: ["all", "blocked: sleep", "waits for a CPU"].map((name) => ({ function: name, module: "" })) });
-  for (const [query, nodes] of [["[sleep]", [1]], ["blocked: sleep", [1]], ["[waits for a CPU]", [2]], ["[leep]", []]] as const) {
+  const tree = readTree({
+    ...flame([
+      [-1, 0, 100, 0, 3],
+      [0, 1, 60, 0, 3],
+      [0, 2, 40, 0, 3],
+    ]),
+    names: ["all", "blocked: sleep", "waits for a CPU"].map((name) => ({
+      function: name,
+      module: "",
+    })),
+  });
+  for (const [query, nodes] of [
+    ["[sleep]", [1]],
+    ["blocked: sleep", [1]],
+    ["[waits for a CPU]", [2]],
+    ["[leep]", []],
+  ] as const) {
     const found = searchTree(tree, query);
     assert.ok(found !== null && typeof found !== "string");
     assert.deepEqual(found.nodes, nodes, query);
@@ -131,42 +208,117 @@ test("the match with the most time is the one to open at", () => {
 // futex_wait (kernel) → blocked; the kernel is entered from main as well.
 test("chains of kernel and libc frames are folded into the first that says something", () => {
   const rows: [string, string, number, number, number][] = [
-    ["all", "", -1, 100, 3], ["main", "/bin/app", 0, 100, 0], ["pthread_mutex_lock", "/lib/libc.so.6", 1, 70, 0], ["__lll_lock_wait", "/lib/libc.so.6", 2, 65, 0],
-    ["entry_SYSCALL_64", "[kernel]", 3, 60, 1], ["do_syscall_64", "[kernel]", 4, 60, 1], ["__x64_sys_futex", "[kernel]", 5, 60, 1], ["futex_wait", "[kernel]", 6, 55, 1],
-    ["blocked: lock (futex)", "", 7, 50, 3], ["entry_SYSCALL_64", "[kernel]", 1, 20, 1], ["ksys_read", "[kernel]", 9, 20, 1], ["qsort", "/lib/libc.so.6", 1, 10, 0], ["compare", "/bin/app", 11, 8, 0], ["memcmp", "/lib/libc.so.6", 12, 3, 0],
+    ["all", "", -1, 100, 3],
+    ["main", "/bin/app", 0, 100, 0],
+    ["pthread_mutex_lock", "/lib/libc.so.6", 1, 70, 0],
+    ["__lll_lock_wait", "/lib/libc.so.6", 2, 65, 0],
+    ["entry_SYSCALL_64", "[kernel]", 3, 60, 1],
+    ["do_syscall_64", "[kernel]", 4, 60, 1],
+    ["__x64_sys_futex", "[kernel]", 5, 60, 1],
+    ["futex_wait", "[kernel]", 6, 55, 1],
+    ["blocked: lock (futex)", "", 7, 50, 3],
+    ["entry_SYSCALL_64", "[kernel]", 1, 20, 1],
+    ["ksys_read", "[kernel]", 9, 20, 1],
+    ["qsort", "/lib/libc.so.6", 1, 10, 0],
+    ["compare", "/bin/app", 11, 8, 0],
+    ["memcmp", "/lib/libc.so.6", 12, 3, 0],
   ];
   const tree = readTree({
-    unit: "ns", total: 100, baseline_total: null, dropped: 0, names: rows.map(([name, module]) => ({ function: name, module })),
-    nodes: rows.map(([, , parent, value, kind], index): FlameNode => [parent, index, value, 0, kind]),
+    unit: "ns",
+    total: 100,
+    baseline_total: null,
+    dropped: 0,
+    names: rows.map(([name, module]) => ({ function: name, module })),
+    nodes: rows.map(([, , parent, value, kind], index): FlameNode => [
+      parent,
+      index,
+      value,
+      0,
+      kind,
+    ]),
   });
   const folded = foldTree(tree);
-  const shown = [...folded.name].map((name, node) => [folded.names[name].function, folded.value[node], node === 0 ? "" : folded.names[folded.name[folded.parent[node]]].function]);
+  const shown = [...folded.name].map((name, node) => [
+    folded.names[name].function,
+    folded.value[node],
+    node === 0 ? "" : folded.names[folded.name[folded.parent[node]]].function,
+  ]);
   assert.deepEqual(shown, [
-    ["all", 100, ""], ["main", 100, "all"], ["pthread_mutex_lock", 70, "main"], ["__x64_sys_futex", 60, "pthread_mutex_lock"], ["blocked: lock (futex)", 50, "__x64_sys_futex"],
-    ["ksys_read", 20, "main"], ["qsort", 10, "main"], ["compare", 8, "qsort"], ["memcmp", 3, "compare"],
+    ["all", 100, ""],
+    ["main", 100, "all"],
+    ["pthread_mutex_lock", 70, "main"],
+    ["__x64_sys_futex", 60, "pthread_mutex_lock"],
+    ["blocked: lock (futex)", 50, "__x64_sys_futex"],
+    ["ksys_read", 20, "main"],
+    ["qsort", 10, "main"],
+    ["compare", 8, "qsort"],
+    ["memcmp", 3, "compare"],
   ]);
   assert.deepEqual([...folded.self], [0, 0, 10, 10, 50, 20, 2, 5, 3]);
 });
 
 test("frames that folding joins are one node with the time of all", () => {
-  const names = [["all", ""], ["entry_a", "[kernel]"], ["entry_b", "[kernel]"], ["read", "[kernel]"]].map(([name, module]) => ({ function: name, module }));
-  const folded = foldTree(readTree({ ...flame([[-1, 0, 10, 8, 3], [0, 1, 6, 5, 1], [0, 2, 4, 3, 1], [1, 3, 6, 5, 1], [2, 3, 4, 3, 1]]), names }));
+  const names = [
+    ["all", ""],
+    ["entry_a", "[kernel]"],
+    ["entry_b", "[kernel]"],
+    ["read", "[kernel]"],
+  ].map(([name, module]) => ({ function: name, module }));
+  const folded = foldTree(
+    readTree({
+      ...flame([
+        [-1, 0, 10, 8, 3],
+        [0, 1, 6, 5, 1],
+        [0, 2, 4, 3, 1],
+        [1, 3, 6, 5, 1],
+        [2, 3, 4, 3, 1],
+      ]),
+      names,
+    }),
+  );
   assert.deepEqual([...folded.value], [10, 10]);
   assert.deepEqual([...folded.baseline], [8, 8]);
 });
 
 test("libc is known by its file in all its forms", () => {
-  for (const name of ["/lib/x86_64-linux-gnu/libc.so.6", "/lib/libpthread-2.31.so", "/lib64/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1", "[vdso]"]) assert.ok(isLibc(name), name);
-  for (const name of ["/usr/lib/libcurl.so.4", "/usr/bin/ldd", "/lib/libstdc++.so.6", "[kernel]", "", "/lib/libcrypt.so.1"]) assert.ok(!isLibc(name), name);
+  for (const name of [
+    "/lib/x86_64-linux-gnu/libc.so.6",
+    "/lib/libpthread-2.31.so",
+    "/lib64/ld-linux-x86-64.so.2",
+    "/lib/ld-musl-x86_64.so.1",
+    "[vdso]",
+  ])
+    assert.ok(isLibc(name), name);
+  for (const name of [
+    "/usr/lib/libcurl.so.4",
+    "/usr/bin/ldd",
+    "/lib/libstdc++.so.6",
+    "[kernel]",
+    "",
+    "/lib/libcrypt.so.1",
+  ])
+    assert.ok(!isLibc(name), name);
 });
 
 test("top stacks are those with the most time of their own, innermost first", () => {
   const top = topStacks(readTree(sample), 2);
-  assert.deepEqual(top.map((stack) => [stack.value, stack.path]), [[40, [4, 3, 1]], [25, [2, 1]]]);
+  assert.deepEqual(
+    top.map((stack) => [stack.value, stack.path]),
+    [
+      [40, [4, 3, 1]],
+      [25, [2, 1]],
+    ],
+  );
 });
 
 test("50,000 nodes in a chain need no recursion", () => {
-  const nodes: FlameNode[] = Array.from({ length: 50000 }, (_, index) => [index - 1, index % names.length, 50000 - index, 0, 0]);
+  const nodes: FlameNode[] = Array.from({ length: 50000 }, (_, index) => [
+    index - 1,
+    index % names.length,
+    50000 - index,
+    0,
+    0,
+  ]);
   const tree = readTree(flame(nodes));
   const layout = layOut(tree, "value");
   assert.equal(layout.rows.length, 50000);

@@ -1,26 +1,108 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arrowsOf, cellAt, clampView, framesOf, readMachine, rowsOf, search, stackNear, wakeOf, wanted } from "../src/machine/model";
+import {
+  arrowsOf,
+  cellAt,
+  clampView,
+  framesOf,
+  readMachine,
+  rowsOf,
+  search,
+  stackNear,
+  wakeOf,
+  wanted,
+} from "../src/machine/model";
 import type { MachineAnswer } from "../src/types";
 
-const frame = (name: number) => ({ function: name, module: 0, build_id: 0, offset: "1", file: 0, line: 0 });
+const frame = (name: number) => ({
+  function: name,
+  module: 0,
+  build_id: 0,
+  offset: "1",
+  file: 0,
+  line: 0,
+});
 
 // Thread 10 waits from 100 to 300 for 11; 20 is the only thread of its process.
 function answer(): MachineAnswer {
   return {
-    begin_ns: "1000", recorded_from_ns: -100, recorded_to_ns: 900, from_ns: 0, to_ns: 400, finest_ns: 1,
-    names: ["", "lock (futex)", "Table<int>::get", "app", "worker", "holder", "other", "query", "parse", "run", "eth0"],
-    frames: [frame(2), frame(9)], stacks: [[0, 1], [1]],
+    begin_ns: "1000",
+    recorded_from_ns: -100,
+    recorded_to_ns: 900,
+    from_ns: 0,
+    to_ns: 400,
+    finest_ns: 1,
+    names: [
+      "",
+      "lock (futex)",
+      "Table<int>::get",
+      "app",
+      "worker",
+      "holder",
+      "other",
+      "query",
+      "parse",
+      "run",
+      "eth0",
+    ],
+    frames: [frame(2), frame(9)],
+    stacks: [[0, 1], [1]],
     cpus: [{ cpu: 0, cells: [0, 100, 10, 0, 100, 200, 0, 501] }],
-    processes: [{ pid: 1, name: 3, unit: 0 }, { pid: 2, name: 6, unit: 0 }],
+    processes: [
+      { pid: 1, name: 3, unit: 0 },
+      { pid: 2, name: 6, unit: 0 },
+    ],
     threads: [
-      { tid: 10, pid: 1, name: 4, of_delay: true, on_cpu_ns: 200, runnable_ns: 0, blocked_ns: 200, cells: [0, 100, 0, 0, 0, 0, 200, 3, 1, 1, 0, 100, 0, 0, 0], samples: [20, 2, 30, 1] },
-      { tid: 11, pid: 1, name: 5, of_delay: false, on_cpu_ns: 300, runnable_ns: 0, blocked_ns: 0, cells: [50, 300, 4, 700, 100], samples: [] },
-      { tid: 20, pid: 2, name: 6, of_delay: false, on_cpu_ns: 9, runnable_ns: 0, blocked_ns: 0, cells: [], samples: [] },
+      {
+        tid: 10,
+        pid: 1,
+        name: 4,
+        of_delay: true,
+        on_cpu_ns: 200,
+        runnable_ns: 0,
+        blocked_ns: 200,
+        cells: [0, 100, 0, 0, 0, 0, 200, 3, 1, 1, 0, 100, 0, 0, 0],
+        samples: [20, 2, 30, 1],
+      },
+      {
+        tid: 11,
+        pid: 1,
+        name: 5,
+        of_delay: false,
+        on_cpu_ns: 300,
+        runnable_ns: 0,
+        blocked_ns: 0,
+        cells: [50, 300, 4, 700, 100],
+        samples: [],
+      },
+      {
+        tid: 20,
+        pid: 2,
+        name: 6,
+        of_delay: false,
+        on_cpu_ns: 9,
+        runnable_ns: 0,
+        blocked_ns: 0,
+        cells: [],
+        samples: [],
+      },
     ],
     wakes: [300, 10, 11, 1, 0, 350, 20, 0, 4, 10],
-    runs: [{ event: 7, from_ns: 0, to_ns: 400, tid: 10, delayed: true, stages: [{ name: 8, at_ns: 0 }, { name: 9, at_ns: 150 }] }],
-    asleep: 0, left_out: { cpus: 0, threads: 0, wakes: 0, samples: 0, stacks: 0, runs: 0 },
+    runs: [
+      {
+        event: 7,
+        from_ns: 0,
+        to_ns: 400,
+        tid: 10,
+        delayed: true,
+        stages: [
+          { name: 8, at_ns: 0 },
+          { name: 9, at_ns: 150 },
+        ],
+      },
+    ],
+    asleep: 0,
+    left_out: { cpus: 0, threads: 0, wakes: 0, samples: 0, stacks: 0, runs: 0 },
   };
 }
 const machine = readMachine(answer());
@@ -33,14 +115,20 @@ test("flat tables become cells at their times, with holes where nothing is known
   assert.equal(cellAt(waiting.cells, 299), 1);
   assert.equal(cellAt(machine.threads[1].cells, 20), -1);
   assert.deepEqual([machine.cpus[0].from[1], machine.cpus[0].to[1]], [200, 400]);
-  assert.deepEqual(machine.runs[0].stages, [{ name: "parse", from: 0, to: 150 }, { name: "run", from: 150, to: 400 }]);
+  assert.deepEqual(machine.runs[0].stages, [
+    { name: "parse", from: 0, to: 150 },
+    { name: "run", from: 150, to: 400 },
+  ]);
 });
 
 test("a wait has its waker and its stack, and a stretch on a CPU its nearest sample", () => {
   assert.equal(wakeOf(machine, waiting, 1)?.waker, 11);
   assert.equal(wakeOf(machine, waiting, 2)?.waker, 11);
   assert.equal(machine.wakes[1].words, "by a packet (eth0)");
-  assert.deepEqual(framesOf(machine, waiting.cells.second[1]).map((one) => one.function), ["Table<int>::get", "run"]);
+  assert.deepEqual(
+    framesOf(machine, waiting.cells.second[1]).map((one) => one.function),
+    ["Table<int>::get", "run"],
+  );
   assert.equal(stackNear(waiting, 0, 45), 1);
   assert.equal(stackNear(waiting, 0, 5), 2);
   assert.equal(stackNear(waiting, 2, 350), 0);
@@ -49,19 +137,36 @@ test("a wait has its waker and its stack, and a stretch on a CPU its nearest sam
 test("processes keep their order; a closed one is one row, and arrows lead to it", () => {
   const order = new Map<number, number>();
   const open = rowsOf(machine, order, () => true);
-  assert.deepEqual(open.map((row) => row.key), ["runs", "cpu 0", "process 1", "thread 10", "thread 11", "thread 20"]);
-  assert.deepEqual(arrowsOf(machine, open, { from: 0, to: 400 }, null), [{ at: 300, from_row: 4, to_row: 3, chosen: false }]);
+  assert.deepEqual(
+    open.map((row) => row.key),
+    ["runs", "cpu 0", "process 1", "thread 10", "thread 11", "thread 20"],
+  );
+  assert.deepEqual(arrowsOf(machine, open, { from: 0, to: 400 }, null), [
+    { at: 300, from_row: 4, to_row: 3, chosen: false },
+  ]);
   const closed = rowsOf(machine, order, () => false);
-  assert.deepEqual(closed.map((row) => row.key), ["runs", "cpu 0", "process 1", "thread 20"]);
+  assert.deepEqual(
+    closed.map((row) => row.key),
+    ["runs", "cpu 0", "process 1", "thread 20"],
+  );
   assert.deepEqual(arrowsOf(machine, closed, { from: 0, to: 400 }, null), []);
-  assert.deepEqual(arrowsOf(machine, open, { from: 0, to: 400 }, machine.wakes[0], 0).map((arrow) => arrow.chosen), [true]);
+  assert.deepEqual(
+    arrowsOf(machine, open, { from: 0, to: 400 }, machine.wakes[0], 0).map((arrow) => arrow.chosen),
+    [true],
+  );
   const turned = { ...machine, threads: [...machine.threads].reverse() };
-  assert.deepEqual(rowsOf(turned, order, () => false).map((row) => row.key), ["runs", "cpu 0", "process 1", "thread 20"]);
+  assert.deepEqual(
+    rowsOf(turned, order, () => false).map((row) => row.key),
+    ["runs", "cpu 0", "process 1", "thread 20"],
+  );
 });
 
 test("names of threads, processes and functions are found, whatever their case", () => {
   assert.deepEqual(search(machine, "HOLDER"), [{ tid: 11, at: null }]);
-  assert.deepEqual(search(machine, "table<INT>"), [{ tid: 10, at: 50 }, { tid: 10, at: 200 }]);
+  assert.deepEqual(search(machine, "table<INT>"), [
+    { tid: 10, at: 50 },
+    { tid: 10, at: 200 },
+  ]);
   assert.deepEqual(search(machine, "other"), [{ tid: 20, at: null }]);
   assert.deepEqual(search(machine, "  "), []);
   assert.deepEqual(search(machine, "nothing has this name"), []);
@@ -70,11 +175,18 @@ test("names of threads, processes and functions are found, whatever their case",
 test("the server is asked for what cannot be drawn yet, with room to move, and for nothing else", () => {
   const recorded = machine.recorded;
   assert.equal(wanted(machine, { from: 100, to: 200 }, 1000, recorded), null);
-  assert.deepEqual(wanted(machine, { from: 350, to: 450 }, 1000, recorded), { from: 250, to: 550, columns: 1500 });
+  assert.deepEqual(wanted(machine, { from: 350, to: 450 }, 1000, recorded), {
+    from: 250,
+    to: 550,
+    columns: 1500,
+  });
   const coarse = { ...machine, finest: 50 };
   assert.notEqual(wanted(coarse, { from: 100, to: 200 }, 1000, recorded), null);
   assert.equal(wanted(coarse, { from: 0, to: 400 }, 10, recorded), null);
   assert.equal(wanted(null, { from: 0, to: 400 }, 1e6, recorded)?.columns, 4000);
-  assert.deepEqual(clampView({ from: -5000, to: -4000 }, { from: -100, to: 9900 }), { from: -100, to: 900 });
+  assert.deepEqual(clampView({ from: -5000, to: -4000 }, { from: -100, to: 9900 }), {
+    from: -100,
+    to: 900,
+  });
   assert.deepEqual(clampView({ from: 5, to: 6 }, { from: 0, to: 9000 }), { from: 5, to: 1005 });
 });

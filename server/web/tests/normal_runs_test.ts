@@ -4,11 +4,22 @@ import { normalRuns } from "../src/normal_runs";
 import type { Run } from "../src/types";
 
 const run = (ms: number, more: Partial<Run> = {}) =>
-  ({ duration_ns: ms * 1e6, delay: false, dirty: null, stages: [{ name: "parse", at_ns: 0, duration_ns: ms * 1e5 }], times: null, ...more }) as Run;
+  ({
+    duration_ns: ms * 1e6,
+    delay: false,
+    dirty: null,
+    stages: [{ name: "parse", at_ns: 0, duration_ns: ms * 1e5 }],
+    times: null,
+    ...more,
+  }) as Run;
 
 test("normal runs are those on time, and medians describe them", () => {
   const runs = Array.from({ length: 11 }, (_, index) => run(index + 1));
-  const normal = normalRuns([...runs, run(500, { delay: true }), run(900, { dirty: { rule: "by hand", reason: "", by: null, at_ns: "0" } as Run["dirty"] })]);
+  const normal = normalRuns([
+    ...runs,
+    run(500, { delay: true }),
+    run(900, { dirty: { rule: "by hand", reason: "", by: null, at_ns: "0" } as Run["dirty"] }),
+  ]);
   assert.equal(normal?.runs, 11);
   assert.equal(normal?.duration_ns, 6e6);
   assert.equal(normal?.stages.get("parse"), 6e5);
@@ -17,7 +28,13 @@ test("normal runs are those on time, and medians describe them", () => {
 
 test("what most runs do not have is 0, and a stage that repeats counts as a whole", () => {
   const runs = Array.from({ length: 10 }, () => run(2));
-  runs[0] = run(2, { stages: [{ name: "parse", at_ns: 0, duration_ns: 1 }, { name: "retry", at_ns: 1, duration_ns: 5 }, { name: "parse", at_ns: 6, duration_ns: 2 }] as Run["stages"] });
+  runs[0] = run(2, {
+    stages: [
+      { name: "parse", at_ns: 0, duration_ns: 1 },
+      { name: "retry", at_ns: 1, duration_ns: 5 },
+      { name: "parse", at_ns: 6, duration_ns: 2 },
+    ] as Run["stages"],
+  });
   const normal = normalRuns(runs);
   assert.equal(normal?.stages.get("retry"), 0);
   assert.equal(normal?.stages.get("parse"), 2e5);

@@ -14,8 +14,18 @@ if (tests.length === 0) throw new Error("there are no tests");
 const out = join(build_folder, "unit-tests");
 rmSync(out, { recursive: true, force: true });
 await esbuild.build({
-  entryPoints: tests.map((name) => join(here, name)), bundle: true, platform: "node", format: "esm", outdir: out, outExtension: { ".js": ".mjs" },
-  nodePaths: [join(build_folder, "node_modules")], jsx: "automatic", jsxImportSource: "preact", logLevel: "warning",
+  entryPoints: tests.map((name) => join(here, name)),
+  bundle: true,
+  platform: "node",
+  format: "esm",
+  outdir: out,
+  outExtension: { ".js": ".mjs" },
+  nodePaths: [join(build_folder, "node_modules")],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  logLevel: "warning",
 });
 const compiled = tests.map((name) => join(out, name.replace(/\.ts$/, ".mjs")));
-process.exit(spawnSync(process.execPath, ["--test", ...compiled], { stdio: "inherit" }).status ?? 1);
+process.exit(
+  spawnSync(process.execPath, ["--test", ...compiled], { stdio: "inherit" }).status ?? 1,
+);

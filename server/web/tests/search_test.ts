@@ -3,28 +3,70 @@ import { test } from "node:test";
 import { hitsOf } from "../src/search";
 import type { Found } from "../src/types";
 
-const nothing: Found = { delays: [], events: [], causes: [], functions: [], builds: [], hosts: [], units: [], processes: [], users: [] };
+const nothing: Found = {
+  delays: [],
+  events: [],
+  causes: [],
+  functions: [],
+  builds: [],
+  hosts: [],
+  units: [],
+  processes: [],
+  users: [],
+};
 const hits = (query: string, found: Partial<Found>) => hitsOf(query, { ...nothing, ...found });
 
 test("events and causes have pages of their own", () => {
   assert.equal(hits("a", { events: ["a/b"] })[0].address, "/event/a%2Fb");
-  assert.deepEqual(hits("lock", { causes: [{ id: "1", title: "Waits for a lock", event: "checkout" }] }), [{ kind: "Cause", text: "Waits for a lock", note: "checkout", address: "/cause/1" }]);
+  assert.deepEqual(
+    hits("lock", { causes: [{ id: "1", title: "Waits for a lock", event: "checkout" }] }),
+    [{ kind: "Cause", text: "Waits for a lock", note: "checkout", address: "/cause/1" }],
+  );
 });
 
 test("functions and libraries lead to the cause that has them", () => {
-  const hit = { id: "2", title: "Computes in compress", event: "checkout", function: "deflate", library: "/usr/lib/libz.so.1", by_library: false };
-  assert.deepEqual(hits("defl", { functions: [hit] }), [{ kind: "Function", text: "deflate", note: "checkout", address: "/cause/2" }]);
-  assert.deepEqual(hits("libz", { functions: [{ ...hit, by_library: true }] }), [{ kind: "Library", text: "/usr/lib/libz.so.1: Computes in compress", note: "checkout", address: "/cause/2" }]);
+  const hit = {
+    id: "2",
+    title: "Computes in compress",
+    event: "checkout",
+    function: "deflate",
+    library: "/usr/lib/libz.so.1",
+    by_library: false,
+  };
+  assert.deepEqual(hits("defl", { functions: [hit] }), [
+    { kind: "Function", text: "deflate", note: "checkout", address: "/cause/2" },
+  ]);
+  assert.deepEqual(hits("libz", { functions: [{ ...hit, by_library: true }] }), [
+    {
+      kind: "Library",
+      text: "/usr/lib/libz.so.1: Computes in compress",
+      note: "checkout",
+      address: "/cause/2",
+    },
+  ]);
 });
 
 test("delays of a trace lead to their pages", () => {
-  const [hit] = hits("4bf92f3577b34da6a3ce929d0e0e4736", { delays: [{ bundle: "ab", number: 2, event: "checkout", host: "web-1", begin_ns: "0", duration_ns: 81e6 }] });
+  const [hit] = hits("4bf92f3577b34da6a3ce929d0e0e4736", {
+    delays: [
+      {
+        bundle: "ab",
+        number: 2,
+        event: "checkout",
+        host: "web-1",
+        begin_ns: "0",
+        duration_ns: 81e6,
+      },
+    ],
+  });
   assert.equal(hit.text, "checkout took 81 ms on web-1");
   assert.equal(hit.address, "/bundle/ab/2");
 });
 
 test("builds are shown by the name that people gave them, and the id beside it", () => {
-  assert.deepEqual(hits("v1", { builds: [{ build: "ffff", name: "v1.1" }] }), [{ kind: "Build", text: "v1.1", note: "ffff", address: "/?build=ffff&span=7d" }]);
+  assert.deepEqual(hits("v1", { builds: [{ build: "ffff", name: "v1.1" }] }), [
+    { kind: "Build", text: "v1.1", note: "ffff", address: "/?build=ffff&span=7d" },
+  ]);
   assert.equal(hits("ff", { builds: [{ build: "ffff", name: null }] })[0].text, "ffff");
 });
 

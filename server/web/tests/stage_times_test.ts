@@ -4,7 +4,15 @@ import { pointsOf, timesBetween } from "../src/stage_times";
 import type { Run } from "../src/types";
 
 const run = (parse: number, execute: number, end: number, weight = 1) =>
-  ({ duration_ns: end, weight, stages: [{ name: "begin", at_ns: 0, duration_ns: parse }, { name: "execute", at_ns: execute, duration_ns: end - execute }, { name: "parse", at_ns: parse, duration_ns: execute - parse }] }) as Run;
+  ({
+    duration_ns: end,
+    weight,
+    stages: [
+      { name: "begin", at_ns: 0, duration_ns: parse },
+      { name: "execute", at_ns: execute, duration_ns: end - execute },
+      { name: "parse", at_ns: parse, duration_ns: execute - parse },
+    ],
+  }) as Run;
 
 test("points stand in the order in which runs reach them", () => {
   assert.deepEqual(pointsOf([run(1, 3, 10), run(2, 4, 10)]), ["begin", "parse", "execute", "end"]);
@@ -15,7 +23,10 @@ test("the time between two points has percentiles, by weight", () => {
   const runs = [run(1, 3, 10), run(1, 4, 20), run(1, 5, 30, 98)];
   assert.deepEqual(timesBetween(runs, "parse", "execute"), { runs: 3, p50: 4, p90: 4, p99: 4 });
   assert.equal(timesBetween(runs, "begin", "end")?.p50, 30);
-  assert.equal(timesBetween([run(1, 3, 10), run(1, 4, 20), run(1, 9, 30)], "parse", "execute")?.p99, 8);
+  assert.equal(
+    timesBetween([run(1, 3, 10), run(1, 4, 20), run(1, 9, 30)], "parse", "execute")?.p99,
+    8,
+  );
 });
 
 test("runs without a point, without stages, or that reach them in another order do not count", () => {

@@ -16,14 +16,19 @@ export function valueTicks(highest: number, whole: boolean, is_end: boolean): nu
   const apart = Math.max(highest / ticks_at_most, whole ? 1 : 1e-9);
   const ticks = roundSteps({ from: 0, to: highest }, apart);
   const step = ticks.length > 1 ? ticks[1] : apart;
-  if (!is_end && ticks[ticks.length - 1] < highest - step * 1e-9) ticks.push(ticks[ticks.length - 1] + step);
+  if (!is_end && ticks[ticks.length - 1] < highest - step * 1e-9)
+    ticks.push(ticks[ticks.length - 1] + step);
   return ticks;
 }
 
 export class BarArea {
   readonly step: number;
 
-  constructor(readonly box: Box, readonly slots: number, readonly max: number) {
+  constructor(
+    readonly box: Box,
+    readonly slots: number,
+    readonly max: number,
+  ) {
     this.step = (box.right - box.left) / Math.max(1, slots);
   }
 

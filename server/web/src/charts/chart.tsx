@@ -33,19 +33,35 @@ function highestOf({ sets, stacked }: Bars): number {
   let highest = 0;
   for (let slot = 0; slot < count; ++slot) {
     const values = sets.map((set) => set.values[slot] ?? 0);
-    highest = Math.max(highest, stacked ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values));
+    highest = Math.max(
+      highest,
+      stacked ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values),
+    );
   }
   return highest;
 }
 
-export function drawBars(context: CanvasRenderingContext2D, bars: Bars, width: number, height: number, theme: Theme): BarArea {
+export function drawBars(
+  context: CanvasRenderingContext2D,
+  bars: Bars,
+  width: number,
+  height: number,
+  theme: Theme,
+): BarArea {
   context.font = font;
   context.textBaseline = "middle";
   const ticks = valueTicks(bars.max ?? (highestOf(bars) || 1), bars.whole, bars.max !== undefined);
-  const gutter = Math.ceil(Math.max(...ticks.map((tick) => context.measureText(bars.value(tick)).width))) + 8 + (bars.title ? 16 : 0);
+  const gutter =
+    Math.ceil(Math.max(...ticks.map((tick) => context.measureText(bars.value(tick)).width))) +
+    8 +
+    (bars.title ? 16 : 0);
   const bottom = height - bars.padding.bottom - (bars.labels ? label_height : 0);
   const slots = Math.max(0, ...bars.sets.map((set) => set.values.length));
-  const area = new BarArea({ left: gutter, right: width, top: bars.padding.top + 6, bottom }, slots, bars.max ?? ticks[ticks.length - 1]);
+  const area = new BarArea(
+    { left: gutter, right: width, top: bars.padding.top + 6, bottom },
+    slots,
+    bars.max ?? ticks[ticks.length - 1],
+  );
   drawValues(context, bars, area, ticks, theme);
   if (bars.labels) drawLabels(context, bars.labels, area, theme);
   context.save();
@@ -58,7 +74,13 @@ export function drawBars(context: CanvasRenderingContext2D, bars: Bars, width: n
   return area;
 }
 
-function drawValues(context: CanvasRenderingContext2D, bars: Bars, area: BarArea, ticks: number[], theme: Theme): void {
+function drawValues(
+  context: CanvasRenderingContext2D,
+  bars: Bars,
+  area: BarArea,
+  ticks: number[],
+  theme: Theme,
+): void {
   const { box } = area;
   context.textAlign = "right";
   for (const tick of ticks) {
@@ -77,16 +99,32 @@ function drawValues(context: CanvasRenderingContext2D, bars: Bars, area: BarArea
   context.restore();
 }
 
-function drawLabels(context: CanvasRenderingContext2D, labels: string[], area: BarArea, theme: Theme): void {
-  const every = labelStep(area, Math.max(0, ...labels.map((label) => context.measureText(label).width)));
+function drawLabels(
+  context: CanvasRenderingContext2D,
+  labels: string[],
+  area: BarArea,
+  theme: Theme,
+): void {
+  const every = labelStep(
+    area,
+    Math.max(0, ...labels.map((label) => context.measureText(label).width)),
+  );
   context.fillStyle = theme.muted;
   for (let slot = 0; slot < labels.length; slot += every) {
     const half = context.measureText(labels[slot]).width / 2;
-    context.fillText(labels[slot], Math.max(half, Math.min(area.box.right - half, area.x(slot))), area.box.bottom + 11);
+    context.fillText(
+      labels[slot],
+      Math.max(half, Math.min(area.box.right - half, area.x(slot))),
+      area.box.bottom + 11,
+    );
   }
 }
 
-function drawSets(context: CanvasRenderingContext2D, { sets, stacked, filled }: Bars, area: BarArea): void {
+function drawSets(
+  context: CanvasRenderingContext2D,
+  { sets, stacked, filled }: Bars,
+  area: BarArea,
+): void {
   const base = new Float64Array(area.slots);
   const width = (area.step * filled) / (stacked ? 1 : sets.length);
   sets.forEach((set, index) => {
@@ -95,7 +133,12 @@ function drawSets(context: CanvasRenderingContext2D, { sets, stacked, filled }: 
       const top = area.y((stacked ? base[slot] : 0) + value);
       const left = area.x(slot) - (area.step * filled) / 2 + (stacked ? 0 : index * width);
       context.fillStyle = typeof set.colour === "string" ? set.colour : set.colour(slot);
-      context.fillRect(left, top, Math.max(width, 0.5), Math.max(0.5, area.y(stacked ? base[slot] : 0) - top));
+      context.fillRect(
+        left,
+        top,
+        Math.max(width, 0.5),
+        Math.max(0.5, area.y(stacked ? base[slot] : 0) - top),
+      );
       if (stacked) base[slot] += value;
     });
   });
@@ -103,7 +146,13 @@ function drawSets(context: CanvasRenderingContext2D, { sets, stacked, filled }: 
 
 // `label` describes the picture in words. A canvas is not accessible, so the page also has the
 // figures as text.
-export function ChartCanvas({ make, inputs, height, label, onDrawn }: {
+export function ChartCanvas({
+  make,
+  inputs,
+  height,
+  label,
+  onDrawn,
+}: {
   make: (theme: Theme) => Bars;
   inputs: unknown[];
   height: number;
@@ -117,7 +166,8 @@ export function ChartCanvas({ make, inputs, height, label, onDrawn }: {
   const { width } = useSize(box);
   const [at, setAt] = useState(-1); // the slot at the pointer
   useEffect(() => {
-    const context = width > 0 && canvas.current ? freshContext(canvas.current, { width, height }) : null;
+    const context =
+      width > 0 && canvas.current ? freshContext(canvas.current, { width, height }) : null;
     if (!context) return;
     const bars = make(theme);
     drawn.current = { bars, area: drawBars(context, bars, width, height, theme) };
@@ -128,13 +178,32 @@ export function ChartCanvas({ make, inputs, height, label, onDrawn }: {
   return (
     <div class="chart" ref={box} style={{ height: `${height}px` }}>
       <canvas
-        ref={canvas} role="img" aria-label={label} style={{ width: `${width}px`, height: `${height}px` }}
-        onMouseMove={(event) => drawn.current?.bars.tip && setAt(event.offsetX < drawn.current.area.box.left ? -1 : drawn.current.area.slotAt(event.offsetX))}
+        ref={canvas}
+        role="img"
+        aria-label={label}
+        style={{ width: `${width}px`, height: `${height}px` }}
+        onMouseMove={(event) =>
+          drawn.current?.bars.tip &&
+          setAt(
+            event.offsetX < drawn.current.area.box.left
+              ? -1
+              : drawn.current.area.slotAt(event.offsetX),
+          )
+        }
         onMouseLeave={() => setAt(-1)}
       />
       {tip && drawn.current && (
-        <div class="tip" aria-hidden="true" style={right ? { right: `${width - drawn.current.area.x(at) + 8}px` } : { left: `${drawn.current.area.x(at) + 8}px` }}>
-          {tip.map((line, index) => <div key={index}>{index === 0 ? <strong>{line}</strong> : line}</div>)}
+        <div
+          class="tip"
+          aria-hidden="true"
+          style={
+            right
+              ? { right: `${width - drawn.current.area.x(at) + 8}px` }
+              : { left: `${drawn.current.area.x(at) + 8}px` }
+          }>
+          {tip.map((line, index) => (
+            <div key={index}>{index === 0 ? <strong>{line}</strong> : line}</div>
+          ))}
         </div>
       )}
     </div>

@@ -8,7 +8,14 @@ import type { Run } from "../types";
 import { freshContext } from "../drawing/surface";
 import type { BarArea } from "./bar_area";
 import { type Bars as Picture, ChartCanvas } from "./chart";
-import { type Bars, type StageColour, axisEnd, runsBetween, stageAt, stageHeights } from "./run_order";
+import {
+  type Bars,
+  type StageColour,
+  axisEnd,
+  runsBetween,
+  stageAt,
+  stageHeights,
+} from "./run_order";
 
 const strip_height = 12; // below the bars: one mark per run, which opens it
 
@@ -32,14 +39,19 @@ interface Properties {
 
 // Describes a run for the read-out and screen readers.
 export function describeRun(run: Run, colours: StageColour[], stage: number, part: string): string {
-  const parts = [`${formatTime(run.begin_ns)} on ${run.host}`, `${run.start === "unknown" ? "" : `${run.start}, `}${formatDuration(run.duration_ns)}${run.delay ? ", a delay" : ""}`];
+  const parts = [
+    `${formatTime(run.begin_ns)} on ${run.host}`,
+    `${run.start === "unknown" ? "" : `${run.start}, `}${formatDuration(run.duration_ns)}${run.delay ? ", a delay" : ""}`,
+  ];
   if (run.outlier) parts.push(`outlier: ${run.outlier.reason}`);
   if (run.dirty) parts.push(`dirty: ${run.dirty.reason || run.dirty.rule}`);
   if (run.without_stages && part === "stage") parts.push("stages not recorded");
   const stages = run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`);
   if (stage >= 0 && colours[stage]?.name !== null) {
     const name = colours[stage].name;
-    const own = run.stages.filter((one) => one.name === name).reduce((sum, one) => sum + one.duration_ns, 0);
+    const own = run.stages
+      .filter((one) => one.name === name)
+      .reduce((sum, one) => sum + one.duration_ns, 0);
     parts.push(`${part} ${name} ${formatDuration(own)}`);
   } else if (stages.length > 0) {
     parts.push(stages.join(", "));
@@ -51,19 +63,29 @@ function pictureOf(bars: Bars, colours: StageColour[], heights: number[][]): Pic
   const fills = colours.length > 0 ? colours : [{ name: null, colour: run_colours.in_time }];
   return {
     sets: fills.map((stage, index) => ({
-      values: bars.slots.map((run, slot) => (run === null ? null : colours.length > 0 ? heights[slot][index] : run.duration_ns / 1e6)),
+      values: bars.slots.map((run, slot) =>
+        run === null ? null : colours.length > 0 ? heights[slot][index] : run.duration_ns / 1e6,
+      ),
       colour: (slot) => (bars.slots[slot]?.dirty ? `${stage.colour}66` : stage.colour),
     })),
-    stacked: true, filled: bars.slots.length > 150 ? 1 : 0.86, whole: false, labels: null, max: axisEnd(bars),
+    stacked: true,
+    filled: bars.slots.length > 150 ? 1 : 0.86,
+    whole: false,
+    labels: null,
+    max: axisEnd(bars),
     value: (ms) => (ms === 0 ? "0" : formatDuration(ms * 1e6)),
     padding: { top: 16, bottom: strip_height },
   };
 }
 
 export function RunBars(properties: Properties) {
-  const { bars, colours, sets, stage, part, onChoose, onSet, onStage, onOpen, onClear } = properties;
+  const { bars, colours, sets, stage, part, onChoose, onSet, onStage, onOpen, onClear } =
+    properties;
   const theme = useTheme();
-  const heights = useMemo(() => bars.slots.map((run) => (run ? stageHeights(run, colours) : [])), [bars, colours]);
+  const heights = useMemo(
+    () => bars.slots.map((run) => (run ? stageHeights(run, colours) : [])),
+    [bars, colours],
+  );
   const chart = useRef<BarArea | null>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
   const [cursor, setCursor] = useState<Cursor>({ slot: -1, stage: -1 });
@@ -83,7 +105,17 @@ export function RunBars(properties: Properties) {
     return () => observer.disconnect();
   }, []);
   useEffect(() => {
-    if (overlay.current && chart.current) drawOverlay(overlay.current, chart.current, { bars, colours, heights, sets, stage, cursor, range, theme });
+    if (overlay.current && chart.current)
+      drawOverlay(overlay.current, chart.current, {
+        bars,
+        colours,
+        heights,
+        sets,
+        stage,
+        cursor,
+        range,
+        theme,
+      });
   });
 
   const place = (event: MouseEvent): Cursor & { open: boolean } => {
@@ -100,7 +132,7 @@ export function RunBars(properties: Properties) {
   const moveBy = (steps: number, extend: boolean) => {
     let slot = cursor.slot < 0 ? (steps > 0 ? -1 : bars.slots.length) : cursor.slot;
     const direction = Math.sign(steps);
-    for (let left = Math.abs(steps); left > 0; ) {
+    for (let left = Math.abs(steps); left > 0;) {
       const next = slot + direction;
       if (next < 0 || next >= bars.slots.length) break;
       slot = next;
@@ -108,20 +140,31 @@ export function RunBars(properties: Properties) {
     }
     while (slot > 0 && slot < bars.slots.length - 1 && !bars.slots[slot]) slot += direction;
     if (!bars.slots[slot]) return;
-    setRange(extend ? { from: range?.from ?? (cursor.slot < 0 ? slot : cursor.slot), to: slot } : null);
+    setRange(
+      extend ? { from: range?.from ?? (cursor.slot < 0 ? slot : cursor.slot), to: slot } : null,
+    );
     setCursor({ slot, stage: -1 });
   };
   const changeStage = (direction: number) => {
     const run = bars.slots[cursor.slot];
     if (!run) return;
-    for (let stage_index = cursor.stage + direction; stage_index >= -1 && stage_index < colours.length; stage_index += direction) {
+    for (
+      let stage_index = cursor.stage + direction;
+      stage_index >= -1 && stage_index < colours.length;
+      stage_index += direction
+    ) {
       if (stage_index === -1 || heights[cursor.slot][stage_index] > 0) {
         setCursor({ slot: cursor.slot, stage: stage_index });
         return;
       }
     }
   };
-  const chosen = (): Run[] => (range ? runsBetween(bars, range.from, range.to) : bars.slots[cursor.slot] ? [bars.slots[cursor.slot] as Run] : []);
+  const chosen = (): Run[] =>
+    range
+      ? runsBetween(bars, range.from, range.to)
+      : bars.slots[cursor.slot]
+        ? [bars.slots[cursor.slot] as Run]
+        : [];
   const act = () => {
     const run = bars.slots[cursor.slot];
     if (!run) return;
@@ -159,15 +202,23 @@ export function RunBars(properties: Properties) {
   const words = run ? describeRun(run, colours, cursor.stage, part) : "";
   return (
     <div
-      class="run-bars" tabIndex={0} role="application" aria-label="Runs as stacked bars" aria-describedby="run-keys" onKeyDown={onKey}
-      data-testid="run-bars" data-runs={bars.slots.filter((slot) => slot !== null).length}
-    >
+      class="run-bars"
+      tabIndex={0}
+      role="application"
+      aria-label="Runs as stacked bars"
+      aria-describedby="run-keys"
+      onKeyDown={onKey}
+      data-testid="run-bars"
+      data-runs={bars.slots.filter((slot) => slot !== null).length}>
       <p class="readout" data-testid="run-readout">
-        {words || `Hover for details. Click ${part === "stage" ? "a stage for its call stacks, or the mark below a bar to open the run" : "a run to open it"}. Drag across runs to select a set.`}
+        {words ||
+          `Hover for details. Click ${part === "stage" ? "a stage for its call stacks, or the mark below a bar to open the run" : "a run to open it"}. Drag across runs to select a set.`}
       </p>
       <div class="run-canvas">
         <ChartCanvas
-          height={300} inputs={[bars, colours, heights]} label={`${bars.slots.filter((slot) => slot).length} runs as stacked bars; the list of runs below has the same figures`}
+          height={300}
+          inputs={[bars, colours, heights]}
+          label={`${bars.slots.filter((slot) => slot).length} runs as stacked bars; the list of runs below has the same figures`}
           make={() => pictureOf(bars, colours, heights)}
           onDrawn={(made) => {
             chart.current = made;
@@ -175,7 +226,10 @@ export function RunBars(properties: Properties) {
           }}
         />
         <canvas
-          ref={overlay} class="overlay" data-turn={turn} aria-hidden="true"
+          ref={overlay}
+          class="overlay"
+          data-turn={turn}
+          aria-hidden="true"
           onMouseDown={(event) => {
             if (event.button !== 0 || !chart.current) return;
             drag.current = { slot: place(event).slot, x: event.clientX, moved: false };
@@ -212,7 +266,10 @@ export function RunBars(properties: Properties) {
           }}
         />
       </div>
-      <p class="visually-hidden" aria-live="polite">{words}{range ? `; ${runsBetween(bars, range.from, range.to).length} runs selected` : ""}</p>
+      <p class="visually-hidden" aria-live="polite">
+        {words}
+        {range ? `; ${runsBetween(bars, range.from, range.to).length} runs selected` : ""}
+      </p>
     </div>
   );
 }
@@ -229,7 +286,10 @@ interface Overlay {
 }
 
 function drawOverlay(element: HTMLCanvasElement, chart: BarArea, state: Overlay): void {
-  const context = freshContext(element, { width: element.clientWidth, height: element.clientHeight });
+  const context = freshContext(element, {
+    width: element.clientWidth,
+    height: element.clientHeight,
+  });
   if (!context) return;
   const { box: area, step } = chart;
   const left = (slot: number) => chart.x(slot) - step / 2;
@@ -276,7 +336,12 @@ function drawOverlay(element: HTMLCanvasElement, chart: BarArea, state: Overlay)
     const to = Math.max(state.range.from, state.range.to);
     context.fillStyle = theme.accent;
     context.globalAlpha = 0.18;
-    context.fillRect(left(from), area.top, left(to) + step - left(from), area.bottom - area.top + strip_height);
+    context.fillRect(
+      left(from),
+      area.top,
+      left(to) + step - left(from),
+      area.bottom - area.top + strip_height,
+    );
     context.globalAlpha = 1;
   }
   drawCursor(context, chart, state, left, step);
@@ -306,14 +371,25 @@ function drawThreshold(context: CanvasRenderingContext2D, chart: BarArea, state:
   context.fillText(text, area.right - width - 3, y - 4);
 }
 
-function drawCursor(context: CanvasRenderingContext2D, chart: BarArea, state: Overlay, left: (slot: number) => number, step: number): void {
+function drawCursor(
+  context: CanvasRenderingContext2D,
+  chart: BarArea,
+  state: Overlay,
+  left: (slot: number) => number,
+  step: number,
+): void {
   const { slot, stage } = state.cursor;
   if (slot < 0 || !state.bars.slots[slot]) return;
   const { box: area } = chart;
   const heights = state.heights[slot];
   context.strokeStyle = state.theme.text;
   context.lineWidth = 1;
-  context.strokeRect(left(slot) - 0.5, area.top + 0.5, Math.max(2, step), area.bottom - area.top + strip_height - 2);
+  context.strokeRect(
+    left(slot) - 0.5,
+    area.top + 0.5,
+    Math.max(2, step),
+    area.bottom - area.top + strip_height - 2,
+  );
   if (stage < 0 || heights.length === 0) return;
   const below = heights.slice(0, stage).reduce((sum, height) => sum + height, 0);
   const top = chart.y(below + heights[stage]);

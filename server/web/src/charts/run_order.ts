@@ -8,7 +8,11 @@ export interface Bars {
   groups: { name: string; from: number; to: number }[]; // slots, excluding `to`
 }
 
-const group_names: Record<string, string> = { cold: "cold starts", warm: "warm starts", unknown: "runs" };
+const group_names: Record<string, string> = {
+  cold: "cold starts",
+  warm: "warm starts",
+  unknown: "runs",
+};
 
 export function arrange(runs: Run[], order: "newest" | "slowest"): Bars {
   const bars: Bars = { slots: [], groups: [] };
@@ -16,11 +20,16 @@ export function arrange(runs: Run[], order: "newest" | "slowest"): Bars {
     const members = runs.filter((run) => run.start === start);
     if (members.length === 0) continue;
     // Time runs from left to right; by duration, the slowest come first.
-    if (order === "newest") members.sort((one, other) => (BigInt(one.begin_ns) < BigInt(other.begin_ns) ? -1 : 1));
+    if (order === "newest")
+      members.sort((one, other) => (BigInt(one.begin_ns) < BigInt(other.begin_ns) ? -1 : 1));
     else members.sort((one, other) => other.duration_ns - one.duration_ns);
     const gap = Math.max(1, Math.round(runs.length / 60));
     if (bars.slots.length > 0) bars.slots.push(...new Array<null>(gap).fill(null));
-    bars.groups.push({ name: group_names[start], from: bars.slots.length, to: bars.slots.length + members.length });
+    bars.groups.push({
+      name: group_names[start],
+      from: bars.slots.length,
+      to: bars.slots.length + members.length,
+    });
     bars.slots.push(...members);
   }
   return bars;
@@ -38,18 +47,28 @@ export const other_stages = null;
 // those that take the most time get one.
 export function stageColours(runs: Run[]): StageColour[] {
   const totals = new Map<string, number>();
-  for (const run of runs) for (const stage of run.stages) totals.set(stage.name, (totals.get(stage.name) ?? 0) + stage.duration_ns);
+  for (const run of runs)
+    for (const stage of run.stages)
+      totals.set(stage.name, (totals.get(stage.name) ?? 0) + stage.duration_ns);
   let names = [...totals.keys()];
   const too_many = names.length > stage_colours.length;
   if (too_many) {
-    const longest = new Set([...names].sort((one, other) => totals.get(other)! - totals.get(one)!).slice(0, stage_colours.length));
+    const longest = new Set(
+      [...names]
+        .sort((one, other) => totals.get(other)! - totals.get(one)!)
+        .slice(0, stage_colours.length),
+    );
     names = names.filter((name) => longest.has(name));
   }
   const found: StageColour[] = names.map((name, index) => ({ name, colour: stage_colours[index] }));
   const bare = runs.filter((run) => run.stages.length === 0);
   if (names.length > 0 && bare.length > 0) {
     const none = bare.every((run) => run.without_stages) ? "stages not recorded" : "without stages";
-    found.push({ name: other_stages, colour: other_stages_colour, words: too_many ? `other stages, or ${none}` : none });
+    found.push({
+      name: other_stages,
+      colour: other_stages_colour,
+      words: too_many ? `other stages, or ${none}` : none,
+    });
   } else if (too_many) {
     found.push({ name: other_stages, colour: other_stages_colour });
   }
@@ -60,7 +79,8 @@ export function stageColours(runs: Run[]): StageColour[] {
 // as the last colour, so that its bar has the right height.
 export function stageHeights(run: Run, colours: StageColour[]): number[] {
   const heights = new Array<number>(colours.length).fill(0);
-  if (run.stages.length === 0 && colours.length > 0) heights[colours.length - 1] = run.duration_ns / 1e6;
+  if (run.stages.length === 0 && colours.length > 0)
+    heights[colours.length - 1] = run.duration_ns / 1e6;
   for (const stage of run.stages) {
     let index = colours.findIndex((colour) => colour.name === stage.name);
     if (index < 0) index = colours.length - 1;
@@ -94,5 +114,7 @@ export function stageAt(heights: number[], ms: number): number {
 
 // The runs of slots `from` to `to`, inclusive, in either order.
 export function runsBetween(bars: Bars, from: number, to: number): Run[] {
-  return bars.slots.slice(Math.min(from, to), Math.max(from, to) + 1).filter((run): run is Run => run !== null);
+  return bars.slots
+    .slice(Math.min(from, to), Math.max(from, to) + 1)
+    .filter((run): run is Run => run !== null);
 }

@@ -12,7 +12,8 @@ export interface TimePart {
 // "on CPU", "waiting for a CPU", "blocked: lock (futex)".
 export function partName(part: { state: string; reason: string }): string {
   if (part.state === "blocked") return part.reason;
-  if (part.state === "runnable") return part.reason === "" ? "waiting for a CPU" : `waiting for a CPU (${part.reason})`;
+  if (part.state === "runnable")
+    return part.reason === "" ? "waiting for a CPU" : `waiting for a CPU (${part.reason})`;
   return part.state;
 }
 
@@ -32,7 +33,9 @@ export function timeParts(times: Times): TimePart[] {
 // The run with the parts of its time as its stages, for code that draws stages. Their order has no
 // meaning.
 export function byTime(run: Run): Run {
-  const parts = run.times ? timeParts(run.times) : [{ state: "unknown", reason: "", ns: run.duration_ns }];
+  const parts = run.times
+    ? timeParts(run.times)
+    : [{ state: "unknown", reason: "", ns: run.duration_ns }];
   let at_ns = 0;
   const stages: Stage[] = parts.map((part) => {
     at_ns += part.ns;
@@ -63,15 +66,27 @@ export function partColours(names: Iterable<string>): StageColour[] {
 // most.
 export function timeColours(runs: Run[]): StageColour[] {
   const totals = new Map<string, number>();
-  for (const run of runs) for (const part of run.stages) totals.set(part.name, (totals.get(part.name) ?? 0) + part.duration_ns);
-  return partColours([...totals.keys()].sort((one, other) => (totals.get(other) as number) - (totals.get(one) as number)));
+  for (const run of runs)
+    for (const part of run.stages)
+      totals.set(part.name, (totals.get(part.name) ?? 0) + part.duration_ns);
+  return partColours(
+    [...totals.keys()].sort(
+      (one, other) => (totals.get(other) as number) - (totals.get(one) as number),
+    ),
+  );
 }
 
 // "The slowest runs take 310 ms longer than the middle ones: 94 % of that is lock (futex)."
 // Returned in pieces for the page.
-export function mainShift(parts: PartShift[], middle_ns: number, slow_ns: number): { name: string; share: number } | null {
+export function mainShift(
+  parts: PartShift[],
+  middle_ns: number,
+  slow_ns: number,
+): { name: string; share: number } | null {
   const longer = slow_ns - middle_ns;
-  const most = [...parts].sort((one, other) => other.slow_ns - other.middle_ns - (one.slow_ns - one.middle_ns))[0];
+  const most = [...parts].sort(
+    (one, other) => other.slow_ns - other.middle_ns - (one.slow_ns - one.middle_ns),
+  )[0];
   if (!most || longer <= 0 || most.slow_ns <= most.middle_ns) return null;
   return { name: partName(most), share: Math.min(1, (most.slow_ns - most.middle_ns) / longer) };
 }

@@ -1,7 +1,12 @@
 // A figure over time as a small line: the earlier period in grey, then the current one.
 
 // The points of polylines; the line is broken where the value is unknown.
-export function sparkParts(values: number[], width: number, height: number, gap_at_zero: boolean): string[] {
+export function sparkParts(
+  values: number[],
+  width: number,
+  height: number,
+  gap_at_zero: boolean,
+): string[] {
   const highest = Math.max(...values, 1e-9);
   const step = values.length > 1 ? width / (values.length - 1) : 0;
   const parts: string[] = [];
@@ -17,13 +22,25 @@ export function sparkParts(values: number[], width: number, height: number, gap_
   };
   values.forEach((value, index) => {
     if (value === 0 && gap_at_zero) return close();
-    part.push(`${(index * step).toFixed(1)},${(height - 1 - (value / highest) * (height - 2)).toFixed(1)}`);
+    part.push(
+      `${(index * step).toFixed(1)},${(height - 1 - (value / highest) * (height - 2)).toFixed(1)}`,
+    );
   });
   close();
   return parts;
 }
 
-export function Sparkline({ values, split, gaps = false, tone }: { values: number[]; split: number; gaps?: boolean; tone?: "bad" }) {
+export function Sparkline({
+  values,
+  split,
+  gaps = false,
+  tone,
+}: {
+  values: number[];
+  split: number;
+  gaps?: boolean;
+  tone?: "bad";
+}) {
   const width = 96;
   const height = 20;
   const parts = sparkParts(values, width, height, gaps);
@@ -31,7 +48,9 @@ export function Sparkline({ values, split, gaps = false, tone }: { values: numbe
   return (
     <svg class={`spark ${tone ?? ""}`} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
       <line x1={at} x2={at} y1="0" y2={height} />
-      {parts.map((points, index) => <polyline key={index} points={points} />)}
+      {parts.map((points, index) => (
+        <polyline key={index} points={points} />
+      ))}
     </svg>
   );
 }

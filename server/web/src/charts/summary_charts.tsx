@@ -8,7 +8,12 @@ import { ChartCanvas } from "./chart";
 const hour_ns = 3600n * 1000000000n;
 
 // Vertical lines at the percentiles, labeled where there is room.
-function drawPercentiles(context: CanvasRenderingContext2D, area: BarArea, { histogram, percentiles }: Summary, colour: string): void {
+function drawPercentiles(
+  context: CanvasRenderingContext2D,
+  area: BarArea,
+  { histogram, percentiles }: Summary,
+  colour: string,
+): void {
   let last = -Infinity;
   context.strokeStyle = context.fillStyle = colour;
   for (const name of ["p50", "p75", "p90", "p95", "p99"] as const) {
@@ -33,18 +38,27 @@ export function Distribution({ summary }: { summary: Summary }) {
   const bins = summary.histogram;
   return (
     <ChartCanvas
-      height={190} inputs={[summary]}
+      height={190}
+      inputs={[summary]}
       label={`Distribution of ${plural(summary.runs, "run")}: half take up to ${formatDuration(summary.percentiles.p50)}, 95 of 100 up to ${formatDuration(summary.percentiles.p95)}`}
       make={(theme) => ({
         sets: [
           { values: bins.map((bin) => bin.runs - bin.delays), colour: run_colours.in_time },
           { values: bins.map((bin) => bin.delays), colour: run_colours.late },
         ],
-        stacked: true, filled: 0.94, whole: true, title: "runs", value: formatCount,
+        stacked: true,
+        filled: 0.94,
+        whole: true,
+        title: "runs",
+        value: formatCount,
         labels: bins.map((bin) => formatDuration(bin.low_ns)),
         padding: { top: 14, bottom: 0 },
         after: (context, area) => drawPercentiles(context, area, summary, theme.text),
-        tip: (slot) => [`${formatDuration(bins[slot].low_ns)} to ${formatDuration(bins[slot].high_ns)}`, `on time: ${formatCount(bins[slot].runs - bins[slot].delays)}`, `delays: ${formatCount(bins[slot].delays)}`],
+        tip: (slot) => [
+          `${formatDuration(bins[slot].low_ns)} to ${formatDuration(bins[slot].high_ns)}`,
+          `on time: ${formatCount(bins[slot].runs - bins[slot].delays)}`,
+          `delays: ${formatCount(bins[slot].delays)}`,
+        ],
       })}
     />
   );
@@ -57,7 +71,11 @@ function fullHours(summary: Summary): Summary["hours"] {
   const first = BigInt(hours[0].hour_ns);
   const count = Number((BigInt(hours[hours.length - 1].hour_ns) - first) / hour_ns) + 1;
   if (count > 1500 || count < hours.length) return hours;
-  const full = Array.from({ length: count }, (_, index) => ({ hour_ns: String(first + BigInt(index) * hour_ns), runs: 0, delays: 0 }));
+  const full = Array.from({ length: count }, (_, index) => ({
+    hour_ns: String(first + BigInt(index) * hour_ns),
+    runs: 0,
+    delays: 0,
+  }));
   for (const hour of hours) full[Number((BigInt(hour.hour_ns) - first) / hour_ns)] = hour;
   return full;
 }
@@ -66,14 +84,22 @@ export function Hours({ summary }: { summary: Summary }) {
   const hours = fullHours(summary);
   return (
     <ChartCanvas
-      height={190} inputs={[summary]}
+      height={190}
+      inputs={[summary]}
       label={`Delays by hour: ${plural(summary.delays, "delay")} in ${plural(hours.length, "hour")}, at most ${Math.max(0, ...hours.map((hour) => hour.delays))} in one`}
       make={() => ({
         sets: [{ values: hours.map((hour) => hour.delays), colour: run_colours.late }],
-        stacked: true, filled: hours.length > 60 ? 1 : 0.9, whole: true, title: "delays", value: formatCount,
+        stacked: true,
+        filled: hours.length > 60 ? 1 : 0.9,
+        whole: true,
+        title: "delays",
+        value: formatCount,
         labels: hours.map((hour) => formatTime(hour.hour_ns).slice(5, 16)),
         padding: { top: 14, bottom: 0 },
-        tip: (slot) => [formatTime(hours[slot].hour_ns).slice(0, 16), `${plural(hours[slot].delays, "delay")} of ${plural(hours[slot].runs, "run")}`],
+        tip: (slot) => [
+          formatTime(hours[slot].hour_ns).slice(0, 16),
+          `${plural(hours[slot].delays, "delay")} of ${plural(hours[slot].runs, "run")}`,
+        ],
       })}
     />
   );

@@ -38,19 +38,44 @@ export function lines(values: number[], y: (value: number) => number, step: numb
     if (value === 0) parts.push([]);
     else parts[parts.length - 1].push(`${(index + 0.5) * step},${y(value).toFixed(1)}`);
   });
-  return parts.filter((part) => part.length > 0).map((part) => (part.length > 1 ? part : [part[0], part[0].replace(/^[\d.]+/, (x) => String(Number(x) + 2))]).join(" "));
+  return parts
+    .filter((part) => part.length > 0)
+    .map((part) =>
+      (part.length > 1
+        ? part
+        : [part[0], part[0].replace(/^[\d.]+/, (x) => String(Number(x) + 2))]
+      ).join(" "),
+    );
 }
 
 // p99, p90 and p50. The last unit is dotted if it is not over yet.
-export function Percentiles({ units, y, step, to_ns }: { units: TrendUnits; y: (value: number) => number; step: number; to_ns: string }) {
+export function Percentiles({
+  units,
+  y,
+  step,
+  to_ns,
+}: {
+  units: TrendUnits;
+  y: (value: number) => number;
+  step: number;
+  to_ns: string;
+}) {
   const is_partial = millisecondsOf(to_ns) > Date.now();
   const draw = (name: (typeof series)[number], type: string, from: number, to: number) =>
-    lines(units[name].map((value, index) => (index >= from && index < to ? value : 0)), y, step).map((points, index) => <polyline key={name + type + index} class={name + type} points={points} />);
+    lines(
+      units[name].map((value, index) => (index >= from && index < to ? value : 0)),
+      y,
+      step,
+    ).map((points, index) => (
+      <polyline key={name + type + index} class={name + type} points={points} />
+    ));
   return (
     <>
       {series.map((name) => {
         const count = units[name].length;
-        return is_partial ? [draw(name, "", 0, count - 1), draw(name, " partial", count - 2, count)] : draw(name, "", 0, count);
+        return is_partial
+          ? [draw(name, "", 0, count - 1), draw(name, " partial", count - 2, count)]
+          : draw(name, "", 0, count);
       })}
     </>
   );
@@ -62,9 +87,12 @@ export function TrendChart({ trend }: { trend: Trend }) {
   const count = units.runs.length;
   const scale = trendScale([...units.p50, ...units.p99]);
   const step = width / count;
-  const y = (value: number) => height - (Math.log(value / scale.low) / Math.log(scale.high / scale.low)) * height;
-  const place = (time_ns: string) => Number(BigInt(time_ns) - BigInt(trend.before_ns)) / (trend.unit_ns * count);
-  const time = (index: number) => String(BigInt(trend.before_ns) + BigInt(index) * BigInt(trend.unit_ns));
+  const y = (value: number) =>
+    height - (Math.log(value / scale.low) / Math.log(scale.high / scale.low)) * height;
+  const place = (time_ns: string) =>
+    Number(BigInt(time_ns) - BigInt(trend.before_ns)) / (trend.unit_ns * count);
+  const time = (index: number) =>
+    String(BigInt(trend.before_ns) + BigInt(index) * BigInt(trend.unit_ns));
   const digits = trend.unit_ns < 80000e9 ? [5, 16] : [0, 10];
   const labels = Array.from({ length: 4 }, (_, index) => Math.floor((index * count) / 4));
   const newcomers = trend.builds_seen.filter((build) => place(build.first_ns) > 0).slice(0, 8);
@@ -72,36 +100,118 @@ export function TrendChart({ trend }: { trend: Trend }) {
     <div class="trend">
       <p class="readout" aria-live="off">
         {at === null ? (
-          <span class="muted">Hover for figures. The dotted line separates this period from the one before.</span>
+          <span class="muted">
+            Hover for figures. The dotted line separates this period from the one before.
+          </span>
         ) : (
           <>
-            {formatTime(time(at)).slice(digits[0], digits[1])}: {units.runs[at] === 0 ? "no runs" : <>p50 {formatDuration(units.p50[at])}, p90 {formatDuration(units.p90[at])}, <strong>p99 {formatDuration(units.p99[at])}</strong>; {plural(units.runs[at], trend.runs_recorded ? "run" : "delay")}{trend.runs_recorded && `, ${plural(units.delays[at], "delay")}`}</>}
+            {formatTime(time(at)).slice(digits[0], digits[1])}:{" "}
+            {units.runs[at] === 0 ? (
+              "no runs"
+            ) : (
+              <>
+                p50 {formatDuration(units.p50[at])}, p90 {formatDuration(units.p90[at])},{" "}
+                <strong>p99 {formatDuration(units.p99[at])}</strong>;{" "}
+                {plural(units.runs[at], trend.runs_recorded ? "run" : "delay")}
+                {trend.runs_recorded && `, ${plural(units.delays[at], "delay")}`}
+              </>
+            )}
           </>
         )}
       </p>
       <div class="trend-frame">
-        <div class="trend-ticks" aria-hidden="true">{scale.ticks.map((tick) => <span key={tick} style={{ top: `${(y(tick) / height) * 100}%` }}>{formatDuration(tick)}</span>)}</div>
+        <div class="trend-ticks" aria-hidden="true">
+          {scale.ticks.map((tick) => (
+            <span key={tick} style={{ top: `${(y(tick) / height) * 100}%` }}>
+              {formatDuration(tick)}
+            </span>
+          ))}
+        </div>
         <div
           class="trend-area"
           onMouseMove={(event) => {
             const box = event.currentTarget.getBoundingClientRect();
-            setAt(Math.min(count - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * count))));
+            setAt(
+              Math.min(
+                count - 1,
+                Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * count)),
+              ),
+            );
           }}
-          onMouseLeave={() => setAt(null)}
-        >
-          <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" role="img" aria-label={`p50, p90 and p99 in ${plural(count, trend.unit_ns < 80000e9 ? "hour" : "day")}; ${plural(trend.changes.length, "level change")}`}>
-            {scale.ticks.map((tick) => <line key={tick} class="grid" x1="0" x2={width} y1={y(tick)} y2={y(tick)} />)}
-            {labels.map((index) => <line key={`time ${index}`} class="grid" x1={index * step} x2={index * step} y1="0" y2={height} />)}
-            <line class="split" x1={place(trend.from_ns) * width} x2={place(trend.from_ns) * width} y1="0" y2={height} />
-            {newcomers.map((build) => <line key={build.build} class="build" x1={place(build.first_ns) * width} x2={place(build.first_ns) * width} y1={height - 14} y2={height} />)}
-            {trend.changes.map((change) => <line key={change.measure + change.from_ns} class={change.after > change.before ? "change worse" : "change"} x1={place(change.from_ns) * width} x2={place(change.from_ns) * width} y1="0" y2={height} />)}
+          onMouseLeave={() => setAt(null)}>
+          <svg
+            viewBox={`0 0 ${width} ${height}`}
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={`p50, p90 and p99 in ${plural(count, trend.unit_ns < 80000e9 ? "hour" : "day")}; ${plural(trend.changes.length, "level change")}`}>
+            {scale.ticks.map((tick) => (
+              <line key={tick} class="grid" x1="0" x2={width} y1={y(tick)} y2={y(tick)} />
+            ))}
+            {labels.map((index) => (
+              <line
+                key={`time ${index}`}
+                class="grid"
+                x1={index * step}
+                x2={index * step}
+                y1="0"
+                y2={height}
+              />
+            ))}
+            <line
+              class="split"
+              x1={place(trend.from_ns) * width}
+              x2={place(trend.from_ns) * width}
+              y1="0"
+              y2={height}
+            />
+            {newcomers.map((build) => (
+              <line
+                key={build.build}
+                class="build"
+                x1={place(build.first_ns) * width}
+                x2={place(build.first_ns) * width}
+                y1={height - 14}
+                y2={height}
+              />
+            ))}
+            {trend.changes.map((change) => (
+              <line
+                key={change.measure + change.from_ns}
+                class={change.after > change.before ? "change worse" : "change"}
+                x1={place(change.from_ns) * width}
+                x2={place(change.from_ns) * width}
+                y1="0"
+                y2={height}
+              />
+            ))}
             <Percentiles units={units} y={y} step={step} to_ns={trend.to_ns} />
-            {at !== null && <line class="cursor" x1={(at + 0.5) * step} x2={(at + 0.5) * step} y1="0" y2={height} />}
+            {at !== null && (
+              <line
+                class="cursor"
+                x1={(at + 0.5) * step}
+                x2={(at + 0.5) * step}
+                y1="0"
+                y2={height}
+              />
+            )}
           </svg>
         </div>
-        <div class="trend-times" aria-hidden="true">{labels.map((index) => <span key={index} style={{ left: `${(index / count) * 100}%` }}>{formatTime(time(index)).slice(digits[0], digits[1])}</span>)}</div>
+        <div class="trend-times" aria-hidden="true">
+          {labels.map((index) => (
+            <span key={index} style={{ left: `${(index / count) * 100}%` }}>
+              {formatTime(time(index)).slice(digits[0], digits[1])}
+            </span>
+          ))}
+        </div>
       </div>
-      <ul class="legend trend-legend">{series.map((name) => <li key={name}><span class={`stroke ${name}`} aria-hidden="true" /> {name}</li>)}{millisecondsOf(trend.to_ns) > Date.now() && <li class="muted">dotted: not over yet</li>}</ul>
+      <ul class="legend trend-legend">
+        {series.map((name) => (
+          <li key={name}>
+            <span class={`stroke ${name}`} aria-hidden="true" /> {name}
+          </li>
+        ))}
+        {millisecondsOf(trend.to_ns) > Date.now() && <li class="muted">dotted: not over yet</li>}
+      </ul>
       <ChangeList trend={trend} />
       <details class="sub">
         <summary>Show builds as a table</summary>
@@ -113,13 +223,22 @@ export function TrendChart({ trend }: { trend: Trend }) {
 
 function ChangeList({ trend }: { trend: Trend }) {
   const { changes } = trend;
-  if (changes.length === 0) return <p class="muted">No level change beyond the usual hourly, daily and weekly variation.</p>;
+  if (changes.length === 0)
+    return (
+      <p class="muted">No level change beyond the usual hourly, daily and weekly variation.</p>
+    );
   return (
     <ul class="changes" data-testid="changes">
       {changes.map((change) => (
         <li key={change.measure + change.from_ns}>
-          <strong>{formatTime(change.from_ns).slice(0, 16)}</strong>: {levelChangeText(trend, change)}
-          {change.build !== null && <>, with build <BuildName id={change.build} /></>} <span class="muted">p = {change.p_value.toPrecision(2)}</span>
+          <strong>{formatTime(change.from_ns).slice(0, 16)}</strong>:{" "}
+          {levelChangeText(trend, change)}
+          {change.build !== null && (
+            <>
+              , with build <BuildName id={change.build} />
+            </>
+          )}{" "}
+          <span class="muted">p = {change.p_value.toPrecision(2)}</span>
         </li>
       ))}
     </ul>
@@ -130,12 +249,29 @@ function BuildTable({ trend }: { trend: Trend }) {
   return (
     <Scroll label="Builds">
       <table class="list compact">
-        <thead><tr><th scope="col">Build</th><th scope="col">First seen</th><th scope="col">Last seen</th><th scope="col" class="number">Runs</th><th scope="col" class="number">Delays</th></tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">Build</th>
+            <th scope="col">First seen</th>
+            <th scope="col">Last seen</th>
+            <th scope="col" class="number">
+              Runs
+            </th>
+            <th scope="col" class="number">
+              Delays
+            </th>
+          </tr>
+        </thead>
         <tbody>
           {trend.builds_seen.map((build) => (
             <tr key={build.build}>
-              <th scope="row"><BuildName id={build.build} /></th><td>{formatTime(build.first_ns).slice(0, 16)}</td><td>{formatTime(build.last_ns).slice(0, 16)}</td>
-              <td class="number">{formatCount(build.runs)}</td><td class="number">{formatCount(build.delays)}</td>
+              <th scope="row">
+                <BuildName id={build.build} />
+              </th>
+              <td>{formatTime(build.first_ns).slice(0, 16)}</td>
+              <td>{formatTime(build.last_ns).slice(0, 16)}</td>
+              <td class="number">{formatCount(build.runs)}</td>
+              <td class="number">{formatCount(build.delays)}</td>
             </tr>
           ))}
         </tbody>

@@ -18,17 +18,40 @@ export function inkOn(colour: string): string {
 
 // The outlines of the hovered and the selected thing. The hovered one comes first, so that the
 // other is drawn above it.
-export function marksOf<Thing>(hovered: Thing, chosen: Thing, theme: Pick<Theme, "text" | "accent">): [Thing, string, number][] {
-  return [[hovered, theme.text, 1], [chosen, theme.accent, 2]];
+export function marksOf<Thing>(
+  hovered: Thing,
+  chosen: Thing,
+  theme: Pick<Theme, "text" | "accent">,
+): [Thing, string, number][] {
+  return [
+    [hovered, theme.text, 1],
+    [chosen, theme.accent, 2],
+  ];
 }
 
-export function frame(context: CanvasRenderingContext2D, colour: string, thickness: number, left: number, top: number, width: number, height: number): void {
+export function frame(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  thickness: number,
+  left: number,
+  top: number,
+  width: number,
+  height: number,
+): void {
   context.strokeStyle = colour;
   context.lineWidth = thickness;
   context.strokeRect(left, top, width, height);
 }
 
-export function fill(context: CanvasRenderingContext2D, colour: string, opacity: number, left: number, top: number, width: number, height: number): void {
+export function fill(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  opacity: number,
+  left: number,
+  top: number,
+  width: number,
+  height: number,
+): void {
   context.globalAlpha = opacity;
   context.fillStyle = colour;
   context.fillRect(left, top, width, height);
@@ -36,8 +59,24 @@ export function fill(context: CanvasRenderingContext2D, colour: string, opacity:
 }
 
 // Draws the range that the pointer is selecting.
-export function drawStretch(context: CanvasRenderingContext2D, scale: Scale, stretch: Span | null, theme: Pick<Theme, "accent">, top: number, height: number): void {
-  if (stretch) fill(context, theme.accent, 0.2, scale.x(stretch.from), top, scale.x(stretch.to) - scale.x(stretch.from), height);
+export function drawStretch(
+  context: CanvasRenderingContext2D,
+  scale: Scale,
+  stretch: Span | null,
+  theme: Pick<Theme, "accent">,
+  top: number,
+  height: number,
+): void {
+  if (stretch)
+    fill(
+      context,
+      theme.accent,
+      0.2,
+      scale.x(stretch.from),
+      top,
+      scale.x(stretch.to) - scale.x(stretch.from),
+      height,
+    );
 }
 
 export interface Axis {
@@ -47,7 +86,14 @@ export interface Axis {
   text: number; // its baseline, for the context's settings
 }
 
-export function drawAxis(context: CanvasRenderingContext2D, scale: Scale, span: Span, axis: Axis, theme: Pick<Theme, "line" | "muted">, words: (at: number) => string): void {
+export function drawAxis(
+  context: CanvasRenderingContext2D,
+  scale: Scale,
+  span: Span,
+  axis: Axis,
+  theme: Pick<Theme, "line" | "muted">,
+  words: (at: number) => string,
+): void {
   for (const at of roundSteps(span, pixels_of_step / scale.per_unit)) {
     const x = scale.x(at);
     context.fillStyle = theme.line;
@@ -55,6 +101,10 @@ export function drawAxis(context: CanvasRenderingContext2D, scale: Scale, span: 
     context.fillStyle = theme.muted;
     const text = at === 0 ? "0" : words(at);
     const wide = context.measureText(text).width;
-    context.fillText(text, Math.max(axis.left, Math.min(axis.left + axis.width - wide, x - wide / 2)), axis.text);
+    context.fillText(
+      text,
+      Math.max(axis.left, Math.min(axis.left + axis.width - wide, x - wide / 2)),
+      axis.text,
+    );
   }
 }

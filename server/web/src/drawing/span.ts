@@ -12,7 +12,11 @@ export const lengthOf = (span: Span): number => span.to - span.from;
 export class Scale {
   readonly per_unit: number;
 
-  constructor(private readonly span: Span, private readonly left: number, private readonly width: number) {
+  constructor(
+    private readonly span: Span,
+    private readonly left: number,
+    private readonly width: number,
+  ) {
     this.per_unit = width / lengthOf(span);
   }
 
@@ -45,9 +49,11 @@ export function spanAround(middle: number, length: number): Span {
 // Round values for an axis, at least `apart` apart.
 export function roundSteps(span: Span, apart: number): number[] {
   const power = 10 ** Math.floor(Math.log10(apart));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= apart) ?? apart;
+  const step =
+    [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= apart) ?? apart;
   const steps: number[] = [];
-  for (let at = Math.ceil(span.from / step) * step; at <= span.to; at += step) steps.push(Math.abs(at) < step / 2 ? 0 : at);
+  for (let at = Math.ceil(span.from / step) * step; at <= span.to; at += step)
+    steps.push(Math.abs(at) < step / 2 ? 0 : at);
   return steps;
 }
 

@@ -30,19 +30,27 @@ export function useSize(box: Held<HTMLElement>, onWidth?: (pixels: number) => vo
 }
 
 // The canvas's context, cleared and scaled to CSS pixels; null without one.
-export function freshContext(element: HTMLCanvasElement, size: Size): CanvasRenderingContext2D | null {
+export function freshContext(
+  element: HTMLCanvasElement,
+  size: Size,
+): CanvasRenderingContext2D | null {
   const context = element.getContext("2d");
   if (!context) return null;
   const ratio = window.devicePixelRatio || 1;
   const pixels = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
-  if (element.width !== pixels[0] || element.height !== pixels[1]) [element.width, element.height] = pixels;
+  if (element.width !== pixels[0] || element.height !== pixels[1])
+    [element.width, element.height] = pixels;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, size.width, size.height);
   return context;
 }
 
 // Draws in the next frame after each rendering, and whenever the returned function is called.
-export function usePainting(canvas: Held<HTMLCanvasElement>, size: Size, draw: (context: CanvasRenderingContext2D) => void): () => void {
+export function usePainting(
+  canvas: Held<HTMLCanvasElement>,
+  size: Size,
+  draw: (context: CanvasRenderingContext2D) => void,
+): () => void {
   const paint = () => {
     const context = canvas.current && size.width > 0 ? freshContext(canvas.current, size) : null;
     if (context) draw(context);
@@ -63,16 +71,25 @@ export function usePainting(canvas: Held<HTMLCanvasElement>, size: Size, draw: (
 }
 
 // The position of an event on the canvas.
-export function placeOn(canvas: Held<HTMLCanvasElement>, event: MouseEvent): { x: number; y: number } {
+export function placeOn(
+  canvas: Held<HTMLCanvasElement>,
+  event: MouseEvent,
+): { x: number; y: number } {
   const box = (canvas.current as HTMLCanvasElement).getBoundingClientRect();
   return { x: event.clientX - box.left, y: event.clientY - box.top };
 }
 
 // Scrolls as little as needed. `above`: pixels at the top that do not scroll.
-export function bringIntoSight(scroller: HTMLElement, top: number, height: number, above = 0): void {
+export function bringIntoSight(
+  scroller: HTMLElement,
+  top: number,
+  height: number,
+  above = 0,
+): void {
   const bottom = top + above + height;
   if (top < scroller.scrollTop) scroller.scrollTop = top;
-  else if (bottom > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = bottom - scroller.clientHeight;
+  else if (bottom > scroller.scrollTop + scroller.clientHeight)
+    scroller.scrollTop = bottom - scroller.clientHeight;
 }
 
 export type Keys = Record<string, () => void>;
@@ -91,7 +108,13 @@ export function useSearchKey(box: Held<HTMLInputElement>): void {
   // As soon as the box can be seen, its key works; otherwise the header's box would take it.
   useLayoutEffect(() => {
     const listener = (event: KeyboardEvent) => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as HTMLElement).tagName)) return;
+      if (
+        event.key !== "/" ||
+        event.ctrlKey ||
+        event.metaKey ||
+        /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as HTMLElement).tagName)
+      )
+        return;
       event.preventDefault();
       box.current?.focus();
     };
@@ -122,7 +145,13 @@ export function usePointing({ timeAt, shown, onPoint, onClick, onStretch, onPan 
   };
   const listeners = {
     onPointerDown: (event: PointerEvent) => {
-      if (event.button === 0) began.current = { at: timeAt(event), x: event.clientX, shown, pans: onPan !== undefined && event.pointerType === "touch" };
+      if (event.button === 0)
+        began.current = {
+          at: timeAt(event),
+          x: event.clientX,
+          shown,
+          pans: onPan !== undefined && event.pointerType === "touch",
+        };
     },
     onPointerMove: (event: PointerEvent) => {
       const start = began.current;
@@ -135,7 +164,8 @@ export function usePointing({ timeAt, shown, onPoint, onClick, onStretch, onPan 
     },
     onPointerUp: (event: PointerEvent) => {
       if (stretch) onStretch(stretch);
-      else if (began.current && Math.abs(event.clientX - began.current.x) <= pixels_of_a_stretch) onClick(event);
+      else if (began.current && Math.abs(event.clientX - began.current.x) <= pixels_of_a_stretch)
+        onClick(event);
       stop();
     },
     onPointerLeave: () => {

@@ -30,7 +30,8 @@ const dark = {
 // Equal names get equal colours on every page.
 function hash(text: string): number {
   let state = 2166136261;
-  for (let index = 0; index < text.length; ++index) state = Math.imul(state ^ text.charCodeAt(index), 16777619);
+  for (let index = 0; index < text.length; ++index)
+    state = Math.imul(state ^ text.charCodeAt(index), 16777619);
   return state >>> 0;
 }
 
@@ -41,7 +42,14 @@ export function moduleColours(tree: FlameTree, is_dark: boolean): NodeColours {
   const of = new Uint8Array(tree.parent.length);
   for (let node = 1; node < of.length; ++node) {
     const kind = tree.kind[node];
-    of[node] = kind === kind_kernel ? 1 : kind === kind_run_time ? 2 : kind === kind_state ? 3 : by_name[tree.name[node]];
+    of[node] =
+      kind === kind_kernel
+        ? 1
+        : kind === kind_run_time
+          ? 2
+          : kind === kind_state
+            ? 3
+            : by_name[tree.name[node]];
   }
   return { palette, of };
 }
@@ -67,5 +75,13 @@ export function differenceColours(tree: FlameTree, is_dark: boolean): NodeColour
 
 export function legendOf(is_dark: boolean) {
   const set = is_dark ? dark : light;
-  return { user: set.user[0], kernel: set.kernel, run_time: set.run_time, state: set.state, more: set.more, less: set.less, same: set.same };
+  return {
+    user: set.user[0],
+    kernel: set.kernel,
+    run_time: set.run_time,
+    state: set.state,
+    more: set.more,
+    less: set.less,
+    same: set.same,
+  };
 }

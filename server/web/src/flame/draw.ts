@@ -38,18 +38,30 @@ export function labelOf(tree: FlameTree, node: number): string {
   if (node === 0) return tree.names[tree.name[0]].function || "all";
   const name = tree.names[tree.name[node]];
   if (name.function !== "") return name.function;
-  return name.module === "" ? "unknown code" : `[${name.module.slice(name.module.lastIndexOf("/") + 1)}]`;
+  return name.module === ""
+    ? "unknown code"
+    : `[${name.module.slice(name.module.lastIndexOf("/") + 1)}]`;
 }
 
 export function drawFlame(
-  context: CanvasRenderingContext2D, width: number, height: number, tree: FlameTree, layout: Layout, view: View,
-  colours: NodeColours, matches: Matches | null, ink: Ink,
+  context: CanvasRenderingContext2D,
+  width: number,
+  height: number,
+  tree: FlameTree,
+  layout: Layout,
+  view: View,
+  colours: NodeColours,
+  matches: Matches | null,
+  ink: Ink,
 ): void {
   context.font = font;
   context.textBaseline = "middle";
   const scale = new Scale(view, 0, width);
   const first_row = Math.floor(view.scroll / row_height);
-  const last_row = Math.min(layout.rows.length - 1, Math.floor((view.scroll + height) / row_height));
+  const last_row = Math.min(
+    layout.rows.length - 1,
+    Math.floor((view.scroll + height) / row_height),
+  );
   const labels: [number, number, number, number][] = [];
   for (let depth = first_row; depth <= last_row; ++depth) {
     const row = layout.rows[depth];
@@ -64,7 +76,8 @@ export function drawFlame(
       const start = Math.max(left, drawn_to);
       const box = Math.max(right - start - (right - left > 3 ? 1 : 0), 0.75);
       const found = matches === null ? 1 : matches.found[node];
-      context.globalAlpha = matches !== null && !found ? 0.4 : depth < layout.depth[view.zoomed] ? 0.55 : 1;
+      context.globalAlpha =
+        matches !== null && !found ? 0.4 : depth < layout.depth[view.zoomed] ? 0.55 : 1;
       context.fillStyle = matches !== null && found ? ink.match : colours.palette[colours.of[node]];
       context.fillRect(start, top, box, row_height - 1);
       drawn_to = right - left < 1 ? start + 1 : right;
@@ -73,11 +86,20 @@ export function drawFlame(
   }
   drawLabels(context, tree, labels, matches, ink);
   // The root is selected at first, and a frame around everything would be useless.
-  for (const [node, colour, thickness] of marksOf(view.hovered, view.selected > 0 ? view.selected : -1, ink)) outline(context, layout, view, node, scale, width, colour, thickness);
+  for (const [node, colour, thickness] of marksOf(
+    view.hovered,
+    view.selected > 0 ? view.selected : -1,
+    ink,
+  ))
+    outline(context, layout, view, node, scale, width, colour, thickness);
 }
 
 function drawLabels(
-  context: CanvasRenderingContext2D, tree: FlameTree, labels: [number, number, number, number][], matches: Matches | null, ink: Ink,
+  context: CanvasRenderingContext2D,
+  tree: FlameTree,
+  labels: [number, number, number, number][],
+  matches: Matches | null,
+  ink: Ink,
 ): void {
   const letter = widthOfLetter(context);
   for (const [node, left, right, top] of labels) {
@@ -92,12 +114,27 @@ function drawLabels(
 }
 
 function outline(
-  context: CanvasRenderingContext2D, layout: Layout, view: View, node: number, scale: Scale, width: number, colour: string, thickness: number,
+  context: CanvasRenderingContext2D,
+  layout: Layout,
+  view: View,
+  node: number,
+  scale: Scale,
+  width: number,
+  colour: string,
+  thickness: number,
 ): void {
   if (node < 0 || layout.right[node] <= layout.left[node]) return;
   const left = Math.max(0, scale.x(layout.left[node]));
   const right = Math.min(width, scale.x(layout.right[node]));
   if (right <= 0 || left >= width) return;
   const inset = thickness / 2;
-  frame(context, colour, thickness, left + inset, layout.depth[node] * row_height - view.scroll + inset, Math.max(1, right - left - 1 - thickness), row_height - 1 - thickness);
+  frame(
+    context,
+    colour,
+    thickness,
+    left + inset,
+    layout.depth[node] * row_height - view.scroll + inset,
+    Math.max(1, right - left - 1 - thickness),
+    row_height - 1 - thickness,
+  );
 }

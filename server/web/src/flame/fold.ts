@@ -3,9 +3,11 @@
 import { baseName } from "../format";
 import { type FlameTree, kind_kernel, kind_user, treeOfNodes } from "./tree";
 
-const libc = /^(libc|libpthread|libdl|librt|ld|ld-linux.*|ld-musl.*|linux-vdso.*)(-2\.\d+)?(\.so.*)?$/;
+const libc =
+  /^(libc|libpthread|libdl|librt|ld|ld-linux.*|ld-musl.*|linux-vdso.*)(-2\.\d+)?(\.so.*)?$/;
 // Every system call and interrupt passes through these.
-const kernel_entry = /^(entry_|do_syscall_|x64_sys_call$|asm_|ret_from_fork|common_interrupt$|sysvec_)/;
+const kernel_entry =
+  /^(entry_|do_syscall_|x64_sys_call$|asm_|ret_from_fork|common_interrupt$|sysvec_)/;
 
 export function isLibc(module: string): boolean {
   return module === "[vdso]" || module === "[vsyscall]" || libc.test(baseName(module));
@@ -29,7 +31,11 @@ export function foldTree(tree: FlameTree): FlameTree {
     const is_kernel = tree.kind[node] === kind_kernel;
     const hidden = is_kernel
       ? of_entry[tree.name[node]] || kind[above] === kind_kernel
-      : tree.kind[node] === kind_user && of_libc[tree.name[node]] && kind[above] === kind_user && above > 0 && of_libc[name[above]];
+      : tree.kind[node] === kind_user &&
+        of_libc[tree.name[node]] &&
+        kind[above] === kind_user &&
+        above > 0 &&
+        of_libc[name[above]];
     if (hidden) {
       place[node] = above;
       continue;

@@ -64,7 +64,8 @@ export function layOut(tree: FlameTree, width: Width): Layout {
   for (let node = 0; node < count; ++node) if (right[node] > left[node]) ++sizes[depth[node]];
   const rows = Array.from(sizes, (size) => new Int32Array(size));
   const used = new Int32Array(deepest + 1);
-  for (let node = 0; node < count; ++node) if (right[node] > left[node]) rows[depth[node]][used[depth[node]]++] = node;
+  for (let node = 0; node < count; ++node)
+    if (right[node] > left[node]) rows[depth[node]][used[depth[node]]++] = node;
   for (const row of rows) row.sort((one, other) => left[one] - left[other]);
   return { left, right, depth, rows, first_child, next, previous };
 }

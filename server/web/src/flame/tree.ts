@@ -68,21 +68,34 @@ export function readTree(flame: Flame): FlameTree {
   for (let node = 0; node < count; ++node) {
     const row = flame.nodes[node];
     parent[node] = node === 0 ? -1 : row[0];
-    if (node > 0 && !(row[0] >= 0 && row[0] < node)) throw new Error(`node ${node} of the profile stands before its parent`);
-    if (!(row[1] >= 0 && row[1] < flame.names.length)) throw new Error(`node ${node} of the profile has no name`);
+    if (node > 0 && !(row[0] >= 0 && row[0] < node))
+      throw new Error(`node ${node} of the profile stands before its parent`);
+    if (!(row[1] >= 0 && row[1] < flame.names.length))
+      throw new Error(`node ${node} of the profile has no name`);
     name[node] = row[1];
     value[node] = Math.max(0, row[2]);
     baseline[node] = Math.max(0, row[3]);
     kind[node] = row[4];
   }
   return withSelf({
-    parent, name, value, baseline, kind, names: flame.names, total: flame.total, baseline_total: flame.baseline_total,
+    parent,
+    name,
+    value,
+    baseline,
+    kind,
+    names: flame.names,
+    total: flame.total,
+    baseline_total: flame.baseline_total,
   });
 }
 
 // Callees on top and callers below, to see who uses a function's time. Nodes below `smallest_share`
 // of the total are not expanded, which limits work and size.
-export function invertTree(tree: FlameTree, smallest_share = 0.0002, most_nodes = 50000): FlameTree {
+export function invertTree(
+  tree: FlameTree,
+  smallest_share = 0.0002,
+  most_nodes = 50000,
+): FlameTree {
   const parent: number[] = [-1];
   const name: number[] = [tree.name[0]];
   const value: number[] = [0];
@@ -102,7 +115,7 @@ export function invertTree(tree: FlameTree, smallest_share = 0.0002, most_nodes 
     baseline[0] += tree.baseline_self[node];
   }
   const smallest = Math.max(value[0], baseline[0]) * smallest_share;
-  for (let queue = [first]; queue.length > 0; ) {
+  for (let queue = [first]; queue.length > 0;) {
     const next: Group[] = [];
     for (const group of queue) {
       const by_name = new Map<number, Group>();
@@ -126,7 +139,8 @@ export function invertTree(tree: FlameTree, smallest_share = 0.0002, most_nodes 
         value[found.node] += tree.self[leaf];
         baseline[found.node] += tree.baseline_self[leaf];
       });
-      for (const found of by_name.values()) if (Math.max(value[found.node], baseline[found.node]) >= smallest) next.push(found);
+      for (const found of by_name.values())
+        if (Math.max(value[found.node], baseline[found.node]) >= smallest) next.push(found);
     }
     queue = next;
   }
@@ -157,7 +171,9 @@ export function searchTree(tree: FlameTree, query: string): Matches | string | n
     const state = /^\[(.+)\]$/.exec(lower)?.[1] ?? null;
     matches = (candidate) => {
       const name = candidate.toLowerCase();
-      return name.includes(lower) || (state !== null && (name === state || name.endsWith(`: ${state}`)));
+      return (
+        name.includes(lower) || (state !== null && (name === state || name.endsWith(`: ${state}`)))
+      );
     };
   }
   const by_name = tree.names.map((name) => matches(name.function) || matches(name.module));
@@ -181,7 +197,10 @@ export function searchTree(tree: FlameTree, query: string): Matches | string | n
 
 // The match with the most time; -1 without matches.
 export function largestMatch(tree: FlameTree, matches: Matches | null): number {
-  return (matches?.nodes ?? []).reduce((best, node) => (best < 0 || tree.value[node] > tree.value[best] ? node : best), -1);
+  return (matches?.nodes ?? []).reduce(
+    (best, node) => (best < 0 || tree.value[node] > tree.value[best] ? node : best),
+    -1,
+  );
 }
 
 export interface TopStack {

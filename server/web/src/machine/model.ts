@@ -5,7 +5,16 @@ import type { Frame, MachineAnswer } from "../types";
 
 export const state_words = ["on CPU", "runnable", "throttled", "blocked", "several"] as const;
 export const several = 4;
-const wake_words = ["", "", "by its own timeout", "by a timer", "by a packet", "by a disk", "by a device", "by an interrupt"];
+const wake_words = [
+  "",
+  "",
+  "by its own timeout",
+  "by a timer",
+  "by a packet",
+  "by a disk",
+  "by a device",
+  "by an interrupt",
+];
 
 // Nanoseconds after the delay's begin.
 export type View = Span;
@@ -76,7 +85,11 @@ export interface Machine {
 function readCells(flat: number[], start: number): Cells {
   const count = Math.floor(flat.length / 5);
   const cells: Cells = {
-    from: new Float64Array(count), to: new Float64Array(count), state: new Uint8Array(count), first: new Uint32Array(count), second: new Uint32Array(count),
+    from: new Float64Array(count),
+    to: new Float64Array(count),
+    state: new Uint8Array(count),
+    first: new Uint32Array(count),
+    second: new Uint32Array(count),
   };
   let at = start;
   for (let i = 0; i < count; ++i) {
@@ -93,7 +106,13 @@ function readCells(flat: number[], start: number): Cells {
 
 function readCpu(cpu: number, flat: number[], start: number): CpuRow {
   const count = Math.floor(flat.length / 4);
-  const row: CpuRow = { cpu, from: new Float64Array(count), to: new Float64Array(count), tid: new Uint32Array(count), busy: new Uint32Array(count) };
+  const row: CpuRow = {
+    cpu,
+    from: new Float64Array(count),
+    to: new Float64Array(count),
+    tid: new Uint32Array(count),
+    busy: new Uint32Array(count),
+  };
   let at = start;
   for (let i = 0; i < count; ++i) {
     at += flat[4 * i];
@@ -121,14 +140,26 @@ function readSamples(flat: number[], start: number): ThreadRow["samples"] {
 export function readMachine(answer: MachineAnswer): Machine {
   const name = (index: number) => answer.names[index] ?? "";
   const threads = answer.threads.map((thread) => ({
-    tid: thread.tid, pid: thread.pid, name: name(thread.name), of_delay: thread.of_delay, on_cpu_ns: thread.on_cpu_ns, runnable_ns: thread.runnable_ns,
-    blocked_ns: thread.blocked_ns, cells: readCells(thread.cells, answer.from_ns), samples: readSamples(thread.samples, answer.from_ns),
+    tid: thread.tid,
+    pid: thread.pid,
+    name: name(thread.name),
+    of_delay: thread.of_delay,
+    on_cpu_ns: thread.on_cpu_ns,
+    runnable_ns: thread.runnable_ns,
+    blocked_ns: thread.blocked_ns,
+    cells: readCells(thread.cells, answer.from_ns),
+    samples: readSamples(thread.samples, answer.from_ns),
   }));
   const wakes: Wake[] = [];
   for (let i = 0; i + 4 < answer.wakes.length; i += 5) {
     const device = name(answer.wakes[i + 4]);
     const words = wake_words[answer.wakes[i + 3]] ?? "";
-    wakes.push({ at: answer.from_ns + answer.wakes[i], tid: answer.wakes[i + 1], waker: answer.wakes[i + 2], words: words === "" || device === "" ? words : `${words} (${device})` });
+    wakes.push({
+      at: answer.from_ns + answer.wakes[i],
+      tid: answer.wakes[i + 1],
+      waker: answer.wakes[i + 2],
+      words: words === "" || device === "" ? words : `${words} (${device})`,
+    });
   }
   const wakes_of = new Map<number, Wake[]>();
   for (const wake of wakes) {
@@ -137,18 +168,38 @@ export function readMachine(answer: MachineAnswer): Machine {
     else wakes_of.set(wake.tid, [wake]);
   }
   return {
-    from: answer.from_ns, to: answer.to_ns, recorded: { from: answer.recorded_from_ns, to: answer.recorded_to_ns }, finest: answer.finest_ns,
+    from: answer.from_ns,
+    to: answer.to_ns,
+    recorded: { from: answer.recorded_from_ns, to: answer.recorded_to_ns },
+    finest: answer.finest_ns,
     cpus: answer.cpus.map((row) => readCpu(row.cpu, row.cells, answer.from_ns)),
-    threads, by_tid: new Map(threads.map((thread) => [thread.tid, thread])),
-    processes: new Map(answer.processes.map((process) => [process.pid, { name: name(process.name), unit: name(process.unit) }])),
-    wakes, wakes_of,
+    threads,
+    by_tid: new Map(threads.map((thread) => [thread.tid, thread])),
+    processes: new Map(
+      answer.processes.map((process) => [
+        process.pid,
+        { name: name(process.name), unit: name(process.unit) },
+      ]),
+    ),
+    wakes,
+    wakes_of,
     runs: answer.runs.map((run) => ({
-      event: name(run.event), from: run.from_ns, to: run.to_ns, tid: run.tid, delayed: run.delayed,
+      event: name(run.event),
+      from: run.from_ns,
+      to: run.to_ns,
+      tid: run.tid,
+      delayed: run.delayed,
       stages: run.stages.map((stage, index) => ({
-        name: name(stage.name), from: run.from_ns + stage.at_ns, to: index + 1 < run.stages.length ? run.from_ns + run.stages[index + 1].at_ns : run.to_ns,
+        name: name(stage.name),
+        from: run.from_ns + stage.at_ns,
+        to: index + 1 < run.stages.length ? run.from_ns + run.stages[index + 1].at_ns : run.to_ns,
       })),
     })),
-    names: answer.names, frames: answer.frames, stacks: answer.stacks, asleep: answer.asleep, left_out: answer.left_out,
+    names: answer.names,
+    frames: answer.frames,
+    stacks: answer.stacks,
+    asleep: answer.asleep,
+    left_out: answer.left_out,
   };
 }
 
@@ -157,7 +208,13 @@ export function framesOf(machine: Machine, stack: number): Frame[] {
   const name = (index: number) => machine.names[index] ?? "";
   return (machine.stacks[stack - 1] ?? []).map((index) => {
     const frame = machine.frames[index];
-    return { ...frame, function: name(frame.function), module: name(frame.module), build_id: name(frame.build_id), file: name(frame.file) };
+    return {
+      ...frame,
+      function: name(frame.function),
+      module: name(frame.module),
+      build_id: name(frame.build_id),
+      file: name(frame.file),
+    };
   });
 }
 
@@ -196,7 +253,11 @@ export function stackNear(thread: ThreadRow, cell: number, at: number): number {
   const { samples, cells } = thread;
   let best = 0;
   let distance = Infinity;
-  for (let i = Math.max(0, firstEndingAfter(samples.at, cells.from[cell]) - 1); i < samples.at.length && samples.at[i] <= cells.to[cell]; ++i) {
+  for (
+    let i = Math.max(0, firstEndingAfter(samples.at, cells.from[cell]) - 1);
+    i < samples.at.length && samples.at[i] <= cells.to[cell];
+    ++i
+  ) {
     if (samples.at[i] < cells.from[cell] || Math.abs(samples.at[i] - at) >= distance) continue;
     distance = Math.abs(samples.at[i] - at);
     best = samples.stack[i];
@@ -211,7 +272,11 @@ export type Row =
   | { kind: "thread"; key: string; thread: ThreadRow; alone: boolean };
 
 // Processes keep the order in which they first appeared (`order`, by process) at every zoom level.
-export function rowsOf(machine: Machine, order: Map<number, number>, opened: (pid: number, count: number) => boolean): Row[] {
+export function rowsOf(
+  machine: Machine,
+  order: Map<number, number>,
+  opened: (pid: number, count: number) => boolean,
+): Row[] {
   const groups = new Map<number, ThreadRow[]>();
   for (const thread of machine.threads) {
     const known = groups.get(thread.pid);
@@ -219,17 +284,29 @@ export function rowsOf(machine: Machine, order: Map<number, number>, opened: (pi
     else groups.set(thread.pid, [thread]);
     if (!order.has(thread.pid)) order.set(thread.pid, order.size);
   }
-  const rows: Row[] = [{ kind: "runs", key: "runs" }, ...machine.cpus.map((cpu): Row => ({ kind: "cpu", key: `cpu ${cpu.cpu}`, cpu }))];
-  const pids = [...groups.keys()].sort((a, b) => (order.get(a) as number) - (order.get(b) as number));
+  const rows: Row[] = [
+    { kind: "runs", key: "runs" },
+    ...machine.cpus.map((cpu): Row => ({ kind: "cpu", key: `cpu ${cpu.cpu}`, cpu })),
+  ];
+  const pids = [...groups.keys()].sort(
+    (a, b) => (order.get(a) as number) - (order.get(b) as number),
+  );
   for (const pid of pids) {
     const threads = groups.get(pid) as ThreadRow[];
     if (threads.length === 1) {
-      rows.push({ kind: "thread", key: `thread ${threads[0].tid}`, thread: threads[0], alone: true });
+      rows.push({
+        kind: "thread",
+        key: `thread ${threads[0].tid}`,
+        thread: threads[0],
+        alone: true,
+      });
       continue;
     }
     const open = opened(pid, threads.length);
     rows.push({ kind: "process", key: `process ${pid}`, pid, threads, open });
-    if (open) for (const thread of threads) rows.push({ kind: "thread", key: `thread ${thread.tid}`, thread, alone: false });
+    if (open)
+      for (const thread of threads)
+        rows.push({ kind: "thread", key: `thread ${thread.tid}`, thread, alone: false });
   }
   return rows;
 }
@@ -252,8 +329,11 @@ export function search(machine: Machine, text: string): Match[] {
     if (own.toLowerCase().includes(wanted)) found.push({ tid: thread.tid, at: null });
     const moments: number[] = [];
     const { cells, samples } = thread;
-    for (let i = 0; i < cells.from.length; ++i) if (cells.state[i] === 3 && cells.second[i] > 0 && stacks[cells.second[i] - 1]) moments.push((cells.from[i] + cells.to[i]) / 2);
-    for (let i = 0; i < samples.at.length; ++i) if (samples.stack[i] > 0 && stacks[samples.stack[i] - 1]) moments.push(samples.at[i]);
+    for (let i = 0; i < cells.from.length; ++i)
+      if (cells.state[i] === 3 && cells.second[i] > 0 && stacks[cells.second[i] - 1])
+        moments.push((cells.from[i] + cells.to[i]) / 2);
+    for (let i = 0; i < samples.at.length; ++i)
+      if (samples.stack[i] > 0 && stacks[samples.stack[i] - 1]) moments.push(samples.at[i]);
     for (const at of moments.sort((a, b) => a - b)) found.push({ tid: thread.tid, at });
   }
   return found;
@@ -261,16 +341,29 @@ export function search(machine: Machine, text: string): Match[] {
 
 // The range to request from the server so that `view` can be drawn and moved a little; null if the
 // current data is enough.
-export function wanted(machine: Machine | null, view: View, width: number, recorded: View): (View & { columns: number }) | null {
+export function wanted(
+  machine: Machine | null,
+  view: View,
+  width: number,
+  recorded: View,
+): (View & { columns: number }) | null {
   const span = view.to - view.from;
-  const covered = machine !== null && machine.from <= Math.max(view.from, recorded.from) && machine.to >= Math.min(view.to, recorded.to);
+  const covered =
+    machine !== null &&
+    machine.from <= Math.max(view.from, recorded.from) &&
+    machine.to >= Math.min(view.to, recorded.to);
   // Two pixels for the shortest cell. Requesting again does not help if the server merged cells
   // because of its own limits.
-  if (covered && (machine.finest <= 1 || machine.finest <= (2.2 * span) / Math.max(1, width))) return null;
+  if (covered && (machine.finest <= 1 || machine.finest <= (2.2 * span) / Math.max(1, width)))
+    return null;
   const from = Math.max(recorded.from, Math.floor(view.from - span));
   const to = Math.min(recorded.to, Math.ceil(view.to + span));
   if (to <= from) return null;
-  return { from, to, columns: Math.max(10, Math.min(4000, Math.ceil(((to - from) / span) * (width / 2)))) };
+  return {
+    from,
+    to,
+    columns: Math.max(10, Math.min(4000, Math.ceil(((to - from) / span) * (width / 2)))),
+  };
 }
 
 // Limited to what was recorded, and never shorter than a microsecond.
@@ -287,20 +380,29 @@ export interface Arrow {
 
 // Arrows from wakers to woken threads, for waits that end in the view. Without the unchosen ones if
 // there are too many to tell apart.
-export function arrowsOf(machine: Machine, rows: Row[], view: View, chosen: Wake | null, most = 120): Arrow[] {
+export function arrowsOf(
+  machine: Machine,
+  rows: Row[],
+  view: View,
+  chosen: Wake | null,
+  most = 120,
+): Arrow[] {
   const place = new Map<number, number>();
   rows.forEach((row, index) => {
     if (row.kind === "thread") place.set(row.thread.tid, index);
-    if (row.kind === "process" && !row.open) for (const thread of row.threads) place.set(thread.tid, index);
+    if (row.kind === "process" && !row.open)
+      for (const thread of row.threads) place.set(thread.tid, index);
   });
   const arrows: Arrow[] = [];
   const add = (wake: Wake, is_chosen: boolean) => {
     const from_row = place.get(wake.waker);
     const to_row = place.get(wake.tid);
-    if (wake.waker === 0 || from_row === undefined || to_row === undefined || from_row === to_row) return;
+    if (wake.waker === 0 || from_row === undefined || to_row === undefined || from_row === to_row)
+      return;
     arrows.push({ at: wake.at, from_row, to_row, chosen: is_chosen });
   };
-  for (const wake of machine.wakes) if (wake !== chosen && wake.at >= view.from && wake.at <= view.to) add(wake, false);
+  for (const wake of machine.wakes)
+    if (wake !== chosen && wake.at >= view.from && wake.at <= view.to) add(wake, false);
   if (arrows.length > most) arrows.length = 0;
   if (chosen) add(chosen, true);
   return arrows;

@@ -26,7 +26,9 @@ function Figures({ summary }: { summary: Summary }) {
     <dl class="figures">
       <Figure label="Runs" value={formatCount(summary.runs)} />
       <Figure
-        label="Over the threshold" value={formatShare(summary.share_over)} tone={summary.delays > 0 ? "bad" : undefined}
+        label="Over the threshold"
+        value={formatShare(summary.share_over)}
+        tone={summary.delays > 0 ? "bad" : undefined}
         note={`${formatCount(summary.delays)}${summary.threshold_ns ? ` over ${formatDuration(summary.threshold_ns)}` : ""}`}
       />
       <Figure label="p50" value={formatDuration(percentiles.p50)} />
@@ -39,7 +41,15 @@ function Figures({ summary }: { summary: Summary }) {
   );
 }
 
-export function EventPage({ event, place, session }: { event: string; place: Place; session: Session }) {
+export function EventPage({
+  event,
+  place,
+  session,
+}: {
+  event: string;
+  place: Place;
+  session: Session;
+}) {
   const { event: _event, search: _search, ...filters } = parseFilters(place.query);
   const path = `/api/v1/events/${encodeURIComponent(event)}`;
   const summary = useGet<Summary>(`${path}/summary${apiQuery(filters)}`);
@@ -56,25 +66,44 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
       <div class="title-row">
         <Title text={event} />
         <div class="title-links">
-          {around ? <CompareChange event={event} change={around} filters={filters} /> : <a href={compareAddress(event, filters)}>Compare two sets</a>}
+          {around ? (
+            <CompareChange event={event} change={around} filters={filters} />
+          ) : (
+            <a href={compareAddress(event, filters)}>Compare two sets</a>
+          )}
           {session.role === "admin" && <a href={worseRuleAddress(event)}>Alert me</a>}
           <HandOver />
-          <a href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, outliers: undefined, start: undefined })}`}>Bundles of this event</a>
+          <a
+            href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, outliers: undefined, start: undefined })}`}>
+            Bundles of this event
+          </a>
         </div>
       </div>
       <FilterBar filters={filters} event={event} />
       <Ready of={summary} height={330}>
         {(data) =>
           none && delays.loading ? (
-            <p class="loading" role="status">Loading…</p>
+            <p class="loading" role="status">
+              Loading…
+            </p>
           ) : only_delays ? (
-            <DelaysOnly event={event} filters={filters} place={place} summary={delays.data as DelaySummary} trend={trend} narrowed={narrowed} />
+            <DelaysOnly
+              event={event}
+              filters={filters}
+              place={place}
+              summary={delays.data as DelaySummary}
+              trend={trend}
+              narrowed={narrowed}
+            />
           ) : none ? (
-            <Empty title={narrowed ? "No run of this event matches these filters." : "No runs of this event."}>
+            <Empty
+              title={
+                narrowed ? "No run of this event matches these filters." : "No runs of this event."
+              }>
               <p>
                 {narrowed
                   ? "Choose a longer time span or clear a filter."
-                  : "Machines report runs if their settings give the event record=\"runs\". The server's retention may have removed older ones."}
+                  : 'Machines report runs if their settings give the event record="runs". The server\'s retention may have removed older ones.'}
               </p>
             </Empty>
           ) : (
@@ -89,8 +118,12 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
                 </div>
                 <div>
                   <TrendSection trend={trend} filters={filters} />
-                  <Section title="Distribution of durations" aside={<Key />}><Distribution summary={data} /></Section>
-                  <Section title="Delays by hour"><Hours summary={data} /></Section>
+                  <Section title="Distribution of durations" aside={<Key />}>
+                    <Distribution summary={data} />
+                  </Section>
+                  <Section title="Delays by hour">
+                    <Hours summary={data} />
+                  </Section>
                 </div>
               </div>
             </>
@@ -107,7 +140,8 @@ export function EventPage({ event, place, session }: { event: string; place: Pla
 function Key() {
   return (
     <span class="key">
-      <span class="swatch in-time" aria-hidden="true" /> on time <span class="swatch late" aria-hidden="true" /> delay
+      <span class="swatch in-time" aria-hidden="true" /> on time{" "}
+      <span class="swatch late" aria-hidden="true" /> delay
     </span>
   );
 }

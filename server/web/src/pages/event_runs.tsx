@@ -24,7 +24,17 @@ interface Sets {
 }
 const no_sets: Sets = { a: [], b: [] };
 
-export function Runs({ event, filters, place, session }: { event: string; filters: Filters; place: Place; session: Session }) {
+export function Runs({
+  event,
+  filters,
+  place,
+  session,
+}: {
+  event: string;
+  filters: Filters;
+  place: Place;
+  session: Session;
+}) {
   const order: Order = place.query.get("order") === "slowest" ? "slowest" : "newest";
   const asked = place.query.get("count") ?? "240";
   const count = counts.includes(asked) ? asked : "240";
@@ -51,21 +61,61 @@ export function Runs({ event, filters, place, session }: { event: string; filter
   };
   return (
     <Section
-      title="Runs" id="runs"
+      title="Runs"
+      id="runs"
       aside={
         <>
-          <Choice<Made> label="Bars by" value={made} options={[["stage", "stage"], ["part", "time"]]} onChoose={(value) => setQuery({ bars: value === "part" ? "time" : undefined })} />
-          <Choice<Order> label="Order" value={order} options={[["newest", "newest"], ["slowest", "slowest"]]} onChoose={(value) => setQuery({ order: value === "newest" ? undefined : value })} />
+          <Choice<Made>
+            label="Bars by"
+            value={made}
+            options={[
+              ["stage", "stage"],
+              ["part", "time"],
+            ]}
+            onChoose={(value) => setQuery({ bars: value === "part" ? "time" : undefined })}
+          />
+          <Choice<Order>
+            label="Order"
+            value={order}
+            options={[
+              ["newest", "newest"],
+              ["slowest", "slowest"],
+            ]}
+            onChoose={(value) => setQuery({ order: value === "newest" ? undefined : value })}
+          />
           <label class="inline">
             <span>show</span>
-            <select name="count" value={count} onChange={(change) => setQuery({ count: change.currentTarget.value === "240" ? undefined : change.currentTarget.value })}>
-              {counts.map((value) => <option key={value} value={value}>{formatCount(Number(value))}</option>)}
+            <select
+              name="count"
+              value={count}
+              onChange={(change) =>
+                setQuery({
+                  count:
+                    change.currentTarget.value === "240" ? undefined : change.currentTarget.value,
+                })
+              }>
+              {counts.map((value) => (
+                <option key={value} value={value}>
+                  {formatCount(Number(value))}
+                </option>
+              ))}
             </select>
           </label>
-          <span>Download: <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "csv" })}`} download="">CSV</a> <a href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "ndjson" })}`} download="">NDJSON</a></span>
+          <span>
+            Download:{" "}
+            <a
+              href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "csv" })}`}
+              download="">
+              CSV
+            </a>{" "}
+            <a
+              href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "ndjson" })}`}
+              download="">
+              NDJSON
+            </a>
+          </span>
         </>
-      }
-    >
+      }>
       <Ready of={list} height={420}>
         {(data) => (
           <>
@@ -73,17 +123,40 @@ export function Runs({ event, filters, place, session }: { event: string; filter
             <OutlierLine list={data} shown={filters.outliers !== false} />
             {data.runs.length === 0 ? (
               <Empty title="No runs to show.">
-                {data.hidden > 0 ? <p>All matching runs are hidden as dirty. Use the button above to show them.</p> : <p>Change the filters above.</p>}
+                {data.hidden > 0 ? (
+                  <p>All matching runs are hidden as dirty. Use the button above to show them.</p>
+                ) : (
+                  <p>Change the filters above.</p>
+                )}
               </Empty>
             ) : (
               <Bars
-                list={data} order={order} sets={sets} target={target} stage={stage} made={made} onPut={put} onTarget={setTarget}
-                onClear={() => { setSets(no_sets); setTarget("a"); }}
+                list={data}
+                order={order}
+                sets={sets}
+                target={target}
+                stage={stage}
+                made={made}
+                onPut={put}
+                onTarget={setTarget}
+                onClear={() => {
+                  setSets(no_sets);
+                  setTarget("a");
+                }}
               />
             )}
-            {(sets.a.length > 0 || sets.b.length > 0) && <Compare a={sets.a} b={sets.b} slowest={order === "slowest"} />}
+            {(sets.a.length > 0 || sets.b.length > 0) && (
+              <Compare a={sets.a} b={sets.b} slowest={order === "slowest"} />
+            )}
             {stage !== null && <StageStackList event={event} filters={filters} stage={stage} />}
-            {filters.dirty && <DirtyRuns event={event} filters={filters} session={session} onChanged={list.reload} />}
+            {filters.dirty && (
+              <DirtyRuns
+                event={event}
+                filters={filters}
+                session={session}
+                onChanged={list.reload}
+              />
+            )}
             <RunTable runs={data.runs} />
             <Help of={["dirty", "outlier", "weight"]} />
           </>
@@ -93,7 +166,17 @@ export function Runs({ event, filters, place, session }: { event: string; filter
   );
 }
 
-function Bars({ list, order, sets, target, stage, made, onPut, onTarget, onClear }: {
+function Bars({
+  list,
+  order,
+  sets,
+  target,
+  stage,
+  made,
+  onPut,
+  onTarget,
+  onClear,
+}: {
   list: RunList;
   order: Order;
   sets: Sets;
@@ -106,7 +189,10 @@ function Bars({ list, order, sets, target, stage, made, onPut, onTarget, onClear
 }) {
   const runs = useMemo(() => (made === "part" ? list.runs.map(byTime) : list.runs), [list, made]);
   const bars = useMemo(() => arrange(runs, order), [runs, order]);
-  const colours = useMemo(() => (made === "part" ? timeColours(runs) : stageColours(runs)), [runs, made]);
+  const colours = useMemo(
+    () => (made === "part" ? timeColours(runs) : stageColours(runs)),
+    [runs, made],
+  );
   const marked = useMemo(() => ({ a: new Set(sets.a), b: new Set(sets.b) }), [sets]);
   const chosen = sets.a.length + sets.b.length;
   const visible = list.total - list.hidden;
@@ -117,9 +203,17 @@ function Bars({ list, order, sets, target, stage, made, onPut, onTarget, onClear
         {colours.map((entry) => (
           <li key={entry.name ?? ""}>
             {entry.name === null || made === "part" ? (
-              <span><Swatch colour={entry.colour} /> {entry.name ?? entry.words ?? "other stages"}</span>
+              <span>
+                <Swatch colour={entry.colour} /> {entry.name ?? entry.words ?? "other stages"}
+              </span>
             ) : (
-              <button type="button" class="legend-entry" aria-pressed={stage === entry.name} onClick={() => setQuery({ stage: stage === entry.name ? undefined : (entry.name as string) })}>
+              <button
+                type="button"
+                class="legend-entry"
+                aria-pressed={stage === entry.name}
+                onClick={() =>
+                  setQuery({ stage: stage === entry.name ? undefined : (entry.name as string) })
+                }>
                 <Swatch colour={entry.colour} /> {entry.name}
               </button>
             )}
@@ -127,26 +221,54 @@ function Bars({ list, order, sets, target, stage, made, onPut, onTarget, onClear
         ))}
       </ul>
       <RunBars
-        bars={bars} colours={colours} sets={marked} stage={made === "part" ? null : stage} part={made} onChoose={(chosen_runs) => onPut(target, chosen_runs)} onSet={onPut}
-        onStage={(name, run) => (made === "part" ? navigate(`/run/${run.id}`) : setQuery({ stage: name }))} onOpen={(run) => navigate(`/run/${run.id}`)} onClear={onClear}
+        bars={bars}
+        colours={colours}
+        sets={marked}
+        stage={made === "part" ? null : stage}
+        part={made}
+        onChoose={(chosen_runs) => onPut(target, chosen_runs)}
+        onSet={onPut}
+        onStage={(name, run) =>
+          made === "part" ? navigate(`/run/${run.id}`) : setQuery({ stage: name })
+        }
+        onOpen={(run) => navigate(`/run/${run.id}`)}
+        onClear={onClear}
       />
       <div class="below-bars">
         <span>
           Drag to select set{" "}
-          <Choice<"a" | "b"> label="Set that dragging selects" value={target} options={[["a", `A (${sets.a.length})`], ["b", `B (${sets.b.length})`]]} onChoose={onTarget} />{" "}
-          {chosen > 0 && <button type="button" class="quiet" onClick={onClear}>Clear sets</button>}
+          <Choice<"a" | "b">
+            label="Set that dragging selects"
+            value={target}
+            options={[
+              ["a", `A (${sets.a.length})`],
+              ["b", `B (${sets.b.length})`],
+            ]}
+            onChoose={onTarget}
+          />{" "}
+          {chosen > 0 && (
+            <button type="button" class="quiet" onClick={onClear}>
+              Clear sets
+            </button>
+          )}
         </span>
-        {list.runs.length < visible && <span class="muted">Showing the {order} {formatCount(list.runs.length)} of {formatCount(visible)} runs.</span>}
+        {list.runs.length < visible && (
+          <span class="muted">
+            Showing the {order} {formatCount(list.runs.length)} of {formatCount(visible)} runs.
+          </span>
+        )}
         {made === "stage" && unwatched > 0 && (
           <span class="muted" data-testid="without-stages">
-            Stages of {formatCount(unwatched)} of these runs were not recorded because they exceeded the overhead budget; see <code>lagtrap status</code> on the machine.
+            Stages of {formatCount(unwatched)} of these runs were not recorded because they exceeded
+            the overhead budget; see <code>lagtrap status</code> on the machine.
           </span>
         )}
         <details class="keys">
           <summary>Keys</summary>
           <p id="run-keys">
-            Left/right: move between runs; with Shift, select several. A, B: make the selection set A or B. Up/down: move between stages.
-            Enter: open the stage's call stacks, or the run. O: open the run. Escape: clear the sets.
+            Left/right: move between runs; with Shift, select several. A, B: make the selection set
+            A or B. Up/down: move between stages. Enter: open the stage's call stacks, or the run.
+            O: open the run. Escape: clear the sets.
           </p>
         </details>
       </div>
@@ -165,9 +287,14 @@ function DirtyLine({ list, shown }: { list: RunList; shown: boolean }) {
       {shown ? (
         <span>Dirty runs are included in the figures and drawn pale; they are listed below.</span>
       ) : (
-        <span>{formatCount(list.hidden)} of {formatCount(list.total)} runs hidden{why === "" ? "" : told < list.hidden ? `; among the newest: ${why}` : `: ${why}`}.</span>
+        <span>
+          {formatCount(list.hidden)} of {formatCount(list.total)} runs hidden
+          {why === "" ? "" : told < list.hidden ? `; among the newest: ${why}` : `: ${why}`}.
+        </span>
       )}{" "}
-      <button type="button" onClick={() => setQuery({ dirty: shown ? undefined : "1" })}>{shown ? "Hide dirty runs" : "Show them"}</button>
+      <button type="button" onClick={() => setQuery({ dirty: shown ? undefined : "1" })}>
+        {shown ? "Hide dirty runs" : "Show them"}
+      </button>
     </p>
   );
 }
@@ -177,25 +304,48 @@ function OutlierLine({ list, shown }: { list: RunList; shown: boolean }) {
   if (list.outliers === 0) return null;
   return (
     <p class="dirty-line" data-testid="outlier-line">
-      <span>{plural(list.outliers ?? 0, "outlier")}, {shown ? "marked in the list of runs" : "excluded"}.</span>{" "}
-      <button type="button" onClick={() => setQuery({ outliers: shown ? "0" : undefined })}>{shown ? "Exclude" : "Include"}</button>
+      <span>
+        {plural(list.outliers ?? 0, "outlier")}, {shown ? "marked in the list of runs" : "excluded"}
+        .
+      </span>{" "}
+      <button type="button" onClick={() => setQuery({ outliers: shown ? "0" : undefined })}>
+        {shown ? "Exclude" : "Include"}
+      </button>
     </p>
   );
 }
 
 // All dirty runs, also those that the bars do not show.
-function DirtyRuns({ event, filters, session, onChanged }: { event: string; filters: Filters; session: Session; onChanged: () => void }) {
+function DirtyRuns({
+  event,
+  filters,
+  session,
+  onChanged,
+}: {
+  event: string;
+  filters: Filters;
+  session: Session;
+  onChanged: () => void;
+}) {
   const [problem, setProblem] = useState<ApiError | null>(null);
   const path = `/api/v1/events/${encodeURIComponent(event)}/runs${apiQuery({ ...filters, dirty: undefined, outliers: undefined }, { dirty: "only", limit: 200 })}`;
   const first = useGet<RunList>(path);
   const list = useFurther(first, path);
   const dirty = list.parts.flatMap((part) => part.runs);
   const trouble = problem ?? list.problem ?? first.error;
-  if (dirty.length === 0) return trouble ? <Failure error={trouble} again={first.reload} /> : <p class="muted">{first.data === null ? "Loading…" : "No dirty runs."}</p>;
+  if (dirty.length === 0)
+    return trouble ? (
+      <Failure error={trouble} again={first.reload} />
+    ) : (
+      <p class="muted">{first.data === null ? "Loading…" : "No dirty runs."}</p>
+    );
   const include = async (run: Run) => {
     setProblem(null);
     try {
-      await send("PUT", `/api/v1/runs/${run.id}/dirty`, { dirty: false, reason: "included by hand" });
+      await send("PUT", `/api/v1/runs/${run.id}/dirty`, {
+        dirty: false,
+        reason: "included by hand",
+      });
       first.reload();
       onChanged();
     } catch (error) {
@@ -208,22 +358,52 @@ function DirtyRuns({ event, filters, session, onChanged }: { event: string; filt
       {trouble && <Failure error={trouble} />}
       <Scroll label="Dirty runs">
         <table class="list compact" data-testid="dirty-runs">
-          <thead><tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Rule</th><th scope="col">Reason</th><th scope="col">By</th><th scope="col">Action</th></tr></thead>
+          <thead>
+            <tr>
+              <th scope="col">Run</th>
+              <th scope="col" class="number">
+                Duration
+              </th>
+              <th scope="col">Rule</th>
+              <th scope="col">Reason</th>
+              <th scope="col">By</th>
+              <th scope="col">Action</th>
+            </tr>
+          </thead>
           <tbody>
             {dirty.map((run) => (
               <tr key={run.id}>
-                <th scope="row"><a href={`/run/${run.id}`}><Time ns={run.begin_ns} /></a> <span class="muted">{run.host}</span></th>
+                <th scope="row">
+                  <a href={`/run/${run.id}`}>
+                    <Time ns={run.begin_ns} />
+                  </a>{" "}
+                  <span class="muted">{run.host}</span>
+                </th>
                 <td class="number">{formatDuration(run.duration_ns)}</td>
                 <td>{run.dirty?.rule}</td>
                 <td>{run.dirty?.reason}</td>
                 <td>{run.dirty?.by ?? "rule"}</td>
-                <td>{session.role === "reader" ? <span class="muted">needs the uploader role</span> : <button type="button" onClick={() => void include(run)}>Include</button>}</td>
+                <td>
+                  {session.role === "reader" ? (
+                    <span class="muted">needs the uploader role</span>
+                  ) : (
+                    <button type="button" onClick={() => void include(run)}>
+                      Include
+                    </button>
+                  )}
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
       </Scroll>
-      {list.next && <p><button type="button" onClick={list.more}>Show more dirty runs</button></p>}
+      {list.next && (
+        <p>
+          <button type="button" onClick={list.more}>
+            Show more dirty runs
+          </button>
+        </p>
+      )}
     </details>
   );
 }
@@ -238,19 +418,73 @@ function RunTable({ runs }: { runs: Run[] }) {
         <Scroll label="Runs">
           <table class="list compact">
             <thead>
-              <tr><th scope="col">Run</th><th scope="col" class="number">Duration</th><th scope="col">Start</th><th scope="col">Host</th><th scope="col">User</th><th scope="col">Stages</th><th scope="col" class="number">On CPU</th><th scope="col" class="number">Waiting for CPU</th><th scope="col" class="number">Blocked</th><th scope="col">Bundle</th></tr>
+              <tr>
+                <th scope="col">Run</th>
+                <th scope="col" class="number">
+                  Duration
+                </th>
+                <th scope="col">Start</th>
+                <th scope="col">Host</th>
+                <th scope="col">User</th>
+                <th scope="col">Stages</th>
+                <th scope="col" class="number">
+                  On CPU
+                </th>
+                <th scope="col" class="number">
+                  Waiting for CPU
+                </th>
+                <th scope="col" class="number">
+                  Blocked
+                </th>
+                <th scope="col">Bundle</th>
+              </tr>
             </thead>
             <tbody>
               {runs.map((run) => (
                 <tr key={run.id}>
-                  <th scope="row"><a href={`/run/${run.id}`}><Time ns={run.begin_ns} /></a></th>
-                  <td class={run.delay ? "number late" : "number"}>{formatDuration(run.duration_ns)}{run.delay && <span class="visually-hidden"> delay</span>}{run.outlier && <span class="tag" title={run.outlier.reason}>outlier</span>}</td>
-                  <td>{run.start}</td><td>{run.host}</td><td>{run.user}</td>
-                  <td>{run.without_stages ? <span class="muted">not recorded</span> : run.stages.map((one) => `${one.name} ${formatDuration(one.duration_ns)}`).join(", ")}</td>
+                  <th scope="row">
+                    <a href={`/run/${run.id}`}>
+                      <Time ns={run.begin_ns} />
+                    </a>
+                  </th>
+                  <td class={run.delay ? "number late" : "number"}>
+                    {formatDuration(run.duration_ns)}
+                    {run.delay && <span class="visually-hidden"> delay</span>}
+                    {run.outlier && (
+                      <span class="tag" title={run.outlier.reason}>
+                        outlier
+                      </span>
+                    )}
+                  </td>
+                  <td>{run.start}</td>
+                  <td>{run.host}</td>
+                  <td>{run.user}</td>
+                  <td>
+                    {run.without_stages ? (
+                      <span class="muted">not recorded</span>
+                    ) : (
+                      run.stages
+                        .map((one) => `${one.name} ${formatDuration(one.duration_ns)}`)
+                        .join(", ")
+                    )}
+                  </td>
                   <td class="number">{run.times ? formatDuration(run.times.on_cpu_ns) : ""}</td>
                   <td class="number">{run.times ? formatDuration(run.times.runnable_ns) : ""}</td>
-                  <td class="number" title={run.times?.blocked.map((one) => `${one.reason} ${formatDuration(one.ns)}`).join(", ")}>{run.times ? formatDuration(run.times.blocked_ns) : ""}</td>
-                  <td>{run.bundle && <a href={`/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`}>open</a>}</td>
+                  <td
+                    class="number"
+                    title={run.times?.blocked
+                      .map((one) => `${one.reason} ${formatDuration(one.ns)}`)
+                      .join(", ")}>
+                    {run.times ? formatDuration(run.times.blocked_ns) : ""}
+                  </td>
+                  <td>
+                    {run.bundle && (
+                      <a
+                        href={`/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`}>
+                        open
+                      </a>
+                    )}
+                  </td>
                 </tr>
               ))}
             </tbody>

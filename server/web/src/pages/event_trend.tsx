@@ -20,19 +20,42 @@ export function useTrend(event: string, filters: Filters): Loaded<Trend> {
 // The verdict, above the picture.
 export function TrendVerdict({ trend: loaded }: { trend: Loaded<Trend> }) {
   const trend = loaded.data;
-  if (trend === null || trend.units.runs.every((runs) => runs === 0)) return <p class="verdict">&nbsp;</p>;
+  if (trend === null || trend.units.runs.every((runs) => runs === 0))
+    return <p class="verdict">&nbsp;</p>;
   return (
     <p class="verdict" data-testid="trend-verdict">
-      {trend.verdict !== "untested" && <><VerdictTag trend={trend} brief />{" "}</>}<strong><VerdictSentence trend={trend} /></strong>
+      {trend.verdict !== "untested" && (
+        <>
+          <VerdictTag trend={trend} brief />{" "}
+        </>
+      )}
+      <strong>
+        <VerdictSentence trend={trend} />
+      </strong>
     </p>
   );
 }
 
-export function TrendSection({ trend: loaded, filters }: { trend: Loaded<Trend>; filters: Filters }) {
+export function TrendSection({
+  trend: loaded,
+  filters,
+}: {
+  trend: Loaded<Trend>;
+  filters: Filters;
+}) {
   return (
     <Section title={isAllTime(filters) ? "Trend, last 30 days" : "Trend"} id="trend">
       <Ready of={loaded} height={260}>
-        {(trend) => trend.units.runs.every((runs) => runs === 0) ? <p class="muted">No runs in this period or the one before.</p> : <><TrendChart trend={trend} /><Help of={["level", "p"]} /></>}
+        {(trend) =>
+          trend.units.runs.every((runs) => runs === 0) ? (
+            <p class="muted">No runs in this period or the one before.</p>
+          ) : (
+            <>
+              <TrendChart trend={trend} />
+              <Help of={["level", "p"]} />
+            </>
+          )
+        }
       </Ready>
     </Section>
   );

@@ -22,7 +22,13 @@ export function Events({ place, session }: { place: Place; session: Session }) {
       <Ready of={first} height={400}>
         {(list) => {
           const rows = parts.flatMap((part) => part.events);
-          if (rows.length === 0) return <>{narrowing(filters).length > 0 ? <NoEvents /> : <FirstSteps session={session} />}<Lost losses={list.lost} /></>;
+          if (rows.length === 0)
+            return (
+              <>
+                {narrowing(filters).length > 0 ? <NoEvents /> : <FirstSteps session={session} />}
+                <Lost losses={list.lost} />
+              </>
+            );
           return (
             <>
               <Lost losses={list.lost} />
@@ -30,9 +36,21 @@ export function Events({ place, session }: { place: Place; session: Session }) {
               <table class="list">
                 <thead>
                   <tr>
-                    <th scope="col">Event</th><th scope="col">Last data</th><th scope="col" class="number">Runs</th>
-                    <th scope="col" class="number">Delays</th><th scope="col">Delayed</th>
-                    <th scope="col" class="number">Hosts</th><th scope="col" class="number">Bundles</th>
+                    <th scope="col">Event</th>
+                    <th scope="col">Last data</th>
+                    <th scope="col" class="number">
+                      Runs
+                    </th>
+                    <th scope="col" class="number">
+                      Delays
+                    </th>
+                    <th scope="col">Delayed</th>
+                    <th scope="col" class="number">
+                      Hosts
+                    </th>
+                    <th scope="col" class="number">
+                      Bundles
+                    </th>
                   </tr>
                 </thead>
                 <tbody>
@@ -40,12 +58,21 @@ export function Events({ place, session }: { place: Place; session: Session }) {
                     const share = row.runs > 0 ? row.delays / row.runs : 0;
                     return (
                       <tr key={row.event}>
-                        <th scope="row"><a href={eventAddress(row.event, filters)}>{row.event}</a></th>
-                        <td><Time ns={row.last_ns} age /></td>
+                        <th scope="row">
+                          <a href={eventAddress(row.event, filters)}>{row.event}</a>
+                        </th>
+                        <td>
+                          <Time ns={row.last_ns} age />
+                        </td>
                         <td class="number">{formatCount(row.runs)}</td>
                         <td class="number">{formatCount(row.delays)}</td>
                         <td class="share-cell">
-                          {row.runs > 0 && <><meter min={0} max={1} value={share} aria-hidden="true" /> {formatShare(share)}</>}
+                          {row.runs > 0 && (
+                            <>
+                              <meter min={0} max={1} value={share} aria-hidden="true" />{" "}
+                              {formatShare(share)}
+                            </>
+                          )}
                         </td>
                         <td class="number">{formatCount(row.hosts)}</td>
                         <td class="number">{formatCount(row.bundles)}</td>
@@ -55,7 +82,13 @@ export function Events({ place, session }: { place: Place; session: Session }) {
                 </tbody>
               </table>
               {problem && <Failure error={problem} again={more} />}
-              {next !== null && <p><button type="button" onClick={more}>Show more events</button></p>}
+              {next !== null && (
+                <p>
+                  <button type="button" onClick={more}>
+                    Show more events
+                  </button>
+                </p>
+              )}
             </>
           );
         }}
@@ -70,7 +103,14 @@ export function Ahead({ events }: { events: { event: string; last_ns: string }[]
   if (found === null) return null;
   return (
     <div class="notice" data-testid="ahead">
-      <p><strong>Runs of {found.event} are dated {formatDuration(found.ahead_ns)} ahead of this browser's clock.</strong> Check the clock of their machines. <a href={eventAddress(found.event, { from: now_ms })}>Show these runs</a></p>
+      <p>
+        <strong>
+          Runs of {found.event} are dated {formatDuration(found.ahead_ns)} ahead of this browser's
+          clock.
+        </strong>{" "}
+        Check the clock of their machines.{" "}
+        <a href={eventAddress(found.event, { from: now_ms })}>Show these runs</a>
+      </p>
     </div>
   );
 }
@@ -81,12 +121,15 @@ export function Lost({ losses }: { losses: Losses }) {
   return (
     <div class="notice" id="lost">
       <p>
-        <strong>{plural(losses.runs, "run was", "runs were")} lost before upload.</strong> The spool was full or lagtrapd was killed; run{" "}
-        <code>lagtrap status</code> on the machine to find out.
+        <strong>{plural(losses.runs, "run was", "runs were")} lost before upload.</strong> The spool
+        was full or lagtrapd was killed; run <code>lagtrap status</code> on the machine to find out.
       </p>
       <p>
         {losses.hosts.map((host, index) => (
-          <span key={host.host}>{index > 0 && ", "}{formatCount(host.runs)} on {host.host} ({formatAge(host.last_ns, Date.now())})</span>
+          <span key={host.host}>
+            {index > 0 && ", "}
+            {formatCount(host.runs)} on {host.host} ({formatAge(host.last_ns, Date.now())})
+          </span>
         ))}
         {named < losses.runs && <>, {formatCount(losses.runs - named)} on other hosts</>}
       </p>

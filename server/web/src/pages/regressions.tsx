@@ -14,11 +14,43 @@ import { worseRuleAddress } from "./rule_form";
 
 type OverviewEvent = OverviewAnswer["events"][number];
 
-export function Regressions({ events, split, filters, session }: { events: OverviewEvent[]; split: number; filters: Filters; session: Session }) {
-  return <div class="regressions">{events.map((event) => <Regression key={event.event} trend={event} split={split} filters={filters} session={session} />)}</div>;
+export function Regressions({
+  events,
+  split,
+  filters,
+  session,
+}: {
+  events: OverviewEvent[];
+  split: number;
+  filters: Filters;
+  session: Session;
+}) {
+  return (
+    <div class="regressions">
+      {events.map((event) => (
+        <Regression
+          key={event.event}
+          trend={event}
+          split={split}
+          filters={filters}
+          session={session}
+        />
+      ))}
+    </div>
+  );
 }
 
-function Regression({ trend, split, filters, session }: { trend: OverviewEvent; split: number; filters: Filters; session: Session }) {
+function Regression({
+  trend,
+  split,
+  filters,
+  session,
+}: {
+  trend: OverviewEvent;
+  split: number;
+  filters: Filters;
+  session: Session;
+}) {
   const { lasting, units } = trend;
   const change = useChange(trend.event, filters);
   const around = changeAround(change);
@@ -27,14 +59,25 @@ function Regression({ trend, split, filters, session }: { trend: OverviewEvent; 
   return (
     <article class="regression" aria-label={trend.event}>
       <div class="regression-head">
-        <h2><a href={eventAddress(trend.event, filters)}>{trend.event}</a></h2> <VerdictTag trend={trend} brief />
+        <h2>
+          <a href={eventAddress(trend.event, filters)}>{trend.event}</a>
+        </h2>{" "}
+        <VerdictTag trend={trend} brief />
         <Sparkline values={values} split={split} gaps={measure !== "delays"} tone="bad" />
       </div>
-      <p data-testid="regression">{lasting ? <Changed trend={trend} /> : <VerdictSentence trend={trend} />}</p>
-      <p data-testid="regression-cause"><NewCause trend={trend} change={change} /></p>
+      <p data-testid="regression">
+        {lasting ? <Changed trend={trend} /> : <VerdictSentence trend={trend} />}
+      </p>
+      <p data-testid="regression-cause">
+        <NewCause trend={trend} change={change} />
+      </p>
       <p class="regression-links">
         {around && <CompareChange event={trend.event} change={around} filters={filters} />}
-        <TypicalDelay event={trend.event} cause={causeOf(trend, change)} from_ns={lasting?.from_ns ?? null} />
+        <TypicalDelay
+          event={trend.event}
+          cause={causeOf(trend, change)}
+          from_ns={lasting?.from_ns ?? null}
+        />
         {session.role === "admin" && <a href={worseRuleAddress(trend.event)}>Alert me</a>}
       </p>
     </article>
@@ -50,21 +93,47 @@ function Changed({ trend }: { trend: OverviewEvent }) {
   return (
     <>
       {levelChangeText(trend, lasting)} since {formatMoment(lasting.from_ns)}
-      {lasting.build && <>, build <BuildName id={lasting.build} /></>}
-      {hosts ? `, ${hosts}` : units ? `, ${units}` : extent && extent.hosts.total > 1 ? `, all ${extent.hosts.total} hosts` : ""}.
+      {lasting.build && (
+        <>
+          , build <BuildName id={lasting.build} />
+        </>
+      )}
+      {hosts
+        ? `, ${hosts}`
+        : units
+          ? `, ${units}`
+          : extent && extent.hosts.total > 1
+            ? `, all ${extent.hosts.total} hosts`
+            : ""}
+      .
     </>
   );
 }
 
 function NewCause({ trend, change }: { trend: OverviewEvent; change: Change | null }) {
   const { extent } = trend;
-  const link = (cause: CauseRecord) => <a href={`/cause/${cause.id}`}><CauseTitle title={cause.title} /></a>;
+  const link = (cause: CauseRecord) => (
+    <a href={`/cause/${cause.id}`}>
+      <CauseTitle title={cause.title} />
+    </a>
+  );
   if (extent?.cause) {
     const part = change?.causes?.find(({ cause }) => cause.id === extent.cause?.id)?.part;
-    return <><strong>New:</strong> {link(extent.cause)}{part !== undefined && <span class="muted"> ({formatShare(part)} of the additional delays)</span>}</>;
+    return (
+      <>
+        <strong>New:</strong> {link(extent.cause)}
+        {part !== undefined && (
+          <span class="muted"> ({formatShare(part)} of the additional delays)</span>
+        )}
+      </>
+    );
   }
   const known = causeOf(trend, change);
-  return known ? <>Most frequent cause: {link(known)}</> : <span class="muted">No cause is known yet.</span>;
+  return known ? (
+    <>Most frequent cause: {link(known)}</>
+  ) : (
+    <span class="muted">No cause is known yet.</span>
+  );
 }
 
 // What came with the change; otherwise the most frequent cause.
@@ -73,13 +142,27 @@ function causeOf(trend: OverviewEvent, change: Change | null): CauseRecord | nul
 }
 
 // The delay in the middle of those recorded since the change, with the cause if there is one.
-function TypicalDelay({ event, cause, from_ns }: { event: string; cause: CauseRecord | null; from_ns: string | null }) {
+function TypicalDelay({
+  event,
+  cause,
+  from_ns,
+}: {
+  event: string;
+  cause: CauseRecord | null;
+  from_ns: string | null;
+}) {
   const life = useGet<CauseLife>(cause ? `/api/v1/causes/${cause.id}` : null).data;
   const since = from_ns === null ? "" : `&from=${from_ns}`;
-  const list = useGet<DelayList>(cause ? null : `/api/v1/delays?event=${encodeURIComponent(event)}&limit=100${since}`).data;
-  const of_cause = (life?.newest_delays ?? []).filter((delay) => delay.bundle !== null && (from_ns === null || BigInt(delay.begin_ns) >= BigInt(from_ns)));
+  const list = useGet<DelayList>(
+    cause ? null : `/api/v1/delays?event=${encodeURIComponent(event)}&limit=100${since}`,
+  ).data;
+  const of_cause = (life?.newest_delays ?? []).filter(
+    (delay) =>
+      delay.bundle !== null && (from_ns === null || BigInt(delay.begin_ns) >= BigInt(from_ns)),
+  );
   const example = life && middle(of_cause, (delay) => delay.excess_ns);
-  if (life && example) return <a href={exampleAddress(example.bundle ?? "", example.delay, life)}>Typical delay</a>;
+  if (life && example)
+    return <a href={exampleAddress(example.bundle ?? "", example.delay, life)}>Typical delay</a>;
   const delay = list && middle(list.delays, (one) => one.duration_ns);
   return delay ? <a href={`/bundle/${delay.bundle}/${delay.number}`}>Typical delay</a> : null;
 }

@@ -10,16 +10,35 @@ export function RunCallsView({ calls }: { calls: RunCalls }) {
   const whole_ns = Math.max(1, calls.longest[0]?.wall_ns ?? 1);
   const left_out = calls.count - calls.longest.length;
   return (
-    <Section title="Calls" aside={<span class="muted">this run only; probe overhead excluded</span>}>
+    <Section
+      title="Calls"
+      aside={<span class="muted">this run only; probe overhead excluded</span>}>
       <div>
         <Scroll label="Calls of the run">
           <table class="list calls" data-testid="calls">
-            <thead><tr><th class="number">Time</th><th class="number">Share</th><th class="number">Own time</th><th>When</th><th>Function</th></tr></thead>
-            <tbody>{calls.longest.map((call, number) => <CallRow key={number} call={call} whole_ns={whole_ns} />)}</tbody>
+            <thead>
+              <tr>
+                <th class="number">Time</th>
+                <th class="number">Share</th>
+                <th class="number">Own time</th>
+                <th>When</th>
+                <th>Function</th>
+              </tr>
+            </thead>
+            <tbody>
+              {calls.longest.map((call, number) => (
+                <CallRow key={number} call={call} whole_ns={whole_ns} />
+              ))}
+            </tbody>
           </table>
         </Scroll>
       </div>
-      {left_out > 0 && <p class="muted">and {formatCount(left_out)} shorter {left_out === 1 ? "call" : "calls"}; the trace contains all of them</p>}
+      {left_out > 0 && (
+        <p class="muted">
+          and {formatCount(left_out)} shorter {left_out === 1 ? "call" : "calls"}; the trace
+          contains all of them
+        </p>
+      )}
     </Section>
   );
 }
@@ -39,11 +58,25 @@ function CallRow({ call, whole_ns }: { call: RunCalls["longest"][number]; whole_
       <td class="number">{formatShare(Math.min(1, call.wall_ns / whole_ns))}</td>
       <td class="number">{formatDuration(call.own_ns)}</td>
       <td class="when" title={said}>
-        <span class="bar" style={{ marginLeft: `${100 * begin}%`, width: `${100 * Math.min(1 - begin, call.wall_ns / whole_ns)}%` }}>
-          {parts.map((part) => <span key={part.text} style={{ flexGrow: part.ns, backgroundColor: part.colour }} />)}
+        <span
+          class="bar"
+          style={{
+            marginLeft: `${100 * begin}%`,
+            width: `${100 * Math.min(1 - begin, call.wall_ns / whole_ns)}%`,
+          }}>
+          {parts.map((part) => (
+            <span key={part.text} style={{ flexGrow: part.ns, backgroundColor: part.colour }} />
+          ))}
         </span>
       </td>
-      <td class="code" style={{ paddingLeft: `${0.5 + Math.min(call.depth, deepest_indent)}em` }} title={`${call.name}\n${call.module}`}><FunctionName name={call.name} still /><SourcePlace place={call.source ?? ""} />{!call.returned && <span class="muted"> unfinished</span>}</td>
+      <td
+        class="code"
+        style={{ paddingLeft: `${0.5 + Math.min(call.depth, deepest_indent)}em` }}
+        title={`${call.name}\n${call.module}`}>
+        <FunctionName name={call.name} still />
+        <SourcePlace place={call.source ?? ""} />
+        {!call.returned && <span class="muted"> unfinished</span>}
+      </td>
     </tr>
   );
 }
