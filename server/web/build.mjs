@@ -66,7 +66,8 @@ if (values.embed) await writeFile(values.embed, embed(files));
 const weight = files.reduce((sum, file) => sum + file.gzip.length, 0);
 for (const file of files)
   console.log(
-    `${file.path}: ${file.bytes.length} bytes, gzip ${file.gzip.length}, brotli ${file.brotli.length}`,
+    `${file.path}: ${file.bytes.length} bytes, gzip ${file.gzip.length}, ` +
+      `brotli ${file.brotli.length}`,
   );
 console.log(
   `all: gzip ${weight}, brotli ${files.reduce((sum, file) => sum + file.brotli.length, 0)}`,

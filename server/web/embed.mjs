@@ -47,7 +47,8 @@ export function embed(files) {
     if (!type) throw new Error(`no content type is known for ${file.path}`);
     const unchanging = /-[A-Z0-9]{8}\.(js|css)$/.test(file.path);
     parts.push(
-      `    {"${file.path}", "${type}", "\\"${file.etag}\\"", bytes_${index}, gzip_${index}, brotli_${index}, ${unchanging}},`,
+      `    {"${file.path}", "${type}", "\\"${file.etag}\\"", bytes_${index}, gzip_${index}, ` +
+        `brotli_${index}, ${unchanging}},`,
     );
   });
   parts.push(

@@ -138,7 +138,9 @@ test("an event: summary, runs, stages, causes, comparison", async () => {
     );
   for (const by of ["host", "build", "unit"]) {
     const split = await check("getSplit", `${event(name)}/split`, {
-      query: `?by=${by}&from=${summary.hours[0].hour_ns}&to=${BigInt(summary.hours.at(-1).hour_ns) + 3600000000000n}`,
+      query:
+        `?by=${by}&from=${summary.hours[0].hour_ns}&to=` +
+        `${BigInt(summary.hours.at(-1).hour_ns) + 3600000000000n}`,
     });
     const parts = split.others ? [...split.parts, split.others] : split.parts;
     assert.equal(
@@ -265,7 +267,7 @@ test("administration", async () => {
   await check("listAudit", "/api/v1/audit");
 });
 
-test("what does not exist, cannot be read or is not allowed is answered in the described form", async () => {
+test("errors are answered in the described form", async () => {
   await check("getRun", "/api/v1/runs/1", { status: 404 });
   await check("listDelays", `/api/v1/bundles/${"0".repeat(64)}/delays`, { status: 404 });
   if (world.bad_bundle)

@@ -1,8 +1,9 @@
-// Checks every page with axe, for horizontal overflow and for squeezed names: on a desktop, on half a
-// screen, and on a phone in dark colours. With a folder for screenshots, all sizes in both colours.
+// Checks every page with axe, for horizontal overflow and for squeezed names: on a desktop, on half
+// a screen, and on a phone in dark colours. With a folder for screenshots, all sizes in both
+// colours.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAxe, delayPath, eventPath, keep, openPage, world } from "./support.mjs";
+import { checkAxe, comparePath, delayPath, eventPath, keep, openPage, world } from "./support.mjs";
 
 async function pagesOf(context) {
   const ask = async (path) => (await context.request.get(`${world.url}/api/v1/${path}`)).json();
@@ -22,7 +23,7 @@ async function pagesOf(context) {
     delay: delayPath(world.delay),
     machine: `${delayPath(world.delay)}/machine`,
     "bad bundle": `/bundle/${world.bad_bundle}`,
-    compare: `/compare?${new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` })}`,
+    compare: comparePath(world.event),
     account: "/account",
     accounts: "/accounts",
     audit: "/audit",

@@ -35,7 +35,7 @@ test("causes are filtered by words and status", async () => {
   await done();
 });
 
-test("causes are ordered by a column, and grouped by event or by the thread waited for", async () => {
+test("causes are ordered by a column, and grouped by event or thread waited for", async () => {
   const { page, go, done } = await openPage();
   const causes = await listed(page);
   await go("/causes");

@@ -1,11 +1,20 @@
 // Compares two sets of runs given by filters in the page's address.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAxe, eventPath, keep, openPage, parameter, toggleNames, world } from "./support.mjs";
+import {
+  checkAxe,
+  comparePath,
+  eventPath,
+  keep,
+  openPage,
+  parameter,
+  toggleNames,
+  world,
+} from "./support.mjs";
 
 const set = (page, side) => new URLSearchParams(parameter(page, side));
 
-test("from the event to two sets, chosen one after the other; the address shows what its sender saw", async () => {
+test("from the event to two sets; the address shows what its sender saw", async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?host=${encodeURIComponent(world.event.host)}`);
   await page.getByRole("link", { name: "Compare two sets" }).click();
@@ -178,9 +187,7 @@ test("causes that only one set has come first", async () => {
     ];
     await route.fulfill({ response, json: answer });
   });
-  await go(
-    `/compare?${new URLSearchParams({ event: world.event.name, a: "", b: `host=${world.event.host}` })}`,
-  );
+  await go(comparePath(world.event));
   const names = page.getByTestId("set-causes").getByRole("rowheader");
   await names.first().waitFor();
   assert.deepEqual((await names.allInnerTexts()).slice(0, 2), ["a cause of B", "a cause of A"]);

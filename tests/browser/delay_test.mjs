@@ -71,7 +71,7 @@ test("letters typed while the address takes the earlier ones are kept", async ()
   await done();
 });
 
-test("an address with a search opens at the match, and states are found by either name", async () => {
+test("an address with a search opens at the match; states are found by either name", async () => {
   const { page, go, done } = await openPage();
   await go(`${delayPath(world.delay)}?search=${world.delay.function}`);
   await page.waitForFunction(
@@ -154,7 +154,7 @@ test("against normal runs, the difference is told and coloured", async () => {
   await done();
 });
 
-test("a large graph is drawn on a canvas no larger than the window, searched and inverted", async () => {
+test("a large graph on a canvas no larger than the window is searched and inverted", async () => {
   const { page, go, done } = await openPage();
   await go(delayPath(world.big_delay));
   await canvas(page).waitFor();
@@ -265,8 +265,9 @@ test('"Open in Perfetto" hands the trace over once the other window answers', as
     route.fulfill({
       contentType: "text/html",
       body: `<script>let pings = 0; window.got = []; addEventListener("message", (event) => {
-        if (event.data === "PING") { if (++pings > 2) event.source.postMessage("PONG", event.origin); }
-        else if (event.data.perfetto) window.got.push(event.data.perfetto);
+        if (event.data === "PING") {
+          if (++pings > 2) event.source.postMessage("PONG", event.origin);
+        } else if (event.data.perfetto) window.got.push(event.data.perfetto);
       });</script>`,
     }),
   );
@@ -285,7 +286,7 @@ test('"Open in Perfetto" hands the trace over once the other window answers', as
   await done();
 });
 
-test("without a way to the Perfetto UI that is said at once, and the trace is there as a file", async () => {
+test("without a way to the Perfetto UI, the page offers the trace as a file", async () => {
   const { page, go, context, done } = await openPage();
   await context.route("https://ui.perfetto.dev/**", (route) => route.abort("addressunreachable"));
   // Checked in the page: the browser driver may never see a window that closes at once.

@@ -27,7 +27,7 @@ async function shownBars(page) {
   return Number(await bars(page).getAttribute("data-runs"));
 }
 
-test("the newest event stands first; search and filters go into the address, and a link shows the same", async () => {
+test("the newest event stands first; search and filters are in the address", async () => {
   const { page, go, done } = await openPage();
   await go("/events");
   await page.locator("table.list tbody tr").first().waitFor();
@@ -104,7 +104,7 @@ test("filters narrow an event's runs; back undoes them", async () => {
   await done();
 });
 
-test("any of several hosts: searched for, ticked, in the address, and in the pictures of each", async () => {
+test("several hosts are found, ticked, in the address, and in the pictures of each", async () => {
   const { page, go, done } = await openPage();
   const runs = page.locator(".figure", { hasText: "Runs" }).locator("dd").first();
   const count = async (query) => {
@@ -189,7 +189,8 @@ test("a pattern in a filter stands for all hosts that match", async () => {
     (
       await (
         await page.request.get(
-          `${world.url}/api/v1/events/${encodeURIComponent(world.event.name)}/summary?host=${encodeURIComponent(host)}`,
+          `${world.url}/api/v1/events/${encodeURIComponent(world.event.name)}/summary?host=` +
+            `${encodeURIComponent(host)}`,
         )
       ).json()
     ).runs;
@@ -260,7 +261,7 @@ test("a stage clicked shows its stacks, the mark below a bar opens the run", asy
   await done();
 });
 
-test("bars show where the time of runs went; a bar clicked opens its run, which shows it too", async () => {
+test("bars show where the time of runs went; a click on a bar opens its run", async () => {
   const { page, go, done } = await openPage();
   await go(`${eventPath(world.event.name)}?order=slowest&count=100&bars=time`);
   assert.equal(await shownBars(page), 100);
@@ -469,7 +470,7 @@ test("1,000 runs are shown, and moving over them draws the bars no second time",
   await done();
 });
 
-test("the first cause names the planted function and leads to an example with it marked", async () => {
+test("the first cause names the planted function and leads to a marked example", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));
   const cause = page.locator(".cause").first();

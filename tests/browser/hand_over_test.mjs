@@ -58,7 +58,7 @@ test("an event's page is saved as one file without scripts", async () => {
   await done();
 });
 
-test("a delay's page is saved with hostile names as text, from dark colours in light ones", async () => {
+test("a delay's page is saved in light colours, with hostile names as text", async () => {
   const { page, go, done } = await openPage({ colours: "dark" });
   await go(delayPath(world.delay));
   await page.getByRole("region", { name: "Flame graph" }).getByTestId("flame-readout").waitFor();

@@ -27,7 +27,7 @@ async function toOwnThread(page) {
   assert.fail(await told(page).innerText());
 }
 
-test("from the delay to its thread among all, and along its stretches, with the keyboard alone", async () => {
+test("from the delay to its thread and along its intervals, with the keyboard alone", async () => {
   const { page, go, done } = await openPage();
   await open(page, go);
   await toOwnThread(page);

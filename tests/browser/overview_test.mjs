@@ -6,7 +6,7 @@ import { checkAxe, eventPath, keep, openPage, parameter, world } from "./support
 const card = (page) => page.getByRole("article", { name: world.worse.event, exact: true });
 const rows = (page) => page.locator("table.ranking tbody tr"); // of other events
 
-test("what got worse stands first, and one click away is since when and with which build", async () => {
+test("what got worse stands first; a click shows since when and with which build", async () => {
   const { page, go, done } = await openPage();
   await go("/");
   await card(page).waitFor();
@@ -77,7 +77,7 @@ test("a regression's links lead to its sets, to a delay of its cause and to its 
   await done();
 });
 
-test("the ranking is sorted by what is clicked, and the order and the span are in the address", async () => {
+test("the ranking is sorted by clicks; its order and span are in the address", async () => {
   const { page, go, done } = await openPage();
   // The other events have runs of sixty days ago.
   const from = new Date(Date.now() - 70 * 86400e3).toISOString().slice(0, 10);
@@ -132,7 +132,7 @@ test("a cause has a page: it is given to somebody and resolved in a build", asyn
   await done();
 });
 
-test("a cause's rate by day names the builds, and the threads that its delays waited for", async () => {
+test("a cause's rate by day names builds and the threads that its delays waited for", async () => {
   const { page, go, done } = await openPage();
   const { causes } = await (
     await page.request.get(

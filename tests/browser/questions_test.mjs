@@ -172,7 +172,7 @@ test("tell me: a rule's form, filled in for the event, is one click away", async
   await done();
 });
 
-test("get it out: runs as CSV in two clicks, a delay's trace and forms of other tools in three", async () => {
+test("get it out: runs as CSV in two clicks, traces and other formats in three", async () => {
   const { page, click, clicks, done } = await begin();
   await click(worst(page));
   let coming = page.waitForEvent("download");

@@ -20,7 +20,8 @@ if (spawnSync(browser, ["--version"]).status !== 0)
   skip(`${browser} cannot be started; ./dev setup installs it`);
 if (!process.env.LAGTRAP_WEB_WORLD) {
   console.error(
-    "LAGTRAP_WEB_WORLD does not name a server; tests/integration/test_server_pages.py --serve starts one",
+    "LAGTRAP_WEB_WORLD does not name a server; tests/integration/test_server_pages.py --serve " +
+      "starts one",
   );
   process.exit(2);
 }

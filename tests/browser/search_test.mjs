@@ -21,7 +21,7 @@ test("the key / finds an event, and Enter opens it", async () => {
   await done();
 });
 
-test("a function leads to its cause, a host and a unit to their events, by arrow keys too", async () => {
+test("functions lead to causes, hosts and units to events, by arrow keys too", async () => {
   const { page, go, done } = await openPage();
   const find = async (text) => {
     await go("/");
@@ -49,7 +49,7 @@ test("a function leads to its cause, a host and a unit to their events, by arrow
   await done();
 });
 
-test("a function below the suspected one and its library lead to the cause, a trace ID to its delay", async () => {
+test("a function below the suspected one leads to the cause, a trace ID to its delay", async () => {
   const { page, go, done } = await openPage();
   await go("/");
   const find = page.getByRole("searchbox", { name: "Find" });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keep, openPage, world } from "./support.mjs";
 
-test("a wrong password is refused, the right one leads to the page that was asked for, signing out ends it", async () => {
+test("a wrong password is refused; the right one leads to the page asked for", async () => {
   const { page, go, context, done } = await openPage({ account: null });
   await go("/bundles");
   await page.getByRole("heading", { name: "Sign in" }).waitFor();

@@ -91,7 +91,8 @@ export async function openPage({
     problems,
     go: (path) => page.goto(world.url + path),
     done: async () => {
-      // Or a request that a test answers itself fails after the test, if the page has just repeated it.
+      // Or a request that a test answers itself fails after the test, if the page has just repeated
+      // it.
       await page.unrouteAll({ behavior: "ignoreErrors" });
       await context.close();
       assert.deepEqual(problems, []);
@@ -108,6 +109,9 @@ export async function keep(page, name, options = {}) {
 
 export const eventPath = (name) => `/event/${encodeURIComponent(name)}`;
 export const delayPath = (delay) => `/bundle/${delay.bundle}/${delay.number}`;
+// Compares all runs of an event with those of its host.
+export const comparePath = ({ name, host }) =>
+  `/compare?${new URLSearchParams({ event: name, a: "", b: `host=${host}` })}`;
 
 export function parameter(page, name) {
   return new URL(page.url()).searchParams.get(name);

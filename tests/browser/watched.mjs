@@ -56,7 +56,9 @@ test("a page follows a running program from the empty list to the watch's end", 
   await page.getByText(/^Paused at part/).waitFor();
   reached("paused");
   // Waits until the server has what happened meanwhile.
-  const address = `${world.url}/api/v1${new URL(page.url()).pathname.replace("/watch/", "/objects/")}/summary`;
+  const address =
+    `${world.url}/api/v1` +
+    `${new URL(page.url()).pathname.replace("/watch/", "/objects/")}/summary`;
   for (let told = 0; told !== 5;) {
     const answer = await page.context().request.get(address);
     told = (await answer.json()).objects.failures[0].count;

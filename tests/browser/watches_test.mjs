@@ -130,7 +130,7 @@ test("a watch that goes on is followed, filtered, marked and paused", async () =
   await done();
 });
 
-test("a watch that ended says why and is not asked for again; one without its first part says so", async () => {
+test("a watch says why it ended, and whether its first part is missing", async () => {
   const { page, go, done } = await openPage();
   await go(`/watch/${world.watch.ended}`);
   await page.getByTestId("watch-head").getByText("time limit reached").waitFor();

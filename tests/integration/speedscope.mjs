@@ -27,7 +27,8 @@ for (const file of files) {
   const script = join(resolve(scratch), `${name}.js`);
   writeFileSync(
     script,
-    `speedscope.loadFileFromBase64(${JSON.stringify(name)}, ${JSON.stringify(readFileSync(file).toString("base64"))})`,
+    `speedscope.loadFileFromBase64(${JSON.stringify(name)}, ` +
+      `${JSON.stringify(readFileSync(file).toString("base64"))})`,
   );
   const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
   const errors = [];

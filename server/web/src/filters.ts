@@ -112,8 +112,8 @@ export function addressQuery(filters: Filters, extra: Extra = {}): string {
   return join(pairs(filters, addressTime), extra);
 }
 
-// Converts the span to milliseconds since 1970. Whole hours, or days of UTC, are what the server rounds
-// trends to, so that all pages have the same figures; the last hour is rounded to minutes.
+// Converts the span to milliseconds since 1970. Whole hours, or days of UTC, are what the server
+// rounds trends to, so that all pages have the same figures; the last hour is rounded to minutes.
 export function absolute({ span, ...rest }: Filters, now = Date.now()): Filters {
   if (span === undefined) return rest;
   const unit = span === "1h" ? 60e3 : span === "24h" ? 3600e3 : 24 * 3600e3;

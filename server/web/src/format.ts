@@ -77,7 +77,8 @@ export function formatTime(time_ns: string, precise = false): string {
   const date = new Date(ms + zoneOffset(ms));
   if (Number.isNaN(date.getTime())) return "at an unknown time";
   const day = `${date.getUTCFullYear()}-${pad(date.getUTCMonth() + 1)}-${pad(date.getUTCDate())}`;
-  const time = `${pad(date.getUTCHours())}:${pad(date.getUTCMinutes())}:${pad(date.getUTCSeconds())}`;
+  const parts = [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()];
+  const time = parts.map((part) => pad(part)).join(":");
   return precise ? `${day} ${time}.${pad(date.getUTCMilliseconds(), 3)}` : `${day} ${time}`;
 }
 

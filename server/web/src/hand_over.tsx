@@ -4,7 +4,8 @@ import { inLight } from "./theme";
 import { zoneName } from "./zone";
 
 const left_out =
-  "button, form, select, input, label, nav, script, .actions, .title-links, .help, .hand-over, .neighbours, .flame-height, .panel-aside, .flame-controls, details.keys";
+  "button, form, select, input, label, nav, script, .actions, .title-links, .help, " +
+  ".hand-over, .neighbours, .flame-height, .panel-aside, .flame-controls, details.keys";
 
 // Buttons with content of the page: they become text.
 const texts = "button.function-name, button.sort, button.legend-entry";
@@ -64,7 +65,8 @@ function htmlOf(page: HTMLElement, title: string, said: string): string {
     '<!doctype html>\n<html lang="en" data-theme="light">\n<head>\n<meta charset="utf-8">',
     `<meta http-equiv="Content-Security-Policy" content="${policy}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${escaped(title)}</title>\n<style>\n${styles()}\n</style>\n</head>\n<body class="handed-over">`,
+    `<title>${escaped(title)}</title>\n<style>\n${styles()}\n</style>\n</head>\n<body ` +
+      `class="handed-over">`,
     copy.outerHTML,
     `<p class="muted handed-over">${escaped(said)}</p>\n</body>\n</html>\n`,
   ].join("\n");
@@ -83,7 +85,9 @@ async function save(): Promise<void> {
   const page = document.querySelector("main");
   if (!page) return;
   const title = document.title.replace(/ · lagtrap$/, "");
-  const said = `Saved from ${window.location.href} at ${formatTime(`${BigInt(Date.now()) * 1000000n}`)} ${zoneName()}.`;
+  const said =
+    `Saved from ${window.location.href} at ${formatTime(`${BigInt(Date.now()) * 1000000n}`)} ` +
+    `${zoneName()}.`;
   const text = await inLight(() => htmlOf(page, title, said));
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type: "text/html" }));

@@ -70,8 +70,8 @@ function useTask<T>(key: string | null, task: (signal: AbortSignal) => Promise<T
   return { ...state, reload: () => setTurn((old) => old + 1) };
 }
 
-// Null requests nothing. What has a begin and no end is requested again if the page is drawn in another
-// minute.
+// Null requests nothing. What has a begin and no end is requested again if the page is drawn in
+// another minute.
 export function useGet<T>(path: string | null): Loaded<T> {
   const ends_now = path !== null && /[?&]from=/.test(path) && !/[?&]to=/.test(path);
   const key = ends_now ? `${path} ${Math.floor(Date.now() / 60e3)}` : path;

@@ -276,7 +276,8 @@ export function FunctionName({ name, still = false }: { name: string; still?: bo
 
 const max_title = 240;
 
-// The title of a cause: a sentence with names of functions, whose template arguments are in the title.
+// The title of a cause: a sentence with names of functions, whose template arguments are in the
+// title.
 export function CauseTitle({ title }: { title: string }) {
   const shown = shortenMiddle(foldName(title), max_title);
   return (

@@ -13,7 +13,8 @@ const max_wait_ms = 60000;
 
 function unreachable(): Error {
   return new Error(
-    `${viewer_name} cannot be reached from this browser. Download the trace and open it in a Perfetto UI elsewhere, or start the server with a reachable --trace-viewer`,
+    `${viewer_name} cannot be reached from this browser. Download the trace and open it in a ` +
+      "Perfetto UI elsewhere, or start the server with a reachable --trace-viewer",
   );
 }
 

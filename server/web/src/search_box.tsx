@@ -110,7 +110,10 @@ export function SearchBox() {
         autocomplete="off"
         maxLength={256}
         value={text}
-        title="Event, cause, function, library, host, build, unit, process or user; a trace ID; the number of a run; the digest of a bundle"
+        title={
+          "Event, cause, function, library, host, build, unit, process or user; a trace ID; " +
+          "the number of a run; the digest of a bundle"
+        }
         onFocus={() => setOpen(true)}
         onInput={(event) => {
           setText(event.currentTarget.value);

@@ -1,5 +1,5 @@
-// The time between any two points of runs. Points are the begin and the end of a run and its stages,
-// which begin at their markers.
+// The time between any two points of runs. Points are the begin and the end of a run and its
+// stages, which begin at their markers.
 import type { Run } from "./types";
 
 export const begin_point = "begin";

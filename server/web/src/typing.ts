@@ -9,8 +9,8 @@ export function isTyping(target: EventTarget | null): boolean {
   );
 }
 
-// The text of a field that is also in the address: written there after a pause in typing, and read from
-// there if it changes in another way.
+// The text of a field that is also in the address: written there after a pause in typing, and read
+// from there if it changes in another way.
 export function useTyped(
   value: string,
   pause_ms: number,

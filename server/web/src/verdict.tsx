@@ -40,13 +40,19 @@ function levelText(trend: EventTrend, change: LevelChange, value: number): strin
 // "p99 1.2 ms → 2.4 ms (×2)", "delays 1.8 % → 3.6 % (×2)".
 export function levelChangeText(trend: EventTrend, change: LevelChange): string {
   const factor = change.before > 0 ? ` (${formatFactor(change.after / change.before)})` : "";
-  return `${change.measure} ${levelText(trend, change, change.before)} → ${levelText(trend, change, change.after)}${factor}`;
+  return (
+    `${change.measure} ${levelText(trend, change, change.before)} → ` +
+    `${levelText(trend, change, change.after)}${factor}`
+  );
 }
 
 // "10 of 21 hosts (all fra-*)"; null if all changed.
 export function partsText(parts: PartsChanged, many: string): string | null {
   if (!parts.concentrated) return null;
-  return `${formatCount(parts.changed)} of ${formatCount(parts.total)} ${many}${parts.pattern === null ? "" : ` (all ${parts.pattern})`}`;
+  return (
+    `${formatCount(parts.changed)} of ${formatCount(parts.total)} ` +
+    `${many}${parts.pattern === null ? "" : ` (all ${parts.pattern})`}`
+  );
 }
 
 export function VerdictTag({ trend, brief = false }: { trend: EventTrend; brief?: boolean }) {

@@ -11,7 +11,8 @@ try {
   const typed = `
 import type { Dashboard } from "@grafana/schema";
 // Of an enumeration, the texts that stand for it in JSON.
-type Plain<T> = T extends string ? \`\${T}\` : T extends number | boolean | null | undefined ? T : T extends (infer E)[] ? Plain<E>[]
+type Plain<T> = T extends string ? \`\${T}\` : T extends number | boolean | null | undefined ? T
+  : T extends (infer E)[] ? Plain<E>[]
   : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 export const dashboard: Plain<Dashboard> = ${readFileSync(file, "utf8")};
 `;

@@ -5,7 +5,8 @@ import { functionIn } from "../src/evidence";
 test('a sentence\'s function is the one after the first "in"', () => {
   assert.equal(
     functionIn(
-      "Waited 63.0 ms (78 %) on a futex (a lock or a signal) in ReadWholeTable, until prefetch (101) woke it; meanwhile it computed in parse.",
+      "Waited 63.0 ms (78 %) on a futex (a lock or a signal) in ReadWholeTable, " +
+        "until prefetch (101) woke it; meanwhile it computed in parse.",
     ),
     "ReadWholeTable",
   );

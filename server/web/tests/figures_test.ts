@@ -103,7 +103,7 @@ function run(
   };
 }
 
-test("the parts of a run's time stand in place of its stages, states first, the longest reason of waiting next", () => {
+test("the parts of a run's time: states first, then reasons of waiting, the longest first", () => {
   const timed: Run = {
     ...run(1, "warm", 100, [["stage", 100]]),
     times: {

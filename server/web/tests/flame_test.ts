@@ -204,8 +204,8 @@ test("the match with the most time is the one to open at", () => {
   assert.equal(largestMatch(tree, null), -1);
 });
 
-// main → pthread_mutex_lock → __lll_lock_wait (both libc) → entry → do_syscall_64 → __x64_sys_futex →
-// futex_wait (kernel) → blocked; the kernel is entered from main as well.
+// main → pthread_mutex_lock → __lll_lock_wait (both libc) → entry → do_syscall_64 → __x64_sys_futex
+// → futex_wait (kernel) → blocked; the kernel is entered from main as well.
 test("chains of kernel and libc frames are folded into the first that says something", () => {
   const rows: [string, string, number, number, number][] = [
     ["all", "", -1, 100, 3],

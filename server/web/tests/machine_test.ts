@@ -172,7 +172,7 @@ test("names of threads, processes and functions are found, whatever their case",
   assert.deepEqual(search(machine, "nothing has this name"), []);
 });
 
-test("the server is asked for what cannot be drawn yet, with room to move, and for nothing else", () => {
+test("the server is asked only for what cannot be drawn yet, with room to move", () => {
   const recorded = machine.recorded;
   assert.equal(wanted(machine, { from: 100, to: 200 }, 1000, recorded), null);
   assert.deepEqual(wanted(machine, { from: 350, to: 450 }, 1000, recorded), {

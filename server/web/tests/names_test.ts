@@ -15,7 +15,8 @@ test("arguments of templates are folded, whatever they hold", () => {
     ["std::vector<std::pair<int, std::string> >::push_back", "std::vector<…>::push_back"],
     ["std::vector<int>::size", "std::vector<int>::size"],
     [
-      "boost::asio::detail::handler<std::function<void (int)>, Executor>::do_complete<std::allocator<void> >",
+      "boost::asio::detail::handler<std::function<void (int)>, " +
+        "Executor>::do_complete<std::allocator<void> >",
       "boost::asio::detail::handler<…>::do_complete<…>",
     ],
     ["f<decltype(a->b), std::greater<int>>::g", "f<…>::g"],

@@ -29,7 +29,7 @@ test("the time between two points has percentiles, by weight", () => {
   );
 });
 
-test("runs without a point, without stages, or that reach them in another order do not count", () => {
+test("runs without a point or stages, or that reach them in another order, do not count", () => {
   assert.equal(timesBetween([{ ...run(1, 3, 10), stages: [] }], "begin", "end"), null);
   assert.equal(timesBetween([run(1, 3, 10)], "execute", "parse"), null);
   assert.equal(timesBetween([run(1, 3, 10)], "begin", "no such stage"), null);

@@ -41,7 +41,8 @@ interface Properties {
 export function describeRun(run: Run, colours: StageColour[], stage: number, part: string): string {
   const parts = [
     `${formatTime(run.begin_ns)} on ${run.host}`,
-    `${run.start === "unknown" ? "" : `${run.start}, `}${formatDuration(run.duration_ns)}${run.delay ? ", a delay" : ""}`,
+    `${run.start === "unknown" ? "" : `${run.start}, `}${formatDuration(run.duration_ns)}` +
+      `${run.delay ? ", a delay" : ""}`,
   ];
   if (run.outlier) parts.push(`outlier: ${run.outlier.reason}`);
   if (run.dirty) parts.push(`dirty: ${run.dirty.reason || run.dirty.rule}`);
@@ -91,7 +92,8 @@ export function RunBars(properties: Properties) {
   const [cursor, setCursor] = useState<Cursor>({ slot: -1, stage: -1 });
   const [range, setRange] = useState<{ from: number; to: number } | null>(null);
   const drag = useRef<{ slot: number; x: number; moved: boolean } | null>(null);
-  const [turn, setTurn] = useState(0); // incremented when the chart is created or resized, to redraw the overlay
+  // Incremented when the chart is created or resized, to redraw the overlay.
+  const [turn, setTurn] = useState(0);
 
   useEffect(() => {
     setCursor({ slot: -1, stage: -1 });
@@ -212,13 +214,20 @@ export function RunBars(properties: Properties) {
       data-runs={bars.slots.filter((slot) => slot !== null).length}>
       <p class="readout" data-testid="run-readout">
         {words ||
-          `Hover for details. Click ${part === "stage" ? "a stage for its call stacks, or the mark below a bar to open the run" : "a run to open it"}. Drag across runs to select a set.`}
+          `Hover for details. Click ${
+            part === "stage"
+              ? "a stage for its call stacks, or the mark below a bar to open the run"
+              : "a run to open it"
+          }. Drag across runs to select a set.`}
       </p>
       <div class="run-canvas">
         <ChartCanvas
           height={300}
           inputs={[bars, colours, heights]}
-          label={`${bars.slots.filter((slot) => slot).length} runs as stacked bars; the list of runs below has the same figures`}
+          label={
+            `${bars.slots.filter((slot) => slot).length} runs as stacked bars; ` +
+            "the list of runs below has the same figures"
+          }
           make={() => pictureOf(bars, colours, heights)}
           onDrawn={(made) => {
             chart.current = made;

@@ -40,7 +40,11 @@ export function Distribution({ summary }: { summary: Summary }) {
     <ChartCanvas
       height={190}
       inputs={[summary]}
-      label={`Distribution of ${plural(summary.runs, "run")}: half take up to ${formatDuration(summary.percentiles.p50)}, 95 of 100 up to ${formatDuration(summary.percentiles.p95)}`}
+      label={
+        `Distribution of ${plural(summary.runs, "run")}: half take up to ` +
+        `${formatDuration(summary.percentiles.p50)}, 95 of 100 up to ` +
+        `${formatDuration(summary.percentiles.p95)}`
+      }
       make={(theme) => ({
         sets: [
           { values: bins.map((bin) => bin.runs - bin.delays), colour: run_colours.in_time },
@@ -86,7 +90,10 @@ export function Hours({ summary }: { summary: Summary }) {
     <ChartCanvas
       height={190}
       inputs={[summary]}
-      label={`Delays by hour: ${plural(summary.delays, "delay")} in ${plural(hours.length, "hour")}, at most ${Math.max(0, ...hours.map((hour) => hour.delays))} in one`}
+      label={
+        `Delays by hour: ${plural(summary.delays, "delay")} in ${plural(hours.length, "hour")}, ` +
+        `at most ${Math.max(0, ...hours.map((hour) => hour.delays))} in one`
+      }
       make={() => ({
         sets: [{ values: hours.map((hour) => hour.delays), colour: run_colours.late }],
         stacked: true,

@@ -143,7 +143,10 @@ export function TrendChart({ trend }: { trend: Trend }) {
             viewBox={`0 0 ${width} ${height}`}
             preserveAspectRatio="none"
             role="img"
-            aria-label={`p50, p90 and p99 in ${plural(count, trend.unit_ns < 80000e9 ? "hour" : "day")}; ${plural(trend.changes.length, "level change")}`}>
+            aria-label={
+              `p50, p90 and p99 in ${plural(count, trend.unit_ns < 80000e9 ? "hour" : "day")}; ` +
+              `${plural(trend.changes.length, "level change")}`
+            }>
             {scale.ticks.map((tick) => (
               <line key={tick} class="grid" x1="0" x2={width} y1={y(tick)} y2={y(tick)} />
             ))}

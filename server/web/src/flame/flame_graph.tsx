@@ -34,11 +34,15 @@ interface Properties {
 export function describeNode(tree: FlameTree, node: number, against: string | null): string {
   const name = tree.names[tree.name[node]];
   const whole = tree.total > 0 ? tree.value[node] / tree.total : 0;
-  let text = `${labelOf(tree, node)}${name.module && name.function ? `  (${name.module})` : ""}: ${formatDuration(tree.value[node])}, ${formatShare(whole)}`;
+  let text =
+    `${labelOf(tree, node)}${name.module && name.function ? `  (${name.module})` : ""}: ` +
+    `${formatDuration(tree.value[node])}, ${formatShare(whole)}`;
   if (tree.self[node] > 0 && tree.self[node] < tree.value[node])
     text += `, self ${formatDuration(tree.self[node])}`;
   if (against !== null)
-    text += `; ${against} ${formatDuration(tree.baseline[node])}, ${formatDifference(tree.value[node] - tree.baseline[node])}`;
+    text +=
+      `; ${against} ${formatDuration(tree.baseline[node])}, ` +
+      `${formatDifference(tree.value[node] - tree.baseline[node])}`;
   return text;
 }
 

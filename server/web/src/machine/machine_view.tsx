@@ -55,11 +55,17 @@ function describe(machine: Machine, row: Row, at: number): string {
     const [own] = machine.runs;
     const stage = own?.stages.find((one) => one.from <= at && at < one.to);
     return own
-      ? `${own.event}, ${formatDuration(own.to - own.from)}${stage ? `; stage ${stage.name}, ${formatDuration(stage.to - stage.from)}` : ""}; ${plural(machine.runs.length - 1, "other run")} in this part`
+      ? `${own.event}, ${formatDuration(own.to - own.from)}` +
+          `${stage ? `; stage ${stage.name}, ${formatDuration(stage.to - stage.from)}` : ""}; ` +
+          `${plural(machine.runs.length - 1, "other run")} in this part`
       : "";
   }
   if (row.kind === "process")
-    return `${threadName(machine, row.threads[0].tid).split(" / ")[0]}, pid ${row.pid}, ${plural(row.threads.length, "thread")}; Enter or a click ${row.open ? "closes" : "opens"} it`;
+    return (
+      `${threadName(machine, row.threads[0].tid).split(" / ")[0]}, pid ${row.pid}, ` +
+      `${plural(row.threads.length, "thread")}; Enter or a click ` +
+      `${row.open ? "closes" : "opens"} it`
+    );
   const cells = row.kind === "cpu" ? row.cpu : row.thread.cells;
   const place = cellAt(cells, at);
   const subject =
@@ -67,7 +73,9 @@ function describe(machine: Machine, row: Row, at: number): string {
       ? `CPU ${row.cpu.cpu}`
       : `${threadName(machine, row.thread.tid)} (${row.thread.tid})`;
   if (place < 0) return `${subject}: unknown at ${timeWords(at)}`;
-  const when = `${formatDuration(cells.to[place] - cells.from[place])}, from ${timeWords(cells.from[place])}`;
+  const when =
+    `${formatDuration(cells.to[place] - cells.from[place])}, from ` +
+    `${timeWords(cells.from[place])}`;
   if (row.kind === "cpu") {
     const busy = row.cpu.busy[place];
     const who = threadName(machine, row.cpu.tid[place]);
@@ -78,8 +86,13 @@ function describe(machine: Machine, row: Row, at: number): string {
   const state = row.thread.cells.state[place];
   const { first, second } = row.thread.cells;
   if (state === several)
-    return `${subject}: several short intervals, ${(first[place] / 10).toFixed(1)} % on CPU, ${(second[place] / 10).toFixed(1)} % runnable, ${when}`;
-  let text = `${subject}: ${state_words[state]}${state === 3 ? `: ${machine.names[first[place]] || "unknown reason"}` : ""}, ${when}`;
+    return (
+      `${subject}: several short intervals, ${(first[place] / 10).toFixed(1)} % on CPU, ` +
+      `${(second[place] / 10).toFixed(1)} % runnable, ${when}`
+    );
+  let text =
+    `${subject}: ${state_words[state]}` +
+    `${state === 3 ? `: ${machine.names[first[place]] || "unknown reason"}` : ""}, ${when}`;
   if (state === 0) text += `, CPU ${first[place]}`;
   const wake = wakeOf(machine, row.thread, place);
   if (wake && wake.waker !== 0) text += `, woken by ${threadName(machine, wake.waker)}`;
@@ -323,7 +336,8 @@ export function MachineView({
         <span class="found" data-testid="machine-found" role="status">
           {text.trim() === ""
             ? ""
-            : `${plural(matches.length, "match", "matches")}${at_match >= 0 && matches.length > 0 ? `, at ${at_match + 1}` : ""}`}
+            : `${plural(matches.length, "match", "matches")}` +
+              `${at_match >= 0 && matches.length > 0 ? `, at ${at_match + 1}` : ""}`}
         </span>
         <button
           type="button"

@@ -313,7 +313,8 @@ export function rowsOf(
 
 export interface Match {
   tid: number;
-  at: number | null; // a time whose stack has the function; null: the name of the thread or its process matches
+  // A time whose stack has the function; null: the name of the thread or its process matches.
+  at: number | null;
 }
 
 // Searches names of threads and processes, and functions of waits and samples, ignoring case.
@@ -325,7 +326,9 @@ export function search(machine: Machine, text: string): Match[] {
   const stacks = machine.stacks.map((stack) => stack.some((frame) => frames[frame]));
   const found: Match[] = [];
   for (const thread of machine.threads) {
-    const own = `${thread.name} ${thread.tid} ${processName(machine, thread.pid)} ${thread.pid} ${machine.processes.get(thread.pid)?.unit ?? ""}`;
+    const own =
+      `${thread.name} ${thread.tid} ${processName(machine, thread.pid)} ${thread.pid} ` +
+      `${machine.processes.get(thread.pid)?.unit ?? ""}`;
     if (own.toLowerCase().includes(wanted)) found.push({ tid: thread.tid, at: null });
     const moments: number[] = [];
     const { cells, samples } = thread;

@@ -188,8 +188,8 @@ function Life({
 
 const day_ns = 86400n * 1000000000n;
 
-// The share of runs that the cause delays, or the number of recorded delays if runs are not recorded.
-// Today, which is not over, is pale.
+// The share of runs that the cause delays, or the number of recorded delays if runs are not
+// recorded. Today, which is not over, is pale.
 function Days({ cause }: { cause: CauseLife }) {
   const { days, builds } = cause;
   const names = useBuildNames();
@@ -219,9 +219,12 @@ function Days({ cause }: { cause: CauseLife }) {
     }))
     .filter(({ place }) => place >= 0 && place < count)
     .slice(-12);
-  const summary = `Delays on ${formatCount(days.length)} of ${plural(count, "day")}, at most ${write(Math.max(...values))}${of_runs ? " of a day's runs" : " a day"}`;
+  const summary =
+    `Delays on ${formatCount(days.length)} of ${plural(count, "day")}, ` +
+    `at most ${write(Math.max(...values))}${of_runs ? " of a day's runs" : " a day"}`;
   const nameOf = (place: number) =>
-    new Date(Number((first + BigInt(place) * day_ns) / 1000000n)).toISOString().slice(0, 10); // days of UTC
+    // Days of UTC.
+    new Date(Number((first + BigInt(place) * day_ns) / 1000000n)).toISOString().slice(0, 10);
   return (
     <Section title={title}>
       <ChartCanvas

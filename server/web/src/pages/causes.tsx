@@ -173,7 +173,8 @@ function CauseItem({ cause, first, came }: { cause: Cause; first: boolean; came:
                 ))}
               </ol>
               <p class="muted">
-                q = {cause.q_value.toPrecision(2)} (p = {cause.p_value.toPrecision(2)}) · signature{" "}
+                q = {cause.q_value.toPrecision(2)} (p = {cause.p_value.toPrecision(2)})
+                {" · signature "}
                 <span class="code">{shortId(cause.signature)}</span>
               </p>
               {address && (
@@ -216,7 +217,10 @@ function BuildHistory({ cause }: { cause: Cause }) {
             viewBox={`0 0 ${Math.max(builds.length, 6) * width} 62`}
             preserveAspectRatio="xMinYMax meet"
             role="img"
-            aria-label={`Share of runs affected in ${builds.length} builds, the last ${formatShare(share(builds[builds.length - 1]))}`}>
+            aria-label={
+              `Share of runs affected in ${builds.length} builds, the last ` +
+              `${formatShare(share(builds[builds.length - 1]))}`
+            }>
             {builds.map((build, index) => {
               const height = Math.max(share(build) > 0 ? 1.5 : 0.5, (share(build) / highest) * 56);
               return (
@@ -227,7 +231,10 @@ function BuildHistory({ cause }: { cause: Cause }) {
                   y={60 - height}
                   width={width - 4}
                   height={height}>
-                  <title>{`${build.build}: ${formatShare(share(build))}, ${build.affected} of ${build.delayed} recorded delays, +${formatDuration(build.excess_ns)}`}</title>
+                  <title>
+                    {`${build.build}: ${formatShare(share(build))}, ${build.affected} of ` +
+                      `${build.delayed} recorded delays, +${formatDuration(build.excess_ns)}`}
+                  </title>
                 </rect>
               );
             })}
@@ -256,7 +263,10 @@ function BuildHistory({ cause }: { cause: Cause }) {
                     </th>
                     <td
                       class="number"
-                      title={`${formatCount(build.affected)} of ${formatCount(build.delayed)} recorded delays`}>
+                      title={
+                        `${formatCount(build.affected)} of ${formatCount(build.delayed)} ` +
+                        "recorded delays"
+                      }>
                       {formatShare(share(build))}
                     </td>
                     <td class="number">

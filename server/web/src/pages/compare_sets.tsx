@@ -63,7 +63,8 @@ function setsQuery(a: Filters, b: Filters, more: Record<string, string> = {}): s
 }
 
 function setsAddress(event: string, a: Filters, b: Filters): string {
-  return `/compare?${new URLSearchParams({ event, a: addressQuery(a).slice(1), b: addressQuery(b).slice(1) })}`;
+  const sets = { a: addressQuery(a).slice(1), b: addressQuery(b).slice(1) };
+  return `/compare?${new URLSearchParams({ event, ...sets })}`;
 }
 
 // The address of a page that compares a set with itself, until the user changes one.
@@ -80,7 +81,8 @@ export interface ChangeAround {
   build_before: string | null;
 }
 
-// The sets of a change: the builds before and after it, if it came with a build; otherwise the times.
+// The sets of a change: the builds before and after it, if it came with a build; otherwise the
+// times.
 export function changeSets(
   change: ChangeAround,
   filters: Filters = {},
@@ -295,11 +297,13 @@ function Verdict({ data }: { data: SetComparison }) {
   const certain = data.quantiles.filter((figure) => figure.evidence);
   const words = certain.map(
     (figure) =>
-      `the ${figure.name} is ${formatDuration(Math.abs(figure.difference))} ${figure.difference > 0 ? "longer" : "shorter"}`,
+      `the ${figure.name} is ${formatDuration(Math.abs(figure.difference))} ` +
+      `${figure.difference > 0 ? "longer" : "shorter"}`,
   );
   if (data.delay_share.evidence)
     words.push(
-      `there are ${data.delay_share.difference > 0 ? "more" : "fewer"} delays (${formatShare(data.delay_share.b)} instead of ${formatShare(data.delay_share.a)})`,
+      `there are ${data.delay_share.difference > 0 ? "more" : "fewer"} delays ` +
+        `(${formatShare(data.delay_share.b)} instead of ${formatShare(data.delay_share.a)})`,
     );
   return (
     <p class="verdict" data-testid="set-verdict">
@@ -459,7 +463,10 @@ function Distributions({ data }: { data: SetComparison }) {
     <ChartCanvas
       height={190}
       inputs={[data]}
-      label={`Distributions of ${plural(data.a.runs, "run")} of A and ${plural(data.b.runs, "run")} of B; the table beside has their percentiles`}
+      label={
+        `Distributions of ${plural(data.a.runs, "run")} of A and ${plural(data.b.runs, "run")} ` +
+        "of B; the table beside has their percentiles"
+      }
       make={() => ({
         sets: (["a", "b"] as const).map((side) => ({
           values: share(side),
@@ -612,7 +619,8 @@ function CausesOf({ data }: { data: SetComparison }) {
     cause === null ? (
       <span class="muted">not found</span>
     ) : (
-      `${plural(cause.affected_runs, "run")}, +${formatDuration(cause.excess_ns)}, ${formatShare(cause.share)}`
+      `${plural(cause.affected_runs, "run")}, +${formatDuration(cause.excess_ns)}, ` +
+      `${formatShare(cause.share)}`
     );
   return (
     <Section title="New and resolved causes">
@@ -754,7 +762,11 @@ export function DifferencePicture({
         onZoom={(node) => setQuery({ zoom: node === 0 ? undefined : String(node) }, "replace")}
         reveal={found}
         against={within}
-        label={`Flame graph of ${of} and the difference from ${formatCount(flame.baseline_runs ?? 0)} ${others}, ${formatCount(flame.nodes.length)} nodes`}
+        label={
+          `Flame graph of ${of} and the difference from ` +
+          `${formatCount(flame.baseline_runs ?? 0)} ${others}, ` +
+          `${formatCount(flame.nodes.length)} nodes`
+        }
       />
       <div class="below-bars">
         <DifferenceLegend than={within} />{" "}

@@ -32,7 +32,8 @@ export function DelayPage({
   place: Place;
 }) {
   const loaded = useGet<BundleDelays>(
-    `/api/v1/bundles/${digest}/delays?${number === null ? "order=slowest&limit=1" : `number=${number}`}`,
+    `/api/v1/bundles/${digest}/delays?` +
+      `${number === null ? "order=slowest&limit=1" : `number=${number}`}`,
   );
   if (loaded.error?.status === 422)
     return <BadBundle digest={digest} reason={loaded.error.message} />;
@@ -156,10 +157,12 @@ function OneDelay({
       await openInPerfetto(digest, delay, setSaid);
     } catch (error) {
       setSaid(
-        `That did not work: ${(error as Error).message}.${error instanceof ApiError && error.hint ? ` ${error.hint}` : ""}`,
+        `That did not work: ${(error as Error).message}.` +
+          `${error instanceof ApiError && error.hint ? ` ${error.hint}` : ""}`,
       );
     }
   };
+  const opening = `Opens ${viewer_name} in a new window and sends it the trace from this browser`;
   return (
     <>
       <p class="crumbs">
@@ -169,16 +172,15 @@ function OneDelay({
       <Neighbours delay={delay} />
       <div class="title-row">
         <Title
-          text={`${delay.event} took ${formatDuration(delay.duration_ns)}${data.bundle ? ` on ${data.bundle.host}` : ""}`}
+          text={
+            `${delay.event} took ` +
+            `${formatDuration(delay.duration_ns)}${data.bundle ? ` on ${data.bundle.host}` : ""}`
+          }
         />
         <div class="actions">
           <Downloads digest={digest} /> <HandOver />{" "}
           {viewer !== "" && (
-            <button
-              type="button"
-              class="primary"
-              title={`Opens ${viewer_name} in a new window and sends it the trace from this browser`}
-              onClick={() => void perfetto()}>
+            <button type="button" class="primary" title={opening} onClick={() => void perfetto()}>
               Open in Perfetto
             </button>
           )}
@@ -192,7 +194,10 @@ function OneDelay({
           label="Duration"
           value={formatDuration(delay.duration_ns)}
           tone="bad"
-          note={`threshold ${formatDuration(delay.threshold_ns)}${normal ? `, normally ${formatDuration(normal.duration_ns)}` : ""}`}
+          note={
+            `threshold ${formatDuration(delay.threshold_ns)}` +
+            `${normal ? `, normally ${formatDuration(normal.duration_ns)}` : ""}`
+          }
         />
         <Figure label="Process" value={delay.process} note={`pid ${delay.pid}`} />
         {delay.unit !== "" && <Figure label="Unit" value={delay.unit} />}
@@ -306,7 +311,10 @@ function OtherTools({ digest, delay, place }: { digest: string; delay: Delay; pl
             {formats.map((form) => (
               <li key={form.name}>
                 <a
-                  href={`/api/v1/bundles/${digest}/delays/${delay.number}/export?format=${form.name}&state=${state}`}
+                  href={
+                    `/api/v1/bundles/${digest}/delays/${delay.number}/export?format=${form.name}` +
+                    `&state=${state}`
+                  }
                   download="">
                   {form.title}
                 </a>{" "}
@@ -370,7 +378,8 @@ function TimeSplit({ delay, normal }: { delay: Delay; normal: NormalRuns | null 
       <ul class="split">
         {parts.map((part) => (
           <li key={part.text}>
-            <Swatch colour={part.colour} /> {part.text} <strong>{formatDuration(part.ns)}</strong>{" "}
+            <Swatch colour={part.colour} /> {`${part.text} `}
+            <strong>{formatDuration(part.ns)}</strong>{" "}
             <span class="muted">
               {formatShare(Math.min(1, part.ns / Math.max(1, delay.duration_ns)))}
               {normal &&

@@ -29,7 +29,10 @@ function Figures({ summary }: { summary: Summary }) {
         label="Over the threshold"
         value={formatShare(summary.share_over)}
         tone={summary.delays > 0 ? "bad" : undefined}
-        note={`${formatCount(summary.delays)}${summary.threshold_ns ? ` over ${formatDuration(summary.threshold_ns)}` : ""}`}
+        note={
+          `${formatCount(summary.delays)}` +
+          `${summary.threshold_ns ? ` over ${formatDuration(summary.threshold_ns)}` : ""}`
+        }
       />
       <Figure label="p50" value={formatDuration(percentiles.p50)} />
       <Figure label="p75" value={formatDuration(percentiles.p75)} />
@@ -74,7 +77,13 @@ export function EventPage({
           {session.role === "admin" && <a href={worseRuleAddress(event)}>Alert me</a>}
           <HandOver />
           <a
-            href={`/bundles${addressQuery({ ...filters, event, dirty: undefined, outliers: undefined, start: undefined })}`}>
+            href={`/bundles${addressQuery({
+              ...filters,
+              event,
+              dirty: undefined,
+              outliers: undefined,
+              start: undefined,
+            })}`}>
             Bundles of this event
           </a>
         </div>
@@ -103,7 +112,8 @@ export function EventPage({
               <p>
                 {narrowed
                   ? "Choose a longer time span or clear a filter."
-                  : 'Machines report runs if their settings give the event record="runs". The server\'s retention may have removed older ones.'}
+                  : 'Machines report runs if their settings give the event record="runs". ' +
+                    "The server's retention may have removed older ones."}
               </p>
             </Empty>
           ) : (

@@ -119,7 +119,9 @@ function Parts({ change, by, filters }: { change: FullChange; by: By; filters: F
     <>
       <p data-testid="where">
         {where ??
-          `It changed on ${split.total === 1 ? `the only ${by}` : `all ${formatCount(split.total)} ${by}s alike`}`}
+          (split.total === 1
+            ? `It changed on the only ${by}`
+            : `It changed on all ${formatCount(split.total)} ${by}s alike`)}
         , {formatMoment(change.before_ns)} to {formatMoment(change.change.from_ns)} compared with
         the time from then to {formatMoment(change.to_ns)}.
         {split.pattern !== null && (
@@ -144,8 +146,8 @@ function Parts({ change, by, filters }: { change: FullChange; by: By; filters: F
   );
 }
 
-// Hosts, builds or units before and after. `slow` says which runs count as slow; `runs` names the column
-// of runs, null if only delays are recorded.
+// Hosts, builds or units before and after. `slow` says which runs count as slow; `runs` names the
+// column of runs, null if only delays are recorded.
 export function PartsTable({
   split,
   by,

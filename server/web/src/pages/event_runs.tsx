@@ -40,7 +40,9 @@ export function Runs({
   const count = counts.includes(asked) ? asked : "240";
   const stage = place.query.get("stage");
   const made: Made = place.query.get("bars") === "time" ? "part" : "stage";
-  const path = `/api/v1/events/${encodeURIComponent(event)}/runs${apiQuery(filters, { order, limit: count })}`;
+  const path =
+    `/api/v1/events/${encodeURIComponent(event)}/runs` +
+    `${apiQuery(filters, { order, limit: count })}`;
   const list = useGet<RunList>(path);
   const [sets, setSets] = useState<Sets>(no_sets);
   const [target, setTarget] = useState<"a" | "b">("a");
@@ -104,12 +106,18 @@ export function Runs({
           <span>
             Download:{" "}
             <a
-              href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "csv" })}`}
+              href={
+                `/api/v1/events/${encodeURIComponent(event)}/runs/export` +
+                `${apiQuery(filters, { format: "csv" })}`
+              }
               download="">
               CSV
             </a>{" "}
             <a
-              href={`/api/v1/events/${encodeURIComponent(event)}/runs/export${apiQuery(filters, { format: "ndjson" })}`}
+              href={
+                `/api/v1/events/${encodeURIComponent(event)}/runs/export` +
+                `${apiQuery(filters, { format: "ndjson" })}`
+              }
               download="">
               NDJSON
             </a>
@@ -328,7 +336,10 @@ function DirtyRuns({
   onChanged: () => void;
 }) {
   const [problem, setProblem] = useState<ApiError | null>(null);
-  const path = `/api/v1/events/${encodeURIComponent(event)}/runs${apiQuery({ ...filters, dirty: undefined, outliers: undefined }, { dirty: "only", limit: 200 })}`;
+  const shown = { ...filters, dirty: undefined, outliers: undefined };
+  const path =
+    `/api/v1/events/${encodeURIComponent(event)}/runs` +
+    apiQuery(shown, { dirty: "only", limit: 200 });
   const first = useGet<RunList>(path);
   const list = useFurther(first, path);
   const dirty = list.parts.flatMap((part) => part.runs);
@@ -480,7 +491,10 @@ function RunTable({ runs }: { runs: Run[] }) {
                   <td>
                     {run.bundle && (
                       <a
-                        href={`/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`}>
+                        href={
+                          `/bundle/${run.bundle}` +
+                          `${run.bundle_delay ? `/${run.bundle_delay}` : ""}`
+                        }>
                         open
                       </a>
                     )}

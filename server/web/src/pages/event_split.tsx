@@ -83,7 +83,9 @@ function Pictures({ split, by, filters }: { split: Split; by: By; filters: Filte
           `; same scale for all (${formatDuration(scale.low)} to ${formatDuration(scale.high)})`}
         .
         {cut &&
-          ` Only the newest ${plural(split.runs_read, "run")} are included, back to ${formatTime(split.read_from_ns as string).slice(0, 16)}; choose a shorter span to include all.`}
+          ` Only the newest ${plural(split.runs_read, "run")} are included, ` +
+            `back to ${formatTime(split.read_from_ns as string).slice(0, 16)}; ` +
+            "choose a shorter span to include all."}
       </p>
       <ul class="multiples" data-testid="split">
         {all.map((part, index) => (
@@ -182,7 +184,10 @@ function Picture({
         viewBox={`0 0 ${width} ${height}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${label}: p50, p90 and p99 over time, the last p99 ${formatDuration([...part.units.p99].reverse().find((value) => value > 0) ?? 0)}`}>
+        aria-label={
+          `${label}: p50, p90 and p99 over time, the last p99 ` +
+          `${formatDuration([...part.units.p99].reverse().find((value) => value > 0) ?? 0)}`
+        }>
         {scale.ticks.map((tick) => (
           <line key={tick} class="grid" x1="0" x2={width} y1={y(tick)} y2={y(tick)} />
         ))}

@@ -31,7 +31,10 @@ function AdminSteps({ has_account }: { has_account: boolean }) {
         <li>
           On a machine to watch, store the token in a file and add this server to{" "}
           <code>/etc/lagtrap/settings.xml</code>:{" "}
-          <code>{`<upload url="${window.location.origin + base}" token-file="/etc/lagtrap/upload-token"/>`}</code>
+          <code>
+            {`<upload url="${window.location.origin + base}" ` +
+              `token-file="/etc/lagtrap/upload-token"/>`}
+          </code>
         </li>
         <li>
           Name an event there: <code>lagtrap add PROGRAM</code> suggests some. Give it{" "}

@@ -105,7 +105,8 @@ function OfDelay({
       () => {
         setLoading(true);
         get<MachineAnswer>(
-          `${address}?from_ns=${Math.round(asked.from)}&to_ns=${Math.round(asked.to)}&columns=${asked.columns}`,
+          `${address}?from_ns=${Math.round(asked.from)}&to_ns=${Math.round(asked.to)}&columns=` +
+            `${asked.columns}`,
           abort.signal,
         ).then(
           (answer) => {
@@ -154,7 +155,8 @@ function OfDelay({
         The delay in {delay.process} is shaded. Times are relative to its start.{" "}
         <span role="status" data-testid="machine-part">
           {machine
-            ? `Shown: ${timeWords(view.from)} to ${timeWords(view.to)}${loading ? ", loading details" : ""}.`
+            ? `Shown: ${timeWords(view.from)} to ` +
+              `${timeWords(view.to)}${loading ? ", loading details" : ""}.`
             : ""}
         </span>
       </p>
@@ -251,7 +253,8 @@ function LeftOut({ machine }: { machine: Machine }) {
   const { left_out, asleep } = machine;
   const parts = [
     asleep > 0 &&
-      `${plural(asleep, "thread")} slept throughout this part and ${asleep === 1 ? "has" : "have"} no row`,
+      `${plural(asleep, "thread")} slept throughout this part and ` +
+        `${asleep === 1 ? "has" : "have"} no row`,
     left_out.threads > 0 && `${plural(left_out.threads, "thread")} with less time than these`,
     left_out.cpus > 0 && plural(left_out.cpus, "CPU"),
     left_out.wakes > 0 && plural(left_out.wakes, "wakeup"),
@@ -284,7 +287,8 @@ function Table({ machine }: { machine: Machine }) {
         best = i;
     return best < 0
       ? ""
-      : `${formatDuration(cells.to[best] - cells.from[best])} ${machine.names[cells.first[best]] ?? ""}`;
+      : `${formatDuration(cells.to[best] - cells.from[best])} ` +
+          `${machine.names[cells.first[best]] ?? ""}`;
   };
   return (
     <details>

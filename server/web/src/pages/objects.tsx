@@ -452,7 +452,8 @@ function losses(objects: FollowedObjects): string {
   if (objects.not_told > 0) said.push(`${formatCount(objects.not_told)} more were only counted.`);
   if (objects.taken_out > 0)
     said.push(
-      `Functions detached because they were called too often: ${formatCount(objects.taken_out)}; their later calls are not counted.`,
+      "Functions detached because they were called too often: " +
+        `${formatCount(objects.taken_out)}; their later calls are not counted.`,
     );
   return said.join(" ");
 }

@@ -49,7 +49,8 @@ export function Overview({ place, session }: { place: Place; session: Session })
         <Title text="What got worse" />
         <span class="muted" data-testid="as-of">
           {filters.span
-            ? `Updated ${formatTime(`${BigInt(now) * 1000000n}`).slice(11, 16)}, refreshes every minute`
+            ? `Updated ${formatTime(`${BigInt(now) * 1000000n}`).slice(11, 16)}, ` +
+              "refreshes every minute"
             : "Fixed period"}
         </span>
       </div>

@@ -36,7 +36,9 @@ export function stateOf(place: Place): State {
 export function Profile({ digest, delay, place }: { digest: string; delay: Delay; place: Place }) {
   const state = stateOf(place);
   const against = place.query.get("against") === "normal";
-  const path = `/api/v1/bundles/${digest}/delays/${delay.number}/profile?state=${state}${against ? "&against=normal" : ""}`;
+  const path =
+    `/api/v1/bundles/${digest}/delays/${delay.number}/profile?state=${state}` +
+    `${against ? "&against=normal" : ""}`;
   const loaded = useGet<Flame>(path);
   return (
     <Section
@@ -140,7 +142,8 @@ function Graph({ flame, against, place }: { flame: Flame; against: boolean; plac
     { inverted, folded: place.query.get("frames") !== "all" },
     text,
   );
-  const [reveal, setReveal] = useState<{ node: number; index: number } | null>(null); // index -1: not stepped to
+  // Index -1: not stepped to.
+  const [reveal, setReveal] = useState<{ node: number; index: number } | null>(null);
   const box = useRef<HTMLInputElement>(null);
   const matches = found !== null && typeof found !== "string" ? found : null;
   const zoom_text = place.query.get("zoom") ?? "0";
@@ -185,7 +188,9 @@ function Graph({ flame, against, place }: { flame: Flame; against: boolean; plac
           {typeof found === "string" ? (
             <span class="problem">{found}</span>
           ) : matches ? (
-            `${formatShare(Math.min(1, matches.value / Math.max(1, tree.total)))} in ${plural(matches.nodes.length, "match", "matches")}${reveal && reveal.index >= 0 ? `, at ${reveal.index + 1}` : ""}`
+            `${formatShare(Math.min(1, matches.value / Math.max(1, tree.total)))} in ` +
+            `${plural(matches.nodes.length, "match", "matches")}` +
+            `${reveal && reveal.index >= 0 ? `, at ${reveal.index + 1}` : ""}`
           ) : (
             ""
           )}
@@ -255,7 +260,10 @@ function Graph({ flame, against, place }: { flame: Flame; against: boolean; plac
         zoomed={zoomed}
         onZoom={zoom}
         reveal={reveal}
-        label={`Flame graph, ${formatCount(tree.parent.length)} nodes${inverted ? ", inverted" : ""}`}
+        label={
+          `Flame graph, ${formatCount(tree.parent.length)} ` +
+          `nodes${inverted ? ", inverted" : ""}`
+        }
       />
       <div class="below-bars">
         <Legend difference={against && flame.baseline_total !== null} runs={flame.baseline_runs} />

@@ -1,4 +1,5 @@
-// The form to create and change an alert rule. It shows only what applies to the chosen condition and way.
+// The form to create and change an alert rule. It shows only what applies to the chosen condition
+// and way.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError } from "../api";

@@ -33,9 +33,19 @@ export function conditionText(rule: Rule): string {
     case "cause_came_back":
       return `a resolved cause of delays of ${event} came back`;
     case "p99":
-      return `p99 of ${event} over ${hours} above ${rule.over_ns != null ? formatDuration(rule.over_ns) : `${rule.factor} times that of the week before`}`;
+      return (
+        `p99 of ${event} over ${hours} above ` +
+        (rule.over_ns != null
+          ? formatDuration(rule.over_ns)
+          : `${rule.factor} times that of the week before`)
+      );
     case "delay_share":
-      return `share of delays of ${event} over ${hours} above ${rule.over_share != null ? formatShare(rule.over_share) : `${rule.factor} times that of the week before`}`;
+      return (
+        `share of delays of ${event} over ${hours} above ` +
+        (rule.over_share != null
+          ? formatShare(rule.over_share)
+          : `${rule.factor} times that of the week before`)
+      );
     case "host_silent":
       return `no data from ${host} for ${formatDuration(rule.silent_ns ?? 0)}`;
     case "runs_lost":

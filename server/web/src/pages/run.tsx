@@ -213,7 +213,8 @@ function DirtyBox({
           <p>
             This run is included in all figures.{" "}
             {may
-              ? "Exclude it if it is not representative, for example because the machine was disturbed."
+              ? "Exclude it if it is not representative, for example because the machine was " +
+                "disturbed."
               : ""}
           </p>
           {may && (

@@ -9,14 +9,17 @@ const reasons: Record<string, string> = {
   "no-group":
     "You signed in, but none of your groups may use this server. Ask an admin for access.",
   "name-taken":
-    "The account with your name belongs to someone else or is disabled. Ask an admin of this server.",
+    "The account with your name belongs to someone else or is disabled. " +
+    "Ask an admin of this server.",
   "bad-name":
     "Your name at the provider is not a valid account name here. Ask an admin of this server.",
   expired: "Signing in took more than ten minutes, or started in another browser. Try again.",
   refused:
-    "The provider did not sign you in. Try again. If this persists, the server's log has the reason.",
+    "The provider did not sign you in. Try again. If this persists, " +
+    "the server's log has the reason.",
   "no-answer":
-    "The provider's answer was invalid. Try again in a moment. If this persists, the server's log has the reason.",
+    "The provider's answer was invalid. Try again in a moment. If this persists, " +
+    "the server's log has the reason.",
 };
 
 export function SignIn({ onSignedIn }: { onSignedIn: () => void }) {

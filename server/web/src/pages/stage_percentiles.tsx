@@ -24,7 +24,10 @@ export function StagePercentiles({
   const path = `/api/v1/events/${encodeURIComponent(event)}/runs`;
   const limit = runs_read;
   const now = useGet<RunList>(
-    `${path}${around ? apiQuery(rest, { from: around.from_ns, to: around.to_ns, limit }) : apiQuery(filters, { limit })}`,
+    path +
+      (around
+        ? apiQuery(rest, { from: around.from_ns, to: around.to_ns, limit })
+        : apiQuery(filters, { limit })),
   );
   const before = useGet<RunList>(
     around

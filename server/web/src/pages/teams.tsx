@@ -12,7 +12,8 @@ const lines = (text: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== "");
 const address = (team: string, account?: string) =>
-  `/api/v1/teams/${encodeURIComponent(team)}${account === undefined ? "" : `/accounts/${encodeURIComponent(account)}`}`;
+  `/api/v1/teams/${encodeURIComponent(team)}` +
+  `${account === undefined ? "" : `/accounts/${encodeURIComponent(account)}`}`;
 
 export function TeamSection({ accounts }: { accounts: Account[] }) {
   const list = useGet<{ teams: Team[] }>("/api/v1/teams");

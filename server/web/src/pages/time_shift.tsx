@@ -56,6 +56,7 @@ function Shift({
     ["Typical runs", middle, (part) => part.middle_ns],
     ["Slowest 1 %", slow, (part) => part.slow_ns],
   ];
+  const longest_ns = Math.max(slow.mean_ns, middle.mean_ns, 1);
   return (
     <div data-testid="time-shift">
       <p data-testid="time-shift-words">
@@ -83,9 +84,7 @@ function Shift({
             <span class="shift-track">
               <span
                 class="stage-line"
-                style={{
-                  width: `${Math.max(0.5, (100 * group.mean_ns) / Math.max(slow.mean_ns, middle.mean_ns, 1))}%`,
-                }}>
+                style={{ width: `${Math.max(0.5, (100 * group.mean_ns) / longest_ns)}%` }}>
                 {shift.parts
                   .filter((part) => part_ns(part) > 0)
                   .map((part) => (

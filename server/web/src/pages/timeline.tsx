@@ -74,7 +74,10 @@ export function TimelineView({
 }
 
 function describe(interval: TimelineInterval): string {
-  let text = `${interval.state}${interval.reason === "" ? "" : `: ${interval.reason}`}, ${formatDuration(interval.to_ns - interval.from_ns)}, from ${formatDuration(interval.from_ns)}`;
+  let text =
+    `${interval.state}${interval.reason === "" ? "" : `: ${interval.reason}`}, ` +
+    `${formatDuration(interval.to_ns - interval.from_ns)}, from ` +
+    `${formatDuration(interval.from_ns)}`;
   if (interval.cpu !== null) text += `, CPU ${interval.cpu}`;
   if (interval.waker) text += `, woken by ${interval.waker.process} / ${interval.waker.thread}`;
   return text;
@@ -215,7 +218,9 @@ function Picture({ timeline, delay }: { timeline: Timeline; delay: Delay }) {
       <p class="readout" data-testid="timeline-readout">
         {told
           ? describe(told)
-          : `${plural(timeline.intervals.length, "interval")}, ${plural(timeline.samples.length, "sample")}. Hover for details. Click for the call stack. Drag to zoom.`}
+          : `${plural(timeline.intervals.length, "interval")}, ` +
+            `${plural(timeline.samples.length, "sample")}. Hover for details. ` +
+            "Click for the call stack. Drag to zoom."}
       </p>
       <div
         class="timeline"

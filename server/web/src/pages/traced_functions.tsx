@@ -50,17 +50,22 @@ function span(traced: TracedFunctions): string {
     traced.before_breach_ns > 0
       ? `, ${formatDuration(traced.before_breach_ns)} of it before the breach`
       : "";
-  return `${formatCount(traced.watched)} functions traced for ${formatDuration(traced.length_ns)}${before}`;
+  return (
+    `${formatCount(traced.watched)} functions traced for ` +
+    `${formatDuration(traced.length_ns)}${before}`
+  );
 }
 
 function losses(traced: TracedFunctions): string {
   const said = [
-    `The trace contains ${plural(traced.told, "call")} of ${formatDuration(traced.least_ns)} or longer.`,
+    `The trace contains ${plural(traced.told, "call")} of ${formatDuration(traced.least_ns)} ` +
+      "or longer.",
   ];
   if (traced.not_told > 0) said.push(`${formatCount(traced.not_told)} more did not fit.`);
   if (traced.taken_out > 0)
     said.push(
-      `Functions detached because they were called too often: ${formatCount(traced.taken_out)}; their later calls are not counted.`,
+      "Functions detached because they were called too often: " +
+        `${formatCount(traced.taken_out)}; their later calls are not counted.`,
     );
   return said.join(" ");
 }

@@ -7,7 +7,8 @@ import type { WaitChain } from "../types";
 type Link = WaitChain[number];
 
 const states: Record<string, string> = { c: "on CPU", r: "runnable", b: "blocked", u: "unknown" };
-// Running is tall, waiting for a CPU half, blocked low, so that the state shows even without colour.
+// Running is tall, waiting for a CPU half, blocked low, so that the state shows even without
+// colour.
 const heights: Record<string, number> = { c: 16, r: 11, b: 6, u: 3 };
 
 function describe(link: Link): string {

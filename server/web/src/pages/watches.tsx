@@ -235,15 +235,20 @@ function gapsOf(data: ObjectWatchSummary): string[] {
   const { watch } = data;
   if (watch.missing_parts)
     gaps.push(
-      `${formatCount(watch.missing_parts)} of ${plural(watch.parts, "part")} missing: calls of that time are not shown. The counts by class are complete.`,
+      `${formatCount(watch.missing_parts)} of ${plural(watch.parts, "part")} missing: ` +
+        "calls of that time are not shown. The counts by class are complete.",
     );
   if (watch.lost_lines)
     gaps.push(
-      `${plural(watch.lost_lines, "line")} not sent because the machine's spool was full: calls in them are not shown.`,
+      `${plural(watch.lost_lines, "line")} not sent because the machine's spool was full: ` +
+        "calls in them are not shown.",
     );
   if (data.dropped_parts > 0)
     gaps.push(
-      `${plural(data.dropped_parts, "older part")} ${data.dropped_parts === 1 ? "was" : "were"} deleted to save space: failures and calls are those of the first part and the newest ones. The counts by class are complete.`,
+      `${plural(data.dropped_parts, "older part")} ` +
+        `${data.dropped_parts === 1 ? "was" : "were"} deleted to save space: ` +
+        "failures and calls are those of the first part and the newest ones. " +
+        "The counts by class are complete.",
     );
   if (data.unread_lines > 0) gaps.push(`${plural(data.unread_lines, "line")} could not be read.`);
   return gaps;
