@@ -119,9 +119,16 @@ std::string wrap_words(std::string_view text, std::size_t width, std::size_t ind
         if (!line.empty()) wrapped += std::string(indent, ' ') + line + "\n";
         line.clear();
     };
+    const std::size_t room = width > indent ? width - indent : 1;
     while (!text.empty()) {
         const std::size_t end = std::min(text.find(' '), text.size());
-        const std::string_view word = text.substr(0, end);
+        std::string_view word = text.substr(0, end);
+        while (width_of(word) > room) {
+            end_line();
+            line = word.substr(0, bytes_of(word, room));
+            word.remove_prefix(line.size());
+            end_line();
+        }
         if (indent + width_of(line) + width_of(word) + 1 > width) end_line();
         line += (line.empty() ? "" : " ") + std::string(word);
         text.remove_prefix(std::min(end + 1, text.size()));

@@ -47,8 +47,8 @@ inline constexpr std::size_t screen_width = 80;  // if the screen's width is unk
 // many of the last as fit: "a > ... > z".
 [[nodiscard]] std::string join_path(const std::vector<std::string>& parts, std::size_t width);
 
-// Wraps words into lines of at most `width` (a longer word gets its own line), each with `indent`
-// leading spaces and a line end.
+// Wraps words into lines of at most `width`, each with `indent` leading spaces and a line end. A
+// longer word is broken.
 [[nodiscard]] std::string wrap_words(std::string_view text, std::size_t width, std::size_t indent);
 
 }  // namespace lagtrap::cli

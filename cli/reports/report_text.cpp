@@ -29,16 +29,18 @@ using analysis::WakerReport;
 
 constexpr std::size_t bar_width = 34;
 
+// On two lines if the event's name is too long for one.
 std::string headline(const trace::Delay& delay, std::size_t number, std::size_t count,
-                     const Paint& paint) {
-    std::string line = paint(Colour::Bold, delay.event) + " took " +
-                       paint(Colour::Red, duration(delay.duration_ns));
-    if (delay.open) line += " and had not ended";
-    line += "; its threshold is " + duration(delay.threshold_ns);
-    if (count > 1)
-        line += paint(Colour::Dim,
-                      "  (delay " + std::to_string(number) + " of " + with_commas(count) + ")");
-    return line + "\n";
+                     const ReportLook& look) {
+    const std::string length = duration(delay.duration_ns);
+    const std::string rest = std::string(delay.open ? " and had not ended" : "") +
+                             "; its threshold is " + duration(delay.threshold_ns);
+    const std::string which =
+        count > 1 ? "  (delay " + std::to_string(number) + " of " + with_commas(count) + ")" : "";
+    const bool fits = width_of(delay.event + " took " + length + rest + which) <= look.columns;
+    return look.paint(Colour::Bold, delay.event) + (fits ? " took " : "\n  took ") +
+           look.paint(Colour::Red, length) + rest +
+           (which.empty() ? "" : look.paint(Colour::Dim, which)) + "\n";
 }
 
 // The command line, if it has more than the program's path.
@@ -59,26 +61,37 @@ std::string command_line_of(const Recording& recording, const trace::Delay& dela
     return "  command   " + lines.substr(std::min(indent, lines.size())) + note;
 }
 
+std::string process_row(const trace::Delay& delay, std::size_t columns) {
+    const std::string process =
+        "  process   " + delay.process + " (" + std::to_string(delay.begin_pid) + ")";
+    std::string thread;
+    if (delay.in_go) thread += analysis::goroutine_words(delay) + ", begun by ";
+    thread += "thread " + delay.thread + " (" + std::to_string(delay.begin_tid) + ")";
+    if (delay.end_tid != delay.begin_tid && delay.end_tid != 0 && !delay.open)
+        thread += ", ended by thread " + std::to_string(delay.end_tid);
+    const bool fits = width_of(process) + 3 + width_of(thread) <= columns;
+    return process + (fits ? "   " : "\n            ") + thread + "\n";
+}
+
+std::string program_row(const trace::Delay& delay, std::size_t columns) {
+    if (delay.program.empty()) return "";
+    constexpr std::size_t longest_version = 18;
+    constexpr std::size_t longest_path = 48;
+    const std::string label = "  program   ";
+    const std::string version =
+        delay.program_version.empty()
+            ? ""
+            : "  version " + cut_end(delay.program_version, longest_version);
+    const std::size_t room = columns - std::min(columns, label.size() + width_of(version));
+    return label + cut_middle(delay.program, std::min(longest_path, room)) + version + "\n";
+}
+
 std::string facts(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {
     // A delay may begin before the recording; unsigned arithmetic wraps around twice and is
     // correct.
     const std::uint64_t wall_clock_ns =
         recording.system.started_realtime_ns + (delay.begin_ns - recording.begin_ns);
-    std::string text =
-        "  process   " + delay.process + " (" + std::to_string(delay.begin_pid) + ")";
-    if (delay.in_go) text += "   " + analysis::goroutine_words(delay) + ", begun by";
-    text += (delay.in_go ? " thread " : "   thread ") + delay.thread + " (" +
-            std::to_string(delay.begin_tid) + ")";
-    if (delay.end_tid != delay.begin_tid && delay.end_tid != 0 && !delay.open) {
-        text += ", ended by thread " + std::to_string(delay.end_tid);
-    }
-    text += "\n";
-    if (!delay.program.empty()) {
-        text += "  program   " + cut_middle(delay.program, 48);
-        if (!delay.program_version.empty())
-            text += "  version " + cut_end(delay.program_version, 18);
-        text += "\n";
-    }
+    std::string text = process_row(delay, look.columns) + program_row(delay, look.columns);
     text += command_line_of(recording, delay, look);
     if (!delay.unit.empty())
         text += "  unit      " + cut_middle(delay.unit, look.columns - 12) + "\n";
@@ -102,7 +115,7 @@ std::string facts(const Recording& recording, const trace::Delay& delay, const R
                     : "  parent span " + delay.trace.parent_span_id + "\n";
     }
     if (!delay.no_trace.empty())
-        text += "  trace     unknown: \"" + cut_end(delay.no_trace, 40) + "\" is not a trace ID\n";
+        text += "  trace     unknown: \"" + cut_end(delay.no_trace, 36) + "\" is not a trace ID\n";
     if (delay.without_stages)
         text += "  stages    incomplete: disabled for some time to save CPU time\n";
     return text;
@@ -439,7 +452,7 @@ std::string report_text(const Recording& recording, std::optional<std::size_t> n
     } else {
         const std::size_t chosen = number.value_or(default_delay(recording));
         const DelayReport report = analysis::report_delay(recording, delays.at(chosen - 1));
-        text = headline(report.delay, chosen, delays.size(), paint) +
+        text = headline(report.delay, chosen, delays.size(), look) +
                facts(recording, report.delay, look);
         text += causes_part(report, look) + stages_part(report, paint) + split_part(report, paint);
         text += functions_part(report, look) + calls_part(recording, report.delay, look) +
@@ -459,7 +472,7 @@ std::string report_beginning(const Recording& recording, const ReportLook& look)
     const std::size_t chosen = default_delay(recording);
     const DelayReport report =
         analysis::report_delay(recording, recording.system.delays.at(chosen - 1));
-    return headline(report.delay, chosen, recording.system.delays.size(), look.paint) +
+    return headline(report.delay, chosen, recording.system.delays.size(), look) +
            facts(recording, report.delay, look) + causes_part(report, look) +
            split_part(report, look.paint);
 }

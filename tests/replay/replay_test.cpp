@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/recording.hpp"
+#include "cli/console/text_layout.hpp"
 #include "cli/reports/report_json.hpp"
 #include "cli/reports/report_text.hpp"
 #include "tests/replay/readable_json.hpp"
@@ -97,6 +98,10 @@ TEST_P(Replay, SaysWhatItSaid) {
     expect_said(cli::report_text(*recording, {}, {cli::Paint(false), columns, false}),
                 GetParam() + ".report.txt");
     expect_said(readable_json(cli::report_json(*recording, {})), GetParam() + ".report.json");
+    const auto narrow =
+        cli::report_text(*recording, {}, {cli::Paint(false), cli::screen_width, false});
+    for (const std::string& line : lines_of(narrow))
+        EXPECT_LE(cli::width_of(line), cli::screen_width) << line;
 }
 
 INSTANTIATE_TEST_SUITE_P(Recordings, Replay, testing::ValuesIn(recording_names()),

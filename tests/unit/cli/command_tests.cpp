@@ -289,6 +289,7 @@ TEST(TextLayout, cuts_paths_in_the_middle) {
     EXPECT_EQ(cli::join_path(path, 8), "cccccccc");
     EXPECT_EQ(cli::join_path({"a_very_long_name_of_a_function"}, 20), "a_ver...f_a_function");
     EXPECT_EQ(cli::wrap_words("one two three", 10, 2), "  one two\n  three\n");
+    EXPECT_EQ(cli::wrap_words("a größenordnung of b", 8, 2), "  a\n  größen\n  ordnun\n  g of b\n");
 }
 
 TEST(Paint, colours_only_when_wanted) {

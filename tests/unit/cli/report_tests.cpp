@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/console/text_layout.hpp"
 #include "cli/reports/report_text.hpp"
 #include "formats/format_table.hpp"
 #include "tests/unit/cli/cli_test.hpp"
@@ -103,6 +104,54 @@ TEST(Report, explains_a_lock_on_one_screen) {
     std::size_t count = 0;
     for (std::string line; std::getline(lines, line); ++count) EXPECT_LE(line.size(), 80) << line;
     EXPECT_LE(count, 55);
+}
+
+// The longest names of everything, each without a space to break a line at.
+TEST(Report, is_80_columns_wide_whatever_the_names_are) {
+    const auto longest = [](const std::string& begin, std::size_t length) {
+        return begin + std::string(length - begin.size(), 'x');
+    };
+    constexpr std::size_t thread_name = 15;
+    constexpr std::size_t event_name = 63;
+    constexpr std::size_t any_name = 200;
+    TraceBuilder builder(1000 * ms);
+    builder.process(400, longest("/srv/", any_name) + " " + longest("--file=/", any_name))
+        .unit(400, longest("worker-", any_name) + ".service")
+        .thread(400, 400, longest("waiter", thread_name));
+    builder.process(500, longest("/opt/", any_name))
+        .unit(500, longest("holder-", any_name) + ".service")
+        .thread(500, 500, longest("holder", thread_name));
+    builder.process(600, longest("/usr/bin/new-", any_name), 1, TraceBuilder::begin_ns + 20 * ms);
+    const std::string waits = longest("std::vector<shop::Order>::wait_", any_name);
+    const std::string holds = longest("shop::(anonymous namespace)::hold_", any_name);
+    builder.switched(1 * ms, 0, 0, 0, 400).switched(2 * ms, 1, 0, 0, 500);
+    builder.samples(10 * ms, 60 * ms, 0, 400, 400, {"main", longest("plan_", any_name), waits});
+    builder.samples(10 * ms, 260 * ms, 1, 500, 500, {"main", longest("work_", any_name), holds});
+    builder.switched(60 * ms, 0, 400, 1, 0);
+    builder.off_cpu(60 * ms, 400, 400,
+                    {"main", longest("plan_", any_name), waits, "pthread_mutex_lock",
+                     "k:do_syscall_64", "k:__x64_sys_futex", "k:futex_wait", "k:schedule"});
+    builder.waking(260 * ms, 1, 500, 400).switched(262 * ms, 0, 0, 0, 400);
+    for (std::uint64_t number = 1; number < 4; ++number) {
+        auto delay = TraceBuilder::delay(number, longest("event_", event_name),
+                                         static_cast<std::int64_t>(20 * number * ms), 250 * ms,
+                                         50 * ms, 400, 400);
+        delay.process = delay.thread = longest("waiter", thread_name);
+        delay.program = longest("/srv/", any_name);
+        delay.program_version = longest("1.0-", any_name);
+        delay.control_group = "/system.slice/" + longest("worker-", any_name) + ".service";
+        delay.stages = {{longest("parse_", event_name), ms, 400},
+                        {longest("execute_", event_name), 38 * ms, 400}};
+        delay.first = number == 1;
+        builder.run(delay);
+    }
+    const test::TemporaryFolder folder;
+    test::write_capture(builder, folder.path());
+    const auto outcome = test::run_lagtrap({"report", folder.path().string()});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);)
+        EXPECT_LE(cli::width_of(line), cli::screen_width) << line;
 }
 
 TEST(Report, says_what_is_unknown_and_lost) {
