@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/argument_names.hpp"
 #include "cli/command_choice.hpp"
 #include "cli/console/text_layout.hpp"
 #include "cli/trace_arguments.hpp"
@@ -294,8 +295,10 @@ void add_fetch(CLI::App& app, Choice& choice) {
     fetch->add_option("--limit", options.limit, "Maximum number of bundles, the newest first")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    fetch->add_option("-o,--output", options.folder, "Folder for the bundles")
-        ->capture_default_str();
+    fetch
+        ->add_option("-o,--output", options.folder,
+                     "Folder for the bundles; default: the current folder")
+        ->type_name("FOLDER");
     fetch->add_flag("--json", options.json, "Print JSON");
     fetch->callback([&choice] {
         choice.run = [&choice](Console& console) { return fetch_bundles(choice.fetch, console); };
@@ -519,6 +522,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     add_fetch(app, choice);
     add_symbolize(app, choice);
     group_commands(app);
+    name_arguments(app);
     try {
         choice.why.command.assign(argv + std::min(own_argc + 1, argc), argv + argc);
         choice.ask.command = choice.why.command;

@@ -1,4 +1,5 @@
-"""The options in the man pages are those of --help: check_options.py BUILD_DIRECTORY [--write].
+"""The options in the man pages and in the completion for bash are those of --help:
+check_options.py BUILD_DIRECTORY [--write].
 
 In a man page, a list of options follows the line `.\\" options: PROGRAM [COMMAND]`. The name of each
 option and the first line of its text come from --help; people write the lines after it. --write
@@ -22,6 +23,8 @@ PROGRAMS = {
 COMMON = {"--json", "--socket", "--spool", "--settings"}
 NOT_LISTED = {"--help", "--version"}
 TEXT_COLUMN = 30  # of --help, unless the names are longer: then the text is in the next line
+# Of these, people choose a better word for the man page.
+GENERAL_TYPES = {"text", "int", "uint", "float", "number"}
 MARK = '.\\" options: '
 
 
@@ -118,7 +121,9 @@ class Block:
             name = option.name()
             if name in COMMON and self.command.startswith("lagtrap ") and name not in self.entries:
                 continue
-            words = self.words.get(name, option.argument) if option.argument else ""
+            words = option.argument
+            if words in GENERAL_TYPES:
+                words = self.words.get(name) or words
             lines += [option.head(words), option.line(), *self.entries.get(name, [""])[1:]]
         return lines
 
@@ -153,6 +158,26 @@ def check_page(build, path, write, problems):
     return listed
 
 
+def check_completion(build, problems):
+    """Each command has its options in the completion, in any order."""
+    path = tree.ROOT / "packaging/bash-completion/lagtrap"
+    completed = {
+        command: sorted(options.split())
+        for commands, options in re.findall(
+            r'^ +([a-z |-]+)\) options="([^"]*)" ;;$',
+            path.read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+        for command in commands.split(" | ")
+    }
+    for command in commands_of(build, "lagtrap"):
+        expected = sorted(option.name() for option in options_of(build, f"lagtrap {command}"))
+        if completed.pop(command, []) != expected:
+            problems.append(f"{tree.relative(path)}: {command} has {' '.join(expected)}")
+    for command in completed:
+        problems.append(f"{tree.relative(path)}: there is no command {command}")
+
+
 def main():
     build, write, problems, listed = (
         pathlib.Path(sys.argv[1]).resolve(),
@@ -169,6 +194,7 @@ def main():
                 problems.append(
                     f"docs/man: {listed.count(command)} lists of the options of {command}, not one"
                 )
+    check_completion(build, problems)
     tree.finish(problems, len(listed))
 
 
