@@ -36,7 +36,7 @@ constexpr auto all_facts = std::to_array<BlockReasonFacts>({
     {BlockReason::PageFault, "page fault", WaitKind::PageFault, true},
     {BlockReason::SwapFault, "page fault (swap)", WaitKind::PageFault, true},
     {BlockReason::Sleep, "sleep", WaitKind::Sleep, true},
-    {BlockReason::FileSystemServer, "file system server (FUSE)", WaitKind::Other, false},
+    {BlockReason::FileSystemServer, "FUSE file system", WaitKind::Other, false},
     {BlockReason::NetworkFileSystem, "network file system", WaitKind::Other, false},
     {BlockReason::DiskTooMuchUnwritten, "disk (too much unwritten)", WaitKind::Disk, true},
     {BlockReason::Disk, "disk", WaitKind::Disk, true},

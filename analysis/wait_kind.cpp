@@ -216,7 +216,7 @@ std::string words_of_reason(std::string_view reason) {
         case BlockReason::Frozen: return "while it was frozen";
         case BlockReason::UserPageFault:
             return "for a page of memory that another program provides (userfaultfd)";
-        case BlockReason::FileSystemServer: return "for a file system's server process (FUSE)";
+        case BlockReason::FileSystemServer: return "for a FUSE file system";
         case BlockReason::NetworkFileSystem: return "for a network file system";
         case BlockReason::MessageQueue: return "on a message queue";
         case BlockReason::Terminal: return "on a terminal";

@@ -168,7 +168,7 @@ std::string alert_metrics(const AlertFigures& figures, const MessageCounts& coun
     return metric("counter", "messages_delivered_total", "Messages delivered.", figures.delivered) +
            metric("counter", "message_failures_total", "Failed attempts to deliver a message.",
                   figures.failures) +
-           metric("counter", "messages_given_up_total", "Messages given up without delivery.",
+           metric("counter", "messages_given_up_total", "Messages that could not be delivered.",
                   figures.given_up) +
            metric("counter", "rule_failures_total", "Failed evaluations of rules.",
                   figures.look_failures) +

@@ -118,15 +118,14 @@ std::variant<Principal, Refusal> Application::identify_token(const Request& requ
     auto found = authenticator_.of_token(text, now_ns);
     if (!found) return Ingest::refusal_of(found.error());
     if (*found) return std::move(**found);
-    audit_.note_unknown(network_of_sender(request.sender), "refuse token",
-                        std::string(text.empty() ? "none" : "not known, or its time is over") +
-                            ", from " + request.sender);
+    audit_.note_unknown(
+        network_of_sender(request.sender), "refuse token",
+        std::string(text.empty() ? "none" : "unknown or expired") + ", from " + request.sender);
     if (const auto wait =
             failed_tokens_.take(network_of_sender(request.sender), 1, RateLimit::Clock::now());
         wait.count() > 0)
-        return too_many("too many requests with tokens that are not known", wait);
-    return Refusal{
-        401, text.empty() ? "a token is needed" : "the token is not known, or its time is over"};
+        return too_many("too many requests with unknown tokens", wait);
+    return Refusal{401, text.empty() ? "a token is needed" : "the token is unknown or has expired"};
 }
 
 std::variant<Principal, Refusal> Application::identify(const Request& request,

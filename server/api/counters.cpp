@@ -55,9 +55,8 @@ std::string format_metrics(const Counters& counters, const Totals& totals, const
     text += metric("counter", "runs_expired_total", "Runs removed by retention.",
                    counters.runs_expired);
     text += metric("gauge", "runs", "Records of runs stored now.", size.runs);
-    text +=
-        metric("gauge", "runs_lost",
-               "Runs that batches of the last 30 days told as lost on their machines.", size.lost);
+    text += metric("gauge", "runs_lost",
+                   "Runs that machines lost, as batches of the last 30 days report.", size.lost);
     text += metric("gauge", "store_bytes", "Bytes of the database.", size.bytes);
     text += metric("gauge", "store_memory_bytes",
                    "Memory held by the database engine in this process.", size.memory_bytes);

@@ -111,7 +111,7 @@ std::variant<json::object, Refusal> read_object(const Request& request,
         });
         if (!known)
             return Refusal{
-                400, "the body has \"" + printable(name).substr(0, 64) + "\", which is not known"};
+                400, "the body has the unknown member \"" + printable(name).substr(0, 64) + "\""};
     }
     for (const std::string_view wanted : names)
         if (!wanted.starts_with('(') && !object.contains(wanted))

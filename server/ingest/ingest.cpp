@@ -70,8 +70,8 @@ Refusal Ingest::refusal_of(const Error& error) {
         return {507, "the server's disk is full", "its operator can remove bundles (--keep-size)",
                 full_pause, error.message};
     if (error.kind == ErrorKind::Busy || error.kind == ErrorKind::Timeout)
-        return {503, "the server's store is not to be reached now",
-                "the same request may succeed later", store_pause, error.message};
+        return {503, "the server cannot reach its store", "the same request may succeed later",
+                store_pause, error.message};
     return {500, "the server could not store it", "its log says why", store_pause, error.message};
 }
 

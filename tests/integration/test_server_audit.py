@@ -68,7 +68,7 @@ class Audit(ServerCase):
                 ("ann", "delete account", "bob", ours),
                 ("ann", "add token", "rack", f"admin, {ours}"),
                 ("token rack", "add token", "more", f"read, {ours}"),
-                (None, "refuse token", None, f"not known, or its time is over, {ours}"),
+                (None, "refuse token", None, f"unknown or expired, {ours}"),
                 ("ann", "revoke token", "rack", ours),
                 ("command line", "change role", "rita", "uploader"),
                 ("ann", "sign out", None, ours),
@@ -220,7 +220,7 @@ class Audit(ServerCase):
             kinds.count(("refuse sign-in", "account and password do not fit")), heard.count(401)
         )
         self.assertLess(heard.count(401), 50)
-        for kind in (("refuse token", "not known"), ("refuse sign-in", "too many attempts")):
+        for kind in (("refuse token", "unknown"), ("refuse sign-in", "too many attempts")):
             self.assertTrue(1 <= kinds.count(kind) <= minutes, (kinds, minutes))
         metrics = server.request("GET", "/metrics", headers={"Authorization": f"Bearer {secret}"})[
             1
