@@ -26,8 +26,8 @@ def table(rows):
     """Markdown of these rows, without the columns that are empty in all of them."""
     used = [at for at in range(len(COLUMNS)) if at < 2 or any(row[at] for row in rows)]
     lines = [[COLUMNS[at] for at in used], *([row[at] for at in used] for row in rows)]
-    text = ["| " + " | ".join(line) + " |" for line in lines]
-    return "\n".join([text[0], "|" + "---|" * len(used), *text[1:]]).replace("|  |", "| |")
+    text = ["|" + "".join(f" {cell} |" if cell else " |" for cell in line) for line in lines]
+    return "\n".join([text[0], "|" + "---|" * len(used), *text[1:]])
 
 
 def replaced(text, name, rows, where):
@@ -57,18 +57,18 @@ def busy_percent(seconds=2):
 
 
 def measured_where(busy):
-    """One sentence: date, kernel, CPUs, and whether other work ran."""
+    """Date, kernel, CPUs, and whether other work ran."""
     model = re.search(
         r"^model name\s*: (.+)$",
         pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"),
         re.MULTILINE,
     )
     kernel = re.match(r"\d+\.\d+(\.\d+)?", platform.release())
-    load = f" Before it began, other work used {busy:.0f} % of the CPUs." if busy >= 5 else ""
+    load = f"\nBefore it began, other work used {busy:.0f} % of the CPUs." if busy >= 5 else ""
     return (
-        f"Measured on {time.strftime('%Y-%m-%d', time.gmtime())}: Linux "
-        f"{kernel[0] if kernel else platform.release()}, {os.cpu_count()} "
-        f"CPUs{f' ({model[1]})' if model else ''}.{load}"
+        f"Measured on {time.strftime('%Y-%m-%d', time.gmtime())}: "
+        f"Linux {kernel[0] if kernel else platform.release()}, "
+        f"{os.cpu_count()} CPUs{f' ({model[1]})' if model else ''}.{load}"
     )
 
 

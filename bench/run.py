@@ -228,8 +228,8 @@ def bench_count():
         counted = sum(bucket["count"] for bucket in event["histogram"])
         row(
             "runs counted of those made in 10 s by two threads",
-            f"{counted:,} of {sent:,}; {event['lost']:,} lost and counted as lost",
-            ratio=f"{(counted + event['lost']) / sent:.6f}",
+            f"{counted:,} of {sent:,}" + (f"; {event['lost']:,} lost" if event["lost"] else ""),
+            ratio=f"{(counted + event['lost']) / sent:.6g}",
             wanted="1",
         )
         row("runs a second", f"{sent / 10:,.0f}")
