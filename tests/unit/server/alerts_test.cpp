@@ -60,18 +60,16 @@ TEST(Rules, WhatIsWrongIsNamed) {
         error_of(
             R"({"condition": "new_cause", "way": "webhook", "address": "https://ann:pass@a/"})"),
         HasSubstr("secret"));
-    EXPECT_THAT(
-        error_of(
-            R"({"condition": "new_cause", "over_ns": 5, "way": "webhook",
+    EXPECT_THAT(error_of(
+                    R"({"condition": "new_cause", "over_ns": 5, "way": "webhook",
                "address": "https://a"})"),
-        HasSubstr("only with p99"));
+                HasSubstr("only with p99"));
     EXPECT_THAT(error_of(R"({"condition": "p99", "way": "webhook", "address": "https://a"})"),
                 HasSubstr("needs either"));
-    EXPECT_THAT(
-        error_of(
-            R"({"condition": "p99", "over_ns": 5, "factor": 2, "way": "webhook",
+    EXPECT_THAT(error_of(
+                    R"({"condition": "p99", "over_ns": 5, "factor": 2, "way": "webhook",
                "address": "https://a"})"),
-        HasSubstr("needs either"));
+                HasSubstr("needs either"));
     EXPECT_THAT(
         error_of(
             R"({"condition": "p99", "over_ns": -5, "way": "webhook", "address": "https://a"})"),
@@ -79,32 +77,27 @@ TEST(Rules, WhatIsWrongIsNamed) {
     EXPECT_THAT(
         error_of(R"({"condition": "host_silent", "way": "webhook", "address": "https://a"})"),
         HasSubstr("silent_ns"));
-    EXPECT_THAT(
-        error_of(
-            R"({"condition": "new_cause", "way": "alertmanager", "address": "http://a",
+    EXPECT_THAT(error_of(
+                    R"({"condition": "new_cause", "way": "alertmanager", "address": "http://a",
                "quiet_from": "1:00"})"),
-        HasSubstr("cannot be used with"));
-    EXPECT_THAT(
-        error_of(
-            R"({"condition": "new_cause", "way": "slack", "address": "http://a",
+                HasSubstr("cannot be used with"));
+    EXPECT_THAT(error_of(
+                    R"({"condition": "new_cause", "way": "slack", "address": "http://a",
                "quiet_from": "25:00"})"),
-        HasSubstr("22:00"));
-    EXPECT_THAT(
-        error_of(
-            R"({"condition": "new_cause", "way": "slack", "address": "http://a",
+                HasSubstr("22:00"));
+    EXPECT_THAT(error_of(
+                    R"({"condition": "new_cause", "way": "slack", "address": "http://a",
                "quiet_from": "21:00"})"),
-        HasSubstr("must be set together"));
-    EXPECT_THAT(
-        error_of(
-            R"({"condition": "new_cause", "way": "slack", "address": "http://a",
+                HasSubstr("must be set together"));
+    EXPECT_THAT(error_of(
+                    R"({"condition": "new_cause", "way": "slack", "address": "http://a",
                "quiet_zone": "UTC"})"),
-        HasSubstr("needs \"quiet_from\""));
-    EXPECT_THAT(
-        error_of(
-            R"({"condition": "new_cause", "way": "slack", "address": "http://a",
+                HasSubstr("needs \"quiet_from\""));
+    EXPECT_THAT(error_of(
+                    R"({"condition": "new_cause", "way": "slack", "address": "http://a",
                "quiet_from": "21:00",
                              "quiet_to": "22:00", "quiet_zone": "../Berlin"})"),
-        HasSubstr("not the name of a time zone, such as Europe/Berlin"));
+                HasSubstr("not the name of a time zone, such as Europe/Berlin"));
     EXPECT_THAT(
         error_of(
             R"({"condition": "new_cause", "way": "email", "address": "smtp://a", "from": "a@b",

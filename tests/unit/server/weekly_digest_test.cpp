@@ -160,11 +160,10 @@ TEST(WeeklyDigest, GoesToPeopleOnce) {
         const auto rule = parse_rule(text);
         return rule ? std::string() : rule.error().message;
     };
-    EXPECT_EQ(
-        error_of(
-            R"({"condition": "weekly_digest", "event": "e", "way": "slack",
+    EXPECT_EQ(error_of(
+                  R"({"condition": "weekly_digest", "event": "e", "way": "slack",
                "address": "https://a"})"),
-        "");
+              "");
     EXPECT_THAT(
         error_of(
             R"({"condition": "weekly_digest", "way": "alertmanager", "address": "https://a"})"),
