@@ -17,11 +17,11 @@ import jsonschema
 
 from lagtrap_server import Server, add_token
 from lagtrap_test import LAGTRAP, Daemon, check, require_bpf, run, wait_for
+from object_program import CLASSES, HANDLES, Program
 from object_watch import PLENTY
 from trace_client import SETTINGS
-from test_objects import CLASSES, HANDLES, Program
 from run_batches import fields
-from test_server_api import DESCRIPTION, operation_of, resolve
+from server_case import DESCRIPTION, operation_of, resolve
 from upload_world import Service
 
 

@@ -16,7 +16,7 @@ import urllib.request
 from lagtrap_server import sha256
 from lagtrap_test import SOURCE_DIR, skip, wait_for
 from test_postgresql import BIN, Postgres
-from test_server_api import ServerCase
+from server_case import ServerCase
 
 DASHBOARD = json.loads((SOURCE_DIR / "docs" / "grafana" / "lagtrap.json").read_text())
 # As Grafana fills them in.

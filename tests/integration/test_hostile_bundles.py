@@ -13,7 +13,7 @@ import unittest
 
 import lagtrap_test
 from lagtrap_server import sha256
-from test_server_api import ServerCase
+from server_case import ServerCase
 from upload_world import MIB
 
 COMMANDS = {

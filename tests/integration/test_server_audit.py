@@ -8,7 +8,7 @@ import unittest
 
 from lagtrap_server import PASSWORD, add_token, add_user, sha256
 from lagtrap_test import SERVER, wait_for
-from test_server_api import Checker, ServerCase
+from server_case import Checker, ServerCase
 
 
 class Audit(ServerCase):

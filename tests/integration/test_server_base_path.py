@@ -12,7 +12,7 @@ import unittest
 from lagtrap_server import PASSWORD, add_token, add_user, sha256
 from lagtrap_test import SERVER, OwnedProcess, skip, wait_for
 from rule_checks import LOSSES, Webhook
-from test_server_api import ServerCase
+from server_case import ServerCase
 from test_server_people import run_browser_tests
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin")

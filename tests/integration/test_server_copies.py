@@ -20,7 +20,7 @@ import unittest
 from lagtrap_server import Server, sha256
 from lagtrap_test import SERVER, SKIP_EXIT_CODE, SOURCE_DIR, skip, wait_for
 from test_postgresql import BIN, Postgres
-from test_server_api import Checker, ServerCase
+from server_case import Checker, ServerCase
 from upload_world import MIB, Port, relay
 
 RADOSGW = SOURCE_DIR / "tests" / "integration" / "radosgw.sh"

@@ -14,7 +14,7 @@ import urllib.request
 
 from lagtrap_server import PASSWORD, add_user
 from lagtrap_test import SERVER, SOURCE_DIR, OwnedProcess, skip
-from test_server_api import Checker, ServerCase
+from server_case import Checker, ServerCase
 from test_server_base_path import free_port
 from test_server_people import run_browser_tests
 

@@ -14,7 +14,7 @@ import uuid
 
 from lagtrap_server import PASSWORD, sha256
 from lagtrap_test import BUILD_DIR, MAKE_BUNDLE, RECORDED_SINCE_S, SOURCE_DIR, skip, wait_for
-from test_server_api import ServerCase
+from server_case import ServerCase
 
 
 HOSTILE_EVENT = "<script>document.title='taken over'</script>"

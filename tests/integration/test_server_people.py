@@ -11,7 +11,7 @@ import unittest
 
 from lagtrap_server import PASSWORD, add_user
 from lagtrap_test import SERVER, SOURCE_DIR
-from test_server_api import Checker, ServerCase
+from server_case import Checker, ServerCase
 
 NEW_PASSWORD = "staple battery correct"
 

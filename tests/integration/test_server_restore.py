@@ -12,7 +12,7 @@ from lagtrap_server import PASSWORD, Server, add_user, sha256
 from lagtrap_test import SERVER, SOURCE_DIR, skip
 from rule_checks import LOSSES
 from test_postgresql import BIN, Postgres
-from test_server_api import Checker, ServerCase
+from server_case import Checker, ServerCase
 from test_server_copies import ObjectStore
 
 EVENT = "/api/v1/events/query"

@@ -17,7 +17,7 @@ from lagtrap_server import Server, add_user, sha256
 from lagtrap_test import skip, wait_for
 from rule_checks import LOSSES, MailServer, Webhook
 from test_postgresql import Postgres
-from test_server_api import Checker, ServerCase
+from server_case import Checker, ServerCase
 
 
 class RuleCase(ServerCase):

@@ -12,7 +12,7 @@ import uuid
 from lagtrap_server import PASSWORD
 from lagtrap_test import RECORDED_SINCE_S, SERVER
 from test_postgresql import Postgres
-from test_server_api import DESCRIPTION, Checker, ServerCase
+from server_case import DESCRIPTION, Checker, ServerCase
 from test_server_people import run_browser_tests
 
 OWN, OWN_HOST = "shop.checkout", "host-own"

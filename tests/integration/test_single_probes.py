@@ -23,10 +23,10 @@ from call_programs import (
     with_depths,
 )
 from lagtrap_test import LAGTRAP, Daemon, Watched, check, run, wait_for
+from object_program import CLASSES, Program as Objects
 from object_watch import PLENTY as PLENTY_OF_OBJECTS, Watch
 from test_calls import Trace
 from test_go import PROGRAM as IN_GO
-from test_objects import CLASSES, Program as Objects
 from test_traced_functions import Redis
 from trace_client import SETTINGS
 

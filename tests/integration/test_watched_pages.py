@@ -8,8 +8,8 @@ import subprocess
 
 from lagtrap_server import PASSWORD, add_user
 from lagtrap_test import SOURCE_DIR, check, require_bpf, run, skip, wait_for
+from object_program import CLASSES, HANDLES
 from test_distant_objects import World, end
-from test_objects import CLASSES, HANDLES
 
 
 def a_page_follows_a_running_program():

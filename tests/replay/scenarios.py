@@ -9,8 +9,7 @@ import typing
 from call_programs import IN_C, NOTED, Program
 from case import Case
 from lagtrap_test import PLANTED, PROGRAMS, check, library_event, wait_for
-from test_objects import PROGRAM as OBJECTS
-from test_objects import Program as ObjectProgram
+from object_program import PROGRAM as OBJECTS, Program as ObjectProgram
 from run import load_cases
 from servers import PYTHON
 
