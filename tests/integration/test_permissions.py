@@ -1,5 +1,5 @@
-"""Callers of the control socket and other users: they get what the settings allow their user, and no
-data of others."""
+"""Callers of the control socket and other users: they get what the settings allow their user, and
+no data of others."""
 
 import contextlib
 import grp

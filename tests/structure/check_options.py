@@ -1,9 +1,9 @@
 """The options in the man pages and in the completion for bash are those of --help:
 check_options.py BUILD_DIRECTORY [--write].
 
-In a man page, a list of options follows the line `.\\" options: PROGRAM [COMMAND]`. The name of each
-option and the first line of its text come from --help; people write the lines after it. --write
-(./dev man) updates the pages; without it, each difference is an error.
+In a man page, a list of options follows the line `.\\" options: PROGRAM [COMMAND]`. The name of
+each option and the first line of its text come from --help; people write the lines after it.
+--write (./dev man) updates the pages; without it, each difference is an error.
 """
 
 import pathlib
@@ -151,7 +151,8 @@ def check_page(build, path, write, problems):
             if old != new
         )
         problems.append(
-            f'{tree.relative(path)}: {block.command}: "{wrong[0]}" should be "{wrong[1]}"; ./dev man updates it'
+            f'{tree.relative(path)}: {block.command}: "{wrong[0]}" should be "{wrong[1]}"; '
+            "./dev man updates it"
         )
     if write:
         path.write_text("\n".join(lines), encoding="utf-8")
