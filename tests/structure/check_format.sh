@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that the sources are formatted by clang-format and that the shell scripts parse.
+# Checks that C++, Python and TypeScript are formatted and that the shell scripts parse.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ./dev format --check
