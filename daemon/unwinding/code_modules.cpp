@@ -328,6 +328,14 @@ void CodeModules::sweep(Clock::time_point now) {
     }
 }
 
+std::size_t CodeModules::tables_to_come() const {
+    const auto comes = [](const auto& entry) {
+        const std::shared_ptr<CodeModule>& module = entry.second;
+        return module->state == ModuleState::Waiting && (module->queued || module.use_count() > 1);
+    };
+    return static_cast<std::size_t>(std::count_if(by_key_.begin(), by_key_.end(), comes));
+}
+
 ModuleTotals CodeModules::totals() const {
     ModuleTotals totals = totals_;
     totals.files_left_out = numbers_.left_out();

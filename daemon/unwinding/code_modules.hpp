@@ -75,6 +75,9 @@ class CodeModules {
 
     [[nodiscard]] std::optional<TableJob> next_job();
     [[nodiscard]] std::size_t waiting() const { return queue_.size(); }
+    // Tables that are still to be made. A file that could not be read, and that nobody maps any
+    // more, has none to come.
+    [[nodiscard]] std::size_t tables_to_come() const;
     [[nodiscard]] bool had_much(std::uint32_t user) const {
         return queue_.had_much(user, Clock::now());
     }

@@ -522,7 +522,7 @@ void Unwinder::note_status() {
         const std::scoped_lock lock(state_mutex_);
         status.spaces = spaces_.totals();
         status.scans = scans_;
-        status.tables_waiting = status.spaces.files_waiting;
+        status.tables_waiting = status.spaces.files_waiting + modules_.tables_to_come();
         status.modules = modules_.totals();
         status.unreadable.assign(modules_.unreadable().begin(), modules_.unreadable().end());
         status.not_described = not_described_;
@@ -531,7 +531,6 @@ void Unwinder::note_status() {
         status.budget_bytes = store_->budget_bytes();
         const auto kept = modules_.kept();
         modules_.for_each([&](const CodeModule& module) {
-            if (module.state == ModuleState::Waiting) ++status.tables_waiting;
             if (module.state == ModuleState::NoRoom) ++status.tables_without_room;
             if (module.state != ModuleState::Ready) return;
             ++status.tables;

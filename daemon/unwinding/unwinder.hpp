@@ -38,8 +38,8 @@ namespace lagtrap::daemon {
 struct UnwinderStatus {
     SpaceTotals spaces;
     ModuleTotals modules;
-    std::uint64_t tables = 0;  // ready
-    std::uint64_t tables_waiting = 0;
+    std::uint64_t tables = 0;          // ready
+    std::uint64_t tables_waiting = 0;  // to be made, and files to be identified
     std::uint64_t tables_without_room = 0;
     std::uint64_t table_bytes = 0;  // of ready tables
     std::uint64_t tables_kept = 0;  // part of `tables`: never dropped for others

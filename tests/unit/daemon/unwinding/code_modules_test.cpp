@@ -180,6 +180,21 @@ TEST_F(UnreadTables, AFileIsReadThroughAnotherProcessIfTheOneThatCameFirstIsGone
     ::munmap(mapped, 4096);
 }
 
+// As of a program that ran for a moment only.
+TEST_F(UnreadTables, AFileThatNobodyMapsAnyMoreHasNoTableToCome) {
+    const auto path = copy("gone");
+    map(1, 0x100000, 0x200000, path.string(), 0, inode_of(path));
+    publish();
+    EXPECT_EQ(modules.tables_to_come(), 1U);
+    std::filesystem::remove(path);
+    make_all();
+    ASSERT_EQ(states(), std::vector{ModuleState::Waiting});
+    EXPECT_EQ(modules.tables_to_come(), 1U) << "its process may still map it";
+    exit(1);
+    publish();
+    EXPECT_EQ(modules.tables_to_come(), 0U);
+}
+
 TEST_F(SharedTables, TheTablesOfWhoHasManyGiveWay) {
     // Each with different content: the third user's need the room of two, and there is room for
     // three.
