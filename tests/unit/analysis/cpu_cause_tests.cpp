@@ -2,13 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/delay_cause.hpp"
-#include "analysis/delay_report.hpp"
+#include "tests/unit/analysis/cause_sentences.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis::cpu_cause_tests {
 namespace {
 
+using test::sentences_of;
 using test::TraceBuilder;
 using testing::AllOf;
 using testing::ElementsAre;
@@ -16,12 +16,6 @@ using testing::HasSubstr;
 using testing::Not;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 constexpr auto at = [](std::uint64_t time) { return static_cast<std::int64_t>(time); };
-
-std::vector<std::string> sentences_of(const TraceBuilder& builder) {
-    const auto recording = builder.decode();
-    EXPECT_TRUE(recording);
-    return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0)));
-}
 
 TEST(CpuCause, says_who_had_the_cpu_and_how_urgent_it_was) {
     TraceBuilder builder(400 * ms, 2);

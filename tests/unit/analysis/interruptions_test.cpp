@@ -5,12 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/delay_cause.hpp"
+#include "tests/unit/analysis/cause_sentences.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis::interruptions_test {
 namespace {
 
+using test::sentences_of;
 using test::TraceBuilder;
 using testing::AllOf;
 using testing::EndsWith;
@@ -40,9 +41,7 @@ TraceBuilder two_programs() {
 
 std::string first_sentence(TraceBuilder& builder, std::uint64_t duration = 203 * ms) {
     builder.run(TraceBuilder::delay(1, "work", 9 * ms, duration, 10 * ms, 10, 11));
-    const auto recording = builder.decode();
-    EXPECT_TRUE(recording);
-    return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0))).at(0);
+    return sentences_of(builder).at(0);
 }
 
 // Thread 11 waits from 10 ms until 20 wakes it at 211 ms.
@@ -111,9 +110,7 @@ std::vector<std::string> sentences_about_stop(std::uint32_t stopper, const std::
     builder.switched(122 * ms, 0, 11, 1, 0).off_cpu(122 * ms, 10, 11, waiting);
     builder.caused_waking(211 * ms, 2, 12, 11, 1).switched(211 * ms, 0, 0, 0, 11);
     builder.run(TraceBuilder::delay(1, "work", 9 * ms, 203 * ms, 10 * ms, 10, 11));
-    const auto recording = builder.decode();
-    EXPECT_TRUE(recording);
-    return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0)));
+    return sentences_of(builder);
 }
 
 TEST(Interruptions, a_wait_goes_on_after_a_stop) {

@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/delay_cause.hpp"
+#include "tests/unit/analysis/cause_sentences.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis::named_cause_tests {
 namespace {
 
+using test::sentences_of;
 using test::TraceBuilder;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -18,9 +19,7 @@ constexpr std::uint64_t ms = TraceBuilder::ms;
 
 std::string first_sentence(TraceBuilder& builder) {
     builder.run(TraceBuilder::delay(1, "work", 9 * ms, 202 * ms, 10 * ms, 10, 11));
-    const auto recording = builder.decode();
-    EXPECT_TRUE(recording);
-    return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0))).at(0);
+    return sentences_of(builder).at(0);
 }
 
 // From the beginning, thread 11 of process 10 runs on CPU 0, and 20 of another process on CPU 1.
@@ -97,14 +96,8 @@ TEST(NamedCause, a_child_that_began_before_the_wait_for_it_is_not_late_because_o
     builder.switched(205 * ms, 2, 0, 0, 30)
         .waking(210 * ms, 2, 30, 11)
         .switched(210 * ms, 0, 0, 0, 11);
-    const auto recording = [&] {
-        builder.run(TraceBuilder::delay(1, "work", 9 * ms, 202 * ms, 10 * ms, 10, 11));
-        return builder.decode();
-    }();
-    ASSERT_TRUE(recording);
-    const auto sentences =
-        cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0)));
-    EXPECT_THAT(sentences,
+    builder.run(TraceBuilder::delay(1, "work", 9 * ms, 202 * ms, 10 * ms, 10, 11));
+    EXPECT_THAT(sentences_of(builder),
                 testing::Contains(HasSubstr("to write to a full pipe in write, until reader (30) "
                                             "read from it; meanwhile reader (30) slept 90.0 ms")));
 }

@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "analysis/delay_cause.hpp"
+#include "tests/unit/analysis/cause_sentences.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis::named_wait_tests {
 namespace {
 
+using test::sentences_of;
 using test::TraceBuilder;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -22,9 +24,7 @@ const std::string libc = "!/usr/lib/x86_64-linux-gnu/libc.so.6!";
 
 std::string first_sentence(TraceBuilder& builder) {
     builder.run(TraceBuilder::delay(1, "work", 9 * ms, 202 * ms, 10 * ms, 10, 11));
-    const auto recording = builder.decode();
-    EXPECT_TRUE(recording);
-    return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0))).at(0);
+    return sentences_of(builder).at(0);
 }
 
 // From the beginning, thread 11 of process 10 runs on CPU 0, and 20 of another process on CPU 1.
@@ -291,9 +291,7 @@ TEST(NamedWait, a_lock_of_a_database_that_nobody_released_has_an_unknown_holder)
                 .samples(3 * ms, 400 * ms, 2, 10, 12, {"main", "sort_rows"});
         builder.switched(10 * ms, 0, 11, 1, 0).off_cpu(10 * ms, 10, 11, stack);
         builder.run(TraceBuilder::delay(1, "work", 9 * ms, 391 * ms, 10 * ms, 10, 11));
-        const auto recording = builder.decode();
-        EXPECT_TRUE(recording);
-        return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0))).at(0);
+        return sentences_of(builder).at(0);
     };
     const std::string mariadbd = "!/usr/sbin/mariadbd!";
     const Stack row{mariadbd + "do_command(THD*, bool)",
@@ -335,7 +333,7 @@ TEST(NamedWait, a_poll_of_ruby_is_a_sleep_or_a_wait_for_a_mutex) {
 
 // Whoever wakes a thread of Go gives it a goroutine, and held nothing up.
 TEST(NamedWait, a_thread_of_go_without_a_goroutine_waits_for_nobody) {
-    for (const std::string& wait : {"k:futex_wait", "k:ep_poll", "k:do_nanosleep"})
+    for (const std::string wait : {"k:futex_wait", "k:ep_poll", "k:do_nanosleep"})
         EXPECT_THAT(sentence_of_wait({"runtime.newproc", "runtime.mcall", "runtime.findRunnable",
                                       "runtime.stopm", wait, "k:schedule"}),
                     AllOf(StartsWith("Waited 200 ms (99 %) for a goroutine that can run"),

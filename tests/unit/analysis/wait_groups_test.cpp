@@ -4,12 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/delay_cause.hpp"
+#include "tests/unit/analysis/cause_sentences.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis::wait_groups_test {
 namespace {
 
+using test::sentences_of;
 using test::TraceBuilder;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -39,9 +40,7 @@ std::vector<std::string> sentences(const std::string& first, std::uint64_t first
     builder.switched(turn + 1 * ms, 0, 11, 1, 0).off_cpu(turn + 1 * ms, 10, 11, lock_in(second));
     builder.waking(210 * ms, 2, 13, 11).switched(210 * ms, 0, 0, 0, 11);
     builder.run(TraceBuilder::delay(1, "work", 9 * ms, 202 * ms, 10 * ms, 10, 11));
-    const auto recording = builder.decode();
-    EXPECT_TRUE(recording);
-    return cause_sentences(causes_of_delay(*recording, builder.system.delays.at(0)));
+    return sentences_of(builder);
 }
 
 TEST(WaitGroups, each_place_has_a_holder_of_its_own) {
