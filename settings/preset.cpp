@@ -56,11 +56,19 @@ Preset preset_of(const Element& root, const fs::path& file) {
     return preset;
 }
 
+// Also if the programs were installed under another prefix, or are in a build tree.
+fs::path shipped_folder() {
+    std::error_code ignored;
+    const fs::path programs = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+    const fs::path beside = (programs / "../share/lagtrap/presets").lexically_normal();
+    return fs::is_directory(beside, ignored) ? beside : LAGTRAP_PRESET_DIR;
+}
+
 }  // namespace
 
 std::vector<fs::path> preset_folders() {
     const char* const given = std::getenv("LAGTRAP_PRESETS");
-    if (!given) return {own_folder, LAGTRAP_PRESET_DIR};
+    if (!given) return {own_folder, shipped_folder()};
     std::vector<fs::path> folders;
     for (std::string_view rest = given; !rest.empty();) {
         const std::string_view folder = rest.substr(0, rest.find(':'));

@@ -31,8 +31,8 @@ struct PresetOutcome {
     std::vector<Diagnostic> diagnostics;
 };
 
-// The folders searched for presets: the administrator's, then the installed one. LAGTRAP_PRESETS
-// replaces them by a list separated by colons.
+// The folders searched for presets: the administrator's, then the one shipped with the program,
+// ../share/lagtrap/presets. LAGTRAP_PRESETS replaces them by a list separated by colons.
 [[nodiscard]] std::vector<std::filesystem::path> preset_folders();
 
 // The names of all presets, sorted.

@@ -13,11 +13,10 @@ import threading
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
 from control_groups import command_in, group  # noqa: E402
-from lagtrap_test import LAGTRAP, PROGRAMS, SOURCE_DIR, Daemon, check, run, wait_for  # noqa: E402
+from lagtrap_test import LAGTRAP, PROGRAMS, Daemon, check, run, wait_for  # noqa: E402
 from servers import Redis  # noqa: E402
 
 SERVER = PROGRAMS / "order_server"
-os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
 
 
 class Load:

@@ -4,7 +4,6 @@ Only counts are judged. If a machine's probes are so expensive that an event is 
 follow the rule, and the event must stay watched with a proportionally larger budget."""
 
 import math
-import os
 import pathlib
 import re
 import subprocess
@@ -12,21 +11,12 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
-from lagtrap_test import (
-    LAGTRAP,
-    SOURCE_DIR,
-    Daemon,
-    TestFailure,
-    check,
-    run,
-    wait_for,
-)  # noqa: E402
+from lagtrap_test import LAGTRAP, Daemon, TestFailure, check, run, wait_for  # noqa: E402
 from servers import POSTGRES_BIN, Postgres, Redis  # noqa: E402
 
 # The cost of all markers, in multiples of the share left for them, at which an event is watched
 # part of the time and is far from being shed.
 COST_IN_SHARES = 2.5
-os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
 # As in docs/decisions/0017: an event is shed entirely if it costs more than five times its share.
 TOO_MANY_SHARES = 5
 LEAST_WATCHED = 0.19

@@ -6,9 +6,8 @@ import os
 import subprocess
 
 from documents import World, sections
-from lagtrap_test import SOURCE_DIR, check, require_bpf, run, wait_for
+from lagtrap_test import SOURCE_DIR, check, require_bpf, run
 
-os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
 PAGE = SOURCE_DIR / "docs" / "first-minute.md"
 EMPTY_SPACE = " \n"
 

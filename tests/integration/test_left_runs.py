@@ -1,10 +1,9 @@
 """Runs that end without their usual end: functions left by exceptions, queries that fail. They
 are not delays, and start no recording."""
 
-import os
 import subprocess
 
-from lagtrap_test import PROGRAMS, SOURCE_DIR, Daemon, Watched, check, run, wait_for
+from lagtrap_test import PROGRAMS, Daemon, Watched, check, run, wait_for
 from test_postgresql import BIN, Postgres
 
 LEAVES = (PROGRAMS / "leaves").resolve()
@@ -53,7 +52,6 @@ def the_same_on_a_threads_own_stack():
 def queries_that_fail():
     """A session whose statements fail, and which is then idle: its server process waits for it,
     and no query is slow."""
-    os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
     count, threshold_ns = 5, 200_000_000
     with Postgres() as postgres, Daemon(
         '<use preset="postgresql" events="postgresql-query postgresql-execute"/>'

@@ -1,7 +1,6 @@
 """Each preset on the real program: a planted slow operation becomes a delay of the preset's
 event, and the report has the planted function or reason."""
 
-import os
 import pathlib
 import re
 import sys
@@ -13,7 +12,6 @@ from preset_programs import TRIALS  # noqa: E402
 
 OF_THE_MACHINE = ("block", "fsync", "run-queue", "systemd")
 PRESETS = SOURCE_DIR / "settings" / "presets"
-os.environ["LAGTRAP_PRESETS"] = str(PRESETS)
 
 
 def planted_delay(daemon, trial):

@@ -1,7 +1,6 @@
 """The recipes of docs/recipes.md, run with the events and commands given there: each leads to a
 report that names its cause."""
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -21,7 +20,6 @@ from lagtrap_test import (
 )  # noqa: E402  (the path is set above)
 from preset_programs import node_preset  # noqa: E402
 
-os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
 PAGE = SOURCE_DIR / "docs" / "recipes.md"
 
 

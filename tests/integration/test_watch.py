@@ -11,17 +11,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cases"))
 from case import World  # noqa: E402  (the path is set above)
-from lagtrap_test import (
-    LAGTRAP,
-    PROGRAMS,
-    SOURCE_DIR,
-    check,
-    require_bpf,
-    run,
-    wait_for,
-)  # noqa: E402
-
-os.environ["LAGTRAP_PRESETS"] = str(SOURCE_DIR / "settings" / "presets")
+from lagtrap_test import LAGTRAP, PROGRAMS, check, require_bpf, run, wait_for  # noqa: E402
 
 
 class Watcher:

@@ -136,7 +136,6 @@ TEST(Check, agrees_with_the_daemon) {
 }
 
 TEST(Presets, are_listed_and_shown) {
-    ::setenv("LAGTRAP_PRESETS", (source_folder() + "/settings/presets").c_str(), 1);
     const auto list = test::run_lagtrap({"presets"});
     EXPECT_EQ(list.code, 0) << list.err;
     EXPECT_THAT(list.out, testing::HasSubstr("nginx\n  Requests of nginx"));
