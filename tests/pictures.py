@@ -25,19 +25,25 @@ def record(kept):
     import record_golden
 
     record_golden.copy_build()
+    record_golden.take_the_cpus(True)
     _, bundle = record_golden.record(SCENARIO)
     shutil.copy(bundle, kept)
 
 
 def waiting_delay(bundle):
-    """Number of the delay of the session that waits for the other one's lock."""
+    """Number of the delay of the session that waits for the other one's lock. Exits if its report
+    does not name the holder: on a busy machine, PostgreSQL's deadlock timer ends the wait first."""
     from lagtrap_test import LAGTRAP
 
     shown = subprocess.run(
         [LAGTRAP, "report", "--json", bundle], capture_output=True, text=True, check=True
     )
-    commands = [delay["command_line"] for delay in json.loads(shown.stdout)["delays"]]
-    return 1 + next(number for number, command in enumerate(commands) if "waiting" in command)
+    delays = json.loads(shown.stdout)["delays"]
+    number = next(at for at, delay in enumerate(delays) if "waiting" in delay["command_line"])
+    sentences = " ".join(delays[number]["cause"]["sentences"])
+    if " held; " not in sentences:
+        sys.exit(f"the machine is too busy for a picture: {sentences}")
+    return number + 1
 
 
 def take_pictures(build, bundle, folder):
