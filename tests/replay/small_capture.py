@@ -151,11 +151,10 @@ class SmallCapture:
 
     def small_rundown(self):
         records = self.records["rundown.log"]
-        programs = {
-            logs.process_of(record).texts[0].decode(errors="replace")
-            for kind, record in records
-            if kind == logs.PROCESS
-        }
+        processes = [logs.process_of(record) for kind, record in records if kind == logs.PROCESS]
+        programs = {process.texts[0].decode(errors="replace") for process in processes}
+        # A process that exited before the rundown is known only by its mappings.
+        known = {process.pid for process in processes}
         for kind, record in records:
             if self.is_other(record, {logs.MAPPING: 56, logs.THREAD: 40}.get(kind, 16)):
                 continue
@@ -168,7 +167,7 @@ class SmallCapture:
                     for place in self.places[True]
                     if mapping.start <= place < mapping.start + mapping.length
                 ]
-                if not inside and mapping.path not in programs:
+                if not inside and mapping.path not in programs and mapping.pid in known:
                     continue
                 self.modules.setdefault((mapping.path, mapping.build_id), set()).update(
                     place - mapping.start + mapping.file_offset for place in inside
