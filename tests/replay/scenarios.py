@@ -162,7 +162,6 @@ def traced(more, byte_of):
         f'<function name="target_sleep" binary="{IN_C}"/>{more}</event>',
         provoke,
         prepare,
-        with_lines=True,
     )
 
 
