@@ -1,5 +1,6 @@
 """Checks that the tree does not contain: addresses of package registries and mirrors, paths of
-one machine, notes to oneself, Windows line ends, sources of more than 600 lines, binary files."""
+one machine, notes to oneself, Windows line ends, binary files, sources of more than 600 lines, and
+lines of source of more than 100 columns."""
 
 import re
 
@@ -24,12 +25,29 @@ FORBIDDEN = {
     "a Windows line end": re.compile(r"\r$", re.MULTILINE),
 }
 LINE_LIMIT = 600
+COLUMN_LIMIT = 100
+LIMITED_SUFFIXES = tree.SOURCE_SUFFIXES | {".py", ".ts", ".tsx", ".mjs"}
+# An address, a hash or a name that cannot be broken, alone on its line, in quotes or in a comment.
+ONE_WORD = re.compile(r"\s*(?://|#|/\*|\*)?\s*\S+")
+UNLIMITED = ("vmlinux.h", "api_types.ts")  # generated
 BINARY_DATA = (
     "tests/data/",
     "tests/fuzz/corpus/",
     "docs/pictures/",
 )  # sample files of formats, and pictures
 RECORDINGS = ("tests/replay/", ".capture.tar.zst")
+
+
+def size_problems(name: str, text: str) -> list:
+    lines = text.removesuffix("\n").split("\n")
+    problems = [
+        f"{name}:{number}: {len(line)} columns, more than {COLUMN_LIMIT}"
+        for number, line in enumerate(lines, 1)
+        if len(line) > COLUMN_LIMIT and not ONE_WORD.fullmatch(line)
+    ]
+    if len(lines) > LINE_LIMIT:
+        problems.append(f"{name}: {len(lines)} lines, more than {LINE_LIMIT}")
+    return problems
 
 
 def main() -> None:
@@ -51,12 +69,8 @@ def main() -> None:
             for match in pattern.finditer(text):
                 line = text.count("\n", 0, match.start()) + 1
                 problems.append(f"{name}:{line}: {what}: {match.group(0).strip() or 'CR'}")
-        if (
-            path.suffix in tree.SOURCE_SUFFIXES
-            and path.name != "vmlinux.h"
-            and text.count("\n") > LINE_LIMIT
-        ):
-            problems.append(f"{name}: {text.count(chr(10))} lines, more than {LINE_LIMIT}")
+        if path.suffix in LIMITED_SUFFIXES and path.name not in UNLIMITED:
+            problems += size_problems(name, text)
     tree.finish(problems, checked)
 
 
