@@ -58,6 +58,25 @@ TEST(ObjectRuleTest, ErrnoMayBeNoFailure) {
     EXPECT_EQ(to_json(*rule).at("except").as_string(), "EAGAIN EINPROGRESS");
 }
 
+TEST(ObjectRuleTest, ErrorIsForAllKindsOfFunctions) {
+    boost::json::object attributes{{"name", "x"},
+                                   {"create", "f:result"},
+                                   {"use", "g:arg0"},
+                                   {"release", "h:arg0"},
+                                   {"error", "nonzero"}};
+    const auto same = parse_object_rule(attributes);
+    ASSERT_TRUE(same) << same.error().message;
+    EXPECT_EQ(same->create_failure, Failure::Nonzero);
+    EXPECT_EQ(same->use_failure, Failure::Nonzero);
+    EXPECT_EQ(same->release_failure, Failure::Nonzero);
+    attributes["use-error"] = "negative";
+    const auto other = parse_object_rule(attributes);
+    ASSERT_TRUE(other) << other.error().message;
+    EXPECT_EQ(other->create_failure, Failure::Nonzero);
+    EXPECT_EQ(other->use_failure, Failure::Negative);
+    EXPECT_EQ(other->release_failure, Failure::Nonzero);
+}
+
 TEST(ObjectRuleTest, ErrorsNameTheAttribute) {
     const auto message_of = [](const boost::json::object& attributes) {
         const auto rule = parse_object_rule(attributes);

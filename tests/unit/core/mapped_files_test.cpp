@@ -1,5 +1,10 @@
 #include "core/mapped_files.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -55,6 +60,19 @@ TEST(MappedFiles, EveryLineOfThisProcessIsRead) {
     ASSERT_TRUE(files);
     EXPECT_THAT(files->front(), testing::EndsWith("core_tests"));
     EXPECT_THAT(*files, testing::Contains(testing::HasSubstr("/libc.so.6")));
+}
+
+TEST(MappedFiles, DataIsNoCode) {
+    const std::string path = testing::TempDir() + "mapped-data-" + std::to_string(::getpid());
+    ASSERT_TRUE(write_file_durably(path, "data"));
+    const UniqueFd file = open_file(path, O_RDONLY).value();
+    void* const data = ::mmap(nullptr, 4, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    ASSERT_NE(data, MAP_FAILED);
+    const auto files = mapped_files("/proc/self");
+    ::munmap(data, 4);
+    std::filesystem::remove(path);
+    ASSERT_TRUE(files);
+    EXPECT_THAT(*files, testing::Not(testing::Contains(testing::HasSubstr("mapped-data"))));
 }
 
 TEST(MappedFiles, NoProcessIsAnError) {

@@ -159,5 +159,23 @@ TEST(ExportedSpans, AreAsExpected) {
     EXPECT_THAT(second, testing::Not(testing::HasSubstr("answer")));
 }
 
+TEST(ExportedSpans, StagesBelongToTheTraceOfTheirDelay) {
+    auto recording = build().decode();
+    ASSERT_TRUE(recording);
+    recording->system.delays[0].trace = {};
+    std::string text;
+    append_fields(protozero::pbf_reader(encode_otlp(*recording, 1).value()), "", text);
+    std::set<std::string> traces;
+    std::size_t spans = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with("1.2.2.1 ")) {
+            ++spans;
+            traces.insert(line);
+        }
+    EXPECT_GT(spans, 1U);
+    EXPECT_EQ(traces.size(), 1U);
+}
+
 }  // namespace
 }  // namespace lagtrap::formats::exported_files_test
