@@ -34,6 +34,8 @@ void DelayList::add(const lagtrap_run& run, const RunFacts& facts, const ThreadT
     delay.process = threads.process_name(run.begin_pid, run.begin_ns);
     const ThreadState* thread = threads.find(run.begin_tid);
     delay.thread = run.comm[0] == 0 && thread != nullptr ? thread->name : comm_text(run.comm);
+    // The rundown may have found nothing about a process that exited when its run ended.
+    if (delay.process.empty() && run.begin_tid == run.begin_pid) delay.process = delay.thread;
     if (const ProcessImage* image = contents_.spaces.image_of(
             run.begin_pid, std::max<std::uint64_t>(run.begin_ns, contents_.session.started_ns))) {
         delay.program = image->started_path.empty() ? image->program : image->started_path;

@@ -329,6 +329,21 @@ TEST_F(Merge, NumbersOfCallstacksBeginAnewBeforeTheyAreTooMany) {
     EXPECT_EQ(few.at("off_cpu_stacks"), all.at("off_cpu_stacks"));
 }
 
+// The rundown found nothing about it.
+TEST_F(Merge, AProcessThatExitedAtOnceHasTheNameOfItsThread) {
+    {
+        SyntheticCapture capture(capture_.path(), synthetic_session());
+        capture.run(SyntheticCapture::make_run(1, 100, 100, 0, 11));
+        capture.run(SyntheticCapture::make_run(1, 200, 201, 20, 31));
+        capture.flush();
+    }
+    ASSERT_TRUE(merge());
+    const auto file = system();
+    ASSERT_EQ(file.delays.size(), 2U);
+    EXPECT_EQ(file.delays[0].process, "comm of run");
+    EXPECT_EQ(file.delays[1].process, "") << "the name of another thread may differ";
+}
+
 TEST_F(Merge, DelaysBeyondTheLimitAreCounted) {
     {
         SyntheticCapture capture(capture_.path(), synthetic_session());
