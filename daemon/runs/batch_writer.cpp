@@ -156,6 +156,11 @@ BatchTotals BatchWriter::totals() const {
     return totals;
 }
 
+void BatchWriter::wait_until_idle() {
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [&] { return waiting_.empty() && !writing_; });
+}
+
 void BatchWriter::work() {
     (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
     use_least_disk_time();
@@ -166,12 +171,18 @@ void BatchWriter::work() {
             more_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
             if (waiting_.empty()) return;
             next = std::move(waiting_.front());
+            writing_ = true;
             waiting_.pop_front();
             waiting_runs_ -= next.batch.runs.size();
             // At shutdown, or if batches arrive faster than frames can be named, skip naming.
             if (ending_ || waiting_.size() > waiting_for_names) next.modules.clear();
         }
         write(std::move(next));
+        {
+            const std::lock_guard lock(mutex_);
+            writing_ = false;
+        }
+        idle_.notify_all();
     }
 }
 

@@ -52,6 +52,8 @@ class BatchWriter {
     // Returns the number of runs lost since the last call, for the next batch.
     [[nodiscard]] std::uint64_t take_lost();
     [[nodiscard]] BatchTotals totals() const;
+    // Waits until all batches are written or counted as failed.
+    void wait_until_idle();
 
   private:
     // A batch is dropped if both are reached: small batches, which take little memory, may be many.
@@ -70,8 +72,9 @@ class BatchWriter {
     Say warn_;
     FrameNames names_;
     mutable std::mutex mutex_;  // protects the following members
-    std::condition_variable more_;
+    std::condition_variable more_, idle_;
     std::deque<GatheredBatch> waiting_;
+    bool writing_ = false;          // a batch that is not in waiting_ any more
     std::size_t waiting_runs_ = 0;  // in waiting_
     BatchTotals totals_;
     std::uint64_t lost_to_report_ = 0;

@@ -30,11 +30,7 @@ class ABatchWriter : public testing::Test {
         EXPECT_TRUE(spool) << spool.error().message;
         BatchWriter writer(*spool, [](const std::string& problem) { ADD_FAILURE() << problem; });
         for (std::size_t i = 0; i < batches; ++i) writer.put(batch_of(runs));
-        const auto settled = [&] {
-            const BatchTotals totals = writer.totals();
-            return totals.written + totals.failed >= batches;
-        };
-        while (!settled()) ::usleep(1000);
+        writer.wait_until_idle();
         return writer.totals();
     }
 

@@ -300,12 +300,14 @@ TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {
     {
         BatchWriter writer(*spool, [&](const std::string& line) { warning = line; });
         writer.put(gathered);
-        while (writer.totals().written == 0) std::this_thread::yield();
+        writer.wait_until_idle();
+        ASSERT_EQ(writer.totals().written, 1U);
         EXPECT_EQ(writer.totals().written_runs, 3U);
         // Immediately, while the writer still uses it.
         std::filesystem::rename(spool->folder(spool::EntryState::Ready), root / "gone");
         writer.put(gathered);
-        while (writer.totals().failed == 0) std::this_thread::yield();
+        writer.wait_until_idle();
+        EXPECT_EQ(writer.totals().failed, 1U);
         EXPECT_EQ(writer.totals().lost_runs, 6U);
         lost = writer.take_lost();
         EXPECT_EQ(writer.take_lost(), 0U);
@@ -330,7 +332,7 @@ TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
         BatchWriter killed(*spool, warn);
         killed.note_gathered(3);
         killed.put(gathered);
-        while (killed.totals().written + killed.totals().failed == 0) std::this_thread::yield();
+        killed.wait_until_idle();
         EXPECT_EQ(killed.totals().written, 1U);
         killed.lose(2);
         killed.note_gathered(7);
