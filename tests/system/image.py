@@ -254,6 +254,9 @@ def get(machine, packages, prepared):
     try:
         make(SUITES[machine], unfinished, dependencies, prepared)
         os.rename(unfinished, ready)
+    except OSError:
+        if not ready.exists():  # another run may have made it at the same time
+            raise
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     # Keep one of each machine.
