@@ -10,8 +10,6 @@ import argparse
 import contextlib
 import dataclasses
 import importlib.util
-import json
-import os
 import pathlib
 import subprocess
 import sys

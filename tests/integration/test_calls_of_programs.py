@@ -1,7 +1,6 @@
 """lagtrap calls on real programs: Debian servers and a Rust program, whose own counts and times
 tell what is right."""
 
-import json
 import pathlib
 import re
 import signal

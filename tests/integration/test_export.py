@@ -6,7 +6,6 @@ import contextlib
 import csv
 import itertools
 import json
-import os
 import pathlib
 import re
 import shutil

@@ -140,7 +140,7 @@ def hits_in_a_loop_are_the_loops_alone():
                 "nor does the explanation",
             )
             check(
-                f'lagtrap_event_limited_parties{{event="request"}} 1' in lagtrap(daemon, "metrics"),
+                'lagtrap_event_limited_parties{event="request"} 1' in lagtrap(daemon, "metrics"),
                 "nor the metrics",
             )
 

@@ -13,7 +13,7 @@ import tempfile
 from lagtrap_test import BUILD_DIR, PROGRAMS, check, run, wait_for
 from recorded_stacks import BY_FRAME_POINTER, ENDS, Capture
 from stack_recorder import DEEP_PROGRAMS, LIBRARIES, Recorder, planted_files, program, start
-from stack_verdict import Verdict, children_of, judge
+from stack_verdict import Verdict, judge
 
 LATE_STACKS = PROGRAMS / "late_stacks"
 READER = (BUILD_DIR / "binaries" / "lagtrap-reader").resolve()

@@ -1,7 +1,6 @@
 """Debian's PostgreSQL 15, unmodified: the event `query` with its stages, one slow query among
 10,000 fast ones."""
 
-import os
 import pathlib
 import re
 import shutil

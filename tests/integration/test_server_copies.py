@@ -130,7 +130,6 @@ class OneServer(World):
     def test_killed_under_load(self):
         self.make_load(bundles=40, batches=30, runs=200)
         port = None
-        acknowledged = {"bundles": set(), "batches": set()}
         server = self.server()
         with socket.create_server(("127.0.0.1", 0)) as probe:
             port = probe.getsockname()[1]

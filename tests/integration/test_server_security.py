@@ -20,7 +20,7 @@ import unittest.mock
 from lagtrap_server import PASSWORD, add_user, sha256
 from lagtrap_test import SERVER, check_memory, wait_for
 from server_case import Checker, ServerCase, memory_peak_bytes
-from test_upload_limits import Tls
+import test_upload_limits
 from upload_world import MIB
 
 
@@ -302,7 +302,7 @@ class Floods(ServerCase):
 
 
 class Certificates(ServerCase):
-    certificate = Tls.certificate
+    certificate = test_upload_limits.Tls.certificate
 
     def peer_of(self, server, ca):
         context = ssl.create_default_context(cafile=ca)

@@ -11,7 +11,6 @@ from case import Case
 from lagtrap_test import PLANTED, PROGRAMS, check, library_event, wait_for
 from object_program import PROGRAM as OBJECTS, Program as ObjectProgram
 from run import load_cases
-from servers import PYTHON
 
 STAGES = ("prepare", "execute", "finish")
 TRACE_LENGTH = "300ms"

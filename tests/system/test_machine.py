@@ -88,7 +88,7 @@ def as_older(package, folder):
         ).stdout.strip()
         text = control.read_text()
         control.write_text(
-            re.sub(rf"(?m)^Version: .*$", f"Version: {OLD_VERSION}", text).replace(
+            re.sub(r"(?m)^Version: .*$", f"Version: {OLD_VERSION}", text).replace(
                 f"(= {version})", f"(= {OLD_VERSION})"
             )
         )

@@ -2,7 +2,7 @@ import dataclasses
 import os
 import pathlib
 
-from case import PROGRAMS, Expected, planted
+from case import Expected, planted
 
 CPU_GROUPS = pathlib.Path("/sys/fs/cgroup/cpu")
 
