@@ -1,11 +1,7 @@
 #include "server/api/change_report.hpp"
 
-#include <algorithm>
-
 namespace lagtrap::server {
 namespace {
-
-constexpr std::uint64_t compared_ns = 7 * reports::day_length_ns;
 
 // The runs before or after the change.
 struct ChangeSide {
@@ -111,13 +107,11 @@ Result<ChangeReport> report_change(const Evidence& evidence, Filter filter,
                                    std::uint64_t to_ns, std::uint32_t run_limit) {
     const std::uint64_t at_ns = change.step.from_ns;
     ChangeReport report;
-    TRY_ASSIGN(const ChangeSide before,
-               read_side(evidence.splits(), filter, at_ns > compared_ns ? at_ns - compared_ns : 0,
-                         at_ns, runs_recorded, run_limit));
-    TRY_ASSIGN(const ChangeSide after,
-               read_side(evidence.splits(), filter, at_ns,
-                         std::max(std::min(to_ns, at_ns + compared_ns), at_ns + 1), runs_recorded,
-                         run_limit));
+    const reports::ComparedTimes times = reports::compared_times(at_ns, to_ns);
+    TRY_ASSIGN(const ChangeSide before, read_side(evidence.splits(), filter, times.before_ns, at_ns,
+                                                  runs_recorded, run_limit));
+    TRY_ASSIGN(const ChangeSide after, read_side(evidence.splits(), filter, at_ns, times.after_ns,
+                                                 runs_recorded, run_limit));
     report.before_ns = *before.filter.from_ns;
     report.to_ns = *after.filter.to_ns;
     const SlowRule rule(quantile_of(change.step.figure), before.whole.durations);

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <set>
 
+#include "server/reports/worsening.hpp"
+
 namespace lagtrap::server::reports {
 namespace {
 
@@ -221,6 +223,12 @@ ChangeSplit split_change(std::vector<ChangedPart> parts) {
     });
     split.parts = std::move(parts);
     return split;
+}
+
+ComparedTimes compared_times(std::uint64_t at_ns, std::uint64_t to_ns) {
+    constexpr std::uint64_t compared_ns = 7 * day_length_ns;
+    return {at_ns > compared_ns ? at_ns - compared_ns : 0,
+            std::max(std::min(to_ns, at_ns + compared_ns), at_ns + 1)};
 }
 
 }  // namespace lagtrap::server::reports

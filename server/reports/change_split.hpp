@@ -44,4 +44,11 @@ struct ChangeSplit {
 // one host alone has few slow runs.
 [[nodiscard]] ChangeSplit split_change(std::vector<ChangedPart> parts);
 
+// The times that are compared for a change at `at_ns`, in nanoseconds since 1970: a week before it,
+// and the time after it up to `to_ns` or a week. Never empty.
+struct ComparedTimes {
+    std::uint64_t before_ns = 0, after_ns = 0;
+};
+[[nodiscard]] ComparedTimes compared_times(std::uint64_t at_ns, std::uint64_t to_ns);
+
 }  // namespace lagtrap::server::reports

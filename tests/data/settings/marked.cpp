@@ -57,6 +57,17 @@ extern "C" void draw() {
     LAGTRAP_END("frame");
 }
 
+// One of two places has no key.
+extern "C" void mix(int request) {
+    LAGTRAP_BEGIN_KEY("mixed", request);
+    LAGTRAP_END_KEY("mixed", request);
+}
+
+extern "C" void mix_all() {
+    LAGTRAP_BEGIN("mixed");
+    LAGTRAP_END("mixed");
+}
+
 extern "C" void draw_late(unsigned long long since_ns) {
     LAGTRAP_BEGIN_AT("late", since_ns);
     LAGTRAP_END("late");

@@ -97,6 +97,18 @@ TEST(ListMarkers, looks_into_a_process) {
     EXPECT_THAT(outcome.out, testing::HasSubstr("/libc.so.6\""));
 }
 
+TEST(ListMarkers, a_file_that_is_named_like_a_process_is_a_file) {
+    const test::TemporaryFolder folder;
+    const auto before = std::filesystem::current_path();
+    std::filesystem::current_path(folder.path());
+    const std::string name = std::to_string(::getpid());
+    std::filesystem::create_symlink(postgres, name);
+    const auto outcome = test::run_lagtrap({"list-markers", name});
+    std::filesystem::current_path(before);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, testing::HasSubstr("<begin usdt=\"postgresql:query__start\""));
+}
+
 TEST(ListMarkers, says_what_is_wrong) {
     EXPECT_EQ(test::run_lagtrap({"list-markers", "4194305"}).err,
               "lagtrap: no process 4194305, or it is a kernel thread\n");

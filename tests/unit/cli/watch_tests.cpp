@@ -112,5 +112,19 @@ TEST(WatchText, says_why_nothing_is_watched) {
     EXPECT_EQ(cli::runs_text({}, 4s), "no run yet");
 }
 
+TEST(WatchCheck, an_unknown_preset_has_a_nearest_name_or_a_list) {
+    WatchWish wish;
+    wish.preset = "ngix";
+    const auto near = cli::check_names(wish);
+    ASSERT_FALSE(near);
+    EXPECT_THAT(near.error().message, testing::EndsWith("; did you mean nginx?"));
+    wish.preset = "something-else-entirely";
+    const auto far = cli::check_names(wish);
+    ASSERT_FALSE(far);
+    EXPECT_THAT(far.error().message, testing::EndsWith("; `lagtrap presets` lists all"));
+    wish.preset = "nginx";
+    EXPECT_TRUE(cli::check_names(wish).ok());
+}
+
 }  // namespace
 }  // namespace lagtrap::watch_tests

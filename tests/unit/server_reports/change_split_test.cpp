@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "server/reports/worsening.hpp"
+
 namespace lagtrap::server::reports::change_split_test {
 namespace {
 
@@ -64,6 +66,17 @@ TEST(ChangeSplit, ANewBuildIsComparedWithAllRunsBefore) {
     EXPECT_TRUE(split.concentrated);
     EXPECT_THAT(changed_of(split), testing::ElementsAre("new"));
     EXPECT_NEAR(split.parts.front().beyond, 200, 1);
+}
+
+TEST(ComparedTimes, AreAWeekOnEachSideIfThereIsOne) {
+    constexpr std::uint64_t week_ns = 7 * day_length_ns;
+    const auto long_ago = compared_times(10 * week_ns, 20 * week_ns);
+    EXPECT_EQ(long_ago.before_ns, 9 * week_ns);
+    EXPECT_EQ(long_ago.after_ns, 11 * week_ns);
+    const auto new_one = compared_times(day_length_ns, day_length_ns + 5);
+    EXPECT_EQ(new_one.before_ns, 0U);
+    EXPECT_EQ(new_one.after_ns, day_length_ns + 5);
+    EXPECT_EQ(compared_times(7, 7).after_ns, 8U);
 }
 
 }  // namespace

@@ -23,7 +23,9 @@ TEST_F(AccountsContract, AnAccountIsMadeOnceAndChanged) {
     ASSERT_TRUE(store_->accounts().add_session({"s1", "ann", 1, 1, 100, "::1"}).ok());
     ASSERT_TRUE(store_->accounts().add_session({"s2", "ann", 2, 2, 100, "::1"}).ok());
     EXPECT_TRUE(must(store_->accounts().change_account(ann, "")));
-    EXPECT_THAT(must(store_->accounts().sessions("ann")), SizeIs(2));
+    const auto sessions = must(store_->accounts().sessions("ann"));
+    ASSERT_THAT(sessions, SizeIs(2));
+    EXPECT_EQ(sessions[0].token_sha256, "s2") << "the newest comes first";
     Account changed = ann;
     changed.password_hash = "$argon2id$b";
     EXPECT_TRUE(must(store_->accounts().change_account(changed, "s2")));

@@ -117,6 +117,16 @@ TEST(LibraryMarkers, MustCarryTheKeyThatTheEventIsPairedBy) {
                                           "event, as with LAGTRAP_BEGIN_KEY")));
 }
 
+TEST(Probes, HaveTheArgumentsThatAllTheirPlacesHave) {
+    const auto keyed = [](const std::string& name) {
+        return event("<begin usdt='lagtrap:" + name + "__begin' key='arg0'/>\n<end usdt='lagtrap:" +
+                         name + "__end' key='arg0'/>",
+                     marked);
+    };
+    EXPECT_EQ(check(keyed("request"), BinaryCheck::Look), "");
+    EXPECT_THAT(check(keyed("mixed"), BinaryCheck::Look), HasSubstr("no arguments"));
+}
+
 // A tracefs with the tracepoints that these tests name.
 class Tracepoints : public testing::Test {
   protected:
