@@ -193,6 +193,11 @@ void FileReader::set_nice(int thread, int nice) {
 Result<std::string> FileReader::ask(ReaderTask task, int file, const std::string& body,
                                     const std::filesystem::path& program, const ReadBudget& budget,
                                     const OpenDebugFile& open_debug_file) {
+    if (is_given_up(budget)) {
+        const Error cancelled = make_error(ErrorKind::Timeout, "reading the file was cancelled");
+        count_failure(cancelled, true);
+        return cancelled;
+    }
     TRY_ASSIGN(std::unique_ptr<ReaderProcess> process, acquire(budget));
     ReaderProcess::Limits limits{options_.cpu_time, options_.wall_time, max_answer_bytes,
                                  [&] { return is_given_up(budget); }, open_debug_file};
