@@ -220,7 +220,10 @@ class Audit(ServerCase):
             kinds.count(("refuse sign-in", "account and password do not fit")), heard.count(401)
         )
         self.assertLess(heard.count(401), 50)
-        for kind in (("refuse token", "unknown"), ("refuse sign-in", "too many attempts")):
+        for kind in (
+            ("refuse token", "unknown or expired"),
+            ("refuse sign-in", "too many attempts"),
+        ):
             self.assertTrue(1 <= kinds.count(kind) <= minutes, (kinds, minutes))
         metrics = server.request("GET", "/metrics", headers={"Authorization": f"Bearer {secret}"})[
             1
