@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "core/duration.hpp"
 
@@ -135,6 +136,21 @@ std::string wrap_words(std::string_view text, std::size_t width, std::size_t ind
     }
     end_line();
     return wrapped;
+}
+
+std::string wrap_list(const std::vector<std::string>& parts, std::size_t width,
+                      std::size_t indent) {
+    const std::size_t room = width > indent ? width - indent : 1;
+    std::string wrapped;
+    std::string line;
+    for (const std::string& part : parts) {
+        const bool last = &part == &parts.back();
+        const std::string next = cut_end(part, room - 1) + (last ? "" : ",");
+        if (!line.empty() && width_of(line) + 1 + width_of(next) > room)
+            wrapped += std::string(indent, ' ') + std::exchange(line, "") + "\n";
+        line += (line.empty() ? "" : " ") + next;
+    }
+    return line.empty() ? wrapped : wrapped + std::string(indent, ' ') + line + "\n";
 }
 
 }  // namespace lagtrap::cli

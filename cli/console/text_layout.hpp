@@ -51,4 +51,9 @@ inline constexpr std::size_t screen_width = 80;  // if the screen's width is unk
 // longer word is broken.
 [[nodiscard]] std::string wrap_words(std::string_view text, std::size_t width, std::size_t indent);
 
+// Joins `parts` by ", " into lines of at most `width`, each with `indent` leading spaces and a line
+// end. A longer part is cut.
+[[nodiscard]] std::string wrap_list(const std::vector<std::string>& parts, std::size_t width,
+                                    std::size_t indent);
+
 }  // namespace lagtrap::cli

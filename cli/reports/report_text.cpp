@@ -143,13 +143,27 @@ std::string stages_part(const DelayReport& report, const Paint& paint) {
     return text;
 }
 
-std::string split_row(const std::string& name, std::uint64_t time_ns, std::uint64_t whole_ns,
-                      Colour colour, const Paint& paint) {
-    const double share = ratio(time_ns, whole_ns);
-    std::string row =
-        "  " + pad_right(name, 28) + pad_left(duration(time_ns), 10) + pad_left(percent(share), 7);
-    if (share > 0) row += "  " + paint(colour, bar(share, bar_width - 3));
-    return row + "\n";
+struct SplitRow {
+    std::string name;
+    std::uint64_t time_ns;
+    Colour colour;
+};
+
+std::string split_rows(const std::vector<SplitRow>& rows, std::uint64_t whole_ns,
+                       const Paint& paint) {
+    constexpr std::size_t usual_width = 28, max_width = 48;
+    std::size_t width = usual_width;
+    for (const SplitRow& row : rows) width = std::clamp(width_of(row.name), width, max_width);
+    const std::size_t bars = bar_width - 3 - (width - usual_width);
+    std::string text;
+    for (const SplitRow& row : rows) {
+        const double share = ratio(row.time_ns, whole_ns);
+        text += "  " + pad_right(row.name, width) + pad_left(duration(row.time_ns), 10) +
+                pad_left(percent(share), 7);
+        if (share > 0) text += "  " + paint(row.colour, bar(share, bars));
+        text += "\n";
+    }
+    return text;
 }
 
 // A run in a queue is on no thread that could be blocked.
@@ -162,44 +176,33 @@ std::string blocked_label(const std::string& reason) {
 std::string split_part(const DelayReport& report, const Paint& paint) {
     const TimeSplit& split = report.split;
     const std::uint64_t whole_ns = split.wall_ns;
-    std::string text = section_title(
-        paint, "Where the time went",
-        split.from_samples ? "scheduling was not recorded: estimated from samples" : "");
-    text += split_row("on a CPU", split.on_cpu_ns, whole_ns, Colour::Green, paint);
-    text += split_row("waiting for a CPU", split.runnable_ns, whole_ns, Colour::Yellow, paint);
-    if (split.throttled_ns > 0)
-        text += split_row("  by its group's CPU quota", split.throttled_ns, whole_ns,
-                          Colour::Yellow, paint);
-    if (split.blocked.empty())
-        text += split_row("blocked", split.blocked_ns, whole_ns, Colour::Red, paint);
+    std::vector<SplitRow> rows{{"on a CPU", split.on_cpu_ns, Colour::Green},
+                               {"waiting for a CPU", split.runnable_ns, Colour::Yellow}};
+    const auto add_some = [&rows](const char* name, std::uint64_t time_ns, Colour colour) {
+        if (time_ns > 0) rows.push_back({name, time_ns, colour});
+    };
+    add_some("  by its group's CPU quota", split.throttled_ns, Colour::Yellow);
+    if (split.blocked.empty()) rows.push_back({"blocked", split.blocked_ns, Colour::Red});
     std::uint64_t others_ns = 0;
     for (std::size_t i = 0; i < split.blocked.size(); ++i) {
         const auto& blocked = split.blocked[i];
         if (i < 4) {
-            text += split_row(blocked_label(blocked.reason), blocked.total_ns, whole_ns,
-                              Colour::Red, paint);
+            rows.push_back({blocked_label(blocked.reason), blocked.total_ns, Colour::Red});
         } else {
             others_ns += blocked.total_ns;
         }
     }
-    if (others_ns > 0)
-        text += split_row("blocked: other reasons", others_ns, whole_ns, Colour::Red, paint);
     const std::uint64_t lost_ns =
         split.not_recorded_ns - split.outside_ns - split.between_threads_ns - split.in_goroutine_ns;
-    if (split.outside_ns > 0) {
-        text +=
-            split_row("unknown: before recording", split.outside_ns, whole_ns, Colour::Dim, paint);
-    }
-    if (split.between_threads_ns > 0) {
-        text += split_row("handed over between threads", split.between_threads_ns, whole_ns,
-                          Colour::Dim, paint);
-    }
-    if (split.in_goroutine_ns > 0) {
-        text += split_row("in a goroutine, no thread", split.in_goroutine_ns, whole_ns, Colour::Dim,
-                          paint);
-    }
-    if (lost_ns > 0)
-        text += split_row("unknown: not recorded", lost_ns, whole_ns, Colour::Dim, paint);
+    add_some("blocked: other reasons", others_ns, Colour::Red);
+    add_some("unknown: before recording", split.outside_ns, Colour::Dim);
+    add_some("handed over between threads", split.between_threads_ns, Colour::Dim);
+    add_some("in a goroutine, no thread", split.in_goroutine_ns, Colour::Dim);
+    add_some("unknown: not recorded", lost_ns, Colour::Dim);
+    std::string text = section_title(
+        paint, "Where the time went",
+        split.from_samples ? "scheduling was not recorded: estimated from samples" : "");
+    text += split_rows(rows, whole_ns, paint);
     if (const std::uint64_t counted_ns = split.counted.total_ns(); counted_ns * 100 > whole_ns)
         text += "  " + duration(counted_ns) +
                 " of this passed before the recording began: counted, without stacks\n";
@@ -221,16 +224,19 @@ std::string waker_rows(const DelayReport& report, const WakerReport& waker,
     const std::uint64_t whole_ns = waker.blocked_ns;
     if (waker.split.recorded_ns() == 0)
         return text + "         what it did meanwhile was not recorded: no stack\n";
-    std::string meanwhile = "meanwhile on a CPU " + percent(ratio(waker.split.on_cpu_ns, whole_ns));
+    std::vector<std::string> meanwhile{"meanwhile on a CPU " +
+                                       percent(ratio(waker.split.on_cpu_ns, whole_ns))};
     if (waker.split.runnable_ns > 0)
-        meanwhile += ", waiting for a CPU " + percent(ratio(waker.split.runnable_ns, whole_ns));
+        meanwhile.push_back("waiting for a CPU " +
+                            percent(ratio(waker.split.runnable_ns, whole_ns)));
     if (waker.split.blocked_ns > 0) {
-        meanwhile += ", blocked " + percent(ratio(waker.split.blocked_ns, whole_ns));
-        if (!waker.split.blocked.empty()) meanwhile += ": " + waker.split.blocked.front().reason;
+        const auto& blocked = waker.split.blocked;
+        meanwhile.push_back("blocked " + percent(ratio(waker.split.blocked_ns, whole_ns)) +
+                            (blocked.empty() ? "" : ": " + blocked.front().reason));
     }
     if (waker.split.outside_ns > 0)
-        meanwhile += ", not recorded " + percent(ratio(waker.split.outside_ns, whole_ns));
-    text += "         " + cut_end(meanwhile, room) + "\n";
+        meanwhile.push_back("not recorded " + percent(ratio(waker.split.outside_ns, whole_ns)));
+    text += wrap_list(meanwhile, look.columns, 9);
     return text + call_rows(waker.calls, whole_ns, look.all ? waker.calls.size() : 3, 9, look);
 }
 

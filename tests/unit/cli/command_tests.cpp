@@ -301,6 +301,10 @@ TEST(TextLayout, cuts_paths_in_the_middle) {
     EXPECT_EQ(cli::join_path({"a_very_long_name_of_a_function"}, 20), "a_ver...f_a_function");
     EXPECT_EQ(cli::wrap_words("one two three", 10, 2), "  one two\n  three\n");
     EXPECT_EQ(cli::wrap_words("a größenordnung of b", 8, 2), "  a\n  größen\n  ordnun\n  g of b\n");
+    EXPECT_EQ(cli::wrap_list({"on 4 %", "off 96 %", "lost 0 %"}, 19, 2),
+              "  on 4 %, off 96 %,\n  lost 0 %\n");
+    EXPECT_EQ(cli::wrap_list({"something longer"}, 12, 2), "  someth...\n");
+    EXPECT_EQ(cli::wrap_list({}, 12, 2), "");
 }
 
 TEST(Paint, colours_only_when_wanted) {
