@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SKIPPED_FOLDERS = {"build", "dist", ".git", "__pycache__"}
+SKIPPED_FOLDERS = {"build", "dist", ".git", "__pycache__", "node_modules"}
 SOURCE_SUFFIXES = {".cpp", ".hpp", ".c", ".h"}
 
 
