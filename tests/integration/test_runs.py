@@ -182,9 +182,9 @@ def a_burst_is_sampled_and_counted():
             len(runs) == told["reported"] and 500 <= len(runs) < 100_000,
             f"{len(runs)} runs, {told}",
         )
-        # A reported run stands for the runs before it that were sampled away. No run stands for those
-        # after the last one, so the last batch counts them as lost. On a busy machine, the ring may
-        # also be full before it is read.
+        # A reported run stands for the runs before it that were sampled away. No run stands for
+        # those after the last one, so the last batch counts them as lost. On a busy machine, the
+        # ring may also be full before it is read.
         earlier = sum(batch["runs_lost"] for batch in batches[:-1])
         check(earlier == 0 or told["ring_full"] > 0, f"{earlier} runs lost in batches, {told}")
         lost = earlier + batches[-1]["runs_lost"]
