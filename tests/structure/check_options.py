@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 
+import settings_page
 import tree
 
 PROGRAMS = {
@@ -196,7 +197,8 @@ def main():
                     f"docs/man: {listed.count(command)} lists of the options of {command}, not one"
                 )
     check_completion(build, problems)
-    tree.finish(problems, len(listed))
+    described = settings_page.check(build, write, problems)
+    tree.finish(problems, len(listed) + described)
 
 
 if __name__ == "__main__":
