@@ -128,7 +128,12 @@ std::string call_row(const CallLine& line, const std::string& module_above, std:
         text += pad_right(names, room);
         if (!source.empty()) below = source + (note.empty() ? "" : ", " + note);
     }
-    text += "  " + cut_end(state_of(line, whole_ns), state_width);
+    const std::string state = state_of(line, whole_ns);
+    if (width_of(state) <= state_width) {
+        text += "  " + state;
+    } else {
+        below = state + (below.empty() ? "" : "; " + below);
+    }
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
     if (below.empty()) return text;
