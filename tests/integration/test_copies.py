@@ -16,7 +16,9 @@ from containers import Container, Image  # noqa: E402
 from lagtrap_test import LAGTRAP, PLANTED, Daemon, check, report, run, wait_for  # noqa: E402
 from servers import Redis  # noqa: E402
 
-PROGRAM = "/opt/lagtrap-test/planted_delays"
+# A name of its own: patterns would match the same program of other tests.
+NAME = f"planted_copies_{os.getpid()}"
+PROGRAM = f"/opt/lagtrap-test-{os.getpid()}/{NAME}"
 FAST = ("--kind", "cpu", "--fast", "50", "--slow-ms", "1", "--wait")
 RUNS = 101  # of a program started with these options: the slow one has 50 on each side
 
@@ -107,14 +109,14 @@ def found_at_the_start():
     with Image({PROGRAM: PLANTED}) as image, Container(image, PROGRAM, *FAST) as first, Container(
         image, PROGRAM, *FAST
     ) as second:
-        with Daemon(event("*/planted_delays")) as daemon:
+        with Daemon(event(f"*/{NAME}")) as daemon:
             wait_for(lambda: work(daemon)["processes"] == 2, "the processes to be found")
             check(work(daemon)["files"] == 1, work(daemon))
             first.go()
             first.wait()
             wait_for(lambda: work(daemon)["runs"] == RUNS, "the runs of the first container")
             # Another name for the same program: existing mappings are known.
-            daemon.write_settings(event("/opt/*/planted_delays", attributes='breach="end"'))
+            daemon.write_settings(event(f"/opt/*/{NAME}", attributes='breach="end"'))
             daemon.process.send_signal(signal.SIGHUP)
             wait_for(
                 lambda: work(daemon)["breach"] == "end" and work(daemon)["processes"] == 1,
@@ -131,8 +133,19 @@ def by_build_id():
     notes = subprocess.run(
         ["readelf", "-n", PLANTED], capture_output=True, text=True, check=True
     ).stdout
-    build_id = next(line.split()[-1] for line in notes.splitlines() if "Build ID" in line)
-    with Image({"/srv/renamed": PLANTED}) as image, Container(
+    shared = bytes.fromhex(
+        next(line.split()[-1] for line in notes.splitlines() if "Build ID" in line)
+    )
+    own = os.urandom(len(shared))  # other tests run the same program
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder, NAME)
+        program.write_bytes(PLANTED.read_bytes().replace(shared, own))
+        program.chmod(0o755)
+        watched_by_build_id(program, own.hex())
+
+
+def watched_by_build_id(program, build_id):
+    with Image({"/srv/renamed": program}) as image, Container(
         image, "/srv/renamed", *FAST
     ) as before:
         with Daemon(event(f"build-id:{build_id}")) as daemon:
@@ -200,15 +213,14 @@ def by_another_name():
 
 def another_path():
     """A container with the program elsewhere is not watched, and that is reported."""
-    elsewhere = "/srv/planted_delays"
+    elsewhere = f"/srv/{NAME}"
     with OnMachine(), Image({elsewhere: PLANTED}) as image, Daemon(event(PROGRAM)) as daemon:
         with Container(image, elsewhere, *FAST) as container:
             namesake = wait_for(lambda: work(daemon)["namesake"], "the other file to be told")
             check((namesake["path"], namesake["pid"]) == (elsewhere, container.pid), namesake)
             text = shown(daemon)
             check(
-                'binary="*/planted_delays"' in text
-                and f"{elsewhere} (process {container.pid}" in text,
+                f'binary="*/{NAME}"' in text and f"{elsewhere} (process {container.pid}" in text,
                 text,
             )
             container.go()
@@ -359,7 +371,7 @@ def a_user_holds_few_files_open():
     others are watched."""
     somebody, many, share, watched = 64001, 270, 256, 32
     with tempfile.TemporaryDirectory() as folder, Daemon(
-        event("*/planted_delays")
+        event(f"*/{NAME}")
     ) as daemon, contextlib.ExitStack() as stack:
 
         def start(number, **as_whom):
@@ -367,7 +379,7 @@ def a_user_holds_few_files_open():
             place.mkdir(mode=0o755)
             process = stack.enter_context(
                 subprocess.Popen(
-                    [shutil.copy(PLANTED, place), *FAST],
+                    [shutil.copy(PLANTED, place / NAME), *FAST],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,
                     **as_whom,
