@@ -193,6 +193,8 @@ def a_unit_is_watched_alone():
             )
             name = daemon.status()["events"][0]["name"]
             wait_for(lambda: daemon.event(name)["runs"] > 5, "runs of the unit's server")
+        # A request is answered before its function returns.
+        wait_for(lambda: daemon.event(name)["open"] == 0, "the last request to end")
         runs, outside = daemon.event(name)["runs"], daemon.event(name)["out_of_scope"]
         for _ in range(5):
             order(elsewhere)
