@@ -26,6 +26,8 @@ constexpr auto look_interval = std::chrono::milliseconds(100);
 
 int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
 
+Error cancelled() { return make_error(ErrorKind::Timeout, "reading the file was cancelled"); }
+
 std::string name_of(const std::string& name) {
     WireWriter writer;
     writer.text(name);
@@ -68,8 +70,7 @@ Result<std::unique_ptr<ReaderProcess>> FileReader::acquire(const ReadBudget& bud
     const auto has_room = [this] { return busy_.size() + starting_ < options_.max_processes; };
     while (
         !freed_.wait_until(lock, std::min(timeout_end, Clock::now() + look_interval), has_room)) {
-        if (is_given_up(budget))
-            return make_error(ErrorKind::Timeout, "reading the file was cancelled");
+        if (is_given_up(budget)) return cancelled();
         if (Clock::now() >= timeout_end)
             return make_error(ErrorKind::Busy, "all " + std::to_string(options_.max_processes) +
                                                    " file readers are busy");
@@ -194,9 +195,8 @@ Result<std::string> FileReader::ask(ReaderTask task, int file, const std::string
                                     const std::filesystem::path& program, const ReadBudget& budget,
                                     const OpenDebugFile& open_debug_file) {
     if (is_given_up(budget)) {
-        const Error cancelled = make_error(ErrorKind::Timeout, "reading the file was cancelled");
-        count_failure(cancelled, true);
-        return cancelled;
+        count_failure(cancelled(), true);
+        return cancelled();
     }
     TRY_ASSIGN(std::unique_ptr<ReaderProcess> process, acquire(budget));
     ReaderProcess::Limits limits{options_.cpu_time, options_.wall_time, max_answer_bytes,

@@ -96,14 +96,14 @@ void ProcessSpaces::add_watched() {
 }
 
 void ProcessSpaces::prioritize(std::uint32_t pid) {
-    hurried_.insert(pid);
+    prioritized_.insert(pid);
     changed_ = true;
     if (const auto found = processes_.find(pid); found != processes_.end() && found->second.space)
         prioritize_tables_of(*found->second.space);
 }
 
 void ProcessSpaces::forget_priority(std::uint32_t pid) {
-    if (const auto one = hurried_.find(pid); one != hurried_.end()) hurried_.erase(one);
+    if (const auto one = prioritized_.find(pid); one != prioritized_.end()) prioritized_.erase(one);
 }
 
 void ProcessSpaces::prioritize_tables_of(const Space& space) {
@@ -323,7 +323,7 @@ void ProcessSpaces::look_at_user(std::uint32_t pid, Process& process) {
 std::vector<NamedMapping> ProcessSpaces::unidentified_of(std::uint32_t pid, Space& space,
                                                          std::size_t most, Clock::time_point now) {
     if (space.first_look == Clock::time_point()) space.first_look = now + first_file_look;
-    const bool is_young = now < space.first_look && !hurried_.contains(pid);
+    const bool is_young = now < space.first_look && !prioritized_.contains(pid);
     std::vector<NamedMapping> found;
     for (auto& [start, piece] : space.pieces.all()) {
         if (piece.identified || !piece.file) continue;
@@ -353,7 +353,7 @@ ProcessSpaces::Unidentified ProcessSpaces::unidentified(std::size_t most, Clock:
         most -= found.size();
         if (!found.empty()) all.push_back(std::move(found));
     };
-    for (const std::uint32_t pid : hurried_)
+    for (const std::uint32_t pid : prioritized_)
         if (const auto found = processes_.find(pid); most > 0 && found != processes_.end())
             look_at(pid, found->second);
     for (auto& [pid, process] : processes_) {
@@ -391,7 +391,7 @@ void ProcessSpaces::identify(const std::vector<NamedMapping>& mappings,
         else
             modules_.count_unreadable(mappings[i].path, identities[i].error(), space.user);
     }
-    if (hurried_.contains(pid)) prioritize_tables_of(space);
+    if (prioritized_.contains(pid)) prioritize_tables_of(space);
     space.look_pause = all_known ? Clock::duration{} : longer(space.look_pause);
     space.next_identification = now + space.look_pause;
 }

@@ -176,7 +176,7 @@ class ProcessSpaces {
     std::map<Reported, std::weak_ptr<const ReportedFile>> reported_files_;  // by description
     std::size_t reported_files_swept_ = 0;
     std::unordered_map<std::uint32_t, Process> processes_;
-    std::multiset<std::uint32_t> hurried_;  // processes
+    std::multiset<std::uint32_t> prioritized_;  // processes
     std::set<std::uint32_t> scanned_;
     Clock::time_point next_reading_;  // of any process
     bool changed_ = false;

@@ -15,7 +15,7 @@ constexpr std::size_t remembered_limit = 200'000;
 constexpr std::uint64_t oldest_run_ns = 400 * day_ns;
 constexpr std::uint64_t newest_run_ns = day_ns;
 
-std::string words_of(std::uint32_t reasons) {
+std::string to_text(std::uint32_t reasons) {
     constexpr std::pair<std::uint32_t, const char*> words[] = {
         {trace::DirtySuspended, "the machine slept"},
         {trace::DirtyClockStepped, "the clock was set"},
@@ -204,7 +204,7 @@ Result<BatchWriter::Prepared> BatchWriter::prepare(const Receipt& receipt,
         prepared.rollups.add(record);
         note_seen(record, prepared.seen);
         if (record.mark == RunMark::Dirty)
-            prepared.marks.push_back({record.id, true, rule_reported, words_of(run.dirty_reasons),
+            prepared.marks.push_back({record.id, true, rule_reported, to_text(run.dirty_reasons),
                                       "the machine", receipt.received_realtime_ns});
         prepared.runs.push_back(std::move(record));
     }

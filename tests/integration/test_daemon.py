@@ -50,7 +50,7 @@ def settings_are_checked():
         check(bad.returncode != 0, "bad settings were accepted")
         check(
             "5sx" in bad.stderr and "/nowhere" in bad.stderr,
-            f"not all errors are told: {bad.stderr}",
+            f"not all errors are shown: {bad.stderr}",
         )
         check(f"{daemon.settings_path}:" in bad.stderr, f"no place is told: {bad.stderr}")
 

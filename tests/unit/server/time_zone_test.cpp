@@ -102,7 +102,7 @@ TEST(TimeZone, AnUnknownZoneAndANameOfNoneAreErrors) {
                 HasSubstr("has no time zone \"Europe/Atlantis\""));
     EXPECT_EQ(zone_offset_s("Europe", 0).error().kind, ErrorKind::NotFound) << "a folder";
     EXPECT_EQ(zone_offset_s("leapseconds", 0).error().kind, ErrorKind::NotFound)
-        << "a file that is no zone";
+        << "a file that is not a time zone";
     for (const char* name : {"", "../../../etc/passwd", "/etc/localtime", "Europe//Berlin",
                              "Europe/", "Europe/.Berlin", "a b", "a\n"})
         EXPECT_EQ(zone_offset_s(name, 0).error().kind, ErrorKind::Invalid) << name;
