@@ -172,7 +172,7 @@ def followed_objects():
         world.started.append(world.program.process)
 
     def provoke(world):
-        world.program.run("slow", 20)
+        world.program.run("slow", 100)
         wait_for(
             lambda: any(path.stat().st_size for path in world.daemon.spool.rglob("objects.jsonl")),
             "the probes to be in",
@@ -182,7 +182,7 @@ def followed_objects():
 
     return Scenario(
         lambda world: (
-            '<event name="work" threshold="1ms" trace-length="4s" copies="none">'
+            '<event name="work" threshold="1ms" trace-length="3s" copies="none">'
             f'<function name="slow_work" binary="{OBJECTS}"/><object class="Item|Gadget"/>'
             '<object name="handle" create="handle_open:arg1*" use="handle_use:arg0" '
             'release="handle_close:arg0" message="handle_error:result" error="nonzero"/></event>'
