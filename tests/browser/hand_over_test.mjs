@@ -53,6 +53,14 @@ test("an event's page is saved as one file without scripts", async () => {
   await copy.getByText(world.event.cause).first().waitFor();
   await copy.getByText(/^Saved from http/).waitFor();
   assert.ok((await copy.locator("img[src^='data:image/png']").count()) > 0);
+  const links = await copy
+    .locator("a[href]")
+    .evaluateAll((all) => all.map((link) => link.getAttribute("href")));
+  assert.ok(links.length > 0);
+  assert.deepEqual(
+    links.filter((link) => !/^https?:\/\//.test(link)),
+    [],
+  );
   await keep(copy, "saved-event", { fullPage: true });
   await close();
   await done();

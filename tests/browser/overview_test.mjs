@@ -94,6 +94,34 @@ test("the ranking is sorted by clicks; its order and span are in the address", a
   await done();
 });
 
+test("events that got worse and have no card stand in the table", async () => {
+  const { page, go, done } = await openPage();
+  const cards = 12;
+  await page.route(/\/api\/v1\/overview/, async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    const worse = answer.events.find((event) => event.event === world.worse.event);
+    answer.events = Array.from({ length: cards + 2 }, (_, place) => ({
+      ...worse,
+      event: `${worse.event}-${place}`,
+      factor: 100 - place,
+    }));
+    answer.total = answer.events.length;
+    await route.fulfill({ response, json: answer });
+  });
+  await go("/");
+  await page
+    .getByTestId("verdict")
+    .getByText(`${cards + 2} events got worse.`)
+    .waitFor();
+  assert.equal(await page.getByRole("article").count(), cards);
+  assert.deepEqual(await rows(page).getByRole("rowheader").allInnerTexts(), [
+    `${world.worse.event}-${cards}`,
+    `${world.worse.event}-${cards + 1}`,
+  ]);
+  await done();
+});
+
 test("a cause has a page: it is given to somebody and resolved in a build", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));

@@ -178,6 +178,8 @@ TEST(AddLoops, AreAroundTheCallsThatThreadsWaitIn) {
     ASSERT_TRUE(outcome.ok()) << xml;
     EXPECT_EQ(outcome.settings.events[0].name, "shop-turn");
     EXPECT_EQ(outcome.settings.events[0].scope.groups.unit, "shop.service");
+    EXPECT_EQ(outcome.settings.events[0].begin.name, "sys_exit_epoll_pwait");
+    EXPECT_EQ(outcome.settings.events[0].end.name, "sys_enter_epoll_pwait");
     EXPECT_THAT(xml, HasSubstr("<scope unit=\"shop.service\" binary=\"/usr/bin/shop\"/>"));
     EXPECT_THAT(trial_elements(offers, target), HasSubstr("<scope binary=\"/usr/bin/shop\"/>"));
 }

@@ -228,6 +228,22 @@ TEST_F(SharedTables, TheTablesOfWhoHasManyGiveWay) {
     EXPECT_EQ(memory.states.at(table_of(3)), LAGTRAP_UNWIND_TABLE_READY);
 }
 
+TEST_F(SharedTables, TheTablesOfOthersStayIfTheyDoNotHaveMore) {
+    const auto map_own = [&](std::uint32_t pid, const std::string& program) {
+        const auto path = folder_ / std::filesystem::path(program).filename();
+        std::filesystem::copy_file(program, path);
+        std::filesystem::permissions(path, std::filesystem::perms(0777));
+        map_file(pid, path);
+    };
+    map_own(2, "/usr/bin/ls");
+    map_own(3, "/usr/bin/true");
+    memory.table_room_bytes = memory.table_bytes;
+    spaces.note_users();
+    map_own(2, "/usr/bin/sort");
+    EXPECT_TRUE(modules.totals().given_up.empty());
+    EXPECT_EQ(memory.states.at(table_of(3)), LAGTRAP_UNWIND_TABLE_READY);
+}
+
 // A library that a watched program will map, found by its path; no process maps it yet.
 class WatchedTables : public SharedTables {
   protected:
