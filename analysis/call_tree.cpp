@@ -121,6 +121,7 @@ CallLine CallTree::line_of(const CallNode& node) const {
     for (const auto& [label, time] : node.called)
         line.called_ns = std::max(line.called_ns, time.first);
     line.reason = longest(node.reasons);
+    if (!node.reasons.empty()) line.reason_ns = node.reasons.at(line.reason);
     line.functions.push_back(line.place.function);
     return line;
 }

@@ -40,6 +40,7 @@ struct CallLine {
     std::uint64_t called_ns = 0;    // part of own_ns: in place.called
     std::uint64_t nameless_ns = 0;  // part of own_ns: in unnamed code of its file
     std::string reason;             // longest reason of the blocked time; empty if there is none
+    std::uint64_t reason_ns = 0;    // part of blocked_ns: for this reason
 
     [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }
 };

@@ -77,10 +77,9 @@ void finish(const Recording& recording, FunctionSum& sum) {
     }
     const std::uint64_t total = sum.time.total_ns();
     if (total > 0) sum.time.depth = sum.depth_weight / static_cast<double>(total);
-    std::uint64_t longest = 0;
     for (const auto& [reason, length] : sum.reasons) {
-        if (length > longest) {
-            longest = length;
+        if (length > sum.time.reason_ns) {
+            sum.time.reason_ns = length;
             sum.time.reason = reason;
         }
     }

@@ -24,6 +24,7 @@ struct FunctionTime {
     std::uint64_t waiting_ns = 0;      // for a CPU
     std::uint64_t self_on_cpu_ns = 0;  // in the function's own code
     std::string reason;                // longest reason of its blocked time; empty if there is none
+    std::uint64_t reason_ns = 0;       // part of blocked_ns: for this reason
     double depth = 0;                  // mean number of frames above it
 
     [[nodiscard]] std::uint64_t total_ns() const { return on_cpu_ns + blocked_ns + waiting_ns; }

@@ -8,6 +8,7 @@
 #include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
+#include "analysis/parts.hpp"
 #include "cli/console/ratio.hpp"
 #include "cli/console/text_layout.hpp"
 #include "core/duration.hpp"
@@ -27,7 +28,7 @@ constexpr std::size_t state_width = 26;
 constexpr std::size_t usual_lines = 12;
 constexpr std::size_t own_lines = 5;
 
-// "on CPU 90 %, sleep 9 %".
+// "on CPU 60 %, sleep 30 %, otherwise blocked 9 %".
 template <typename Time>
 std::string state_of(const Time& time, std::uint64_t whole_ns) {
     std::string text;
@@ -36,7 +37,8 @@ std::string state_of(const Time& time, std::uint64_t whole_ns) {
         text += (text.empty() ? "" : ", ") + what + " " + percent(ratio(time_ns, whole_ns));
     };
     add("on CPU", time.on_cpu_ns);
-    add(time.reason, time.blocked_ns);
+    add(time.reason, time.reason_ns);
+    add("otherwise blocked", time.blocked_ns - time.reason_ns);
     add("waiting", time.waiting_ns);
     return text;
 }
@@ -235,7 +237,8 @@ std::string functions_part(const DelayReport& report, const ReportLook& look) {
     if (whole_ns == 0 && report.receiver.tid != 0) return receiver_functions(report.receiver, look);
     if (whole_ns == 0)
         return section_title(look.paint, "Functions") + "  nothing of this delay was recorded\n";
-    const bool whole = report.split.not_recorded_ns == 0;
+    const bool whole =
+        report.split.not_recorded_ns == 0 && analysis::is_nearly(whole_ns, report.split.wall_ns);
     const std::string recorded = duration(whole_ns);
     std::string text = section_title(look.paint, "Functions",
                                      "with what they call; shares of the " +

@@ -60,6 +60,27 @@ TEST(CallTree, splits_where_the_time_does) {
     EXPECT_EQ(report.causes.causes[0].doing.focus.place.function, "compare");
 }
 
+TEST(CallTree, a_line_tells_how_long_its_longest_wait_was) {
+    TraceBuilder builder(200 * ms);
+    builder.thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.switched(21 * ms, 0, 10, 1, 0)
+        .off_cpu(21 * ms, 10, 10, {"main", "nap", "k:do_nanosleep", "k:schedule"});
+    builder.waking(81 * ms, 0, 0, 10, true).switched(81 * ms, 0, 0, 0, 10);
+    builder.switched(82 * ms, 0, 10, 1, 0)
+        .off_cpu(82 * ms, 10, 10, {"main", "join", "k:do_wait", "k:schedule"});
+    builder.waking(119 * ms, 0, 0, 10, true).switched(119 * ms, 0, 0, 0, 10);
+    builder.run(TraceBuilder::delay(1, "work", at(20 * ms), 100 * ms, 10 * ms, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto report = report_delay(*recording, builder.system.delays[0]);
+    ASSERT_FALSE(report.calls.empty());
+    const CallLine& line = report.calls[0];
+    EXPECT_THAT(line.functions, ElementsAre("main"));
+    EXPECT_EQ(line.blocked_ns, 97 * ms);
+    EXPECT_EQ(line.reason, "sleep");
+    EXPECT_EQ(line.reason_ns, 60 * ms);
+}
+
 TEST(CallTree, time_spread_over_several_functions_names_the_parts) {
     const auto report = report_of({{50, {"main", "query", "filesort"}},
                                    {45, {"main", "query", "read_rows"}},
