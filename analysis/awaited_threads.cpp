@@ -153,6 +153,11 @@ std::uint32_t owner_of(const Recording& recording, const Interval& wait, WaitKin
             return last_owner_seen(recording, wait);
         }
         case WaitKind::ThreadEnd: return last_owner_seen(recording, wait);
+        case WaitKind::FileLock: {
+            const std::uint32_t pid =
+                wait.file == 0 ? 0 : recording.waited_files[wait.file - 1].holder_pid;
+            return pid == 0 || pid == own_pid ? 0 : only_thread_of(recording, pid);
+        }
         case WaitKind::Pipe:
         case WaitKind::LocalSocket:
         case WaitKind::Network: return thread_at_other_end(recording, wait, own_pid);
@@ -172,7 +177,8 @@ std::uint32_t likely_owner_of(const Recording& recording, const Interval& wait, 
         case WaitKind::RowLock:
         case WaitKind::Futex: return only_busy_thread(recording, own_pid, wait);
         case WaitKind::Events:
-            return is_in_kernel_function(recording, wait.stack, "eventfd_read")
+            return is_in_kernel_function(recording, wait.stack, "eventfd_read") ||
+                           is_in_kernel_function(recording, wait.stack, "eventfd_write")
                        ? only_busy_thread(recording, own_pid, wait)
                        : 0;
         case WaitKind::Pipe:

@@ -29,6 +29,7 @@ constexpr auto all_facts = std::to_array<BlockReasonFacts>({
     {BlockReason::Futex, "lock (futex)", WaitKind::Futex, false},
     {BlockReason::Semaphore, "lock (semaphore)", WaitKind::Semaphore, false},
     {BlockReason::FileLock, "file lock", WaitKind::FileLock, false},
+    {BlockReason::Lease, "lease on a file", WaitKind::FileLock, false},
     {BlockReason::KernelLock, "lock in the kernel", WaitKind::KernelLock, false},
     {BlockReason::MemoryMap, "memory map of a process (mmap_lock)", WaitKind::MemoryMap, false},
     {BlockReason::FrozenFiles, "frozen file system", WaitKind::FrozenFiles, false},
@@ -54,6 +55,7 @@ constexpr auto all_facts = std::to_array<BlockReasonFacts>({
     {BlockReason::MessageQueue, "message queue", WaitKind::Other, false},
     {BlockReason::Terminal, "terminal", WaitKind::Other, false},
     {BlockReason::FileCheck, "check of a file (fanotify)", WaitKind::Other, false},
+    {BlockReason::CallCheck, "check of a system call (seccomp)", WaitKind::Other, false},
     {BlockReason::AutomaticMount, "automatic mount (autofs)", WaitKind::Other, false},
     {BlockReason::CpuChange, "change of CPU", WaitKind::Other, false},
     {BlockReason::KernelHelper, "helper program of the kernel", WaitKind::Other, false},
@@ -91,8 +93,9 @@ constexpr auto table = std::to_array<Entry>({
     {"fcntl_setlk*", BlockReason::FileLock},
     {"locks_lock_inode_wait", BlockReason::FileLock},
     {"flock_lock_inode_wait", BlockReason::FileLock},
-    {"__break_lease", BlockReason::FileLock},
+    {"__break_lease", BlockReason::Lease},
     {"fanotify_handle_event", BlockReason::FileCheck},
+    {"seccomp_do_user_notification", BlockReason::CallCheck},
     {"autofs_wait", BlockReason::AutomaticMount},
 
     {"rwsem_down_*", BlockReason::KernelLock},
@@ -115,6 +118,9 @@ constexpr auto table = std::to_array<Entry>({
     {"do_nanosleep", BlockReason::Sleep},
     {"common_nsleep*", BlockReason::Sleep},
 
+    {"fuse_dev_do_read", BlockReason::Events},
+    {"fuse_dev_read", BlockReason::Events},
+    {"fuse_dev_splice_read", BlockReason::Events},
     {"fuse_*", BlockReason::FileSystemServer},
     {"request_wait_answer", BlockReason::FileSystemServer},
     {"nfs_*", BlockReason::NetworkFileSystem},
@@ -167,6 +173,10 @@ constexpr auto table = std::to_array<Entry>({
     {"fanotify_read", BlockReason::Events},
     {"signalfd_*", BlockReason::Events},
     {"perf_read", BlockReason::Events},
+    {"seccomp_notify_*", BlockReason::Events},
+    {"userfaultfd_*", BlockReason::Events},
+    {"evdev_read", BlockReason::Events},
+    {"tun_*", BlockReason::Events},
     {"do_accept", BlockReason::Events},
     {"inet_csk_accept*", BlockReason::Events},
     {"unix_accept", BlockReason::Events},
@@ -205,6 +215,8 @@ constexpr auto table = std::to_array<Entry>({
     {"kernel_clone", BlockReason::ChildStart},
     {"do_sigtimedwait", BlockReason::Signal},
     {"sigsuspend", BlockReason::Signal},
+    {"__do_sys_rt_sigsuspend", BlockReason::Signal},
+    {"__x64_sys_rt_sigsuspend", BlockReason::Signal},
     {"__do_sys_pause", BlockReason::Signal},
     {"__x64_sys_pause", BlockReason::Signal},
     {"do_msgrcv", BlockReason::MessageQueue},
@@ -327,6 +339,7 @@ bool is_thread_start(std::string_view function) {
 }
 
 BlockReason block_reason_of(const Recording& recording, StackId stack) {
+    if (stack >= recording.first_sleep) return BlockReason::Sleep;
     if (const BlockReason lock = lock_at_the_end(recording, stack); lock != BlockReason::Unknown)
         return lock;
     std::size_t best = table.size();
@@ -356,6 +369,7 @@ Room room_of(const Recording& recording, StackId stack) {
         if (!frame.kernel) continue;
         const std::string_view function = without_module(recording.name(frame.label));
         if (matches(function, "unix_stream_connect")) return Room::Connection;
+        if (matches_one_of(function, openers_of_pipes)) return Room::Partner;
         if (matches_one_of(function, writers_to_full)) room = Room::Data;
     }
     return room;

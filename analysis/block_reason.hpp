@@ -21,6 +21,7 @@ enum class BlockReason : std::uint8_t {
     Futex,
     Semaphore,
     FileLock,
+    Lease,
     KernelLock,
     MemoryMap,
     FrozenFiles,
@@ -46,6 +47,7 @@ enum class BlockReason : std::uint8_t {
     MessageQueue,
     Terminal,
     FileCheck,
+    CallCheck,
     AutomaticMount,
     CpuChange,
     KernelHelper,
@@ -82,11 +84,12 @@ struct BlockReasonFacts {
 // True for waits for the mmap_lock of the thread's own process.
 [[nodiscard]] bool is_for_own_memory_map(const Recording& recording, StackId stack);
 
-// What a thread needs room for at the other end of a pipe or socket.
+// What a thread needs at the other end of a pipe, socket, message queue or terminal.
 enum class Room : std::uint8_t {
     None,
-    Data,        // a write to a full pipe or socket, until the other end reads
+    Data,        // a write to what is full, until the other end reads
     Connection,  // a connect() to a local socket whose accept queue is full
+    Partner,     // an open() of a named pipe whose other end nobody has open
 };
 [[nodiscard]] Room room_of(const Recording& recording, StackId stack);
 

@@ -260,14 +260,6 @@ class Sentence {
         return !by_owner;
     }
 
-    static std::string interpreter_lock_words(std::string_view module) {
-        const std::string_view name = module_name(module);
-        if (name.starts_with("python") || name.starts_with("libpython"))
-            return "for Python's lock (GIL)";
-        if (name.starts_with("ruby") || name.starts_with("libruby")) return "for Ruby's lock (GVL)";
-        return words_of_wait(WaitKind::InterpreterLock, "");
-    }
-
     // The group at its limit may be one around that of the process.
     std::string group_name(const ThreadName& who_waited) const {
         const MemoryOfGroup& group = causes_.group;
@@ -284,16 +276,19 @@ class Sentence {
             return interpreter_lock_words(doing.focus.place.module);
         if (has_other_end(doing.files.kind) && doing.files.time_ns * 2 >= doing.files.asked_ns)
             return peer_words(doing.files, names_owner(doing, who_waited), doing.room);
-        if (doing.room != Room::None) return words_of_room(doing.room, doing.wait);
-        const bool one_lock = doing.wait == WaitKind::FileLock && doing.files.files == 1;
-        return one_lock ? "for a lock on " + doing.files.path
-                        : words_of_wait(doing.wait, doing.reason);
+        if (doing.block == BlockReason::MessageQueue)
+            return message_queue_words(doing.room, only_path(doing.files));
+        if (doing.room != Room::None) return words_of_room(doing.room, doing.block);
+        return doing.wait == WaitKind::FileLock
+                   ? file_lock_words(doing.block, only_path(doing.files))
+                   : words_of_wait(doing.wait, doing.reason);
     }
 
     // " (/var/lib/app/data on vda, which had 12 requests in its queue)".
     static std::string file_clause(const ThreadDoing& doing) {
         const FileWaits& files = doing.files;
-        if (doing.wait == WaitKind::FileLock || is_refused(doing) || has_other_end(files.kind))
+        if (doing.wait == WaitKind::FileLock || doing.block == BlockReason::MessageQueue ||
+            is_refused(doing) || has_other_end(files.kind))
             return "";
         if (files.path.empty() || files.time_ns * 2 < files.asked_ns) {
             const bool of_disk = doing.wait == WaitKind::Disk || doing.wait == WaitKind::PageFault;
@@ -455,8 +450,7 @@ class Sentence {
 
     // Of a process that "ended" more than once, most were stops for a debugger.
     static std::string_view words_of_waker(const ThreadDoing& waited) {
-        if (waited.room == Room::Data) return "read from it";
-        if (waited.room == Room::Connection) return "accepted another connection";
+        if (waited.room != Room::None) return words_of_room_maker(waited.room);
         const bool may_be_end =
             waited.wait != WaitKind::Child || waited.waker_count >= waited.count;
         return may_be_end ? analysis::words_of_waker(waited.wait) : "woke it";

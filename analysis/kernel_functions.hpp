@@ -185,7 +185,17 @@ inline constexpr auto writers_to_full = std::to_array<std::string_view>({
     "sk_stream_wait_memory",
     "sock_alloc_send_pskb",
     "unix_wait_for_peer",
+    "eventfd_write",
+    "do_mq_timedsend",
+    "__do_sys_mq_timedsend",
+    "__x64_sys_mq_timedsend",
+    "do_msgsnd",
+    "n_tty_write",
 });
+
+// They wait until the other end of a named pipe is open.
+inline constexpr auto openers_of_pipes =
+    std::to_array<std::string_view>({"fifo_open", "wait_for_partner"});
 
 inline constexpr auto plumbing = std::to_array<std::string_view>({
     "schedule*",

@@ -68,6 +68,26 @@ void take_stacks(RawTrace& raw, Recording& recording) {
     }
 }
 
+// Gives waits that are sleeps stacks of their own.
+void separate_sleeps(Recording& recording) {
+    const auto sleeps = [&](const StateChange& wait) {
+        return wait.stack != 0 && wait.file != 0 &&
+               recording.waited_files[wait.file - 1].kind == WaitFileKind::Nothing;
+    };
+    std::unordered_map<StackId, StackId> copies;
+    recording.first_sleep = static_cast<StackId>(recording.stacks.size());
+    for (Thread& thread : recording.threads) {
+        for (StateChange& wait : thread.changes) {
+            if (!sleeps(wait)) continue;
+            const auto next = static_cast<StackId>(recording.stacks.size());
+            const auto [copy, added] = copies.try_emplace(wait.stack, next);
+            if (added) recording.stacks.push_back(recording.stacks[wait.stack]);
+            wait.stack = copy->second;
+            wait.file = 0;
+        }
+    }
+}
+
 // A process is named after its main thread, otherwise its track, otherwise its program's file name.
 void name_processes(RawTrace& raw) {
     for (const auto& [tid, thread] : raw.threads) {
@@ -188,6 +208,7 @@ Result<Recording> decode_recording(std::string_view trace, trace::SystemFile sys
     take_earlier(raw, recording);
     name_processes(raw);
     take_stacks(raw, recording);
+    separate_sleeps(recording);
     find_lock_turns(recording);
     recording.processes = std::move(raw.processes);
     recording.runs = std::move(raw.runs);

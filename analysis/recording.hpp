@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -80,6 +81,7 @@ enum class WaitFileKind : std::uint8_t {
     Listener = 12,
     FullListener = 13,  // its accept queue was full
     Pipe = 14,          // again a wait, for the other end of a pipe
+    Nothing = 15,       // poll or select without files: a sleep
 };
 
 // The file a thread waited for.
@@ -284,14 +286,17 @@ struct Recording {
     std::vector<Frame> frames;
     std::vector<std::span<const std::uint32_t>> stacks{{}};  // indexes into frames, outermost first
     std::vector<std::uint32_t> stack_frames;                 // what `stacks` points into
-    std::unordered_map<std::uint32_t, Process> processes;    // by pid
-    std::vector<Thread> threads;                             // by tid, without idle threads (tid 0)
-    std::vector<Run> runs;                                   // by begin
-    std::vector<RunCalls> run_calls;                         // by begin
-    std::vector<calls::Function> called_functions;           // costs are unknown
-    std::vector<EarlierSample> earlier_samples;              // by time
-    std::vector<EarlierWait> earlier_waits;                  // by thread, then by begin
-    std::vector<WaitedFile> waited_files;                    // for StateChange::file
+    // From here on, `stacks` are copies, for waits that are sleeps although they are in poll or
+    // select.
+    StackId first_sleep = std::numeric_limits<StackId>::max();
+    std::unordered_map<std::uint32_t, Process> processes;  // by pid
+    std::vector<Thread> threads;                           // by tid, without idle threads (tid 0)
+    std::vector<Run> runs;                                 // by begin
+    std::vector<RunCalls> run_calls;                       // by begin
+    std::vector<calls::Function> called_functions;         // costs are unknown
+    std::vector<EarlierSample> earlier_samples;            // by time
+    std::vector<EarlierWait> earlier_waits;                // by thread, then by begin
+    std::vector<WaitedFile> waited_files;                  // for StateChange::file
     std::vector<FailedConnect> repeated_syns;
     std::vector<FailedConnect> refused_connects;
     std::vector<SocketOwner> socket_owners;

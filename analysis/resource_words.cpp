@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/frame_role.hpp"
 #include "core/duration.hpp"
 
 namespace lagtrap::analysis {
@@ -14,13 +15,21 @@ std::string others_of_that_name(std::uint32_t others) {
                              (others == 1 ? " other of that name" : " others of that name");
 }
 
+// "a full pipe", "the full pipe /run/log".
+std::string name_words(const std::string& what, const std::string& path) {
+    return path.empty() ? "a " + what : "the " + what + " " + path;
+}
+
 // "on a pipe", "to write to the full pipe /run/log", "to connect to the local socket /run/app".
 std::string thing_words(Room room, const std::string& what, const std::string& path) {
-    const std::string action = room == Room::Data         ? "to write to "
-                               : room == Room::Connection ? "to connect to "
-                                                          : "on ";
-    const std::string name = (room == Room::Data ? "full " : "") + what;
-    return path.empty() ? action + "a " + name : action + "the " + name + " " + path;
+    switch (room) {
+        case Room::Data: return "to write to " + name_words("full " + what, path);
+        case Room::Connection: return "to connect to " + name_words(what, path);
+        case Room::Partner:
+            return "for somebody to open the other end of " + name_words(what, path);
+        case Room::None: break;
+    }
+    return "on " + name_words(what, path);
 }
 
 std::string queue_words(Room room) {
@@ -29,15 +38,49 @@ std::string queue_words(Room room) {
 
 }  // namespace
 
-std::string words_of_room(Room room, WaitKind kind) {
-    switch (kind) {
-        case WaitKind::Pipe: return thing_words(room, "pipe", "");
-        case WaitKind::LocalSocket:
+std::string words_of_room(Room room, BlockReason reason) {
+    switch (reason) {
+        case BlockReason::Pipe: return thing_words(room, "pipe", "");
+        case BlockReason::LocalSocket:
             return thing_words(room, "local socket", "") + queue_words(room);
+        case BlockReason::Events: return "to write to a full eventfd";
+        case BlockReason::MessageQueue: return message_queue_words(room, "");
+        case BlockReason::Terminal: return "to write to a full or paused terminal";
         default:
             return "to send to a network connection, whose other end had not read what was sent "
                    "before,";
     }
+}
+
+std::string interpreter_lock_words(std::string_view module) {
+    const std::string_view name = module_name(module);
+    if (name.starts_with("python") || name.starts_with("libpython"))
+        return "for Python's lock (GIL)";
+    if (name.starts_with("ruby") || name.starts_with("libruby")) return "for Ruby's lock (GVL)";
+    return words_of_wait(WaitKind::InterpreterLock, "");
+}
+
+std::string only_path(const FileWaits& files) { return files.files == 1 ? files.path : ""; }
+
+std::string message_queue_words(Room room, const std::string& path) {
+    return room == Room::Data ? thing_words(room, "message queue", path)
+                              : "for a message in " + name_words("message queue", path);
+}
+
+std::string file_lock_words(BlockReason reason, const std::string& path) {
+    const std::string what = reason == BlockReason::Lease ? "lease" : "lock";
+    if (!path.empty()) return "for a " + what + " on " + path;
+    return reason == BlockReason::Lease ? "for a lease on a file" : "for a file lock";
+}
+
+std::string_view words_of_room_maker(Room room) {
+    switch (room) {
+        case Room::Data: return "read from it";
+        case Room::Connection: return "accepted another connection";
+        case Room::Partner: return "opened it";
+        case Room::None: break;
+    }
+    return "";
 }
 
 std::string process_words(const std::string& name, std::uint32_t pid) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "analysis/delay_cause.hpp"
 
@@ -23,8 +24,23 @@ namespace lagtrap::analysis {
 // process at the other end. With `room`: "to write to a full pipe".
 [[nodiscard]] std::string peer_words(const FileWaits& socket, bool named, Room room);
 
-// The same for a wait of which nothing more is known.
-[[nodiscard]] std::string words_of_room(Room room, WaitKind kind);
+// The same for a wait of which nothing more is known. `room` is not None.
+[[nodiscard]] std::string words_of_room(Room room, BlockReason reason);
+
+// "for Python's lock (GIL)"; `module` is the file of the interpreter.
+[[nodiscard]] std::string interpreter_lock_words(std::string_view module);
+
+// The path of the file that was waited for; empty if there were several.
+[[nodiscard]] std::string only_path(const FileWaits& files);
+
+// "for a message in the message queue /jobs", "to write to a full message queue".
+[[nodiscard]] std::string message_queue_words(Room room, const std::string& path);
+
+// "for a lock on /var/lib/app/data", "for a lease on a file". The path may be unknown.
+[[nodiscard]] std::string file_lock_words(BlockReason reason, const std::string& path);
+
+// What a thread did that ended a wait for room; empty for None.
+[[nodiscard]] std::string_view words_of_room_maker(Room room);
 
 // Clauses to append to a sentence, or empty. `pid` is the process that waited.
 [[nodiscard]] std::string full_listener_clause(const FileWaits& socket);

@@ -248,7 +248,7 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
         }
     }
     ++trace_.records;
-    if (kind > static_cast<std::uint64_t>(WaitFileKind::Pipe)) return;  // from a later version
+    if (kind > static_cast<std::uint64_t>(WaitFileKind::Nothing)) return;  // from a later version
     wait.file.kind = static_cast<WaitFileKind>(kind);
     const FailedConnect failed{at_ns, wait.tid, wait.file.path, wait.file.socket};
     if (wait.file.kind == WaitFileKind::SynRepeated) {

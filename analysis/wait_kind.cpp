@@ -218,10 +218,11 @@ std::string words_of_reason(std::string_view reason) {
             return "for a page of memory that another program provides (userfaultfd)";
         case BlockReason::FileSystemServer: return "for a FUSE file system";
         case BlockReason::NetworkFileSystem: return "for a network file system";
-        case BlockReason::MessageQueue: return "on a message queue";
+        case BlockReason::MessageQueue: return "for a message queue";
         case BlockReason::Terminal: return "on a terminal";
         case BlockReason::FileCheck:
             return "for a program that checks files before they are opened (fanotify)";
+        case BlockReason::CallCheck: return "for a program that checks its system calls (seccomp)";
         case BlockReason::AutomaticMount: return "for an automatic mount (autofs)";
         case BlockReason::CpuChange: return "to be moved to another CPU";
         case BlockReason::KernelHelper: return "for a program that the kernel had started";

@@ -154,6 +154,17 @@ static __always_inline __u64 note_user_stack(struct stack_scratch* stack, __u32 
     return complete_current_stack(&stack->walk, id, user, now_ns);
 }
 
+static __always_inline int note_sleep(const struct wait_question* question,
+                                      struct lagtrap_wait_file* record) {
+    record->pid = question->pid;
+    record->tid = question->tid;
+    record->kind = LAGTRAP_FILE_NONE;
+    record->file = LAGTRAP_FILE_NONE;
+    fill_header(&record->header, LAGTRAP_RECORD_WAIT_FILE, sizeof(*record), question->now_ns);
+    bpf_ringbuf_output(&records, record, sizeof(*record), BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
 /* Records the file that a thread waits for, if any. Global, so that the verifier checks it once. */
 __noinline int note_wait_file(const struct wait_question* question) {
     if (!question) return 0;
@@ -165,10 +176,12 @@ __noinline int note_wait_file(const struct wait_question* question) {
     struct lagtrap_wait_file* record = &out->record;
     __builtin_memset(record, 0, sizeof(*record));
     struct file* file = waited_file(question, record);
-    if (!file) return 0;
+    if (!file) return polls_nothing(question) ? note_sleep(question, record) : 0;
     struct inode* inode = BPF_CORE_READ(file, f_inode);
     struct sock* sk = sock_of(file);
+    if (sk && question->call == CALL_CONNECT) sk = connected_to(question, sk);
     bool of_pipe = !sk && is_pipe(file);
+    bool reads = of_pipe && is_reading(question->call, file);
     if (!inode || (!sk && !of_pipe && !is_on_a_disk(inode))) return 0;
     record->pid = question->pid;
     record->tid = question->tid;
@@ -176,7 +189,7 @@ __noinline int note_wait_file(const struct wait_question* question) {
         if (!name_peer(sk, record)) return 0;
     } else if (of_pipe) {
         record->kind = LAGTRAP_FILE_PIPE;
-        record->file = ((__u64)inode << 1 ^ is_reading(question->call)) * 0x9e3779b97f4a7c15ULL | 1;
+        record->file = ((__u64)inode << 1 ^ reads) * 0x9e3779b97f4a7c15ULL | 1;
     } else {
         record->file = ((__u64)BPF_CORE_READ(file, f_path.dentry) ^ (__u64)inode << 1) *
                            0x9e3779b97f4a7c15ULL |
@@ -191,7 +204,7 @@ __noinline int note_wait_file(const struct wait_question* question) {
         record->path_bytes = sk ? read_peer(sk, record->kind, out) : read_path(file, out);
         if (sk || of_pipe)
             want_owner(sk, record->kind, record->file, inode,
-                       is_reading(question->call) ? FILE_FOR_WRITING : FILE_FOR_READING);
+                       reads ? FILE_FOR_WRITING : FILE_FOR_READING);
         size += record->path_bytes;
     }
     barrier_var(size); /* as in note_stack */
@@ -201,8 +214,6 @@ __noinline int note_wait_file(const struct wait_question* question) {
         bpf_map_update_elem(&seen_stacks, &key, &capture, BPF_ANY);
     return 0;
 }
-
-#define CALL_CONNECT 42 /* arch/x86/entry/syscalls/syscall_64.tbl */
 
 /* Records the outcome of a connection attempt; `pid_tid` as from bpf_get_current_pid_tgid(), 0
  * if the thread is unknown. */

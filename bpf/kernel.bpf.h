@@ -48,6 +48,7 @@ struct list_head {
 struct file_lock_context {
     struct list_head flc_flock;
     struct list_head flc_posix;
+    struct list_head flc_lease;
 } KERNEL_TYPE;
 
 struct hlist_node {
@@ -77,6 +78,7 @@ union dentry_links {
 struct dentry {
     struct dentry* d_parent;
     struct qstr d_name;
+    struct inode* d_inode; /* NULL: there is no file of this name */
     union dentry_links d_u;
 } KERNEL_TYPE;
 

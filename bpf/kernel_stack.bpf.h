@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
  * Finds data on the kernel stack of a sleeping thread: the mapping of its page fault, the
- * sockets that it polls. No argument or register has them. Each word that may be a pointer is
- * checked by what it points to.
+ * sockets that it polls, the file that it opens, the socket to which it connects. No argument or
+ * register has them. Each word that may be a pointer is checked by what it points to.
  */
 #ifndef LAGTRAP_BPF_KERNEL_STACK_BPF_H
 #define LAGTRAP_BPF_KERNEL_STACK_BPF_H
@@ -51,9 +51,40 @@ static long find_socket(__u32 step, struct stack_scan* scan) {
     return 0;
 }
 
-static __always_inline void begin_scan(struct stack_scan* scan, struct task_struct* task) {
-    scan->place = FOR_POINTERS(task)->thread.sp;
+/* Finds the file of a path that is being opened. */
+static long find_opened(__u32 step, struct stack_scan* scan) {
+    if (scan->place >= scan->end) return 1;
+    struct file* file = NULL;
+    bpf_probe_read_kernel(&file, sizeof(file), (const void*)scan->place);
+    scan->place += sizeof(__u64);
+    if ((__u64)file < LEAST_KERNEL_ADDRESS) return 0;
+    struct inode* inode = BPF_CORE_READ(file, f_inode);
+    if ((__u64)inode < LEAST_KERNEL_ADDRESS) return 0;
+    if ((__u64)BPF_CORE_READ(file, f_path.mnt) < LEAST_KERNEL_ADDRESS ||
+        BPF_CORE_READ(file, f_path.dentry, d_inode) != inode)
+        return 0;
+    scan->found = (__u64)file;
+    return 1;
+}
+
+/* Finds the local socket that listens where the thread connects to. */
+static long find_local_listener(__u32 step, struct stack_scan* scan) {
+    if (scan->place >= scan->end) return 1;
+    struct sock* sk = NULL;
+    bpf_probe_read_kernel(&sk, sizeof(sk), (const void*)scan->place);
+    scan->place += sizeof(__u64);
+    if ((__u64)sk < LEAST_KERNEL_ADDRESS || !is_local_listener(sk)) return 0;
+    if (BPF_CORE_READ(sk, sk_socket, sk) != sk) return 0;
+    scan->found_sock = (__u64)sk;
+    return 1;
+}
+
+/* `running`: it has not stopped yet, so it is unknown where its innermost calls are. */
+static __always_inline void begin_scan(struct stack_scan* scan, struct task_struct* task,
+                                       bool running) {
     scan->end = (__u64)FOR_POINTERS(task)->stack + KERNEL_STACK_BYTES;
+    scan->place =
+        running ? scan->end - LOOKED_AT_WORDS * sizeof(__u64) : FOR_POINTERS(task)->thread.sp;
     scan->mm = (__u64)FOR_POINTERS(task)->mm;
     scan->found = scan->found_sock = 0;
 }

@@ -389,6 +389,7 @@ enum lagtrap_wait_file_kind {
     LAGTRAP_FILE_FULL_LISTENER =
         13,                 /* its accept queue has no room, or it has dropped connections */
     LAGTRAP_FILE_PIPE = 14, /* a wait again: for the other end of this pipe */
+    LAGTRAP_FILE_NONE = 15, /* poll or select without files, which is a sleep */
 };
 
 /* The other end of a socket. */

@@ -17,7 +17,6 @@
        */
 #define TCP_IS_CLOSED 7          /* TCP_CLOSE */
 #define TCP_WAITS_FOR_LAST_ACK 9 /* TCP_LAST_ACK */
-#define TCP_LISTENS 10           /* TCP_LISTEN */
 #define DEVICE_IS_LOOPBACK 8     /* IFF_LOOPBACK, include/uapi/linux/if.h */
 #define OPEN_FILES_NS 50000000   /* so long all open files are looked at */
 
@@ -34,7 +33,7 @@ struct socket_end {
 
 struct wanted_end {
     __u64 socket;  /* the number of the socket for which threads wait, as records have it */
-    __u64 waiting; /* address of that socket */
+    __u64 waiting; /* address of that socket, or of the local one that listens */
     __u32 address; /* of a listener: to which it connects */
     __u32 capture;
 };
@@ -78,7 +77,8 @@ static __always_inline struct socket_end listener_end(const struct sock* sk, __u
 static __always_inline bool other_end(const struct sock* sk, __u8 kind, struct socket_end* end) {
     __builtin_memset(end, 0, sizeof(*end));
     if (kind == LAGTRAP_FILE_LOCAL_PEER) {
-        end->scope = (__u64)BPF_CORE_READ((struct unix_sock*)sk, peer);
+        end->scope =
+            is_local_listener(sk) ? (__u64)sk : (__u64)BPF_CORE_READ((struct unix_sock*)sk, peer);
         return end->scope != 0;
     }
     if (kind != LAGTRAP_FILE_PEER) {
@@ -139,6 +139,7 @@ static __always_inline struct wanted_end* wanted_local(const struct sock* sk) {
     struct socket_end end = {.scope = (__u64)sk};
     struct wanted_end* wanted = wanted_end(&end);
     if (!wanted) return NULL;
+    if (is_local_listener(sk)) return wanted->waiting == (__u64)sk ? wanted : NULL;
     const struct unix_sock* waiting = (const struct unix_sock*)wanted->waiting;
     bool connected =
         BPF_CORE_READ((const struct unix_sock*)sk, peer) == (const struct sock*)waiting;

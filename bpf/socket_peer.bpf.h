@@ -14,6 +14,7 @@
 #define FAMILY_INTERNET 2      /* AF_INET */
 #define FAMILY_INTERNET_6 10   /* AF_INET6 */
 #define TCP_SYN_WAS_SENT 2     /* TCP_SYN_SENT, include/net/tcp_states.h */
+#define TCP_LISTENS 10         /* TCP_LISTEN; of local sockets too */
 #define PROTOCOL_TCP 6         /* IPPROTO_TCP, include/uapi/linux/in.h */
 #define SOCKET_FILE 0140000    /* S_IFSOCK, include/uapi/linux/stat.h */
 #define PIPE_FILE 0010000      /* S_IFIFO */
@@ -69,6 +70,11 @@ static __always_inline __u64 socket_number(const struct sock* sk, __u8 kind) {
                   BPF_CORE_READ(sk, __sk_common.skc_dport);
     }
     return number * 0x9e3779b97f4a7c15ULL | 1;
+}
+
+static __always_inline bool is_local_listener(const struct sock* sk) {
+    return BPF_CORE_READ(sk, __sk_common.skc_family) == FAMILY_LOCAL &&
+           BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTENS;
 }
 
 /* Writes the path, with '\0', of a local socket's peer, or else its own. Returns its size in

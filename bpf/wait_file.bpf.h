@@ -20,8 +20,14 @@
 #define LOCKS_LOOKED_AT 32
 
 /* From include/uapi/linux and arch/x86/entry/syscalls/syscall_64.tbl. */
+#define CALL_OPEN 2
+#define CALL_CONNECT 42
 #define CALL_FCNTL 72
 #define CALL_FLOCK 73
+#define CALL_SEND_TO_QUEUE 242      /* mq_timedsend */
+#define CALL_RECEIVE_FROM_QUEUE 243 /* mq_timedreceive */
+#define CALL_OPEN_AT 257
+#define CALL_OPEN_AT_2 437
 #define LOCK_AND_WAIT 7      /* F_SETLKW */
 #define OFD_LOCK_AND_WAIT 38 /* F_OFD_SETLKW */
 #define FILE_WRITE_LOCK 1    /* F_WRLCK */
@@ -259,7 +265,7 @@ struct wait_question {
     __u32 state;
     __u32 by_iterator;
     __u64 polled;           /* address of an array of struct pollfd */
-    struct stack_scan scan; /* for by_iterator */
+    struct stack_scan scan; /* for by_iterator, opens and connects */
 };
 
 static __always_inline bool is_about_a_socket(long call) {
@@ -291,6 +297,20 @@ static __always_inline bool is_lock_call(const struct wait_question* question) {
            (question->command == LOCK_AND_WAIT || question->command == OFD_LOCK_AND_WAIT);
 }
 
+static __always_inline bool is_open(long call) {
+    return call == CALL_OPEN || call == CALL_OPEN_AT || call == CALL_OPEN_AT_2;
+}
+
+static __always_inline bool is_of_message_queue(long call) {
+    return call == CALL_SEND_TO_QUEUE || call == CALL_RECEIVE_FROM_QUEUE;
+}
+
+/* Programs sleep that way, such as Perl's and rsync's. */
+static __always_inline bool polls_nothing(const struct wait_question* question) {
+    return (is_poll(question->call) && question->command == 0) ||
+           (is_select(question->call) && question->descriptor == 0);
+}
+
 /* False if it does not wait for a file. */
 static __always_inline bool ask_about(struct task_struct* task, __u32 state,
                                       struct wait_question* question) {
@@ -302,10 +322,13 @@ static __always_inline bool ask_about(struct task_struct* task, __u32 state,
     question->state = state;
     bool of_socket =
         is_about_a_socket(question->call) || is_poll(question->call) || is_select(question->call);
-    if (!(state & UNINTERRUPTIBLE) && !is_lock_call(question) && !locks_refused && !of_socket)
+    bool of_path = is_open(question->call) || is_of_message_queue(question->call);
+    if (!(state & UNINTERRUPTIBLE) && !is_lock_call(question) && !locks_refused && !of_socket &&
+        !of_path)
         return false;
     question->polled = registers->di;
-    if (question->by_iterator) begin_scan(&question->scan, task);
+    if (question->by_iterator || is_open(question->call) || question->call == CALL_CONNECT)
+        begin_scan(&question->scan, task, !question->by_iterator);
     question->pid = task->tgid;
     question->tid = task->pid;
     question->files = (__u64)FOR_POINTERS(task)->files;
@@ -369,12 +392,39 @@ static __always_inline bool is_pipe(const struct file* file) {
     return (BPF_CORE_READ(file, f_inode, i_mode) & FILE_FORMAT) == PIPE_FILE;
 }
 
-static __always_inline bool is_reading(long call) {
+/* Whether the call reads from the pipe, or opens it for that. */
+static __always_inline bool is_reading(long call, const struct file* pipe) {
+    if (is_open(call)) return !(BPF_CORE_READ(pipe, f_mode) & FILE_FOR_WRITING);
     return call == 0 /* read */ || call == 19 /* readv */;
+}
+
+/* Waits for the other end of a pipe, or for the lease of another process. */
+static __always_inline struct file* opened_file(const struct wait_question* question,
+                                                struct lagtrap_wait_file* record) {
+    struct stack_scan scan = question->scan;
+    bpf_loop(LOOKED_AT_WORDS, find_opened, &scan, 0);
+    struct file* file = (struct file*)scan.found;
+    if (!file || is_pipe(file)) return file;
+    struct file_lock_context* context = BPF_CORE_READ(file, f_inode, i_flctx);
+    record->kind = LAGTRAP_FILE_OF_CALL;
+    if (!context) return file;
+    record->holder_pid = lock_holder(&context->flc_lease, 0);
+    if (record->holder_pid != 0) record->kind = LAGTRAP_FILE_LOCK;
+    return file;
+}
+
+/* A local socket that waits in connect() has no peer yet. */
+static __always_inline struct sock* connected_to(const struct wait_question* question,
+                                                 struct sock* sk) {
+    if (BPF_CORE_READ(sk, __sk_common.skc_family) != FAMILY_LOCAL) return sk;
+    struct stack_scan scan = question->scan;
+    bpf_loop(LOOKED_AT_WORDS, find_local_listener, &scan, 0);
+    return scan.found_sock ? (struct sock*)scan.found_sock : sk;
 }
 
 /* The socket or pipe; NULL if there is none. */
 static __always_inline struct file* waited_socket(const struct wait_question* question) {
+    if (polls_nothing(question)) return NULL;
     if (is_about_a_socket(question->call)) {
         struct file* file =
             file_of_descriptor((struct files_struct*)question->files, question->descriptor);
@@ -405,7 +455,11 @@ static __always_inline struct file* waited_file(const struct wait_question* ques
     }
     if (!(question->state & UNINTERRUPTIBLE)) {
         struct file* refused = refused_file(question, record);
-        return refused ?: waited_socket(question);
+        if (refused) return refused;
+        if (is_open(question->call)) return opened_file(question, record);
+        if (!is_of_message_queue(question->call)) return waited_socket(question);
+        record->kind = LAGTRAP_FILE_OF_CALL;
+        return file_of_descriptor(files, question->descriptor);
     }
     record->kind = question->call < 0 ? LAGTRAP_FILE_OF_FAULT : LAGTRAP_FILE_OF_CALL;
     if (question->call < 0 && question->by_iterator) {

@@ -146,7 +146,7 @@ TEST(NamedWait, without_user_stacks_the_reason_is_not_repeated) {
         sentence_of_wait({"k:ksys_read", "k:eventfd_read", "k:do_wait_intr_irq", "k:schedule"}),
         HasSubstr("for events, until other (20) woke it"));
     EXPECT_THAT(sentence_of_wait({"k:ksys_msgrcv", "k:do_msgrcv", "k:schedule"}),
-                HasSubstr("on a message queue, until other (20) woke it"));
+                HasSubstr("for a message in a message queue, until other (20) woke it"));
     EXPECT_THAT(
         sentence_of_wait({"k:vfs_ioctl", "k:wait_for_answer", "k:schedule"}),
         HasSubstr("Waited 200 ms (99 %) blocked in wait_for_answer, until other (20) woke it"));
@@ -553,7 +553,7 @@ TEST(NamedWait, a_worker_of_the_kernel_is_not_to_blame) {
     builder.waking(200 * ms, 1, 20, 40).switched(200 * ms, 0, 0, 0, 40);
     builder.waking(201 * ms, 0, 40, 11).switched(201 * ms, 0, 40, 1, 11);
     EXPECT_THAT(first_sentence(builder),
-                AllOf(HasSubstr("until other (20) woke it"), Not(HasSubstr("kworker"))));
+                AllOf(HasSubstr("until other (20) read from it"), Not(HasSubstr("kworker"))));
 }
 
 // The worker computes for most of the wait.
