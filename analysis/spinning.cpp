@@ -51,6 +51,9 @@ constexpr auto user_functions = std::to_array<SpinFunction>({
     {"runtime.procyield*", SpinKind::SpinLock},
     {"s_lock", SpinKind::SpinLock},
     {"ut_delay", SpinKind::SpinLock},
+    {"spin_lock", SpinKind::SpinLock},
+    {"spinlock_lock", SpinKind::SpinLock},
+    {"spinlock_acquire", SpinKind::SpinLock},
 });
 
 template <std::size_t Count>
@@ -62,6 +65,22 @@ SpinKind spin_of_function(std::string_view function, const std::array<SpinFuncti
         if (open ? function.starts_with(text) : function == text) return entry.kind;
     }
     return SpinKind::None;
+}
+
+// Such as "folly::MicroSpinLock::lock() const".
+bool locks_spin_lock(std::string_view function) {
+    constexpr auto methods = std::to_array<std::string_view>({"lock", "Lock", "SlowLock"});
+    constexpr auto classes =
+        std::to_array<std::string_view>({"pinLock", "pinlock", "pin_lock", "pin_mutex"});
+    function = function.substr(0, function.find('('));
+    const std::size_t separator = function.rfind("::");
+    if (separator == std::string_view::npos) return false;
+    const std::string_view method = function.substr(separator + 2);
+    const std::string_view type = function.substr(0, separator);
+    return std::find(methods.begin(), methods.end(), method) != methods.end() &&
+           std::any_of(classes.begin(), classes.end(), [&](std::string_view name) {
+               return type.find(name) != std::string_view::npos;
+           });
 }
 
 struct SpinSighting {
@@ -264,7 +283,9 @@ SpinKind spin_of_stack(const Recording& recording, StackId stack) {
                 kind != SpinKind::None)
                 in_kernel = kind;
         } else if (!function.ends_with("@plt")) {
-            in_program = spin_of_function(plain_function(function), user_functions);
+            in_program = locks_spin_lock(function)
+                             ? SpinKind::SpinLock
+                             : spin_of_function(plain_function(function), user_functions);
         }
     }
     return in_kernel != SpinKind::None ? in_kernel : in_program;

@@ -38,5 +38,26 @@ TEST(Spinning, three_samples_in_a_row_are_enough) {
     EXPECT_EQ(spun_ns(20), 20 * ms);
 }
 
+// The kind of time that a thread spends in the function.
+SpinKind kind_in(const std::string& function) {
+    TraceBuilder builder(100 * ms);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
+    builder.samples(2 * ms, 20 * ms, 0, 10, 10, {"main", "take", function});
+    const auto recording = builder.decode();
+    return recording ? spin_of_stack(*recording, recording->threads.front().samples.front().stack)
+                     : SpinKind::None;
+}
+
+TEST(Spinning, methods_of_spin_locks_are_known_by_their_names) {
+    for (const char* function :
+         {"pthread_spin_lock", "spin_lock", "my::SpinLock::lock()", "folly::MicroSpinLock::lock()",
+          "tbb::detail::d1::spin_mutex::lock()", "absl::base_internal::SpinLock::SlowLock()",
+          "Spinlock<true>::lock(int)"})
+        EXPECT_EQ(kind_in(function), SpinKind::SpinLock) << function;
+    for (const char* function :
+         {"my::SpinLock::unlock()", "std::mutex::lock()", "lock", "spin", "Spinning::rotate()"})
+        EXPECT_EQ(kind_in(function), SpinKind::None) << function;
+}
+
 }  // namespace
 }  // namespace lagtrap::analysis::spinning_tests
