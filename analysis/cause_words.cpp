@@ -136,8 +136,8 @@ class Sentence {
                     return "computed for " + time + " in the kernel" +
                            (is_of_program(doing.work) ? caller_of_kernel(doing.focus) : "");
                 return "computed for " + time + place_of_work(doing) +
-                       caller_words(doing, wall_ns) + (wall_ns > 0 ? faulted_file(doing) : "") +
-                       work_clause(doing, who_did);
+                       caller_words(doing, wall_ns) + handler_clause(doing) +
+                       (wall_ns > 0 ? faulted_file(doing) : "") + work_clause(doing, who_did);
             case TimeKind::Runnable:
                 if (doing.throttled)
                     return "waited " + time +
@@ -160,7 +160,8 @@ class Sentence {
         const bool frees_memory =
             doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory;
         return blocked_words(doing, time, who_did) +
-               (with_place ? place_of_wait(doing.focus) : "") + file_clause(doing) +
+               (with_place ? place_of_wait(doing.focus) : "") + handler_clause(doing) +
+               file_clause(doing) +
                (with_work && !frees_memory ? work_clause(doing, who_did) : "") +
                memory_clause(doing, who_did) + full_listener_clause(doing.files) +
                (followed ? "" : end_clause(doing, who_did)) + refused_clause(doing) +

@@ -246,6 +246,7 @@ class CauseSearch {
         tree.add(times);
         doing.focus = find_focus(tree, usual_callers(group.intervals));
         if (group.kind == TimeKind::Blocked && says_what_the_reason_says(doing)) doing.focus = {};
+        doing.handler = handler_of_most(times, tree.total_ns());
         KernelWorkTimes works;
         for (const auto& [stack, time] : times.by_stack()) {
             const KernelWork work = kernel_work_of(recording_, stack);
@@ -275,6 +276,19 @@ class CauseSearch {
             doing.kernel = "page faults of the kernel" + (most.empty() ? "" : " (" + most + ")");
         else
             doing.kernel = most.empty() ? "the kernel" : most + " of the kernel";
+    }
+
+    [[nodiscard]] std::string handler_of_most(const StackTimes& times,
+                                              std::uint64_t total_ns) const {
+        std::map<NameId, std::uint64_t> handlers;
+        for (const auto& [stack, time] : times.by_stack()) {
+            const ProgramPath path = program_path(recording_, stack);
+            if (path.handler)
+                handlers[recording_.frames[path.steps[*path.handler]].label] += time.total_ns();
+        }
+        for (const auto& [label, time_ns] : handlers)
+            if (is_most(time_ns, total_ns)) return recording_.name(label);
+        return "";
     }
 
     // Without user-space stacks: a kernel function such as futex_do_wait. For disks and kernel

@@ -55,6 +55,7 @@ struct ThreadDoing {
     // Blocked: number of wakers that held it in turn before the thread got it
     std::uint32_t turns = 0;
     CallFocus focus;                           // the place in its program
+    std::string handler;                       // the signal handler that most of the time was in
     BlockReason block = BlockReason::Unknown;  // Blocked
     Room room = Room::None;                    // Blocked: what most of the time was for
     // Blocked: as in TimeSplit; Runnable: "CPU quota" or empty; Unknown: why

@@ -101,4 +101,10 @@ std::string place_of_work(const ThreadDoing& doing) {
     return " in " + function + shares + (parts.empty() || focus.library ? called_by(focus) : "");
 }
 
+std::string handler_clause(const ThreadDoing& doing) {
+    if (doing.handler.empty()) return "";
+    if (doing.handler == doing.focus.place.function) return ", a signal handler";
+    return ", in the signal handler " + short_function_name(doing.handler);
+}
+
 }  // namespace lagtrap::analysis

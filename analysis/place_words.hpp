@@ -20,4 +20,7 @@ namespace lagtrap::analysis {
 // " in f (52 % in g)", " in the kernel, called by mlock in f".
 [[nodiscard]] std::string place_of_work(const ThreadDoing& doing);
 
+// ", in the signal handler on_alarm"; empty if there was none.
+[[nodiscard]] std::string handler_clause(const ThreadDoing& doing);
+
 }  // namespace lagtrap::analysis

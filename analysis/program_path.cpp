@@ -10,6 +10,14 @@ namespace lagtrap::analysis {
 
 namespace {
 
+// Where a signal handler returns to: glibc, musl, Go.
+bool is_signal_return(const Recording& recording, std::uint32_t place) {
+    const Frame& frame = recording.frames[place];
+    if (!frame.named) return false;
+    const std::string_view name = recording.name(frame.label);
+    return name == "__restore_rt" || name == "__restore" || name.starts_with("runtime.sigreturn");
+}
+
 class PathMaker {
   public:
     PathMaker(const Recording& recording, StackId stack)
@@ -43,6 +51,10 @@ class PathMaker {
                     path_.kernel = place;
                 break;
             case FrameRole::Plumbing: {
+                if (is_signal_return(recording_, place)) {
+                    begin_handler();
+                    break;
+                }
                 const std::string& name = recording_.name(recording_.frames[place].label);
                 if (name.ends_with("@plt")) break;
                 // The first with a name, otherwise the first.
@@ -72,14 +84,22 @@ class PathMaker {
         add(place);
     }
 
+    // Whatever was interrupted called nothing of what follows.
+    void begin_handler() {
+        interpreter_.reset();
+        path_.called.reset();
+        nameless_.reset();
+        handler_ = path_.steps.size();
+    }
+
     // Folds recursion, whatever is in between, back to the function's first occurrence.
     void add(std::uint32_t place) {
         const Frame& frame = recording_.frames[place];
-        const auto known =
-            std::find_if(path_.steps.begin(), path_.steps.end(), [&](std::uint32_t step) {
-                const Frame& other = recording_.frames[step];
-                return other.label == frame.label && other.module == frame.module;
-            });
+        const auto begin = path_.steps.begin() + static_cast<std::ptrdiff_t>(handler_.value_or(0));
+        const auto known = std::find_if(begin, path_.steps.end(), [&](std::uint32_t step) {
+            const Frame& other = recording_.frames[step];
+            return other.label == frame.label && other.module == frame.module;
+        });
         path_.steps.erase(known, path_.steps.end());
         path_.steps.push_back(place);
     }
@@ -101,6 +121,7 @@ class PathMaker {
 
     void end() {
         if (interpreter_) add(*interpreter_);
+        if (handler_ && *handler_ < path_.steps.size()) path_.handler = handler_;
         if (!interpreter_) fold_wait_wrappers();
         if (nameless_) {
             path_.nameless = true;
@@ -122,6 +143,7 @@ class PathMaker {
     // the last one, unless a program function is inside it
     std::optional<std::uint32_t> interpreter_;
     std::optional<std::uint32_t> nameless_;  // outermost of those after the last step
+    std::optional<std::size_t> handler_;     // as ProgramPath::handler, which may yet come
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "binaries/elf/elf_image.hpp"
 #include "binaries/elf/function_symbols.hpp"
 #include "binaries/elf/program_file.hpp"
+#include "binaries/unwind/call_frame_sections.hpp"
 #include "core/files.hpp"
 
 namespace lagtrap::binaries {
@@ -76,6 +77,30 @@ Result<std::vector<FunctionTable>> separate_tables(const ElfImage& image,
     auto tables = read_function_tables(*debug_image, budget);
     if (tables || tables.error().kind == ErrorKind::TooLarge) return tables;
     return std::vector<FunctionTable>{};
+}
+
+bool is_c_library(const std::filesystem::path& path) {
+    const std::string name = path.filename().string();
+    return name.starts_with("libc.so") || name.starts_with("libc-2.") ||
+           name.starts_with("libpthread");
+}
+
+// Where signal handlers return to, as glibc calls it. Stripped libraries have no name for it, only
+// unwind information.
+FunctionTable signal_returns(const ElfImage& image) {
+    FunctionTable table{"__restore_rt", {}, false};
+    const auto sections = read_call_frame_sections(image);
+    if (!sections) return table;
+    CallFrameEntries entries;
+    for (std::uint32_t i = 0; i < sections->size(); ++i)
+        read_call_frame_entries((*sections)[i], i, entries);
+    for (const CallFrameFunction& function : entries.functions) {
+        if (!entries.cies[function.cie].signal_frame) continue;
+        const auto bytes = static_cast<std::uint32_t>(table.names.size());
+        table.functions.push_back(
+            {function.begin, function.size, 0, bytes, SymbolBinding::Local, false});
+    }
+    return table;
 }
 
 // Removes the text up to `separator` from the front of `rest` and returns it.
@@ -158,6 +183,7 @@ Result<SymbolTable> SymbolTable::of_file(const std::filesystem::path& path,
     TRY_ASSIGN(std::vector<FunctionTable> separate, separate_tables(image, path, search, budget));
     // A debug file's program headers do not have offsets of the program, so use those of `image`.
     std::move(separate.begin(), separate.end(), std::back_inserter(tables));
+    if (is_c_library(path)) tables.push_back(signal_returns(image));
     Builder builder;
     const auto added = builder.add(std::move(tables), budget, [&](std::uint64_t address) {
         return code_offset(image, address);

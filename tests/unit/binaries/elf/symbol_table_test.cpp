@@ -1,5 +1,9 @@
 #include "binaries/elf/symbol_table.hpp"
 
+#include <dlfcn.h>
+#include <link.h>
+
+#include <csignal>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -34,6 +38,30 @@ TEST(SymbolTable, NamesEveryFunctionOfNm) {
     EXPECT_EQ(table->find(offset_of(path, "plain_function"))->name, "plain_function");
     EXPECT_FALSE(table->find(0));
     EXPECT_FALSE(table->find(~std::uint64_t{0}));
+}
+
+std::uintptr_t returns_to = 0;
+
+__attribute__((noinline)) void note_return(int) {
+    returns_to = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+}
+
+// Debian's C library has no symbol there.
+TEST(SymbolTable, NamesWhereSignalHandlersReturnTo) {
+    std::signal(SIGUSR1, note_return);
+    std::raise(SIGUSR1);
+    std::signal(SIGUSR1, SIG_DFL);
+    Dl_info library{};
+    ASSERT_NE(::dladdr(reinterpret_cast<const void*>(returns_to), &library), 0);
+    auto file = ProgramFile::open(library.dli_fname);
+    auto table = SymbolTable::of_file(library.dli_fname);
+    ASSERT_TRUE(file && table);
+    const auto loaded_at = reinterpret_cast<std::uintptr_t>(library.dli_fbase);
+    const auto offset = file->file_offset_of(returns_to - loaded_at);
+    ASSERT_TRUE(offset);
+    const auto hit = table->find(*offset - 1);
+    ASSERT_TRUE(hit);
+    EXPECT_EQ(hit->name, "__restore_rt");
 }
 
 TEST(SymbolTable, EndsFunctionsWhereTheyEnd) {
