@@ -1,6 +1,7 @@
 """Prints verdicts, keeps them from run to run, and writes docs/cases.md."""
 
 import json
+import pathlib
 
 PARTS = ("caught", "cause_right", "guilty_found", "innocents_spared")
 MISSED = dict(zip(PARTS, ("recording", "cause", "function", "somebody else blamed")))
@@ -84,4 +85,5 @@ def write_document(path, folder, cases):
     )
     if reasons:
         text += "\n## Why cases failed\n\n" + "\n".join(reasons) + "\n"
-    path.write_text(text, encoding="utf-8")
+    shapes = pathlib.Path(__file__).with_name("shapes.md").read_text(encoding="utf-8")
+    path.write_text(f"{text}\n{shapes}", encoding="utf-8")
