@@ -80,6 +80,22 @@ test("causes are ordered by a column, and grouped by event or thread waited for"
   await done();
 });
 
+test("parts of causes are not listed", async () => {
+  const { page, go, done } = await openPage();
+  const causes = await listed(page);
+  await page.route(/\/api\/v1\/causes\?/, async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    const whole = answer.causes.find((cause) => cause.part_of === null);
+    answer.causes.push({ ...whole, id: whole.id + 100000, part_of: whole.id });
+    await route.fulfill({ response, json: answer });
+  });
+  await go("/causes");
+  await page.getByText(new RegExp(`^${causes.length} causes?$`)).waitFor();
+  assert.equal(await rows(page).count(), causes.length);
+  await done();
+});
+
 test("the list of causes fits a phone", async () => {
   const { page, go, done } = await openPage({ width: 390, height: 844, colours: "dark" });
   await go("/causes?group=event");

@@ -122,6 +122,21 @@ test("events that got worse and have no card stand in the table", async () => {
   await done();
 });
 
+test("names of builds are loaded again after a failure", async () => {
+  const { page, go, done } = await openPage();
+  await page.route("**/api/v1/builds", (route) => route.abort());
+  const failed = page.waitForEvent("requestfailed", (request) => /\/builds$/.test(request.url()));
+  await go("/");
+  await card(page).waitFor();
+  await failed;
+  await page.unroute("**/api/v1/builds");
+  await card(page).getByRole("link", { name: world.worse.event, exact: true }).click();
+  const where = page.getByRole("region", { name: "Where it changed" });
+  await where.getByRole("button", { name: "build", exact: true }).click();
+  await where.getByRole("rowheader", { name: world.worse.build }).waitFor();
+  await done();
+});
+
 test("a cause has a page: it is given to somebody and resolved in a build", async () => {
   const { page, go, done } = await openPage();
   await go(eventPath(world.event.name));

@@ -161,6 +161,19 @@ def keys_and_delays(daemon):
         wait_for(lambda: daemon.status()["captures"]["done"] > made, "the recording")
         screen.press("p")
         screen.shows(r"^paused")
+        screen.press("\x1b[A")
+        screen.shows(r"^> work ")
+        before = screen.lines()
+        made = daemon.status()["captures"]["done"]
+        daemon.ask("trigger", event="work")
+        wait_for(lambda: daemon.status()["captures"]["done"] > made, "the recording")
+        screen.press("\x1b[B")
+        screen.shows(r"^> other ")
+        check(
+            [line.lstrip("> ") for line in screen.lines()[1:]]
+            == [line.lstrip("> ") for line in before[1:]],
+            f"the screen changes while it is paused: {before} {screen.lines()}",
+        )
         screen.press("p")
 
         for columns, rows in ((100, 40), (60, 12), (80, 24)):

@@ -8,6 +8,7 @@
 
 #include "bpf/listener.bpf.c"
 #include "bpf/lock_owner.bpf.h"
+#include "bpf/throttling.bpf.h"
 #include "bpf/wait_object.bpf.h"
 
 const struct native_maps native_maps = {
@@ -243,6 +244,13 @@ void native_queue_new(const struct native_thread* thread) {
 
 __u32 native_owner_in(const __u32* words, __u64 address, __u32 operation) {
     return owner_in(words, address, operation);
+}
+
+bool native_has_quota(__u64 own, __u64 around) {
+    struct task_group outer = {.cfs_bandwidth = {.quota = around}};
+    struct task_group inner = {.parent = &outer, .cfs_bandwidth = {.quota = own}};
+    struct task_struct task = {.sched_task_group = &inner};
+    return has_quota(&task);
 }
 
 __u64 native_wait_object(const struct native_thread* thread) {

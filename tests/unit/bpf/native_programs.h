@@ -56,6 +56,10 @@ __u64 native_wait_object(const struct native_thread* thread);
 /* owner_in() of bpf/lock_owner.bpf.h. */
 __u32 native_owner_in(const __u32* words, __u64 address, __u32 operation);
 
+/* has_quota() of bpf/throttling.bpf.h, for a thread of a group with a quota, within another group.
+ * All ones: no quota. */
+bool native_has_quota(__u64 own, __u64 around);
+
 /* Functions of bpf/run_table.bpf.h that are not static. */
 int index_of(__u64 tag);
 int claim_slot(__u64 tag);

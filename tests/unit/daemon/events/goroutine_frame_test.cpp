@@ -104,6 +104,16 @@ TEST_F(GoroutineFrameTest, WhatCannotBeReadIsUnknown) {
     EXPECT_EQ(state_of_frame(frame, memory_), FrameState::Alive);
 }
 
+TEST_F(GoroutineFrameTest, ItsStatusIsTheSameWhileTheCollectorScansIt) {
+    constexpr std::uint32_t scanned = 0x1000;
+    waits_in({60, 38});
+    status(waiting | scanned);
+    EXPECT_EQ(state_of_frame(call_at(40), memory_), FrameState::Gone);
+    EXPECT_EQ(state_of_frame(call_at(60), memory_), FrameState::Alive);
+    status(dead | scanned);
+    EXPECT_EQ(state_of_frame(call_at(60), memory_), FrameState::Gone);
+}
+
 // The program can write anything there.
 TEST_F(GoroutineFrameTest, FramesThatLeadNowhereEnd) {
     for (const std::uint64_t pointer :
