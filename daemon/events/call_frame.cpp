@@ -71,8 +71,9 @@ std::optional<std::uint64_t> stack_pointer_of(const ThreadCall& call) {
 
 std::optional<std::uint64_t> word_at(std::uint32_t pid, std::uint64_t address) {
     DirectInspector here;
-    ProcessInspector& inspector = process_inspector() ? *process_inspector() : here;
-    const auto bytes = inspector.read_memory(pid, address, sizeof(std::uint64_t));
+    ProcessInspector* inspector = process_inspector();
+    if (inspector == nullptr) inspector = &here;
+    const auto bytes = inspector->read_memory(pid, address, sizeof(std::uint64_t));
     if (!bytes) return std::nullopt;
     std::uint64_t word = 0;
     std::memcpy(&word, bytes->data(), sizeof(word));

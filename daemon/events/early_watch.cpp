@@ -42,7 +42,7 @@ std::chrono::nanoseconds longest_of(const Thresholds& thresholds) {
 std::uint64_t interval_of(const Thresholds& thresholds) {
     std::chrono::nanoseconds smallest = max_interval * looks_of_threshold;
     for (const std::chrono::nanoseconds threshold : thresholds)
-        if (threshold > 0ns) smallest = std::min(smallest, threshold);
+        if (threshold.count() > 0) smallest = std::min(smallest, threshold);
     return static_cast<std::uint64_t>(std::clamp<std::chrono::nanoseconds>(
                                           smallest / looks_of_threshold, min_interval, max_interval)
                                           .count());

@@ -28,7 +28,7 @@ struct Looker {
 // Does the counting only. Not thread-safe.
 class HelperShares {
   public:
-    explicit HelperShares(HelperLimits limits) : limits_(limits) {}
+    explicit HelperShares(const HelperLimits& limits) : limits_(limits) {}
 
     // Later: when another inspection has ended. Refused: while too many helpers are stuck, or one
     // of the party's own. A stuck helper of the party does not matter for watched programs below

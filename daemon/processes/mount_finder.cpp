@@ -86,7 +86,7 @@ MountFinder::Table MountFinder::table_of(const std::filesystem::path& process,
     const std::string name = std::filesystem::read_symlink(process / "ns" / "mnt", failed).string();
     if (failed) return nullptr;
     const auto known = tables_.find(name);
-    if (age_limit > 0s && known != tables_.end() &&
+    if (age_limit.count() > 0 && known != tables_.end() &&
         Clock::now() - known->second.read_at < age_limit)
         return known->second.table;
     const auto text = read_file(process / "mountinfo", mountinfo_limit_bytes);

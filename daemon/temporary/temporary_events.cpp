@@ -34,7 +34,8 @@ using namespace std::chrono_literals;
 
 // How soon an event ends after its client has disconnected.
 constexpr auto look_interval = 100ms;
-constexpr auto end_grace = 5s;  // for a child that was asked to end
+constexpr auto end_grace = 5s;   // for a child that was asked to end
+constexpr auto kill_grace = 2s;  // for one that was killed; afterwards it hangs in the kernel
 constexpr std::uint64_t log_limit_bytes = 1 << 20;
 
 void remove_folder(const fs::path& folder) {
@@ -201,7 +202,7 @@ void TemporaryEvents::stop() {
         look();
         if (watches_.empty()) return;
         std::this_thread::sleep_for(look_interval / 2);
-        if (Clock::now() > end + 2s) break;  // hung in the kernel
+        if (Clock::now() > end + kill_grace) break;
     }
 }
 

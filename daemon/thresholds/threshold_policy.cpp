@@ -30,7 +30,7 @@ std::uint64_t percentile_of(const RunHistogram& runs, std::uint32_t share_ppm) {
     const auto over =
         static_cast<std::uint64_t>(static_cast<double>(total) * (1'000'000 - share_ppm) / 1e6);
     std::uint64_t longer = 0;
-    for (std::size_t bucket = runs.size(); total > 0 && bucket-- > 0;) {
+    for (std::size_t bucket = runs.size(); bucket-- > 0;) {
         longer += runs[bucket];
         if (longer > over) return std::min(bucket_end_ns(bucket), longest_ns());
     }

@@ -33,7 +33,7 @@ std::string counted(std::size_t count, const char* one, const char* many) {
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-FactLine line_about(std::string title, std::string path) {
+FactLine line_about(const std::string& title, std::string path) {
     FactLine line;
     line.title = shortened_line(title);
     line.path = path.size() <= path_limit_bytes ? std::move(path) : "/";

@@ -110,8 +110,8 @@ Result<ChangeReport> report_change(const Evidence& evidence, Filter filter,
     const reports::ComparedTimes times = reports::compared_times(at_ns, to_ns);
     TRY_ASSIGN(const ChangeSide before, read_side(evidence.splits(), filter, times.before_ns, at_ns,
                                                   runs_recorded, run_limit));
-    TRY_ASSIGN(const ChangeSide after, read_side(evidence.splits(), filter, at_ns, times.after_ns,
-                                                 runs_recorded, run_limit));
+    TRY_ASSIGN(const ChangeSide after, read_side(evidence.splits(), std::move(filter), at_ns,
+                                                 times.after_ns, runs_recorded, run_limit));
     report.before_ns = *before.filter.from_ns;
     report.to_ns = *after.filter.to_ns;
     const SlowRule rule(quantile_of(change.step.figure), before.whole.durations);
