@@ -106,6 +106,19 @@ def threads():
             check(not named, f"{kind}: named {named}")
 
 
+def without_descriptors():
+    """A sleep in select, and what a thread opens or connects to, which has no descriptor yet."""
+    path = r"/tmp/lagtrap-waits-\d+"
+    with recorder() as record:
+        for kind, words in (
+            ("select", "Slept "),
+            ("fifo", f"for somebody to open the other end of the pipe {path} "),
+            ("connect", f"to connect to the local socket {path}, whose accept queue was full, "),
+        ):
+            _, text = record(kind)
+            check(re.search(words, " ".join(text.split())), f"{kind}: the report says:\n{text}")
+
+
 def kills():
     """Whoever kills a waiting program ends its wait, but did not hold it up."""
     with Daemon(library_event("work", WAITS, "50ms", "1200ms")) as daemon:
@@ -189,4 +202,4 @@ def quota():
 
 
 if __name__ == "__main__":
-    run(timeouts, timers, threads, kills, quota)
+    run(timeouts, timers, threads, without_descriptors, kills, quota)

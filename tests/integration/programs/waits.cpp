@@ -1,16 +1,20 @@
 // Waits of known cause. waits KIND MS: prints "ready"; after "go", its thread "waiter" waits once
 // in the event "work", and the program prints {"waited_ns":N}. The timeouts (cond, poll, epoll,
-// receive) are MS long; otherwise the thread "partner" ends the wait after MS.
+// receive, select) are MS long; otherwise the thread "partner" ends the wait after MS.
 // With "burn" it does not wait, but works for MS of CPU time.
 // waits spin: keeps a CPU busy under the name "bystander" until stdin closes.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -180,6 +184,46 @@ Planted through_loopback(int type) {
     return {[fd = receiver] { read_byte(fd); }, [fd = sender] { write_byte(fd); }};
 }
 
+Planted sleep_in_select(int ms) {
+    return {[ms] {
+                timeval limit{ms / 1000, ms % 1000 * 1000};
+                ::select(0, nullptr, nullptr, nullptr, &limit);
+            },
+            {}};
+}
+
+std::string own_path() { return "/tmp/lagtrap-waits-" + std::to_string(::getpid()); }
+
+Planted open_pipe(int) {
+    const std::string path = own_path();
+    check(::mkfifo(path.c_str(), 0600), "mkfifo");
+    return {[path] {
+                check(::open(path.c_str(), O_RDONLY | O_CLOEXEC), "open");
+                ::unlink(path.c_str());
+            },
+            [path] { check(::open(path.c_str(), O_WRONLY | O_CLOEXEC), "open"); }};
+}
+
+// The accept queue has room for one connection, which is there already.
+Planted connect_to_full(int) {
+    sockaddr_un address{AF_UNIX, {}};
+    own_path().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    const int listener = check(::socket(AF_UNIX, SOCK_STREAM, 0), "socket");
+    const auto connect = [address] {
+        const int fd = check(::socket(AF_UNIX, SOCK_STREAM, 0), "socket");
+        check(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+              "connect");
+    };
+    check(::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), "bind");
+    check(::listen(listener, 0), "listen");
+    connect();
+    return {[connect, path = own_path()] {
+                connect();
+                ::unlink(path.c_str());
+            },
+            [listener] { check(::accept(listener, nullptr, nullptr), "accept"); }};
+}
+
 Planted burn(int ms) {
     return {[ms] {
                 const timespec until = after(CLOCK_THREAD_CPUTIME_ID, ms);
@@ -239,6 +283,9 @@ int main(int argc, char** argv) {
         {"epoll", timed_epoll},
         {"receive", timed_receive},
         {"timerfd", timer_descriptor},
+        {"select", sleep_in_select},
+        {"fifo", open_pipe},
+        {"connect", connect_to_full},
         {"burn", burn},
         {"futex", futex},
         {"pipe", through_pipe},
