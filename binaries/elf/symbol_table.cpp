@@ -79,10 +79,16 @@ Result<std::vector<FunctionTable>> separate_tables(const ElfImage& image,
     return std::vector<FunctionTable>{};
 }
 
-bool is_c_library(const std::filesystem::path& path) {
-    const std::string name = path.filename().string();
-    return name.starts_with("libc.so") || name.starts_with("libc-2.") ||
-           name.starts_with("libpthread");
+// Known by a function that it and the thread library of old versions export: the path may be that
+// of a descriptor.
+bool is_c_library(const std::vector<FunctionTable>& tables) {
+    return std::any_of(tables.begin(), tables.end(), [](const FunctionTable& table) {
+        return table.dynamic &&
+               std::any_of(table.functions.begin(), table.functions.end(),
+                           [&](const FunctionTable::Function& function) {
+                               return table.name_of(function) == "__libc_current_sigrtmin";
+                           });
+    });
 }
 
 // Where signal handlers return to, as glibc calls it. Stripped libraries have no name for it, only
@@ -183,7 +189,7 @@ Result<SymbolTable> SymbolTable::of_file(const std::filesystem::path& path,
     TRY_ASSIGN(std::vector<FunctionTable> separate, separate_tables(image, path, search, budget));
     // A debug file's program headers do not have offsets of the program, so use those of `image`.
     std::move(separate.begin(), separate.end(), std::back_inserter(tables));
-    if (is_c_library(path)) tables.push_back(signal_returns(image));
+    if (is_c_library(tables)) tables.push_back(signal_returns(image));
     Builder builder;
     const auto added = builder.add(std::move(tables), budget, [&](std::uint64_t address) {
         return code_offset(image, address);
