@@ -103,7 +103,11 @@ std::string place_of_work(const ThreadDoing& doing) {
 
 std::string handler_clause(const ThreadDoing& doing) {
     if (doing.handler.empty()) return "";
-    if (doing.handler == doing.focus.place.function) return ", a signal handler";
+    const CallFocus& focus = doing.focus;
+    const bool names_caller =
+        doing.kernel.empty() && focus.place.called.empty() && focus.parts.empty();
+    if (doing.handler == focus.place.function || (names_caller && doing.handler == focus.caller))
+        return ", a signal handler";
     return ", in the signal handler " + short_function_name(doing.handler);
 }
 

@@ -83,6 +83,20 @@ TEST(PlaceWords, WorkInTheKernelHasTheFunctionThatCalledIt) {
     EXPECT_EQ(place_of_work(doing), " in copy_page of the kernel, called by fork in fork_server");
 }
 
+TEST(PlaceWords, ASignalHandlerIsNamedOnce) {
+    ThreadDoing doing = work();
+    EXPECT_EQ(handler_clause(doing), "");
+    doing.handler = "on_alarm";
+    doing.focus.place = part("merge", 1).place;
+    EXPECT_EQ(handler_clause(doing), ", in the signal handler on_alarm");
+    doing.focus.caller = "on_alarm";
+    EXPECT_EQ(handler_clause(doing), ", a signal handler");
+    doing.kernel = "copy_page of the kernel";
+    EXPECT_EQ(handler_clause(doing), ", in the signal handler on_alarm");
+    doing.focus.place = part("on_alarm", 1).place;
+    EXPECT_EQ(handler_clause(doing), ", a signal handler");
+}
+
 TEST(PlaceWords, WorkInAFunctionHasItsPartsOrItsCaller) {
     ThreadDoing doing = work();
     doing.focus.place = part("serve", 1).place;
