@@ -71,6 +71,7 @@ std::string names_of(const CallLine& line, const std::string& note, std::size_t 
                             : short_function_name(line.place.function);
     const auto joined = [&](const auto& shorter, std::size_t width) {
         std::vector<std::string> cut;
+        cut.reserve(names.size());
         for (const std::string& name : names)
             cut.push_back(nameless && &name == &names.back() ? name : shorter(name));
         cut.back() += note;
