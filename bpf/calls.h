@@ -14,14 +14,15 @@
 #ifndef LAGTRAP_BPF_CALLS_H
 #define LAGTRAP_BPF_CALLS_H
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 #define LAGTRAP_CALL_TREES 32
 #define LAGTRAP_CALL_NODES 8192 /* per tree */
 #define LAGTRAP_CALL_FUNCTIONS 10000
 #define LAGTRAP_CALL_NO_PARENT 0xffffffff
 
-/* Added to the cookie of an exit (listener.h), whose lower 32 bits are the function's number. */
+/* Added to the cookie of an exit (event_monitor.h), whose lower 32 bits are the function's number.
+ */
 #define LAGTRAP_COOKIE_CALL_TARGET (1ULL << 32) /* of an entry: calls of it begin a tree */
 
 enum lagtrap_call_end {

@@ -9,7 +9,7 @@
 #ifndef LAGTRAP_BPF_FUNCTIONS_H
 #define LAGTRAP_BPF_FUNCTIONS_H
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 #define LAGTRAP_TRACED_FUNCTIONS 10000
 #define LAGTRAP_TRACED_DEPTH 256 /* open calls tracked per thread; a power of two */

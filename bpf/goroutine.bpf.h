@@ -9,8 +9,8 @@
 #ifndef LAGTRAP_BPF_GOROUTINE_BPF_H
 #define LAGTRAP_BPF_GOROUTINE_BPF_H
 
+#include "bpf/event_monitor.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 #include "bpf/usdt_argument.bpf.h"
 
 struct goroutine {

@@ -2,7 +2,7 @@
  *
  * The history of the last seconds while not recording: occasional call stacks of busy CPUs, and
  * waits of threads that are in a run or wait for a disk, with their stacks. Internal to the
- * collector, which owns the rings and scratch memory.
+ * recorder, which owns the rings and scratch memory.
  *
  * Any timer interrupt may trigger a sample. A busy CPU has one at each scheduler tick, an idle
  * CPU keeps sleeping: no timer is set for this.
@@ -10,8 +10,8 @@
 #ifndef LAGTRAP_BPF_HISTORY_BPF_H
 #define LAGTRAP_BPF_HISTORY_BPF_H
 
-#include "bpf/collector.h"
 #include "bpf/kernel.bpf.h"
+#include "bpf/recorder.h"
 #include "bpf/timed_threads.bpf.h"
 
 /* Stack walks for waits per second and CPU; the burst allows as many at once. */

@@ -5,8 +5,8 @@
 #ifndef LAGTRAP_BPF_HIT_PARTIES_BPF_H
 #define LAGTRAP_BPF_HIT_PARTIES_BPF_H
 
+#include "bpf/event_monitor.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 #include "bpf/party.bpf.h"
 
 /* Separate maps, so that many processes of one party displace each other, not the counts of

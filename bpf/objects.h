@@ -10,7 +10,7 @@
 #ifndef LAGTRAP_BPF_OBJECTS_H
 #define LAGTRAP_BPF_OBJECTS_H
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 #define LAGTRAP_OBJECT_FUNCTIONS 2048
 #define LAGTRAP_OBJECT_CLASSES 256

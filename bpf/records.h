@@ -40,9 +40,9 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_NAME =
         11, /* rundown log: struct lagtrap_name (a thread's name changed, perhaps by exec) */
     LAGTRAP_RECORD_BREACH =
-        12, /* listener only: struct lagtrap_run of a run at or over its threshold */
+        12, /* event monitor only: struct lagtrap_run of a run at or over its threshold */
     LAGTRAP_RECORD_WAKE =
-        13, /* listener only: just the header; a run's deadline is before the next check */
+        13, /* event monitor only: just the header; a run's deadline is before the next check */
     LAGTRAP_RECORD_WAIT_FILE = 14,      /* kernel log: struct lagtrap_wait_file and its path */
     LAGTRAP_RECORD_RUN_SO_FAR = 15,     /* struct lagtrap_run_so_far */
     LAGTRAP_RECORD_HISTORY_SAMPLE = 18, /* kernel log: struct lagtrap_history_sample */

@@ -5,9 +5,9 @@
 #ifndef LAGTRAP_BPF_RUN_LIFE_BPF_H
 #define LAGTRAP_BPF_RUN_LIFE_BPF_H
 
+#include "bpf/event_monitor.h"
 #include "bpf/goroutine.bpf.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 #include "bpf/run_report.bpf.h"
 #include "bpf/run_table.bpf.h"
 #include "bpf/run_times.bpf.h"
@@ -23,7 +23,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 64 * 1024);
-} notices SEC(".maps"); /* breaches and wakeups, for the listener */
+} notices SEC(".maps"); /* breaches and wakeups, for the event monitor */
 
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -10,8 +10,8 @@
 #ifndef LAGTRAP_BPF_RUN_QUEUE_BPF_H
 #define LAGTRAP_BPF_RUN_QUEUE_BPF_H
 
+#include "bpf/event_monitor.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 #include "bpf/run_pairing.bpf.h"
 
 struct kernfs_node {

@@ -7,8 +7,8 @@
 #ifndef LAGTRAP_BPF_RUN_REPORT_BPF_H
 #define LAGTRAP_BPF_RUN_REPORT_BPF_H
 
+#include "bpf/event_monitor.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 #include "bpf/stack_id.h"
 #include "bpf/user_stack.bpf.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The table of open runs (see listener.h): finds, claims and frees slots, and evicts runs if
+ * The table of open runs (see event_monitor.h): finds, claims and frees slots, and evicts runs if
  * none is free.
  */
 #ifndef LAGTRAP_BPF_RUN_TABLE_BPF_H
 #define LAGTRAP_BPF_RUN_TABLE_BPF_H
 
+#include "bpf/event_monitor.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 #include "bpf/run_tag.h"
 
 struct {

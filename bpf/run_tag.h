@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
  *
- * Tags of open runs (see listener.h): computed by the programs at each hit, and by the daemon
+ * Tags of open runs (see event_monitor.h): computed by the programs at each hit, and by the daemon
  * when a run moves to another table.
  */
 #ifndef LAGTRAP_BPF_RUN_TAG_H
 #define LAGTRAP_BPF_RUN_TAG_H
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 static inline __attribute__((always_inline)) __u64 lagtrap_mix(__u64 value) {
     value ^= value >> 33;

@@ -7,15 +7,15 @@
 #ifndef LAGTRAP_BPF_RUN_TIMES_BPF_H
 #define LAGTRAP_BPF_RUN_TIMES_BPF_H
 
+#include "bpf/event_monitor.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 #include "bpf/thread_times.bpf.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 4 * 1024 * 1024);
 } recorded_runs SEC(
-    ".maps"); /* runs that end during a recording or were reported, for the collector */
+    ".maps"); /* runs that end during a recording or were reported, for the recorder */
 
 enum times_of_run {
     TIMES_BY_VALUE = 1, /* the thread is not the key */

@@ -6,9 +6,9 @@
 #ifndef LAGTRAP_BPF_SOCKET_OWNERS_BPF_H
 #define LAGTRAP_BPF_SOCKET_OWNERS_BPF_H
 
-#include "bpf/collector.h"
 #include "bpf/interrupt_level.bpf.h"
 #include "bpf/kernel.bpf.h"
+#include "bpf/recorder.h"
 #include "bpf/socket_peer.bpf.h"
 
 #define WANTED_ENDS 4096

@@ -8,8 +8,8 @@
 #ifndef LAGTRAP_BPF_STACK_COPY_BPF_H
 #define LAGTRAP_BPF_STACK_COPY_BPF_H
 
-#include "bpf/collector.h"
 #include "bpf/party.bpf.h"
+#include "bpf/recorder.h"
 #include "bpf/user_stack.bpf.h"
 
 #define COPY_PAGE_BYTES 4096

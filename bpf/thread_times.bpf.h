@@ -12,9 +12,9 @@
 
 #include <asm/unistd.h>
 
+#include "bpf/event_monitor.h"
 #include "bpf/interrupt_level.bpf.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 #include "bpf/throttled_queue.bpf.h"
 #include "bpf/timed_threads.bpf.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
  * The table of threads whose time is counted: those that began a run most recently. The
- * listener's programs write it; the collector's read it.
+ * event monitor's programs write it; the recorder's read it.
  */
 #ifndef LAGTRAP_BPF_TIMED_THREADS_BPF_H
 #define LAGTRAP_BPF_TIMED_THREADS_BPF_H
 
+#include "bpf/event_monitor.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);

@@ -6,8 +6,8 @@
 #ifndef LAGTRAP_BPF_TRACE_TEXT_BPF_H
 #define LAGTRAP_BPF_TRACE_TEXT_BPF_H
 
+#include "bpf/event_monitor.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 #include "bpf/run_times.bpf.h"
 
 /* Global, so that the verifier checks each of these once. */

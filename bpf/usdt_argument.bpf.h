@@ -5,8 +5,8 @@
 #ifndef LAGTRAP_BPF_USDT_ARGUMENT_BPF_H
 #define LAGTRAP_BPF_USDT_ARGUMENT_BPF_H
 
+#include "bpf/event_monitor.h"
 #include "bpf/kernel.bpf.h"
-#include "bpf/listener.h"
 
 /* The verifier requires constant offsets into the context, but the compiler would merge several
  * loads into one with a variable offset; inline assembly prevents that. A helper for variable

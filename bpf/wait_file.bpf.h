@@ -7,9 +7,9 @@
 #ifndef LAGTRAP_BPF_WAIT_FILE_BPF_H
 #define LAGTRAP_BPF_WAIT_FILE_BPF_H
 
-#include "bpf/collector.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/kernel_stack.bpf.h"
+#include "bpf/recorder.h"
 
 #define WAITING_THREADS 16384 /* remembered at a time; forgetting one loses a file's name */
 #define REQUEST_DISKS 256

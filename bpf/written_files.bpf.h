@@ -7,9 +7,9 @@
 #ifndef LAGTRAP_BPF_WRITTEN_FILES_BPF_H
 #define LAGTRAP_BPF_WRITTEN_FILES_BPF_H
 
-#include "bpf/collector.h"
 #include "bpf/interrupt_level.bpf.h"
 #include "bpf/kernel.bpf.h"
+#include "bpf/recorder.h"
 #include "bpf/wait_file.bpf.h"
 
 #define WRITTEN_FILES 1024

@@ -65,8 +65,8 @@ Service::Service(Options options)
 
 // The settings that are being armed, and what takes effect with them.
 struct Service::Arming {
-    Listener* watched = nullptr;
-    std::unique_ptr<Listener> listener;  // empty once it is in use
+    EventMonitor* watched = nullptr;
+    std::unique_ptr<EventMonitor> monitor;  // empty once it is in use
     std::unique_ptr<Recorder> recorder;
     RunSource source;
     settings::Settings settings;
@@ -86,11 +86,11 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     TRY_ASSIGN(spool::Spool spool,
                spool::Spool::create(settings.spool.path, spool::group_of_writers()));
     // before the first scan of all processes
-    (void)self->sightings_.want(programs_to_find(settings));
+    (void)self->mapped_files_.want(programs_to_find(settings));
     TRY_ASSIGN(self->unwinder_,
                Unwinder::create({settings.unwinding.memory_bytes, settings.unwinding.cache_path,
                                  settings.unwinding.cache_limit_bytes},
-                                *self->options_.inspectors, self->sightings_));
+                                *self->options_.inspectors, self->mapped_files_));
     if (!sees_all_processes())
         self->options_.warn(
             "this container cannot see host processes, so their code has no names and no stacks; "
@@ -109,14 +109,14 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
     self->make_functions();
     CaptureSurroundings& surroundings = *self;
     const auto history = history_file_of(spool.path());
-    self->collector_ = std::make_unique<Collector>(
+    self->controller_ = std::make_unique<CaptureController>(
         self->context_, std::move(spool), surroundings,
-        Collector::Options{
+        CaptureController::Options{
             self->options_.merge_program,
             std::filesystem::path(settings.control.socket).replace_extension("unanswered"),
             self->options_.inform, self->options_.warn});
     self->thresholds_ = std::make_unique<ThresholdWatch>(
-        *self->collector_, history, self->options_.inform, self->options_.warn);
+        *self->controller_, history, self->options_.inform, self->options_.warn);
     self->watch_overhead();
     self->watch_memory();
     self->facts_.started_realtime_ns = realtime_ns();
@@ -160,14 +160,14 @@ Status Service::begin_objects(ObjectRequest request, std::shared_ptr<AnswerLines
 
 void Service::watch_overhead() {
     const auto recordings = [this] {
-        return OverheadWatch::Options::Recordings{collector_->begun(),
-                                                  collector_->state() == CollectorState::Recording};
+        return OverheadWatch::Options::Recordings{controller_->begun(),
+                                                  controller_->state() == CaptureState::Recording};
     };
     overhead_ = std::make_unique<OverheadWatch>(
         context_,
         OverheadWatch::Options{options_.inform, options_.warn, recordings,
-                               [this] { return collector_->history_cost_ns(); },
-                               [this](bool wanted) { collector_->keep_history(wanted); }});
+                               [this] { return controller_->history_cost_ns(); },
+                               [this](bool wanted) { controller_->keep_history(wanted); }});
 }
 
 Status Service::listen(const settings::Control& control) {
@@ -179,7 +179,7 @@ Status Service::listen(const settings::Control& control) {
             const auto* const command = request.if_contains("command");
             if (command != nullptr && *command == "record") {
                 TRY_ASSIGN(const auto length, length_in(request));
-                TRY(collector_->record_for(std::move(stream), length.value_or(usual_length)));
+                TRY(controller_->record_for(std::move(stream), length.value_or(usual_length)));
                 return true;
             }
             if (command == nullptr ||
@@ -195,7 +195,7 @@ void Service::serve_client() {
     const auto answer_to = [this](const boost::json::object& request) -> ClientLink::Answer {
         const auto* const command = request.if_contains("command");
         if (command != nullptr && *command == "bundle")
-            return bundle_answer(collector_->merges().last_bundle());
+            return bundle_answer(controller_->merges().last_bundle());
         if (command != nullptr && *command == "status") return {answer(request)};
         return {refusal("unknown command; expected status, bundle")};
     };
@@ -229,7 +229,7 @@ void Service::make_functions() {
             [this](std::shared_ptr<FunctionRecorder> recorder) {
                 return call_traces_->begin_recorded(std::move(recorder));
             },
-            [this](std::uint32_t event) { return collector_->listener().processes_of(event); }});
+            [this](std::uint32_t event) { return controller_->monitor().processes_of(event); }});
 }
 
 void Service::watch_memory() {
@@ -238,38 +238,39 @@ void Service::watch_memory() {
         MemoryWatch::Options{
             options_.inform, options_.warn,
             [unwinder = unwinder_.get()](bool held) { unwinder->hold_memory(held); },
-            [collector = collector_.get()](bool held) { collector->hold_merges(held); },
+            [controller = controller_.get()](bool held) { controller->hold_merges(held); },
             [unwinder = unwinder_.get()] { return unwinder->status().spaces.bytes; }});
 }
 
-Result<RunSource> Service::source_of(const Listener& listener, const settings::Settings& settings) {
+Result<RunSource> Service::source_of(const EventMonitor& monitor,
+                                     const settings::Settings& settings) {
     RunSource source;
-    source.ring.reset(::fcntl(listener.reported_runs_fd(), F_DUPFD_CLOEXEC, 0));
-    source.quotas.reset(::fcntl(listener.run_quotas_fd(), F_DUPFD_CLOEXEC, 0));
+    source.ring.reset(::fcntl(monitor.reported_runs_fd(), F_DUPFD_CLOEXEC, 0));
+    source.quotas.reset(::fcntl(monitor.run_quotas_fd(), F_DUPFD_CLOEXEC, 0));
     if (!source.ring.valid() || !source.quotas.valid())
         return system_error("share the ring of reported runs");
     source.events = settings.events;
     source.limits = settings.runs;
-    source.places = listener.marker_places();
-    source.weights = listener.weights();
-    source.thresholds = listener.thresholds();
+    source.places = monitor.marker_places();
+    source.weights = monitor.weights();
+    source.thresholds = monitor.thresholds();
     source.since_ns = monotonic_ns();
     return source;
 }
 
-Listener::Options Service::listener_options(bool takes_over) {
-    Listener::Options options;
+EventMonitor::Options Service::monitor_options(bool takes_over) {
+    EventMonitor::Options options;
     options.breaches.on_breach = [this](const Breach& breach) {
-        boost::asio::post(context_, [this, breach] { collector_->on_breach(breach); });
+        boost::asio::post(context_, [this, breach] { controller_->on_breach(breach); });
     };
     options.breaches.on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
         reporter_->take_aborted(std::move(aborted));
     };
     options.breaches.early.on_begin = [this](std::uint32_t pid) {
-        boost::asio::post(context_, [this, pid] { collector_->on_early(pid); });
+        boost::asio::post(context_, [this, pid] { controller_->on_early(pid); });
     };
     options.breaches.early.on_over = [this] {
-        boost::asio::post(context_, [this] { collector_->on_early_over(); });
+        boost::asio::post(context_, [this] { controller_->on_early_over(); });
     };
     options.on_armed = [this](std::uint32_t event, const Status& armed) {
         boost::asio::post(context_, [this, event, armed] { report_armed(event, armed); });
@@ -281,7 +282,7 @@ Listener::Options Service::listener_options(bool takes_over) {
         });
     };
     options.takes_over = takes_over;
-    options.sightings = &sightings_;
+    options.mapped_files = &mapped_files_;
     options.inspector = options_.inspectors;
     options.names = &names_;
     return options;
@@ -313,12 +314,12 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
     // available.
     auto recorder = std::async(
         [&] { return Recorder::create(arming->settings, *unwinder_, threads, &names_); });
-    auto listener = Listener::create(arming->settings, unwinder_->store(), threads,
-                                     listener_options(!arming->first));
+    auto monitor = EventMonitor::create(arming->settings, unwinder_->store(), threads,
+                                        monitor_options(!arming->first));
     TRY_ASSIGN(arming->recorder, recorder.get());
-    TRY_ASSIGN(arming->listener, std::move(listener));
-    TRY_ASSIGN(arming->source, source_of(*arming->listener, arming->settings));
-    arming->watched = arming->listener.get();
+    TRY_ASSIGN(arming->monitor, std::move(monitor));
+    TRY_ASSIGN(arming->source, source_of(*arming->monitor, arming->settings));
+    arming->watched = arming->monitor.get();
     arming_ = std::move(arming);
     if (arming_->first) {
         put_in_place(*arming_);
@@ -332,9 +333,9 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
 }
 
 void Service::put_in_place(Arming& arming) {
-    arming.listener->breaches().start();
+    arming.monitor->breaches().start();
     if (!arming.first)
-        arming.source.ended_after_ns = arming.listener->take_over(collector_->listener());
+        arming.source.ended_after_ns = arming.monitor->take_over(controller_->monitor());
     settings_ = arming.settings;
     options_.inspectors->show_command_lines(command_lines_of(settings_.privacy));
     call_traces_->show_texts(command_lines_of(settings_.privacy));
@@ -343,7 +344,7 @@ void Service::put_in_place(Arming& arming) {
     keeper_->set_limits(retention_of(settings_));
     facts_.settings_loaded_realtime_ns = realtime_ns();
     reported_pairing_.clear();
-    collector_->use(settings_, std::move(arming.listener), std::move(arming.recorder));
+    controller_->use(settings_, std::move(arming.monitor), std::move(arming.recorder));
     functions_->use(settings_.events);
     overhead_->use(settings_.budget, *arming.watched);
     reporter_->use(std::move(arming.source));
@@ -353,10 +354,10 @@ void Service::put_in_place(Arming& arming) {
 void Service::say_ready() { sd_notify(0, "READY=1"); }
 
 void Service::finish_arming() {
-    if (!arming_->first && collector_->busy()) {
-        collector_->when_idle([this] {
+    if (!arming_->first && controller_->busy()) {
+        controller_->when_idle([this] {
             boost::asio::post(context_, [this] {
-                collector_->when_idle(nullptr);
+                controller_->when_idle(nullptr);
                 finish_arming();
             });
         });
@@ -406,11 +407,11 @@ void Service::finish_reload(const settings::ParseOutcome& outcome) {
 }
 
 void Service::apply_when_idle(const settings::Settings& settings) {
-    if (!collector_->busy()) return apply(settings);
+    if (!controller_->busy()) return apply(settings);
     options_.inform("the new settings take effect when the recording has ended");
-    collector_->when_idle([this, settings] {
+    controller_->when_idle([this, settings] {
         boost::asio::post(context_, [this, settings] {
-            collector_->when_idle(nullptr);
+            controller_->when_idle(nullptr);
             apply(settings);
         });
     });
@@ -466,12 +467,12 @@ void Service::await_signal() {
 void Service::end() {
     options_.inform("stopping");
     sd_notify(0, "STOPPING=1");
-    collector_->shut_down();
+    controller_->shut_down();
     context_.stop();
 }
 
 void Service::report_pairing() {
-    for (const EventStatus& event : collector_->listener().status())
+    for (const EventStatus& event : controller_->monitor().status())
         for (const PairingFinding& finding : event.pairing)
             if (reported_pairing_.emplace(event.name, finding.kind).second)
                 options_.warn(fmt::format("event {}: {}; see \"lagtrap explain {}\"", event.name,
@@ -500,7 +501,7 @@ void Service::keep_watch() {
     watch_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
         restart_failed_reader();
-        if (const auto came = collector_->look_at_cpus(); !came.empty())
+        if (const auto came = controller_->look_at_cpus(); !came.empty())
             options_.inform(
                 fmt::format("CPUs came online: {}; they are recorded", fmt::join(came, ", ")));
         report_pairing();
@@ -515,8 +516,8 @@ void Service::keep_looking_at_files() {
     file_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
         // If no reader is available, keep what is armed; the next check finds the same changes.
-        if (!collector_->busy() && !arming_ && can_read_programs())
-            collector_->listener().look_at_files();
+        if (!controller_->busy() && !arming_ && can_read_programs())
+            controller_->monitor().look_at_files();
         keep_room_for_watched();
         keep_looking_at_files();
     });
@@ -526,14 +527,14 @@ void Service::keep_looking_at_files() {
 // inspecting them.
 void Service::keep_room_for_watched() {
     std::set<std::uint32_t> pids;
-    for (std::uint32_t event = 0; event < collector_->listener().events().size(); ++event)
-        pids.merge(collector_->listener().processes_of(event));
+    for (std::uint32_t event = 0; event < controller_->monitor().events().size(); ++event)
+        pids.merge(controller_->monitor().processes_of(event));
     options_.inspectors->keep_room_for(std::move(pids));
 }
 
 void Service::run() {
     await_signal();
-    collector_->recover();
+    controller_->recover();
     keep_watch();
     keep_looking_at_files();
     context_.run();
@@ -544,7 +545,7 @@ void Service::run() {
     memory_->stop();
     thresholds_->finish();
     // Report runs that have ended by now.
-    collector_->detach();
+    controller_->detach();
     reporter_->stop();
 }
 
@@ -553,29 +554,29 @@ boost::json::object Service::answer(const boost::json::object& request) {
     if (!name || !name->is_string()) return refusal("the request has no \"command\"");
     const std::string_view command(name->as_string());
     if (command == "status") {
-        auto report = status_report(*collector_, *unwinder_, *reporter_, *keeper_, *overhead_,
+        auto report = status_report(*controller_, *unwinder_, *reporter_, *keeper_, *overhead_,
                                     facts_, settings_);
         add_functions(report, *functions_);
         add_thresholds(report, thresholds_->keeper());
         add_memory(report, memory_->status());
         add_untrusted_parties(report, *unwinder_, *control_);
         add_inspections(report, unwinder_->status(), options_.inspectors->counts(),
-                        {sightings_.left_out(), collector_->listener().copies_left_out()});
+                        {mapped_files_.left_out(), controller_->monitor().copies_left_out()});
         report["temporary"] = temporary_ ? temporary_->report() : boost::json::array();
         report["arming"] = nullptr;
-        const Listener& arms = arming_ ? *arming_->watched : collector_->listener();
+        const EventMonitor& arms = arming_ ? *arming_->watched : controller_->monitor();
         if (const auto progress = arms.progress(); progress.done < progress.of)
             report["arming"] = {{"done", progress.done}, {"of", progress.of}};
         report["processes_found"] = unwinder_->status().scans > 0 && arms.copies_are_armed();
         add_limited_looks(report, reporter_->limited_looks());
-        add_watched_files(report, collector_->listener().watched_files());
+        add_watched_files(report, controller_->monitor().watched_files());
         return report;
     }
     if (command == "approve" || command == "decline") {
         const auto session = text_in(request, "session");
         if (!session) return refusal(session.error().message);
-        return outcome(command == "approve" ? collector_->approve(*session)
-                                            : collector_->decline(*session));
+        return outcome(command == "approve" ? controller_->approve(*session)
+                                            : controller_->decline(*session));
     }
     if (command == "trigger") {
         const auto* const event = request.if_contains("event");
@@ -583,13 +584,13 @@ boost::json::object Service::answer(const boost::json::object& request) {
         const auto length = length_in(request);
         if (!length) return refusal(length.error().message);
         boost::json::object answer =
-            outcome(collector_->trigger(std::string(event->as_string()), *length));
-        if (answer.at("ok").as_bool()) answer["session"] = collector_->current_session();
+            outcome(controller_->trigger(std::string(event->as_string()), *length));
+        if (answer.at("ok").as_bool()) answer["session"] = controller_->current_session();
         return answer;
     }
     if (command == "finish") {
         const auto session = text_in(request, "session");
-        return session ? outcome(collector_->finish(*session)) : refusal(session.error().message);
+        return session ? outcome(controller_->finish(*session)) : refusal(session.error().message);
     }
     return refusal(
         "unknown command; expected status, trigger, record, watch, finish, approve, decline, "

@@ -1,5 +1,5 @@
-// The daemon as a whole: connects settings, listener, collector, control socket, signals, and the
-// service manager.
+// The daemon as a whole: connects settings, event monitor, capture controller, control socket,
+// signals, and the service manager.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 #include "core/result.hpp"
 #include "daemon/budget/memory_watch.hpp"
 #include "daemon/budget/overhead_watch.hpp"
-#include "daemon/capture/collector.hpp"
+#include "daemon/capture/capture_controller.hpp"
 #include "daemon/control/client_link.hpp"
 #include "daemon/control/control_server.hpp"
 #include "daemon/events/pairing.hpp"
@@ -64,12 +64,12 @@ class Service : private CaptureSurroundings {
     // Applies settings: another thread attaches their markers, then calls `then` on this one.
     [[nodiscard]] Status arm(const settings::Settings& settings, std::function<void()> then);
     struct Arming;
-    [[nodiscard]] Listener::Options listener_options(bool takes_over);
+    [[nodiscard]] EventMonitor::Options monitor_options(bool takes_over);
     void put_in_place(Arming& arming);
     void finish_arming();
     void say_ready();
     void report_armed(std::uint32_t event, const Status& armed);
-    [[nodiscard]] static Result<RunSource> source_of(const Listener& listener,
+    [[nodiscard]] static Result<RunSource> source_of(const EventMonitor& monitor,
                                                      const settings::Settings& settings);
     void reload();
     void finish_reload(const settings::ParseOutcome& outcome);
@@ -117,20 +117,20 @@ class Service : private CaptureSurroundings {
     // Reported since the settings came into force.
     std::set<std::pair<std::string, PairingFinding::Kind>> reported_pairing_;
     ContainerNames names_;
-    FileSightings sightings_;                // outlives unwinder and listener
-    std::unique_ptr<Unwinder> unwinder_;     // outlives the recorder in the collector
-    std::unique_ptr<RunReporter> reporter_;  // outlives the listener in the collector
+    MappedFiles mapped_files_;               // outlives unwinder and event monitor
+    std::unique_ptr<Unwinder> unwinder_;     // outlives the recorder in the capture controller
+    std::unique_ptr<RunReporter> reporter_;  // outlives the event monitor in the capture controller
     std::unique_ptr<SpoolKeeper> keeper_;
-    std::unique_ptr<Collector> collector_;
-    std::unique_ptr<ThresholdWatch> thresholds_;  // controls the collector
-    std::unique_ptr<OverheadWatch> overhead_;     // reads the collector's listener
-    std::unique_ptr<MemoryWatch> memory_;         // controls collector and unwinder
+    std::unique_ptr<CaptureController> controller_;
+    std::unique_ptr<ThresholdWatch> thresholds_;  // controls the capture controller
+    std::unique_ptr<OverheadWatch> overhead_;     // reads the capture controller's event monitor
+    std::unique_ptr<MemoryWatch> memory_;         // controls capture controller and unwinder
     std::unique_ptr<ControlServer> control_;
     std::unique_ptr<ClientLink> client_;          // if this daemon watches a temporary event
     std::unique_ptr<TemporaryEvents> temporary_;  // if it does not
     std::unique_ptr<EventFunctions> functions_;
     std::unique_ptr<CallTraces> call_traces_;  // its threads use all the others
-    // until the first arming round is over and the collector is idle
+    // until the first arming round is over and the capture controller is idle
     std::unique_ptr<Arming> arming_;
     bool follower_missed_ = false;   // the warning was logged
     bool reload_wanted_ = false;     // SIGHUP came while one was loading or arming

@@ -31,10 +31,10 @@ std::chrono::nanoseconds until_back(std::uint64_t again_ns) {
 OverheadWatch::OverheadWatch(boost::asio::io_context& context, Options options)
     : timer_(context), options_(std::move(options)), probes_(measure_probe_costs()) {}
 
-void OverheadWatch::use(const settings::Budget& budget, Listener& listener) {
-    listener_ = &listener;
-    budget_ = OverheadBudget(budget, listener.events().size());
-    programs_.assign(listener.events().size(), {});
+void OverheadWatch::use(const settings::Budget& budget, EventMonitor& monitor) {
+    monitor_ = &monitor;
+    budget_ = OverheadBudget(budget, monitor.events().size());
+    programs_.assign(monitor.events().size(), {});
     usual_ = {};
     before_ = count();
     await_look();
@@ -42,14 +42,14 @@ void OverheadWatch::use(const settings::Budget& budget, Listener& listener) {
 
 void OverheadWatch::stop() {
     timer_.cancel();
-    listener_ = nullptr;
+    monitor_ = nullptr;
 }
 
 void OverheadWatch::await_look() {
     timer_.expires_after(
         std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget_.budget().interval));
     timer_.async_wait([this](const auto& failure) {
-        if (failure || listener_ == nullptr) return;
+        if (failure || monitor_ == nullptr) return;
         look();
         await_look();
     });
@@ -60,9 +60,9 @@ OverheadWatch::Counted OverheadWatch::count() {
             daemon_cpu_ns(),
             options_.recordings(),
             options_.history_cost_ns(),
-            listener_->times_cost_ns(),
-            listener_->hits(),
-            listener_->take_parties()};
+            monitor_->times_cost_ns(),
+            monitor_->hits(),
+            monitor_->take_parties()};
 }
 
 namespace {
@@ -84,8 +84,8 @@ bool is_whole(BudgetStep::Action action) {
 
 }  // namespace
 
-void OverheadWatch::share_cost(EventUse& use, const Listener::EventHits& before,
-                               const Listener::EventHits& now, const HitParties& parties,
+void OverheadWatch::share_cost(EventUse& use, const EventMonitor::EventHits& before,
+                               const EventMonitor::EventHits& now, const HitParties& parties,
                                std::uint64_t program_ns) const {
     const std::uint64_t passed = std::min(since(now.passed, before.passed), use.hits);
     const std::uint64_t probe_ns = probes_.mean(now.kinds);
@@ -134,8 +134,8 @@ WatchUse OverheadWatch::use_between(const Counted& before, const Counted& now) {
     use.exact = true;
     std::uint64_t hits = 0, programs_ns = 0;
     for (std::size_t event = 0; event < now.hits.size(); ++event) {
-        const Listener::EventHits last =
-            event < before.hits.size() ? before.hits[event] : Listener::EventHits{};
+        const EventMonitor::EventHits last =
+            event < before.hits.size() ? before.hits[event] : EventMonitor::EventHits{};
         EventUse& one = use.events[event];
         one.hits = since(now.hits[event].hits, last.hits);
         one.stack_ns = since(now.hits[event].stack_ns, last.stack_ns);
@@ -169,7 +169,7 @@ void OverheadWatch::take_whole(const BudgetStep& step) {
     const bool again = step.action == Action::KeepHistory || step.action == Action::CountTimes;
     if (history)
         options_.keep_history(again);
-    else if (const auto done = listener_->count_times(again); !done)
+    else if (const auto done = monitor_->count_times(again); !done)
         return options_.warn(done.error().message);
     const std::string what = history ? "the time before a breach is" : "the time of runs is";
     const std::string how = history ? "kept" : "broken down";
@@ -180,27 +180,27 @@ void OverheadWatch::take_whole(const BudgetStep& step) {
 
 void OverheadWatch::take(const BudgetStep& step) {
     if (is_whole(step.action)) return take_whole(step);
-    const std::string& name = listener_->events()[step.event].name;
+    const std::string& name = monitor_->events()[step.event].name;
     const std::string again = format_duration(again_in(step.event));
     switch (step.action) {
         case BudgetStep::Action::Detach: {
             const std::string how = step.counted ? "counted, not timed" : "disabled";
-            listener_->weights()->set(step.event, 1);
-            listener_->shed(step.event, how + ": " + step.reason, step.counted);
+            monitor_->weights()->set(step.event, 1);
+            monitor_->shed(step.event, how + ": " + step.reason, step.counted);
             return options_.warn(
                 fmt::format("event {} is {}: {}; retry in {}", name, how, step.reason, again));
         }
         case BudgetStep::Action::StopCount:
-            listener_->shed(step.event, "disabled: " + step.reason, false);
+            monitor_->shed(step.event, "disabled: " + step.reason, false);
             return options_.warn(
                 fmt::format("event {} is no longer counted: {}", name, step.reason));
         case BudgetStep::Action::WatchPart: {
             const std::string part =
                 percent_of_ppm(budget_.watched_ppm(step.event)) + " of the time";
-            listener_->weights()->set(step.event, static_cast<std::uint32_t>(
-                                                      1'000'000 / budget_.watched_ppm(step.event)));
-            listener_->shed(step.event, "watched " + part + ", currently off: " + step.reason,
-                            step.counted);
+            monitor_->weights()->set(step.event, static_cast<std::uint32_t>(
+                                                     1'000'000 / budget_.watched_ppm(step.event)));
+            monitor_->shed(step.event, "watched " + part + ", currently off: " + step.reason,
+                           step.counted);
             if (step.news)
                 options_.warn(fmt::format("event {} is watched {}{}: {}", name, part,
                                           step.counted ? " and counted in between" : "",
@@ -208,10 +208,10 @@ void OverheadWatch::take(const BudgetStep& step) {
             return;
         }
         case BudgetStep::Action::WatchWhole:
-            listener_->weights()->set(step.event, 1);
+            monitor_->weights()->set(step.event, 1);
             return options_.inform(fmt::format("event {} is watched all the time again", name));
         case BudgetStep::Action::DropStacks:
-            if (const auto done = listener_->take_stacks(step.event, false); !done)
+            if (const auto done = monitor_->take_stacks(step.event, false); !done)
                 return options_.warn(done.error().message);
             return options_.warn(
                 fmt::format("event {} has no stacks at its markers: {}; retry in {}", name,
@@ -224,18 +224,18 @@ void OverheadWatch::take(const BudgetStep& step) {
         case BudgetStep::Action::KeepHistory:
         case BudgetStep::Action::DropTimes:
         case BudgetStep::Action::CountTimes: return;
-        case BudgetStep::Action::Attach: return listener_->arm_again(step.event, step.news);
+        case BudgetStep::Action::Attach: return monitor_->arm_again(step.event, step.news);
         case BudgetStep::Action::TakeStacks:
-            if (const auto done = listener_->take_stacks(step.event, true); !done)
+            if (const auto done = monitor_->take_stacks(step.event, true); !done)
                 return options_.warn(done.error().message);
             return options_.inform("event " + name + " has stacks at its markers again");
     }
 }
 
 void OverheadWatch::take_stages(const BudgetStep& step) {
-    const std::string& name = listener_->events()[step.event].name;
+    const std::string& name = monitor_->events()[step.event].name;
     const bool watched = step.action == BudgetStep::Action::WatchStages;
-    if (const auto done = listener_->watch_stages(step.event, watched); !done)
+    if (const auto done = monitor_->watch_stages(step.event, watched); !done)
         return options_.warn(done.error().message);
     if (watched) return options_.inform("event " + name + " has its stages again");
     options_.warn(fmt::format("event {} has no stages: {}; retry in {}", name, step.reason,
@@ -243,12 +243,12 @@ void OverheadWatch::take_stages(const BudgetStep& step) {
 }
 
 void OverheadWatch::take_limit(const BudgetStep& step) {
-    const std::string& name = listener_->events()[step.event].name;
+    const std::string& name = monitor_->events()[step.event].name;
     const std::string who = step.party.pid == 0 ? party_text(step.party.party)
                                                 : fmt::format("process {} of {}", step.party.pid,
                                                               party_text(step.party.party));
     const bool limits = step.action == BudgetStep::Action::Limit;
-    if (const auto done = listener_->limit(step.event, step.party, limits); !done)
+    if (const auto done = monitor_->limit(step.event, step.party, limits); !done)
         return options_.warn(done.error().message);
     if (limits)
         options_.warn(fmt::format("event {} is not watched for {}: {}; other users are", name, who,
@@ -289,12 +289,12 @@ std::chrono::nanoseconds OverheadWatch::times_again_in() const {
 
 std::vector<std::string> OverheadWatch::shed_now() const {
     std::vector<std::string> sentences;
-    if (listener_ == nullptr) return sentences;
+    if (monitor_ == nullptr) return sentences;
     if (budget_.history_again_ns() != 0)
         sentences.emplace_back("the time before a breach is not kept");
     if (budget_.times_again_ns() != 0)
         sentences.emplace_back("the time of runs is not broken down");
-    for (const EventStatus& event : listener_->status()) {
+    for (const EventStatus& event : monitor_->status()) {
         if (event.shed)
             sentences.push_back("event " + event.name + " is not watched: " + event.problem);
         if (event.stages_shed) sentences.push_back("event " + event.name + " has no stages");

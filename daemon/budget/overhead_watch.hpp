@@ -1,5 +1,5 @@
 // Checks regularly what watching costs and carries out the budget's decisions: disables stacks and
-// events of the listener and enables them again after a pause. Runs on the io_context's only
+// events of the event monitor and enables them again after a pause. Runs on the io_context's only
 // thread.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 #include "daemon/budget/overhead_budget.hpp"
 #include "daemon/budget/own_use.hpp"
-#include "daemon/events/listener.hpp"
+#include "daemon/events/event_monitor.hpp"
 #include "daemon/probes/overhead_probes.hpp"
 #include "settings/settings.hpp"
 
@@ -55,8 +55,8 @@ class OverheadWatch {
     // Measures the cost of probes first (measure_probe_costs()).
     OverheadWatch(boost::asio::io_context& context, Options options);
 
-    // Starts checking, with everything armed. `listener` must live until the next use() or stop().
-    void use(const settings::Budget& budget, Listener& listener);
+    // Starts checking, with everything armed. `monitor` must live until the next use() or stop().
+    void use(const settings::Budget& budget, EventMonitor& monitor);
     void stop();
 
     [[nodiscard]] OverheadStatus status() const;
@@ -91,7 +91,7 @@ class OverheadWatch {
         std::uint64_t at_ns = 0, own_cpu_ns = 0;
         Options::Recordings recordings;
         std::uint64_t history_cost_ns = 0, times_cost_ns = 0;
-        std::vector<Listener::EventHits> hits;
+        std::vector<EventMonitor::EventHits> hits;
         std::map<std::uint32_t, HitParties> parties;  // since the previous check
     };
 
@@ -100,8 +100,8 @@ class OverheadWatch {
     [[nodiscard]] Counted count();
     [[nodiscard]] WatchUse use_between(const Counted& before, const Counted& now);
     // Splits the cost between two checks among parties, as estimated from the sampled hits.
-    void share_cost(EventUse& use, const Listener::EventHits& before,
-                    const Listener::EventHits& now, const HitParties& parties,
+    void share_cost(EventUse& use, const EventMonitor::EventHits& before,
+                    const EventMonitor::EventHits& now, const HitParties& parties,
                     std::uint64_t program_ns) const;
     void take(const BudgetStep& step);
     void take_limit(const BudgetStep& step);
@@ -120,7 +120,7 @@ class OverheadWatch {
     std::vector<ProgramCost> programs_;
     ProgramCost usual_;  // average over the events of the last check, weighted by hits
     OverheadBudget budget_;
-    Listener* listener_ = nullptr;
+    EventMonitor* monitor_ = nullptr;
     Counted before_;
 };
 

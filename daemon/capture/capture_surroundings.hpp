@@ -13,7 +13,8 @@
 
 namespace lagtrap::daemon {
 
-// Must outlive the collector. The collector calls all methods on its thread; they must not block.
+// Must outlive the capture controller. The capture controller calls all methods on its thread; they
+// must not block.
 class CaptureSurroundings {
   public:
     virtual ~CaptureSurroundings() = default;

@@ -33,12 +33,12 @@ constexpr std::uint64_t early_copies_bytes = 8 << 20;
 
 // One capture, from begin_early() or start() until stop().
 struct Recorder::Capture {
-    Capture(RecorderPrograms& programs, Unwinder& followed, Listener& watched)
-        : listener(watched),
+    Capture(RecorderPrograms& programs, Unwinder& followed, EventMonitor& watched)
+        : monitor(watched),
           unwinder(followed),
           counts_before(RecordingCounts::take(programs, followed, watched)) {}
 
-    Listener& listener;
+    EventMonitor& monitor;
     Unwinder& unwinder;
     CaptureLogs logs{early_limit_bytes};
     RecordBuffer early_events;  // for the rundown, until there is one
@@ -107,34 +107,34 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Settings& set
     return self;
 }
 
-Status Recorder::switch_on(Listener& listener, BreachWatch::Recorded recorded,
+Status Recorder::switch_on(EventMonitor& monitor, BreachWatch::Recorded recorded,
                            std::uint32_t first_pid) {
-    capture_ = std::make_unique<Capture>(programs_, unwinder_, listener);
+    capture_ = std::make_unique<Capture>(programs_, unwinder_, monitor);
     programs_.give_to(
         [capture = capture_.get()](const lagtrap_record* record) { capture->write(record); });
     const std::uint64_t copies_bytes = settings_.recording.stack_copies_bytes;
     const bool is_early = recorded == BreachWatch::Recorded::Early;
     programs_.on(is_early ? std::min(copies_bytes, early_copies_bytes) : copies_bytes, first_pid);
-    listener.breaches().record_runs(recorded);
+    monitor.breaches().record_runs(recorded);
     unwinder_.begin_capture();
     // CPUs that came online since the last check are recorded from now on, so this recording has no
     // gap.
     follow_cpus();
     capture_->gaps.clear();
     capture_->started_ns = monotonic_ns();
-    return programs_.attach(listener.recorded_runs_fd());
+    return programs_.attach(monitor.recorded_runs_fd());
 }
 
 void Recorder::switch_off() {
     programs_.off();
-    capture_->listener.breaches().record_runs(BreachWatch::Recorded::No);
+    capture_->monitor.breaches().record_runs(BreachWatch::Recorded::No);
     capture_->wakeup_link.reset();
 }
 
-Status Recorder::get_ready(const Listener& listener) {
+Status Recorder::get_ready(const EventMonitor& monitor) {
     const bool keeps = settings_.history.length.count() != 0;
     if (!keeps && settings_.history.early_share_ppm == 0) return success();
-    TRY(programs_.attach(listener.recorded_runs_fd()));
+    TRY(programs_.attach(monitor.recorded_runs_fd()));
     return keeps ? programs_.begin_history() : success();
 }
 
@@ -155,13 +155,13 @@ Recorder::History Recorder::history() const {
             programs_.counters().history_lost};
 }
 
-Status Recorder::begin_early(Listener& listener, std::uint32_t pid) {
+Status Recorder::begin_early(EventMonitor& monitor, std::uint32_t pid) {
     if (capture_) return make_error(ErrorKind::Busy, "a recording is running");
-    if (auto on = switch_on(listener, BreachWatch::Recorded::Early, pid); !on) {
+    if (auto on = switch_on(monitor, BreachWatch::Recorded::Early, pid); !on) {
         drop_early();
         return on;
     }
-    for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far())
+    for (const lagtrap_run_so_far& run : monitor.breaches().runs_so_far())
         capture_->write(&run.header);
     run_iterator(programs_.thread_lister(), pid);
     return success();
@@ -194,17 +194,17 @@ void Recorder::write_history() {
 }
 
 Status Recorder::start(const std::filesystem::path& directory, trace::Session& session,
-                       Listener& listener) {
+                       EventMonitor& monitor) {
     const bool is_early = capture_ != nullptr;
     const std::uint32_t first_pid = session.trigger.pid;
     const Status on =
-        is_early ? success() : switch_on(listener, BreachWatch::Recorded::Yes, first_pid);
+        is_early ? success() : switch_on(monitor, BreachWatch::Recorded::Yes, first_pid);
     if (is_early) programs_.allow_copies(settings_.recording.stack_copies_bytes, first_pid);
-    listener.breaches().record_runs(BreachWatch::Recorded::Yes);
+    monitor.breaches().record_runs(BreachWatch::Recorded::Yes);
     session.started_ns = capture_->started_ns;
     capture_->trigger = session.trigger;
-    if (session.trigger.event < listener.events().size())
-        capture_->first_run.emplace(session.trigger, listener.events()[session.trigger.event]);
+    if (session.trigger.event < monitor.events().size())
+        capture_->first_run.emplace(session.trigger, monitor.events()[session.trigger.event]);
     TRY(on);
 
     capture_->run_time_statistics.reset(bpf_enable_stats(BPF_STATS_RUN_TIME));
@@ -218,7 +218,7 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
     write_history();
     capture_->write(capture_->logs.take_held());
     if (!is_early)
-        for (const lagtrap_run_so_far& run : listener.breaches().runs_so_far())
+        for (const lagtrap_run_so_far& run : monitor.breaches().runs_so_far())
             capture_->logs.write(&run.header);
     TRY(capture_->logs.failure());
     capture_->rundown.emplace(programs_.thread_lister(), session.trigger.pid, directory,
@@ -292,7 +292,7 @@ AwaitedRun::State Recorder::first_run() {
     AwaitedRun& run = *capture_->first_run;
     if (run.state() != AwaitedRun::State::GoesOn) return run.state();
     const trace::SessionTrigger& trigger = capture_->trigger;
-    if (capture_->listener.breaches().is_open(trigger.event, trigger.tid, trigger.begin_ns))
+    if (capture_->monitor.breaches().is_open(trigger.event, trigger.tid, trigger.begin_ns))
         return run.state();
     (void)programs_.consume();
     run.miss();
@@ -329,15 +329,15 @@ Status Recorder::stop(trace::Session& session) {
     // It was read when the recording began, but is stamped now, because a log is in time order.
     if (const auto& memory = capture->rundown->group_memory())
         capture->logs.write(record_of(*memory, monotonic_ns()));
-    for (const lagtrap_trace_text& text : capture->listener.breaches().trace_texts())
+    for (const lagtrap_trace_text& text : capture->monitor.breaches().trace_texts())
         capture->write(&text.header);
-    const OpenRuns::Snapshot open = capture->listener.breaches().open_runs();
+    const OpenRuns::Snapshot open = capture->monitor.breaches().open_runs();
     for (const lagtrap_run& run : open.runs) capture->write(&run.header);
     if (open.left_out > 0)
         capture->gaps.push_back(std::to_string(open.left_out) +
                                 " of the runs that were open, beyond the first " +
                                 std::to_string(open.runs.size()));
-    capture->listener.breaches().forget_left_delays();
+    capture->monitor.breaches().forget_left_delays();
 
     describe_quality(*capture, session.quality);
     TRY(capture->logs.flush());
@@ -345,7 +345,7 @@ Status Recorder::stop(trace::Session& session) {
 }
 
 void Recorder::describe_quality(const Capture& capture, trace::SessionQuality& quality) const {
-    RecordingCounts::take(programs_, unwinder_, capture.listener)
+    RecordingCounts::take(programs_, unwinder_, capture.monitor)
         .report_since(capture.counts_before, quality);
     RecordingTimes::take(programs_).report_since(capture.times_before, quality);
     quality.shed.insert(quality.shed.end(), capture.gaps.begin(), capture.gaps.end());

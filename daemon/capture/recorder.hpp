@@ -13,19 +13,19 @@
 #include "daemon/budget/overhead_recording.hpp"
 #include "daemon/capture/awaited_run.hpp"
 #include "daemon/capture/recorder_programs.hpp"
-#include "daemon/events/listener.hpp"
+#include "daemon/events/event_monitor.hpp"
 #include "daemon/unwinding/unwinder.hpp"
 #include "settings/settings.hpp"
 #include "trace/logs/session.hpp"
 
 namespace lagtrap::daemon {
 
-// Use it only on the collector's thread.
+// Use it only on the capture controller's thread.
 class Recorder {
   public:
     // Loads the programs and opens a disabled sampler on every CPU. `unwinder` must outlive the
-    // recorder. `threads` must be those of the listener whose runs it records. `names` may be null;
-    // see Rundown. Errors: BPF or perf events are refused.
+    // recorder. `threads` must be those of the event monitor whose runs it records. `names` may be
+    // null; see Rundown. Errors: BPF or perf events are refused.
     [[nodiscard]] static Result<std::unique_ptr<Recorder>> create(
         const settings::Settings& settings, Unwinder& unwinder, const TimedThreads& threads,
         ContainerNames* names);
@@ -33,7 +33,7 @@ class Recorder {
 
     // Starts keeping the history, and does in advance what would delay an early recording by
     // milliseconds, as far as the settings enable either. Recording also works without this call.
-    [[nodiscard]] Status get_ready(const Listener& listener);
+    [[nodiscard]] Status get_ready(const EventMonitor& monitor);
     // Discards the history and keeps none until get_ready() is called again.
     void end_history();
     [[nodiscard]] std::uint64_t history_cost_ns() const { return programs_.history_cost_ns(); }
@@ -52,18 +52,18 @@ class Recorder {
     // Starts recording into memory, before there is a breach. drain() etc. work as in any
     // recording. start() makes it part of a recording, drop_early() discards it. Records at once
     // what the threads of process `pid` wait for, because that wait may be over at the breach.
-    // `listener` must outlive it.
-    [[nodiscard]] Status begin_early(Listener& listener, std::uint32_t pid);
+    // `monitor` must outlive it.
+    [[nodiscard]] Status begin_early(EventMonitor& monitor, std::uint32_t pid);
     void drop_early();
     // True if the limit is reached; later records are dropped.
     [[nodiscard]] bool early_is_full() const;
     static constexpr std::size_t early_limit_bytes = 32 << 20;
 
     // Starts recording, samplers first, then opens the logs in `directory`, which must exist. Sets
-    // session.started_ns, which is the start of the early recording if there is one. `listener`
+    // session.started_ns, which is the start of the early recording if there is one. `monitor`
     // must outlive the recording.
     [[nodiscard]] Status start(const std::filesystem::path& directory, trace::Session& session,
-                               Listener& listener);
+                               EventMonitor& monitor);
 
     // Moves a part of the data in the rings to the logs. An error ends the recording.
     [[nodiscard]] Status drain();
@@ -87,8 +87,8 @@ class Recorder {
     // State of the run that triggered this recording, according to the records that drain() has
     // read.
     [[nodiscard]] AwaitedRun::State first_run_recorded() const;
-    // Like first_run_recorded(), but a run that the listener does not know any more counts as gone.
-    // Searches all open runs.
+    // Like first_run_recorded(), but a run that the event monitor does not know any more counts as
+    // gone. Searches all open runs.
     [[nodiscard]] AwaitedRun::State first_run();
 
     // Adds a run that ended before recording began.
@@ -105,7 +105,7 @@ class Recorder {
     void describe_history(trace::Session& session) const;
     void describe_quality(const Capture& capture, trace::SessionQuality& quality) const;
     void write_history();
-    [[nodiscard]] Status switch_on(Listener& listener, BreachWatch::Recorded recorded,
+    [[nodiscard]] Status switch_on(EventMonitor& monitor, BreachWatch::Recorded recorded,
                                    std::uint32_t first_pid);
     void switch_off();
 

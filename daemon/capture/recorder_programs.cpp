@@ -14,7 +14,6 @@
 #include <string>
 #include <utility>
 
-#include "collector.skel.h"
 #include "core/clock.hpp"
 #include "core/perf_event.hpp"
 #include "core/unique_fd.hpp"
@@ -24,6 +23,7 @@
 #include "daemon/kernel/optional_programs.hpp"
 #include "daemon/kernel/preempt_count.hpp"
 #include "daemon/kernel/shared_maps.hpp"
+#include "recorder.skel.h"
 
 namespace lagtrap::daemon {
 namespace {
@@ -81,7 +81,7 @@ RecorderPrograms::~RecorderPrograms() {
     tick_link_.reset();
     ring_buffer__free(rings_);
     ring_buffer__free(turns_);
-    collector_bpf__destroy(programs_);
+    recorder_bpf__destroy(programs_);
 }
 
 lagtrap_recording* RecorderPrograms::recording_switch() const {
@@ -188,7 +188,7 @@ lagtrap_capture_counters RecorderPrograms::counters() const {
 Status RecorderPrograms::load(const TimedThreads& threads) {
     keep_libbpf_messages();
     const long cpus = ::sysconf(_SC_NPROCESSORS_CONF);
-    programs_ = collector_bpf__open();
+    programs_ = recorder_bpf__open();
     if (!programs_) return libbpf_error("open the recorder's BPF programs", -errno);
     bpf_map__set_max_entries(programs_->maps.records, ring_bytes_for(cpus));
     leave_out_missing(cause_programs());
@@ -202,7 +202,7 @@ Status RecorderPrograms::load(const TimedThreads& threads) {
                     {programs_->maps.timed_sets, threads.sets_fd()},
                     {programs_->maps.thread_times, threads.times_fd()}},
                    "share tables with the recorder"));
-    if (const int failed = collector_bpf__load(programs_); failed != 0)
+    if (const int failed = recorder_bpf__load(programs_); failed != 0)
         return libbpf_error("load the recorder's BPF programs", failed);
     (void)take_libbpf_messages();
     for (int cpu = 0; cpu < cpus; ++cpu) {

@@ -1,5 +1,5 @@
-// The kernel side of a recording: the collector's BPF programs, their rings, and a sampler on every
-// CPU. Loaded when the daemon starts. Use it only on the collector's thread.
+// The kernel side of a recording: the recorder's BPF programs, their rings, and a sampler on every
+// CPU. Loaded when the daemon starts. Use it only on the capture controller's thread.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "bpf/collector.h"
+#include "bpf/recorder.h"
 #include "core/result.hpp"
 #include "daemon/capture/history_window.hpp"
 #include "daemon/events/timed_threads.hpp"
@@ -17,7 +17,7 @@
 #include "settings/settings.hpp"
 
 struct bpf_program;
-struct collector_bpf;
+struct recorder_bpf;
 struct ring_buffer;
 
 namespace lagtrap::daemon {
@@ -122,7 +122,7 @@ class RecorderPrograms {
     settings::History history_settings_;
     Unwinder& unwinder_;
     std::optional<HistoryWindow> history_;  // set while a history is kept
-    collector_bpf* programs_ = nullptr;
+    recorder_bpf* programs_ = nullptr;
     std::vector<Sampler> samplers_;
     std::chrono::nanoseconds sample_interval_{};
     std::uint32_t captures_ = 0;

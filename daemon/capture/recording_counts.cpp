@@ -5,9 +5,9 @@
 namespace lagtrap::daemon {
 
 RecordingCounts RecordingCounts::take(const RecorderPrograms& programs, const Unwinder& unwinder,
-                                      const Listener& listener) {
+                                      const EventMonitor& monitor) {
     RecordingCounts counts{programs.counters(), 0, unwinder.events_lost()};
-    for (const auto& [name, counters] : listener.all_counters())
+    for (const auto& [name, counters] : monitor.all_counters())
         counts.runs_lost += counters.records_lost;
     return counts;
 }

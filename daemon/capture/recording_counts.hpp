@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "bpf/collector.h"
+#include "bpf/recorder.h"
 #include "daemon/capture/recorder_programs.hpp"
-#include "daemon/events/listener.hpp"
+#include "daemon/events/event_monitor.hpp"
 #include "daemon/unwinding/unwinder.hpp"
 #include "trace/logs/session.hpp"
 
@@ -18,7 +18,8 @@ struct RecordingCounts {
     std::uint64_t task_changes_lost = 0;  // not seen by the unwinder
 
     [[nodiscard]] static RecordingCounts take(const RecorderPrograms& programs,
-                                              const Unwinder& unwinder, const Listener& listener);
+                                              const Unwinder& unwinder,
+                                              const EventMonitor& monitor);
     // Sets the counters of `quality` to the difference from `before`.
     void report_since(const RecordingCounts& before, trace::SessionQuality& quality) const;
 };

@@ -24,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Minimum time between two checks, so that an event with a threshold of microseconds cannot keep
-// the listener busy. A deadline may be noticed 2 ms late, so this is soon enough.
+// the event monitor busy. A deadline may be noticed 2 ms late, so this is soon enough.
 constexpr std::uint64_t min_look_interval_ns = 1'000'000;
 // Passes over the table and sweeps, which check the thread of every open run, use at most a
 // hundredth of the time each. Meanwhile others wait for the table, so a sweep does part of it at a
@@ -46,7 +46,7 @@ std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>&
 
 }  // namespace
 
-BreachWatch::BreachWatch(const settings::Settings& settings, ListenerPrograms& programs,
+BreachWatch::BreachWatch(const settings::Settings& settings, MonitorPrograms& programs,
                          RunTable table, Options options)
     : events_(settings.events),
       programs_(programs),
@@ -61,7 +61,7 @@ BreachWatch::BreachWatch(const settings::Settings& settings, ListenerPrograms& p
       notices_descriptor_(context_) {}
 
 Result<std::unique_ptr<BreachWatch>> BreachWatch::create(const settings::Settings& settings,
-                                                         ListenerPrograms& programs,
+                                                         MonitorPrograms& programs,
                                                          Options options) {
     TRY_ASSIGN(RunTable table,
                RunTable::map(programs.tags_fd(), programs.slots_fd(), programs.open_buckets()));

@@ -17,12 +17,12 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "core/result.hpp"
 #include "daemon/events/early_watch.hpp"
 #include "daemon/events/event_thresholds.hpp"
 #include "daemon/events/hit_party.hpp"
-#include "daemon/events/listener_programs.hpp"
+#include "daemon/events/monitor_programs.hpp"
 #include "daemon/events/open_runs.hpp"
 #include "daemon/events/runs_so_far.hpp"
 #include "settings/settings.hpp"
@@ -51,7 +51,7 @@ class BreachWatch {
 
     // Maps the table and the ring of `programs`, which must outlive this object.
     [[nodiscard]] static Result<std::unique_ptr<BreachWatch>> create(
-        const settings::Settings& settings, ListenerPrograms& programs, Options options);
+        const settings::Settings& settings, MonitorPrograms& programs, Options options);
     // Calls stop().
     ~BreachWatch();
     BreachWatch(const BreachWatch&) = delete;
@@ -102,7 +102,7 @@ class BreachWatch {
     void set_events_without_recordings(const std::set<std::uint32_t>& events);
 
   private:
-    BreachWatch(const settings::Settings& settings, ListenerPrograms& programs, RunTable table,
+    BreachWatch(const settings::Settings& settings, MonitorPrograms& programs, RunTable table,
                 Options options);
     [[nodiscard]] Status open_notices();
     void await_notices();
@@ -123,7 +123,7 @@ class BreachWatch {
     void schedule_look(std::uint64_t at_ns);
 
     const std::vector<settings::Event> events_;
-    ListenerPrograms& programs_;
+    MonitorPrograms& programs_;
     Options options_;
     std::atomic<bool> breach_wanted_{false};
     std::atomic<Recorded> recorded_{Recorded::No};

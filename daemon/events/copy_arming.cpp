@@ -46,11 +46,11 @@ constexpr std::size_t namesakes_limit = 256;
 
 }  // namespace
 
-CopyArming::CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings,
+CopyArming::CopyArming(const std::vector<settings::Event>& events, MappedFiles& mapped_files,
                        ProcessInspector& inspector, ContainerNames& names, Hooks hooks,
                        const Limits& limits)
     : events_(events),
-      sightings_(sightings),
+      mapped_files_(mapped_files),
       inspector_(inspector),
       names_(names),
       hooks_(std::move(hooks)),
@@ -102,16 +102,16 @@ std::vector<std::uint32_t> CopyArming::events_meaning(const View& view,
 }
 
 // For a chroot in the same mount namespace, /proc shows paths from outside of it.
-CopyArming::View CopyArming::view_of(const Sighting& sighting) const {
-    const std::string& path = sighting.mapping.path;
-    const auto folder = folder_of(sighting.mapping.mapping.pid);
+CopyArming::View CopyArming::view_of(const MappedFile& mapped_file) const {
+    const std::string& path = mapped_file.mapping.path;
+    const auto folder = folder_of(mapped_file.mapping.mapping.pid);
     std::error_code failed;
     const auto root = std::filesystem::read_symlink(folder / "root", failed).string();
     const bool machines = !failed && root == "/" && machines_mounts_.contains(mounts_of(folder));
-    if (!sighting.started_as.empty()) return {sighting.started_as, machines};
-    if (sighting.perhaps_started_as) {
+    if (!mapped_file.started_as.empty()) return {mapped_file.started_as, machines};
+    if (mapped_file.perhaps_started_as) {
         const auto process =
-            inspector_.read(sighting.mapping.mapping.pid, ProcessInspector::Code::Left, {});
+            inspector_.read(mapped_file.mapping.mapping.pid, ProcessInspector::Code::Left, {});
         std::optional<StartedBeside> started;
         if (process)
             process->records.for_each([&](const lagtrap_record* record) {
@@ -127,17 +127,17 @@ CopyArming::View CopyArming::view_of(const Sighting& sighting) const {
 }
 
 std::optional<std::chrono::steady_clock::duration> CopyArming::look() {
-    const std::uint64_t version = sightings_.version();
+    const std::uint64_t version = mapped_files_.version();
     if (!real_files_) {
         looked_at_version_.store(version);
         return std::nullopt;
     }
     const auto began = Clock::now();
     note_main_files();
-    const auto sightings = sightings_.all();
+    const auto mapped_files = mapped_files_.all();
     waiting_for_budget_ = false;
-    const bool all_known = resolve_some(sightings);
-    note_processes(sightings);
+    const bool all_known = resolve_some(mapped_files);
+    note_processes(mapped_files);
     arm_missing();
     drop_unmapped();
     if (!all_known) return (Clock::now() - began) * looking_share;
@@ -215,23 +215,23 @@ void CopyArming::leave_copy(std::uint32_t number, const Copy& copy) {
     left_.notify_all();
 }
 
-// False if some sightings are left for the next call.
-bool CopyArming::resolve_some(const std::vector<Sighting>& sightings) {
+// False if some mapped files are left for the next call.
+bool CopyArming::resolve_some(const std::vector<MappedFile>& mapped_files) {
     const auto now = Clock::now();
     std::map<std::uint64_t, Resolved> resolved;
     std::size_t looks = 0;
     bool all = true;
-    for (const Sighting& sighting : sightings) {
-        const auto known = resolved_.find(sighting.id);
+    for (const MappedFile& mapped_file : mapped_files) {
+        const auto known = resolved_.find(mapped_file.id);
         const bool stays =
             known != resolved_.end() &&
             (known->second.real ? is_open(*known->second.real)
                                 : known->second.namesake || known->second.again > now);
         if (stays) {
-            resolved[sighting.id] = known->second;
+            resolved[mapped_file.id] = known->second;
         } else if (looks++ < looks_at_once && !hooks_.given_up->load()) {
-            resolved[sighting.id] =
-                resolve(sighting, known == resolved_.end() ? 0 : known->second.failures);
+            resolved[mapped_file.id] =
+                resolve(mapped_file, known == resolved_.end() ? 0 : known->second.failures);
         } else {
             all = false;
         }
@@ -240,16 +240,16 @@ bool CopyArming::resolve_some(const std::vector<Sighting>& sightings) {
     return all;
 }
 
-CopyArming::Resolved CopyArming::resolve(const Sighting& sighting, unsigned failures) {
-    const View view = view_of(sighting);
-    const bool by_build_id = wants_build_ids_ && sighting.build_id.empty();
-    if (!by_build_id && events_meaning(view, sighting.build_id).empty()) {
-        if (!wants_build_ids_ || sighting.build_id.empty()) return {std::nullopt, true, {}, 0};
+CopyArming::Resolved CopyArming::resolve(const MappedFile& mapped_file, unsigned failures) {
+    const View view = view_of(mapped_file);
+    const bool by_build_id = wants_build_ids_ && mapped_file.build_id.empty();
+    if (!by_build_id && events_meaning(view, mapped_file.build_id).empty()) {
+        if (!wants_build_ids_ || mapped_file.build_id.empty()) return {std::nullopt, true, {}, 0};
     }
-    const auto real = find_file(sighting, view);
+    const auto real = find_file(mapped_file, view);
     if (real) return {*real, false, {}, 0};
     if (real.error().kind == ErrorKind::TooLarge && failures == 0) {
-        const Party party = party_of_process(sighting.mapping.mapping.pid);
+        const Party party = party_of_process(mapped_file.mapping.mapping.pid);
         const std::lock_guard lock(mutex_);
         if (left_out_.contains(party) || left_out_.size() < UserShares::counted_users)
             ++left_out_[party];
@@ -260,14 +260,15 @@ CopyArming::Resolved CopyArming::resolve(const Sighting& sighting, unsigned fail
 }
 
 Result<CopyArming::KnownFile> CopyArming::look_into(const OpenedFile& opened,
-                                                    const Sighting& sighting) const {
-    KnownFile known{{}, sighting.build_id};
+                                                    const MappedFile& mapped_file) const {
+    KnownFile known{{}, mapped_file.build_id};
     TRY_ASSIGN(known.real, real_files_->of(opened.file.get()));
     if (!wants_build_ids_ || !known.build_id.empty()) return known;
     UniqueFd again(::fcntl(opened.file.get(), F_DUPFD_CLOEXEC, 0));
     if (!again.valid()) return system_error("reopen a program");
-    const auto program = binaries::ProgramFile::open(
-        std::move(again), sighting.mapping.path, {Clock::now() + arming_budget, hooks_.given_up});
+    const auto program =
+        binaries::ProgramFile::open(std::move(again), mapped_file.mapping.path,
+                                    {Clock::now() + arming_budget, hooks_.given_up});
     if (program) known.build_id = program->build_id();
     return known;
 }
@@ -289,8 +290,8 @@ LeftOut CopyArming::left_out() const {
 }
 
 // ErrorKind::NotFound: no event watches this file.
-Result<RealFile> CopyArming::find_file(const Sighting& sighting, const View& view) {
-    const auto identities = inspector_.identify({sighting.mapping});
+Result<RealFile> CopyArming::find_file(const MappedFile& mapped_file, const View& view) {
+    const auto identities = inspector_.identify({mapped_file.mapping});
     if (identities.empty()) return make_error(ErrorKind::Vanished, "it is gone");
     if (!identities.front()) return identities.front().error();
     const CodeFileIdentity& identity = *identities.front();
@@ -299,9 +300,9 @@ Result<RealFile> CopyArming::find_file(const Sighting& sighting, const View& vie
     auto known = known_files_.find(key);
     UniqueFd file;
     if (known == known_files_.end() || !is_open(known->second.real)) {
-        TRY(check_room(party_of_process(sighting.mapping.mapping.pid)));
-        TRY_ASSIGN(OpenedFile opened, inspector_.open(sighting.mapping));
-        TRY_ASSIGN(KnownFile looked, look_into(opened, sighting));
+        TRY(check_room(party_of_process(mapped_file.mapping.mapping.pid)));
+        TRY_ASSIGN(OpenedFile opened, inspector_.open(mapped_file.mapping));
+        TRY_ASSIGN(KnownFile looked, look_into(opened, mapped_file));
         if (known_files_.size() >= known_files_limit) known_files_.clear();
         known = known_files_.insert_or_assign(key, std::move(looked)).first;
         file = std::move(opened.file);
@@ -309,11 +310,11 @@ Result<RealFile> CopyArming::find_file(const Sighting& sighting, const View& vie
     const KnownFile& found = known->second;
     if (events_meaning(view, found.build_id).empty())
         return make_error(ErrorKind::NotFound, "it is a different file");
-    if (!is_open(found.real)) add(sighting, view, found, std::move(file));
+    if (!is_open(found.real)) add(mapped_file, view, found, std::move(file));
     return found.real;
 }
 
-void CopyArming::add(const Sighting& sighting, const View& view, const KnownFile& known,
+void CopyArming::add(const MappedFile& mapped_file, const View& view, const KnownFile& known,
                      UniqueFd file) {
     auto adopted = WatchedFile::adopt(std::move(file), name_of_copy(view.path, known.real));
     if (!adopted) return;
@@ -323,8 +324,8 @@ void CopyArming::add(const Sighting& sighting, const View& view, const KnownFile
     copy.view = view;
     copy.may_stay = view.machines && copy.file->identity().device == root_device_;
     copy.build_id = known.build_id;
-    copy.where = names_.words_for(control_group_of(folder_of(sighting.mapping.mapping.pid)));
-    copy.user = party_of_process(sighting.mapping.mapping.pid);
+    copy.where = names_.words_for(control_group_of(folder_of(mapped_file.mapping.mapping.pid)));
+    copy.user = party_of_process(mapped_file.mapping.mapping.pid);
     copy.mapped = Clock::now();
     hooks_.guard(copy.file);
     const std::lock_guard lock(mutex_);
@@ -338,22 +339,22 @@ std::string CopyArming::where_known(const std::string& path, std::uint32_t pid) 
     return names_.words_for(control_group_of(folder_of(pid)));
 }
 
-void CopyArming::note_processes(const std::vector<Sighting>& sightings) {
+void CopyArming::note_processes(const std::vector<MappedFile>& mapped_files) {
     const auto now = Clock::now();
     std::map<RealFile, std::set<std::uint32_t>> pids;
     std::map<std::string, Namesake> namesakes;
-    for (const Sighting& sighting : sightings) {
-        const auto found = resolved_.find(sighting.id);
+    for (const MappedFile& mapped_file : mapped_files) {
+        const auto found = resolved_.find(mapped_file.id);
         if (found == resolved_.end()) continue;
         if (found->second.real)
-            pids[*found->second.real].insert(sighting.pids.begin(), sighting.pids.end());
+            pids[*found->second.real].insert(mapped_file.pids.begin(), mapped_file.pids.end());
         if (!found->second.namesake || namesakes.size() >= namesakes_limit) continue;
-        Namesake& namesake = namesakes[sighting.mapping.path];
-        namesake.path = sighting.mapping.path;
+        Namesake& namesake = namesakes[mapped_file.mapping.path];
+        namesake.path = mapped_file.mapping.path;
         if (namesake.where.empty())
-            namesake.where = where_known(sighting.mapping.path, sighting.pids.front());
-        namesake.pid = sighting.pids.front();
-        namesake.processes += sighting.pids.size();
+            namesake.where = where_known(mapped_file.mapping.path, mapped_file.pids.front());
+        namesake.pid = mapped_file.pids.front();
+        namesake.processes += mapped_file.pids.size();
     }
     std::set<std::uint32_t> all;
     for (const auto& [file, of_file] : pids) all.insert(of_file.begin(), of_file.end());

@@ -28,7 +28,7 @@
 #include "daemon/processes/look_budget.hpp"
 #include "daemon/processes/process_inspector.hpp"
 #include "daemon/processes/process_units.hpp"
-#include "daemon/unwinding/file_sightings.hpp"
+#include "daemon/unwinding/mapped_files.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -64,14 +64,14 @@ class CopyArming {
         const std::atomic<bool>* given_up = nullptr;
     };
     // All arguments must outlive it.
-    CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings,
+    CopyArming(const std::vector<settings::Event>& events, MappedFiles& mapped_files,
                ProcessInspector& inspector, ContainerNames& names, Hooks hooks)
-        : CopyArming(events, sightings, inspector, names, std::move(hooks), Limits{}) {}
-    CopyArming(const std::vector<settings::Event>& events, FileSightings& sightings,
+        : CopyArming(events, mapped_files, inspector, names, std::move(hooks), Limits{}) {}
+    CopyArming(const std::vector<settings::Event>& events, MappedFiles& mapped_files,
                ProcessInspector& inspector, ContainerNames& names, Hooks hooks,
                const Limits& limits);
 
-    // Processes the sightings. Returns when to call it again, if work is left. For the arming
+    // Processes the mapped files. Returns when to call it again, if work is left. For the arming
     // thread only.
     [[nodiscard]] std::optional<std::chrono::steady_clock::duration> look();
 
@@ -87,16 +87,16 @@ class CopyArming {
     [[nodiscard]] EventCopies of(std::uint32_t event) const;
     // Number of files not opened because of limits, by the party of the processes.
     [[nodiscard]] LeftOut left_out() const;
-    // True if look() has processed all sightings so far.
+    // True if look() has processed all mapped files so far.
     [[nodiscard]] bool is_up_to_date() const {
-        return looked_at_version_.load() == sightings_.version();
+        return looked_at_version_.load() == mapped_files_.version();
     }
     // True if a process maps this file of Hooks::main_files.
     [[nodiscard]] bool has_processes(const WatchedFile& main_file) const;
 
   private:
     using Clock = std::chrono::steady_clock;
-    using Sighting = FileSightings::Sighting;
+    using MappedFile = MappedFiles::MappedFile;
     struct KnownFile {
         RealFile real;
         std::string build_id;  // set if the settings need it
@@ -142,21 +142,22 @@ class CopyArming {
     [[nodiscard]] std::set<std::string> names_meaning(const settings::Event& event,
                                                       const View& view,
                                                       const std::string& build_id) const;
-    [[nodiscard]] View view_of(const Sighting& sighting) const;
-    [[nodiscard]] bool resolve_some(const std::vector<Sighting>& sightings);
-    [[nodiscard]] Resolved resolve(const Sighting& sighting, unsigned failures);
-    [[nodiscard]] Result<RealFile> find_file(const Sighting& sighting, const View& view);
+    [[nodiscard]] View view_of(const MappedFile& mapped_file) const;
+    [[nodiscard]] bool resolve_some(const std::vector<MappedFile>& mapped_files);
+    [[nodiscard]] Resolved resolve(const MappedFile& mapped_file, unsigned failures);
+    [[nodiscard]] Result<RealFile> find_file(const MappedFile& mapped_file, const View& view);
     [[nodiscard]] Result<KnownFile> look_into(const OpenedFile& opened,
-                                              const Sighting& sighting) const;
+                                              const MappedFile& mapped_file) const;
     // Checks whether this party may have one more open file. ErrorKind::TooLarge if not.
     [[nodiscard]] Status check_room(Party party) const;
-    void add(const Sighting& sighting, const View& view, const KnownFile& known, UniqueFd file);
+    void add(const MappedFile& mapped_file, const View& view, const KnownFile& known,
+             UniqueFd file);
     void let_go(std::vector<std::pair<std::uint32_t, Copy>> copies);
     void leave_copy(std::uint32_t number, const Copy& copy);
     [[nodiscard]] bool is_open(const RealFile& real) const;
     void note_main_files();
     [[nodiscard]] std::string where_known(const std::string& path, std::uint32_t pid);
-    void note_processes(const std::vector<Sighting>& sightings);
+    void note_processes(const std::vector<MappedFile>& mapped_files);
     // Call it with mutex_ held.
     void arm_missing();
     void arm(std::uint32_t number, std::uint32_t event);
@@ -167,13 +168,13 @@ class CopyArming {
 
     LeftOut left_out_;  // protected by mutex_
     const std::vector<settings::Event> events_;
-    FileSightings& sightings_;
+    MappedFiles& mapped_files_;
     ProcessInspector& inspector_;
     ContainerNames& names_;
     const Hooks hooks_;
     const Limits limits_;
     std::unique_ptr<RealFiles> real_files_;
-    std::atomic<std::uint64_t> looked_at_version_{0};  // of the sightings
+    std::atomic<std::uint64_t> looked_at_version_{0};  // of the mapped files
     LookBudget budget_;
     bool wants_build_ids_ = false;
 
@@ -182,7 +183,7 @@ class CopyArming {
     std::uint64_t root_device_ = 0;  // device of the machine's root
 
     // For the arming thread only:
-    std::map<std::uint64_t, Resolved> resolved_;  // by id of the sighting
+    std::map<std::uint64_t, Resolved> resolved_;  // by id of the mapped file
     using IdentityKey = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t, std::int64_t>;
     std::map<IdentityKey, KnownFile> known_files_;
     std::uint32_t last_copy_ = 0;

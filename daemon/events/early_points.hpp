@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 namespace lagtrap::daemon {
 

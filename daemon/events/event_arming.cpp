@@ -69,7 +69,7 @@ std::set<std::string> binaries_of(const settings::Event& event) {
     return binaries;
 }
 
-EventArming::EventArming(const std::vector<settings::Event>& events, ListenerPrograms& programs,
+EventArming::EventArming(const std::vector<settings::Event>& events, MonitorPrograms& programs,
                          MarkerAttachments& attachments, Options options)
     : events_(events),
       programs_(programs),
@@ -84,17 +84,17 @@ EventArming::EventArming(const std::vector<settings::Event>& events, ListenerPro
         if (!copies_) return;
         for (const auto& [event, copy] : copies_->leave_file(path)) detach_copy(event, copy);
     });
-    if (!options_.sightings) return;
-    copies_ = std::make_unique<CopyArming>(events_, *options_.sightings, *options_.inspector,
+    if (!options_.mapped_files) return;
+    copies_ = std::make_unique<CopyArming>(events_, *options_.mapped_files, *options_.inspector,
                                            *options_.names, copy_hooks());
-    subscription_ = options_.sightings->subscribe([this] { look_at_copies(); });
+    subscription_ = options_.mapped_files->subscribe([this] { look_at_copies(); });
 }
 
 EventArming::~EventArming() { stop(); }
 
 void EventArming::stop() {
     given_up_.store(true);
-    if (copies_) options_.sightings->unsubscribe(subscription_);
+    if (copies_) options_.mapped_files->unsubscribe(subscription_);
     pool_.stop();
     pool_.join();
     leaving_pool_.join();

@@ -1,6 +1,6 @@
-// Attaches the markers of a listener's events to programs and detaches them, on its own thread,
-// with a time budget for each event. If the owner of a watched file makes it slow to read, replaces
-// it, or changes it all day, only the events of this file suffer.
+// Attaches the markers of an event monitor's events to programs and detaches them, on its own
+// thread, with a time budget for each event. If the owner of a watched file makes it slow to read,
+// replaces it, or changes it all day, only the events of this file suffer.
 #pragma once
 
 #include <sys/types.h>
@@ -24,12 +24,12 @@
 #include "core/result.hpp"
 #include "daemon/events/copy_arming.hpp"
 #include "daemon/events/event_plan.hpp"
-#include "daemon/events/listener_programs.hpp"
 #include "daemon/events/marker_attachments.hpp"
+#include "daemon/events/monitor_programs.hpp"
 #include "daemon/probes/rearm_pauses.hpp"
 #include "daemon/probes/watched_file.hpp"
 #include "daemon/probes/write_guard.hpp"
-#include "daemon/unwinding/file_sightings.hpp"
+#include "daemon/unwinding/mapped_files.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -61,12 +61,12 @@ class EventArming {
         bool hold_hits = false;
         // Where copies of files are found; nullptr if copies are not watched. All must outlive this
         // object.
-        FileSightings* sightings = nullptr;
+        MappedFiles* mapped_files = nullptr;
         ProcessInspector* inspector = nullptr;
         ContainerNames* names = nullptr;
     };
     // `programs` and `attachments` must outlive it.
-    EventArming(const std::vector<settings::Event>& events, ListenerPrograms& programs,
+    EventArming(const std::vector<settings::Event>& events, MonitorPrograms& programs,
                 MarkerAttachments& attachments, Options options);
     ~EventArming();
 
@@ -110,7 +110,7 @@ class EventArming {
     [[nodiscard]] std::vector<WatchedFileStatus> files() const;
     // The files of the event and their processes.
     [[nodiscard]] EventCopies copies_of(std::uint32_t event) const;
-    // See Listener::copies_are_armed().
+    // See EventMonitor::copies_are_armed().
     [[nodiscard]] bool copies_are_armed() const { return !copies_ || copies_->is_up_to_date(); }
     [[nodiscard]] LeftOut copies_left_out() const {
         return copies_ ? copies_->left_out() : LeftOut{};
@@ -167,7 +167,7 @@ class EventArming {
     void rearm(const std::string& path);
 
     const std::vector<settings::Event> events_;
-    ListenerPrograms& programs_;
+    MonitorPrograms& programs_;
     MarkerAttachments& attachments_;
     Options options_;
     std::atomic<bool> given_up_{false};

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 namespace lagtrap::daemon {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "binaries/reader/file_reader.hpp"
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "core/result.hpp"
 #include "daemon/probes/probe_places.hpp"
 #include "daemon/probes/watched_file.hpp"

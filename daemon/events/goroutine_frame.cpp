@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 namespace lagtrap::daemon {
 namespace {

@@ -41,7 +41,7 @@ class GoroutineLooks {
 
     // Calls `told` on this object's thread when answers have arrived, until stop_reporting(). After
     // that returns, it does not run any more. `told` must not call tell() or stop_reporting().
-    // `who` identifies the listener.
+    // `who` identifies the event monitor.
     void tell(const void* who, std::function<void()> reported);
     void stop_reporting(const void* who);
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "core/party.hpp"
 
 namespace lagtrap::daemon {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/timed_call.hpp"
-#include "daemon/events/listener_programs.hpp"
+#include "daemon/events/monitor_programs.hpp"
 #include "daemon/threads/at_once.hpp"
 
 namespace lagtrap::daemon {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "core/result.hpp"
 #include "daemon/events/event_plan.hpp"
 #include "daemon/events/marker_places.hpp"
@@ -20,12 +20,12 @@
 
 namespace lagtrap::daemon {
 
-class ListenerPrograms;
+class MonitorPrograms;
 
 class MarkerAttachments {
   public:
     // `programs` must outlive it.
-    explicit MarkerAttachments(ListenerPrograms& programs) : programs_(programs) {}
+    explicit MarkerAttachments(MonitorPrograms& programs) : programs_(programs) {}
     MarkerAttachments(const MarkerAttachments&) = delete;
     MarkerAttachments& operator=(const MarkerAttachments&) = delete;
     // Detaches all markers.
@@ -33,7 +33,7 @@ class MarkerAttachments {
 
     // Attaches all markers of one event or none, because an event with a missing marker would pair
     // wrongly. May be called again after take_links(). Hits are only counted until
-    // ListenerPrograms::let_hits_count(), unless `count_runs` is true.
+    // MonitorPrograms::let_hits_count(), unless `count_runs` is true.
     [[nodiscard]] Status attach(std::uint32_t event, const EventPlan& plan, bool count_runs);
     // Attaches markers of the event in another copy of one of their files, all or none. `copy` is
     // the copy's number, not 0. The event must be attached; hits are handled like those of its
@@ -97,7 +97,7 @@ class MarkerAttachments {
                                                            std::map<std::uint32_t, Placed>& copies);
     [[nodiscard]] static std::vector<ProbeKind> kinds_of(const EventPlan& plan);
 
-    ListenerPrograms& programs_;
+    MonitorPrograms& programs_;
     const std::shared_ptr<MarkerPlaces> marker_places_ = std::make_shared<MarkerPlaces>();
     mutable std::mutex attached_mutex_;
     std::map<std::uint32_t, Attached> attached_;  // by event

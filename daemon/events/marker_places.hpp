@@ -23,7 +23,7 @@ struct SolePlace {
 // nullopt if the marker has several addresses, is at function exits, or is in the kernel.
 [[nodiscard]] std::optional<SolePlace> sole_place_of(const MarkerPlan& plan);
 
-// The addresses of a listener's markers, as last attached. Thread-safe.
+// The addresses of an event monitor's markers, as last attached. Thread-safe.
 class MarkerPlaces {
   public:
     void note(std::uint32_t event, const EventPlan& plan);

@@ -1,4 +1,4 @@
-// Details about probe addresses for the listener's programs: entries of a BPF map. The probe's
+// Details about probe addresses for the event monitor's programs: entries of a BPF map. The probe's
 // cookie has the number of the entry.
 #pragma once
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "daemon/events/call_frame.hpp"
 #include "daemon/events/hit_party.hpp"
 #include "daemon/events/run_table.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "daemon/events/event_plan.hpp"
-#include "daemon/events/listener_programs.hpp"
+#include "daemon/events/monitor_programs.hpp"
 #include "daemon/events/open_runs.hpp"
 
 namespace lagtrap::daemon {

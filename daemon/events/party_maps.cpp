@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "daemon/kernel/libbpf_support.hpp"
 
 namespace lagtrap::daemon {

@@ -1,4 +1,5 @@
-// The maps in which the listener's programs count hits by party, and find the parties to ignore.
+// The maps in which the event monitor's programs count hits by party, and find the parties to
+// ignore.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 namespace lagtrap::daemon {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "daemon/events/call_frame.hpp"
 #include "daemon/events/goroutine_frame.hpp"
 #include "settings/settings.hpp"

@@ -1,5 +1,5 @@
 // The table of open runs, mapped from the kernel. BPF programs write to it at the same time; see
-// bpf/listener.h for the order.
+// bpf/event_monitor.h for the order.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "bpf/run_tag.h"
 #include "core/result.hpp"
 #include "daemon/kernel/mapped_map.hpp"

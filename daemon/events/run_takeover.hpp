@@ -1,5 +1,6 @@
-// Moves open runs from the table of one listener's programs to that of the next, while both sets of
-// programs are attached. So a change of the settings ends no run of an event that did not change.
+// Moves open runs from the table of one event monitor's programs to that of the next, while both
+// sets of programs are attached. So a change of the settings ends no run of an event that did not
+// change.
 //
 // The new programs handle hits from before the copy, the old ones until after it, and runs that
 // ended in between are removed again. So no end is missed. A key that begins a run at this moment
@@ -10,7 +11,7 @@
 #include <map>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "core/result.hpp"
 #include "daemon/events/run_table.hpp"
 #include "settings/settings.hpp"
@@ -30,7 +31,7 @@ class RunTakeover {
         std::uint64_t left = 0;      // open, but not taken
     };
 
-    // The maps of a listener's programs. The descriptors are used only during the call.
+    // The maps of an event monitor's programs. The descriptors are used only during the call.
     struct Table {
         int tags_fd = -1, slots_fd = -1;
         std::uint32_t buckets = LAGTRAP_MIN_BUCKETS;

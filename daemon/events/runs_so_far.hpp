@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "core/result.hpp"
 #include "daemon/events/run_table.hpp"
 #include "daemon/kernel/mapped_map.hpp"

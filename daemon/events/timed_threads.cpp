@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "daemon/events/event_traits.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 

@@ -7,9 +7,9 @@
 
 namespace lagtrap::daemon {
 
-// Owns these maps, which must exist before the programs that share them are loaded: the listener's
-// programs write them, the collector's read them. They have one entry if no event needs the time
-// breakdown.
+// Owns these maps, which must exist before the programs that share them are loaded: the event
+// monitor's programs write them, the recorder's read them. They have one entry if no event needs
+// the time breakdown.
 class TimedThreads {
   public:
     // Needs CAP_BPF.

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "binaries/code/return_sites.hpp"
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 namespace lagtrap::daemon {
 

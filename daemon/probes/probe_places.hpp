@@ -12,7 +12,7 @@
 #include "binaries/code/function_places.hpp"
 #include "binaries/elf/program_file.hpp"
 #include "binaries/reader/file_reader.hpp"
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "core/result.hpp"
 #include "daemon/probes/overhead_probes.hpp"
 #include "daemon/probes/watched_file.hpp"

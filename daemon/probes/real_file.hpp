@@ -19,7 +19,7 @@ struct RealFile {
     auto operator<=>(const RealFile&) const = default;
 };
 
-// Asks the kernel by a BPF program (bpf/mapped_file.bpf.c). Thread-safe.
+// Asks the kernel by a BPF program (bpf/mapped file.bpf.c). Thread-safe.
 class RealFiles {
   public:
     // Errors: the kernel refuses the program.

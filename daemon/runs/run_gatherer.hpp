@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "daemon/events/event_thresholds.hpp"
 #include "daemon/events/marker_places.hpp"
 #include "daemon/events/open_runs.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "daemon/processes/process_inspector.hpp"
 #include "trace/logs/control_group_words.hpp"
 

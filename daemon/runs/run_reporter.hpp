@@ -1,5 +1,5 @@
 // Takes the reports of runs of events with record="runs" and has them written as batches. Neither
-// listener nor collector waits for its thread.
+// event monitor nor capture controller waits for its thread.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 
 #include "core/clock.hpp"
 #include "daemon/budget/overhead_budget.hpp"
-#include "daemon/events/listener.hpp"
+#include "daemon/events/event_monitor.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {

@@ -9,9 +9,9 @@
 
 namespace lagtrap::daemon {
 
-// Files with watched names that were not noted (sightings) or not opened (copies).
+// Files with watched names that were not noted (mapped) or not opened (copies).
 struct FilesLeftOut {
-    LeftOut sightings, copies;
+    LeftOut mapped, copies;
 };
 
 // Adds "inspections", and "limited_users" with an entry for each user, by number: the daemon does

@@ -16,19 +16,18 @@
 namespace lagtrap::daemon {
 namespace {
 
-const char* state_name(const Collector& collector) {
-    switch (collector.state()) {
-        case CollectorState::Waiting:
-            return collector.merges().is_running() ? "merging" : "waiting";
-        case CollectorState::Confirming: return "confirming";
-        case CollectorState::Recording: return "recording";
-        case CollectorState::CoolingDown:
-            return collector.merges().is_running() ? "merging" : "cooling-down";
+const char* state_name(const CaptureController& controller) {
+    switch (controller.state()) {
+        case CaptureState::Waiting: return controller.merges().is_running() ? "merging" : "waiting";
+        case CaptureState::Confirming: return "confirming";
+        case CaptureState::Recording: return "recording";
+        case CaptureState::CoolingDown:
+            return controller.merges().is_running() ? "merging" : "cooling-down";
     }
     return "waiting";
 }
 
-boost::json::object cost_report(const Collector& collector) {
+boost::json::object cost_report(const CaptureController& controller) {
     std::uint64_t resident_pages = 0;
     if (const auto statm = read_file("/proc/self/statm", 4096)) {
         const auto at = statm->find(' ');
@@ -37,14 +36,14 @@ boost::json::object cost_report(const Collector& collector) {
     }
     // The run time of marker programs is counted only while BPF statistics are on, which is during
     // captures.
-    return {{"bpf_run_time_ns", use_of_programs(collector.listener().program_fds()).run_time_ns},
+    return {{"bpf_run_time_ns", use_of_programs(controller.monitor().program_fds()).run_time_ns},
             {"daemon_cpu_ns", daemon_cpu_ns()},
             {"memory_bytes", resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))}};
 }
 
-boost::json::array users_without_captures(const Collector& collector) {
+boost::json::array users_without_captures(const CaptureController& controller) {
     boost::json::array users;
-    for (const auto& [party, until] : collector.parties_without_captures()) {
+    for (const auto& [party, until] : controller.parties_without_captures()) {
         const std::chrono::duration<double> left = until - std::chrono::steady_clock::now();
         boost::json::object user{{"seconds_left", std::max(0.0, left.count())}};
         add_party(user, party);
@@ -54,9 +53,9 @@ boost::json::array users_without_captures(const Collector& collector) {
 }
 
 // Null if delays of the event begin recordings.
-boost::json::value closed_report(const Collector& collector, const std::string& event) {
-    const auto closed = collector.events_without_captures().find(event);
-    if (closed == collector.events_without_captures().end()) return nullptr;
+boost::json::value closed_report(const CaptureController& controller, const std::string& event) {
+    const auto closed = controller.events_without_captures().find(event);
+    if (closed == controller.events_without_captures().end()) return nullptr;
     const char* reason = "cool-down";
     if (closed->second.reason == CaptureLimits::Reason::HourlyLimit) reason = "hourly-limit";
     if (closed->second.reason == CaptureLimits::Reason::EventShare) reason = "event-share";
@@ -121,8 +120,8 @@ boost::json::object batches_report(const RunReporter& reporter) {
             {"problem", reporter.problem()}};
 }
 
-boost::json::value early_report(const Listener& listener) {
-    const BreachWatch::Early early = listener.breaches().early();
+boost::json::value early_report(const EventMonitor& monitor) {
+    const BreachWatch::Early early = monitor.breaches().early();
     const EarlyCounts& counts = early.counts;
     if (counts.since_ns == 0) return nullptr;
     boost::json::array points;
@@ -130,7 +129,7 @@ boost::json::value early_report(const Listener& listener) {
         const std::uint64_t point_ns = early.points_ns[event];
         const bool has_none = point_ns == LAGTRAP_NEVER_NS;
         points.push_back(
-            {{"event", listener.events()[event].name},
+            {{"event", monitor.events()[event].name},
              {"point_ns", has_none ? boost::json::value() : boost::json::value(point_ns)}});
     }
     return {{"begun", counts.begun},
@@ -143,8 +142,9 @@ boost::json::value early_report(const Listener& listener) {
             {"points", std::move(points)}};
 }
 
-boost::json::value window_report(const Collector& collector, const settings::Settings& settings) {
-    const Recorder::History history = collector.history();
+boost::json::value window_report(const CaptureController& controller,
+                                 const settings::Settings& settings) {
+    const Recorder::History history = controller.history();
     if (!history.is_kept) return nullptr;
     return {{"length_ns", static_cast<std::uint64_t>(settings.history.length.count())},
             {"sample_interval_ns",
@@ -172,13 +172,13 @@ boost::json::object pending_report(const Unanswered::Question& question) {
             {"seconds_left", std::max(0.0, left.count())}};
 }
 
-boost::json::object capture_report(const Collector& collector, double seconds_left) {
-    boost::json::value event = boost::json::string(collector.current_event()), client;
-    if (const auto by = collector.current_client()) {
+boost::json::object capture_report(const CaptureController& controller, double seconds_left) {
+    boost::json::value event = boost::json::string(controller.current_event()), client;
+    if (const auto by = controller.current_client()) {
         event = nullptr;
         client = {{"pid", by->pid}, {"uid", by->uid}};
     }
-    return {{"session", collector.current_session()},
+    return {{"session", controller.current_session()},
             {"event", std::move(event)},
             {"client", std::move(client)},
             {"seconds_left", seconds_left}};
@@ -186,49 +186,49 @@ boost::json::object capture_report(const Collector& collector, double seconds_le
 
 }  // namespace
 
-boost::json::object status_report(const Collector& collector, const Unwinder& unwinder,
+boost::json::object status_report(const CaptureController& controller, const Unwinder& unwinder,
                                   const RunReporter& reporter, const SpoolKeeper& keeper,
                                   const OverheadWatch& overhead, const ServiceFacts& facts,
                                   const settings::Settings& settings) {
     const double seconds_left = std::max(
         0.0,
-        std::chrono::duration<double>(collector.state_ends() - std::chrono::steady_clock::now())
+        std::chrono::duration<double>(controller.state_ends() - std::chrono::steady_clock::now())
             .count());
     boost::json::value pending;
     boost::json::value capture;
-    if (collector.state() == CollectorState::Confirming)
-        pending = pending_report(*collector.question());
-    if (collector.busy()) capture = capture_report(collector, seconds_left);
+    if (controller.state() == CaptureState::Confirming)
+        pending = pending_report(*controller.question());
+    if (controller.busy()) capture = capture_report(controller, seconds_left);
     boost::json::value cool_down;
-    if (collector.state() == CollectorState::CoolingDown)
+    if (controller.state() == CaptureState::CoolingDown)
         cool_down = {{"seconds_left", seconds_left},
-                     {"hourly_limit", collector.hourly_limit_reached()}};
+                     {"hourly_limit", controller.hourly_limit_reached()}};
     boost::json::value last;
-    if (const auto& bundle = collector.merges().last_bundle())
+    if (const auto& bundle = controller.merges().last_bundle())
         last = {{"path", bundle->path},
                 {"digest", bundle->digest},
                 {"session", bundle->session},
                 {"event", bundle->event}};
     boost::json::value held_up;
-    if (const auto& by = collector.merges().held_up()) {
+    if (const auto& by = controller.merges().held_up()) {
         boost::json::value user;
         if (by->file.uid) user = *by->file.uid;
         held_up = {{"session", by->session}, {"path", by->file.path}, {"user", std::move(user)}};
     }
     boost::json::array events;
-    const auto statuses = collector.listener().status();
+    const auto statuses = controller.monitor().status();
     const auto now = ClockSnapshot::take();
     for (std::uint32_t i = 0; i < statuses.size(); ++i) {
         boost::json::object event = event_report(
             settings.events[i], statuses[i],
             {overhead.watched_ppm(i), overhead.again_in(i), overhead.stages_again_in(i),
              overhead.stages_since_ns(i), overhead.counts_all(i), overhead.shed_at(i),
-             overhead.limits(i), collector.begun_for(settings.events[i].name), now});
-        event["without_recordings"] = closed_report(collector, settings.events[i].name);
+             overhead.limits(i), controller.begun_for(settings.events[i].name), now});
+        event["without_recordings"] = closed_report(controller, settings.events[i].name);
         events.push_back(std::move(event));
     }
-    const CaptureCounts counts = collector.counts();
-    const MergeCounts merges = collector.merges().counts();
+    const CaptureCounts counts = controller.counts();
+    const MergeCounts merges = controller.merges().counts();
     return {
         {"ok", true},
         {"version", LAGTRAP_VERSION},
@@ -238,7 +238,7 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
          {{"path", facts.settings_path},
           {"loaded_realtime_ns", facts.settings_loaded_realtime_ns},
           {"reload_error", facts.reload_error}}},
-        {"state", state_name(collector)},
+        {"state", state_name(controller)},
         {"pending", pending},
         {"capture", capture},
         {"cool_down", cool_down},
@@ -257,7 +257,7 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
           {"skipped_event_share", counts.skipped_event_share},
           {"skipped_daily_limit", counts.skipped_daily_limit},
           {"skipped_user_share", counts.skipped_user_share},
-          {"users_without", users_without_captures(collector)}}},
+          {"users_without", users_without_captures(controller)}}},
         {"last_bundle", last},
         {"merge_held_up", held_up},
         {"events", std::move(events)},
@@ -266,12 +266,12 @@ boost::json::object status_report(const Collector& collector, const Unwinder& un
         {"budget", budget_report(overhead.status())},
         {"unwinder", unwinder_report(unwinder.status())},
         {"history",
-         {{"early", early_report(collector.listener())},
-          {"window", window_report(collector, settings)},
+         {{"early", early_report(controller.monitor())},
+          {"window", window_report(controller, settings)},
           {"again_in_seconds", std::chrono::duration<double>(overhead.history_again_in()).count()},
           {"times_again_in_seconds",
            std::chrono::duration<double>(overhead.times_again_in()).count()}}},
-        {"cost", cost_report(collector)}};
+        {"cost", cost_report(controller)}};
 }
 
 void add_functions(boost::json::object& report, const EventFunctions& functions) {

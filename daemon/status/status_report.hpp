@@ -8,7 +8,7 @@
 
 #include "daemon/budget/memory_watch.hpp"
 #include "daemon/budget/overhead_watch.hpp"
-#include "daemon/capture/collector.hpp"
+#include "daemon/capture/capture_controller.hpp"
 #include "daemon/merges/spool_keeper.hpp"
 #include "daemon/runs/run_reporter.hpp"
 #include "daemon/thresholds/threshold_report.hpp"
@@ -25,7 +25,7 @@ struct ServiceFacts {
 };
 
 [[nodiscard]] boost::json::object status_report(
-    const Collector& collector, const Unwinder& unwinder, const RunReporter& reporter,
+    const CaptureController& controller, const Unwinder& unwinder, const RunReporter& reporter,
     const SpoolKeeper& keeper, const OverheadWatch& overhead, const ServiceFacts& facts,
     const settings::Settings& settings);
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 namespace lagtrap::daemon {
 

@@ -11,9 +11,9 @@
 
 namespace lagtrap::daemon {
 
-ThresholdWatch::ThresholdWatch(Collector& collector, const std::filesystem::path& file, Say inform,
-                               Say warn)
-    : collector_(collector),
+ThresholdWatch::ThresholdWatch(CaptureController& controller, const std::filesystem::path& file,
+                               Say inform, Say warn)
+    : controller_(controller),
       inform_(std::move(inform)),
       warn_(std::move(warn)),
       keeper_(file, warn_, ClockSnapshot::take()) {}
@@ -25,9 +25,9 @@ void ThresholdWatch::use(const settings::Settings& settings) {
 
 void ThresholdWatch::look() {
     const auto now = ClockSnapshot::take();
-    if (!collector_.busy()) {
+    if (!controller_.busy()) {
         ThresholdKeeper::Totals totals;
-        for (const auto& [name, counters] : collector_.listener().all_counters())
+        for (const auto& [name, counters] : controller_.monitor().all_counters())
             totals[name] = counters.histogram;
         keeper_.look(totals, now);
         set_thresholds();
@@ -37,14 +37,14 @@ void ThresholdWatch::look() {
 }
 
 void ThresholdWatch::set_thresholds() {
-    Listener& listener = collector_.listener();
+    EventMonitor& monitor = controller_.monitor();
     const auto longest_ns = static_cast<std::uint64_t>(settings::max_threshold.count());
     for (const auto& [event, decision] : keeper_.decisions()) {
-        const std::uint64_t before_ns = listener.thresholds()->of_ns(event);
+        const std::uint64_t before_ns = monitor.thresholds()->of_ns(event);
         if (decision.threshold_ns == before_ns) continue;
         const std::string& name = keeper_.events()[event].name;
         const std::chrono::nanoseconds threshold(static_cast<std::int64_t>(decision.threshold_ns));
-        if (const Status set = listener.set_threshold(event, threshold); !set)
+        if (const Status set = monitor.set_threshold(event, threshold); !set)
             warn_(fmt::format("the threshold of event {} cannot be changed: {}", name,
                               set.error().message));
         else if (before_ns == longest_ns)
@@ -69,7 +69,7 @@ void ThresholdWatch::hold_events() {
                               keeper_.limits().captures_per_day,
                               format_duration_ns(*decision.closed_until_ns - now_ns)));
     }
-    if (std::exchange(held_, names) != names) collector_.hold_events(std::move(until));
+    if (std::exchange(held_, names) != names) controller_.hold_events(std::move(until));
 }
 
 void ThresholdWatch::note_capture(std::uint32_t event) {

@@ -1,5 +1,5 @@
-// Connects the thresholds that follow from runs with the listener and the collector. Use it on
-// their thread.
+// Connects the thresholds that follow from runs with the event monitor and the capture controller.
+// Use it on their thread.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/capture/collector.hpp"
+#include "daemon/capture/capture_controller.hpp"
 #include "daemon/thresholds/threshold_keeper.hpp"
 #include "settings/settings.hpp"
 
@@ -18,13 +18,14 @@ class ThresholdWatch {
   public:
     using Say = ThresholdKeeper::Say;
 
-    // See ThresholdKeeper. The collector must outlive it.
-    ThresholdWatch(Collector& collector, const std::filesystem::path& file, Say inform, Say warn);
+    // See ThresholdKeeper. The capture controller must outlive it.
+    ThresholdWatch(CaptureController& controller, const std::filesystem::path& file, Say inform,
+                   Say warn);
 
     // Replaces the thresholds of events with a rule by those in force. Call it before the settings
     // are armed.
     void fill(settings::Settings& settings) const { keeper_.fill(settings); }
-    // The collector uses these settings from now on.
+    // The capture controller uses these settings from now on.
     void use(const settings::Settings& settings);
     // Counts runs and changes thresholds. Call it every few seconds. A recording has the same
     // thresholds from its begin to its end.
@@ -40,7 +41,7 @@ class ThresholdWatch {
     void set_thresholds();
     void hold_events();
 
-    Collector& collector_;
+    CaptureController& controller_;
     Say inform_;
     Say warn_;
     ThresholdKeeper keeper_;

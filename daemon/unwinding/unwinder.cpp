@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
 constexpr std::chrono::milliseconds idle_interval = 1s;
 // While watched files must be found as soon as they are mapped: the start of a program ends the
 // wait for the next look. Between looks the interval doubles while nothing happens.
-constexpr std::chrono::milliseconds min_sighting_interval = 20ms;
-constexpr std::chrono::milliseconds max_sighting_interval = 400ms;
+constexpr std::chrono::milliseconds min_mapping_interval = 20ms;
+constexpr std::chrono::milliseconds max_mapping_interval = 400ms;
 constexpr std::chrono::milliseconds exec_time = 2ms;  // until a program that starts is mapped
 constexpr std::chrono::milliseconds making_interval = 50ms;
 constexpr std::chrono::milliseconds capture_interval = 1ms;
@@ -72,18 +72,18 @@ int own_thread() { return static_cast<int>(::syscall(SYS_gettid)); }
 
 Unwinder::Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events,
                    std::optional<binaries::UnwindCache> cache, ProcessInspector& inspector,
-                   FileSightings& sightings)
+                   MappedFiles& mapped_files)
     : store_(std::move(store)),
       cache_(std::move(cache)),
       events_(std::move(events)),
       inspector_(inspector),
-      sightings_(sightings),
+      mapped_files_(mapped_files),
       modules_(*store_, makers_.size()),
       spaces_(*store_, modules_, find_user) {}
 
 Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options,
                                                    ProcessInspector& inspector,
-                                                   FileSightings& sightings) {
+                                                   MappedFiles& mapped_files) {
     TRY_ASSIGN(auto store, UnwindStore::create(options.memory_bytes));
     TRY_ASSIGN(TaskEvents events, TaskEvents::open());
     std::optional<binaries::UnwindCache> cache;
@@ -95,8 +95,8 @@ Result<std::unique_ptr<Unwinder>> Unwinder::create(const Options& options,
         else
             cache_problem = opened.error().message;
     }
-    std::unique_ptr<Unwinder> self(
-        new Unwinder(std::move(store), std::move(events), std::move(cache), inspector, sightings));
+    std::unique_ptr<Unwinder> self(new Unwinder(std::move(store), std::move(events),
+                                                std::move(cache), inspector, mapped_files));
     self->cache_problem_ = std::move(cache_problem);
     self->to_follower_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!self->to_follower_.valid())
@@ -129,7 +129,7 @@ void Unwinder::follow() {
     start_over();
     auto last_status = std::chrono::steady_clock::now() - status_interval;
     std::chrono::milliseconds capture_pause = capture_interval;
-    std::chrono::milliseconds sighting_pause = min_sighting_interval;
+    std::chrono::milliseconds mapping_pause = min_mapping_interval;
     while (!stopping_) {
         heartbeat_.beat();
         bool some_lost = false;
@@ -142,17 +142,17 @@ void Unwinder::follow() {
         }
         capture_pause =
             events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
-        sighting_pause = events.empty() ? std::min(sighting_pause * 2, max_sighting_interval)
-                                        : min_sighting_interval;
+        mapping_pause = events.empty() ? std::min(mapping_pause * 2, max_mapping_interval)
+                                       : min_mapping_interval;
         take_events_in(events, capture_ns);
-        sightings_.done();
+        mapped_files_.done();
         const bool making = publish();
         if (const auto now = std::chrono::steady_clock::now();
             now - last_status >= status_interval) {
             note_status();
             last_status = now;
         }
-        const auto idle = sightings_.wants_any() ? sighting_pause : idle_interval;
+        const auto idle = mapped_files_.wants_any() ? mapping_pause : idle_interval;
         wait_for_work(capturing_ ? capture_pause : making ? making_interval : idle);
     }
 }
@@ -168,7 +168,7 @@ bool Unwinder::scan_if_needed(bool some_lost) {
 }
 
 void Unwinder::wait_for_work(std::chrono::milliseconds pause) const {
-    const auto look_after = std::chrono::steady_clock::now() + min_sighting_interval;
+    const auto look_after = std::chrono::steady_clock::now() + min_mapping_interval;
     std::array<pollfd, 2> wakeups{pollfd{to_follower_.get(), POLLIN, 0},
                                   pollfd{events_.wakeup_fd(), POLLIN, 0}};
     (void)::poll(wakeups.data(), capturing_ ? 1 : 2, static_cast<int>(pause.count()));
@@ -186,7 +186,7 @@ void Unwinder::take_events_in(const RecordBuffer& events, std::uint64_t capture_
     events.for_each([&](const lagtrap_record* record) {
         if (capture_ns != 0 && record->at_ns >= capture_ns) describe(std::exchange(capture_ns, 0));
         spaces_.take(record);
-        sightings_.take(record);
+        mapped_files_.take(record);
     });
     if (capture_ns != 0) describe(capture_ns);
 }
@@ -221,7 +221,7 @@ bool Unwinder::read_outgrown() {
         spaces_.read_anew(*pid, process ? std::optional(*process) : std::nullopt, now - began, now);
     if (there && process)
         process->records.for_each(
-            [this](const lagtrap_record* record) { sightings_.take(record); });
+            [this](const lagtrap_record* record) { mapped_files_.take(record); });
     return true;
 }
 
@@ -283,7 +283,7 @@ void Unwinder::start_over() {
     {
         const std::scoped_lock lock(state_mutex_);
         spaces_.begin_scan();
-        sightings_.forget_all();
+        mapped_files_.forget_all();
     }
     for (const std::uint32_t pid : list_processes("/proc")) {
         if (stopping_) return;
@@ -296,7 +296,7 @@ void Unwinder::start_over() {
         }
         spaces_.take(*process);
         process->records.for_each(
-            [this](const lagtrap_record* record) { sightings_.take(record); });
+            [this](const lagtrap_record* record) { mapped_files_.take(record); });
     }
     const std::scoped_lock lock(state_mutex_);
     spaces_.end_scan();
@@ -444,14 +444,14 @@ void Unwinder::hold_memory(bool held) {
 }
 
 void Unwinder::want_files(const std::set<std::string>& names) {
-    if (sightings_.want(names)) {
+    if (mapped_files_.want(names)) {
         RecordBuffer known;
         const std::scoped_lock lock(state_mutex_);
         (void)spaces_.describe(monotonic_ns(), known);
-        known.for_each([this](const lagtrap_record* record) { sightings_.take(record); });
+        known.for_each([this](const lagtrap_record* record) { mapped_files_.take(record); });
         scan_wanted_.store(true);
     }
-    sightings_.done();
+    mapped_files_.done();
     look_soon();
 }
 

@@ -28,7 +28,7 @@
 #include "daemon/processes/task_events.hpp"
 #include "daemon/threads/heartbeat.hpp"
 #include "daemon/unwinding/code_modules.hpp"
-#include "daemon/unwinding/file_sightings.hpp"
+#include "daemon/unwinding/mapped_files.hpp"
 #include "daemon/unwinding/process_spaces.hpp"
 #include "daemon/unwinding/scan_budget.hpp"
 #include "daemon/unwinding/unwind_store.hpp"
@@ -70,11 +70,11 @@ class Unwinder {
     };
     // Starts following events and scans all processes. If the cache is unusable, continues without
     // it; `cache_problem` has the reason. Errors: the kernel refuses the maps or the events.
-    // `inspector` must be thread-safe. It and `sightings`, which receives all mappings, must
+    // `inspector` must be thread-safe. It and `mapped_files`, which receives all mappings, must
     // outlive this object.
     [[nodiscard]] static Result<std::unique_ptr<Unwinder>> create(const Options& options,
                                                                   ProcessInspector& inspector,
-                                                                  FileSightings& sightings);
+                                                                  MappedFiles& mapped_files);
     ~Unwinder();
 
     [[nodiscard]] const UnwindStore& store() const { return *store_; }
@@ -111,9 +111,9 @@ class Unwinder {
     // others. Tables of files that are known to be needed are made at once, even before there is
     // such a process. They are kept (kept_tables.hpp).
     void watch(std::set<std::string> paths);
-    // Sets the names of programs and libraries in the settings that `sightings` tracks. Files that
-    // are mapped already are reported before it returns. Programs that were started by another name
-    // of their file follow a little later.
+    // Sets the names of programs and libraries in the settings that `mapped_files` tracks. Files
+    // that are mapped already are reported before it returns. Programs that were started by another
+    // name of their file follow a little later.
     void want_files(const std::set<std::string>& names);
     // Time since the thread that follows events last completed a round, which it should do every
     // second.
@@ -128,7 +128,7 @@ class Unwinder {
   private:
     Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events,
              std::optional<binaries::UnwindCache> cache, ProcessInspector& inspector,
-             FileSightings& sightings);
+             MappedFiles& mapped_files);
     struct Maker {
         int thread = 0;
         clockid_t cpu_clock{};  // of the thread
@@ -202,7 +202,7 @@ class Unwinder {
 
     Heartbeat heartbeat_;
     ProcessInspector& inspector_;
-    FileSightings& sightings_;
+    MappedFiles& mapped_files_;
     std::mutex state_mutex_;  // for state that the threads share
     std::condition_variable to_maker_;
     std::condition_variable has_published_;

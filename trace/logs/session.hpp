@@ -42,7 +42,7 @@ struct SessionTrigger {
     std::uint64_t begin_ns = 0;
     // when the delay was detected (Manual: when the capture was requested)
     std::uint64_t breach_ns = 0;
-    std::uint64_t reported_ns = 0;  // when the listener reported it to the collector
+    std::uint64_t reported_ns = 0;  // when the event monitor reported it
     bool of_goroutine = false;      // the run may end on another thread; not stored in files
 };
 

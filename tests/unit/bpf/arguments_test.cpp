@@ -3,7 +3,7 @@
 
 namespace lagtrap::native {
 
-class Arguments : public Listener {
+class Arguments : public EventMonitor {
   protected:
     static constexpr std::uint8_t rdx = 2, rsp = 4, rsi = 6, rdi = 7;
 

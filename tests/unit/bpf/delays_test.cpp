@@ -4,7 +4,7 @@
 
 namespace lagtrap::native {
 
-class Delays : public Listener {
+class Delays : public EventMonitor {
   protected:
     void run_for(std::uint64_t elapsed_ns, std::uint32_t event = 0) {
         begin(event, thread(101));

@@ -4,7 +4,7 @@
 
 namespace lagtrap::native {
 
-class Frames : public Listener {
+class Frames : public EventMonitor {
   protected:
     Frames() { watch(); }
     void watch(std::uint32_t flags = 0) {

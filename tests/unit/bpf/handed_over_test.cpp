@@ -5,7 +5,7 @@
 
 namespace lagtrap::native {
 
-class HandedOver : public Listener {
+class HandedOver : public EventMonitor {
   protected:
     HandedOver() {
         add_event(0, LAGTRAP_EVENT_TIMES | LAGTRAP_EVENT_RECORD_RUNS | LAGTRAP_EVENT_KEY_ARGUMENT);

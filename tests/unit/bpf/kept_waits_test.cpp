@@ -7,7 +7,7 @@
 
 namespace lagtrap::native {
 
-class KeptWaits : public Listener {
+class KeptWaits : public EventMonitor {
   protected:
     KeptWaits() { add_event(0, LAGTRAP_EVENT_TIMES).threshold_ns = 100; }
     void wait(std::uint64_t blocked_ns, const native_thread& by) {

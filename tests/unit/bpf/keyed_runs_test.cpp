@@ -4,7 +4,7 @@
 
 namespace lagtrap::native {
 
-using KeyedRuns = Listener;
+using KeyedRuns = EventMonitor;
 
 TEST_F(KeyedRuns, another_thread_of_the_process_ends_a_run) {
     add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_RECORD_RUNS);

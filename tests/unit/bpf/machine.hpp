@@ -1,4 +1,4 @@
-// A machine running the listener's programs: events, threads, and hits of markers.
+// A machine running the event monitor's programs: events, threads, and hits of markers.
 #pragma once
 
 #include <cstdint>
@@ -82,7 +82,7 @@ class Machine {
     std::vector<Probe> probes_;
 };
 
-class Listener : public testing::Test, public Machine {};
+class EventMonitor : public testing::Test, public Machine {};
 
 template <typename T>
 std::vector<T> Machine::take_records(const void* ring, std::uint16_t type) {

@@ -1,4 +1,5 @@
-/* The listener's programs, compiled for this machine from the same files that the kernel gets. */
+/* The event monitor's programs, compiled for this machine from the same files that the kernel gets.
+ */
 #include "tests/unit/bpf/native_programs.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bpf/listener.bpf.c"
+#include "bpf/event_monitor.bpf.c"
 #include "bpf/lock_owner.bpf.h"
 #include "bpf/throttling.bpf.h"
 #include "bpf/wait_object.bpf.h"

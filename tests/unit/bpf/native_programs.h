@@ -1,7 +1,7 @@
-/* The listener's programs, compiled for this machine, as tests call them. */
+/* The event monitor's programs, compiled for this machine, as tests call them. */
 #pragma once
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "tests/unit/bpf/native_kernel.h"
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 
 namespace lagtrap::native {
 
-using NestedRuns = Listener;
+using NestedRuns = EventMonitor;
 
 TEST_F(NestedRuns, an_end_ends_the_innermost_run) {
     add_event(0, LAGTRAP_EVENT_RECORD_RUNS);

@@ -4,7 +4,7 @@
 
 namespace lagtrap::native {
 
-using Owners = Listener;
+using Owners = EventMonitor;
 
 constexpr std::uint64_t longer_than_numbers_take_ns = 200'000;
 

@@ -1,4 +1,4 @@
-// Parties: the numbers by which the listener's programs tell users apart.
+// Parties: the numbers by which the event monitor's programs tell users apart.
 #include <utility>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace lagtrap::native {
 
 constexpr std::uint32_t a_namespace = LAGTRAP_PARTY_FIRST_NAMESPACE + 7;
 
-class Parties : public Listener {
+class Parties : public EventMonitor {
   protected:
     // The party recorded in a thread's run.
     std::uint32_t party_of(const native_thread& thread) {

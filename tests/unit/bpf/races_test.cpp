@@ -5,7 +5,7 @@
 
 namespace lagtrap::native {
 
-class Races : public Listener {
+class Races : public EventMonitor {
   protected:
     static std::uint64_t tag_of(std::uint64_t key) { return lagtrap_run_tag(key, 100, 0, 0); }
     // Runs `deed` before each of the next exchanges.

@@ -5,7 +5,7 @@ namespace lagtrap::native {
 
 constexpr std::uint64_t ms = 1'000'000;
 
-class RunQueue : public Listener {
+class RunQueue : public EventMonitor {
   protected:
     void SetUp() override {
         add_event(0).threshold_ns = 10 * ms;

@@ -20,7 +20,7 @@ constexpr std::uint64_t unmix(std::uint64_t value) {
     return value ^ value >> 33;
 }
 
-class OpenRunTable : public Listener {
+class OpenRunTable : public EventMonitor {
   protected:
     // Event 0 fills the table; event 1's run with the key `newcomer_key` finds it full.
     OpenRunTable() {

@@ -9,7 +9,7 @@ namespace lagtrap::native {
 
 constexpr std::uint32_t timed = LAGTRAP_EVENT_TIMES | LAGTRAP_EVENT_RECORD_RUNS;
 
-class RunTimes : public Listener {
+class RunTimes : public EventMonitor {
   protected:
     // Thread `tid` waits in its call for `blocked_ns`, and returns to a CPU `runnable_ns` after its
     // wakeup.

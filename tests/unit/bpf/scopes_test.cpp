@@ -3,7 +3,7 @@
 
 namespace lagtrap::native {
 
-class Scopes : public Listener {
+class Scopes : public EventMonitor {
   protected:
     std::uint64_t runs_of(std::uint32_t tid) {
         const std::uint64_t before = runs(0);

@@ -5,7 +5,7 @@
 
 namespace lagtrap::native {
 
-class StackOrder : public Listener {
+class StackOrder : public EventMonitor {
   protected:
     void begin_at(std::uint64_t stack_pointer, std::uint64_t site = 0x400000) {
         begin(0, thread(101), {.stack_pointer = stack_pointer, .site = site});

@@ -4,7 +4,7 @@
 
 namespace lagtrap::native {
 
-using Stages = Listener;
+using Stages = EventMonitor;
 
 TEST_F(Stages, a_stage_is_kept_with_its_time_thread_and_cpu) {
     add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_RECORD_RUNS);
@@ -105,7 +105,7 @@ TEST_F(Stages, the_next_run_in_a_slot_has_no_stages_of_the_one_before) {
     EXPECT_EQ(reported[1].run.stage_count, 0);
 }
 
-class OtherEnds : public Listener {
+class OtherEnds : public EventMonitor {
   protected:
     OtherEnds() {
         add_event(0, LAGTRAP_EVENT_RECORD_RUNS).threshold_ns = 50;

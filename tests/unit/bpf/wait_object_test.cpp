@@ -10,7 +10,7 @@ namespace lagtrap::native {
 
 constexpr std::uint64_t a_lock = 0x7f0012345678;
 
-class WaitObject : public Listener {
+class WaitObject : public EventMonitor {
   protected:
     // The object for which this thread waits in futex(address, operation).
     std::uint64_t object_of(std::uint32_t tid, std::uint64_t address,

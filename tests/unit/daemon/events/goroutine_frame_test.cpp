@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 namespace lagtrap::daemon::goroutine_frame_test {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 namespace {
 

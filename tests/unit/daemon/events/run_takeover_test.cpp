@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t frame = 77;  // the stack pointer of each run
 
-// The table of one listener, as its programs see it.
+// The table of one event monitor, as its programs see it.
 struct Programs {
     Programs()
         : tags_fd(::memfd_create("tags", MFD_CLOEXEC)),

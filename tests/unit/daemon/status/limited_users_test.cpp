@@ -25,7 +25,7 @@ TEST(LimitedUsers, HaveAnEntryEachWithAllTheirLimits) {
     InspectionCounts inspections;
     inspections.held_up_by[1000] = 6;
     FilesLeftOut files;
-    files.sightings[1000] = 7;
+    files.mapped[1000] = 7;
     files.copies[1001] = 8;
     const auto report = reported(unwinder, inspections, files);
     const auto& users = report.at("limited_users").as_array();
@@ -43,8 +43,8 @@ TEST(LimitedUsers, HaveAnEntryEachWithAllTheirLimits) {
 
 TEST(LimitedUsers, CanBeContainersOrUnknown) {
     FilesLeftOut files;
-    files.sightings[first_container_party + 5] = 1;
-    files.sightings[unknown_party] = 2;
+    files.mapped[first_container_party + 5] = 1;
+    files.mapped[unknown_party] = 2;
     const auto report = reported({}, {}, files);
     const auto& users = report.at("limited_users").as_array();
     ASSERT_EQ(users.size(), 2U);

@@ -1,4 +1,4 @@
-#include "daemon/events/listener.hpp"
+#include "daemon/events/event_monitor.hpp"
 
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -18,19 +18,20 @@ constexpr std::uint64_t time_cost_ns = 65;
 
 }  // namespace
 
-Listener::Listener(const settings::Settings& settings, Options options)
+EventMonitor::EventMonitor(const settings::Settings& settings, Options options)
     : events_(settings.events),
       shed_(settings.events.size()),
       options_(std::move(options)),
       weights_(std::make_shared<RunWeights>(settings.events.size())),
       thresholds_(std::make_shared<EventThresholds>(settings.events)) {}
 
-Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& settings,
-                                                   const UnwindStore& store,
-                                                   const TimedThreads& threads, Options options) {
+Result<std::unique_ptr<EventMonitor>> EventMonitor::create(const settings::Settings& settings,
+                                                           const UnwindStore& store,
+                                                           const TimedThreads& threads,
+                                                           Options options) {
     const std::vector<settings::Event>& events = settings.events;
-    std::unique_ptr<Listener> self(new Listener(settings, std::move(options)));
-    TRY_ASSIGN(self->programs_, ListenerPrograms::load(settings, store, threads));
+    std::unique_ptr<EventMonitor> self(new EventMonitor(settings, std::move(options)));
+    TRY_ASSIGN(self->programs_, MonitorPrograms::load(settings, store, threads));
     self->attachments_ = std::make_unique<MarkerAttachments>(*self->programs_);
     TRY_ASSIGN(self->breaches_,
                BreachWatch::create(settings, *self->programs_, self->options_.breaches));
@@ -44,12 +45,12 @@ Result<std::unique_ptr<Listener>> Listener::create(const settings::Settings& set
                                  breaches->forget_stages(event);
                              },
                              self->options_.on_armed, self->options_.on_replaced,
-                             self->options_.takes_over, self->options_.sightings,
+                             self->options_.takes_over, self->options_.mapped_files,
                              self->options_.inspector, self->options_.names});
     return self;
 }
 
-void Listener::follow_groups() {
+void EventMonitor::follow_groups() {
     if (!options_.names ||
         std::all_of(events_.begin(), events_.end(),
                     [](const settings::Event& event) { return event.scope.groups.empty(); }))
@@ -67,15 +68,15 @@ void Listener::follow_groups() {
         *hierarchy);
 }
 
-Listener::~Listener() { detach(); }
+EventMonitor::~EventMonitor() { detach(); }
 
-void Listener::detach() {
+void EventMonitor::detach() {
     if (breaches_) breaches_->stop();
     if (arming_) arming_->stop();
     if (attachments_) attachments_->detach_all();
 }
 
-std::vector<EventStatus> Listener::status() const {
+std::vector<EventStatus> EventMonitor::status() const {
     std::vector<EventStatus> result;
     auto open = breaches_->count();
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
@@ -129,11 +130,12 @@ std::vector<EventStatus> Listener::status() const {
     return result;
 }
 
-Listener::Progress Listener::progress() const {
+EventMonitor::Progress EventMonitor::progress() const {
     return {events_.size() - arming_->count_arming(), events_.size()};
 }
 
-std::map<std::uint32_t, std::uint32_t> Listener::shared_events(const Listener& before) const {
+std::map<std::uint32_t, std::uint32_t> EventMonitor::shared_events(
+    const EventMonitor& before) const {
     std::map<std::uint32_t, std::uint32_t> numbers;
     for (std::uint32_t old = 0; old < before.events_.size(); ++old) {
         const auto same =
@@ -153,14 +155,15 @@ std::map<std::uint32_t, std::uint32_t> Listener::shared_events(const Listener& b
 }
 
 // The few microseconds during which both sets of programs count are counted here.
-std::uint64_t Listener::take_over(Listener& before) {
-    const auto table_of = [](const ListenerPrograms& programs) {
+std::uint64_t EventMonitor::take_over(EventMonitor& before) {
+    const auto table_of = [](const MonitorPrograms& programs) {
         return RunTakeover::Table{programs.tags_fd(), programs.slots_fd(), programs.open_buckets()};
     };
     auto takeover = RunTakeover::between(table_of(*before.programs_), table_of(*programs_));
     const auto numbers =
         takeover ? shared_events(before) : std::map<std::uint32_t, std::uint32_t>{};
-    before.breaches_->sweep();  // this listener cannot know of programs started by exec before now
+    before.breaches_
+        ->sweep();  // this event monitor cannot know of programs started by exec before now
     carried_ = before.all_totals();
     arming_->let_hits_count();
     if (takeover) takeover->copy(numbers, before.events_);
@@ -176,9 +179,9 @@ std::uint64_t Listener::take_over(Listener& before) {
 }
 
 // Delays noticed while open are in the totals already, and are counted again when they end.
-void Listener::carry(const Listener& before,
-                     const std::map<std::uint32_t, RunTakeover::Counts>& moved,
-                     const std::map<std::uint32_t, std::uint32_t>& numbers) {
+void EventMonitor::carry(const EventMonitor& before,
+                         const std::map<std::uint32_t, RunTakeover::Counts>& moved,
+                         const std::map<std::uint32_t, std::uint32_t>& numbers) {
     for (const auto& [event, counts] : moved) {
         EventCounters& counters = carried_[before.events_[event].name].counters;
         counters.abandoned += counts.left;
@@ -188,13 +191,13 @@ void Listener::carry(const Listener& before,
     }
 }
 
-std::map<std::string, EventCounters> Listener::all_counters() const {
+std::map<std::string, EventCounters> EventMonitor::all_counters() const {
     std::map<std::string, EventCounters> counters;
     for (const auto& [name, totals] : all_totals()) counters[name] = totals.counters;
     return counters;
 }
 
-std::map<std::string, EventTotals> Listener::all_totals() const {
+std::map<std::string, EventTotals> EventMonitor::all_totals() const {
     std::map<std::string, EventTotals> totals;
     for (const EventStatus& status : this->status()) {
         totals[status.name] = {status.counters, status.runs};
@@ -202,7 +205,7 @@ std::map<std::string, EventTotals> Listener::all_totals() const {
     return totals;
 }
 
-std::vector<Listener::EventHits> Listener::hits() const {
+std::vector<EventMonitor::EventHits> EventMonitor::hits() const {
     std::vector<EventHits> result(events_.size());
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
         const auto counters = programs_->counters(index);
@@ -222,51 +225,51 @@ std::vector<Listener::EventHits> Listener::hits() const {
     return result;
 }
 
-SeenParties Listener::seen_parties() const {
+SeenParties EventMonitor::seen_parties() const {
     SeenParties seen;
     for (std::uint32_t index = 0; index < events_.size(); ++index)
         if (const auto counters = programs_->counters(index); counters) seen.add(counters->seen);
     return seen;
 }
 
-void Listener::set_parties_without_recordings(const std::set<Party>& parties) {
+void EventMonitor::set_parties_without_recordings(const std::set<Party>& parties) {
     programs_->parties().set_without_recordings(parties);
     breaches_->set_parties_without_recordings(parties);
 }
 
-void Listener::set_events_without_recordings(const std::set<std::uint32_t>& events) {
+void EventMonitor::set_events_without_recordings(const std::set<std::uint32_t>& events) {
     for (std::uint32_t event = 0; event < events_.size(); ++event)
         (void)programs_->let_record(event, !events.contains(event));
     breaches_->set_events_without_recordings(events);
 }
 
-Status Listener::limit(std::uint32_t event, const HitParty& who, bool wanted) {
+Status EventMonitor::limit(std::uint32_t event, const HitParty& who, bool wanted) {
     TRY(programs_->limit(event, who, wanted));
     if (wanted) breaches_->forget_runs_of(event, who);
     return success();
 }
 
-Status Listener::set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold) {
+Status EventMonitor::set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold) {
     TRY(programs_->set_threshold(event, threshold));
     thresholds_->set(event, threshold);
     breaches_->set_threshold(event, threshold);
     return success();
 }
 
-Status Listener::count_times(bool wanted) { return programs_->count_times(wanted); }
+Status EventMonitor::count_times(bool wanted) { return programs_->count_times(wanted); }
 
-std::uint64_t Listener::times_cost_ns() const {
+std::uint64_t EventMonitor::times_cost_ns() const {
     return programs_->counts_times() ? context_switches() * time_cost_ns : 0;
 }
 
-Status Listener::take_stacks(std::uint32_t event, bool wanted) {
+Status EventMonitor::take_stacks(std::uint32_t event, bool wanted) {
     TRY(programs_->take_stacks(event, wanted));
     const std::lock_guard lock(shed_mutex_);
     shed_[event].stacks = !wanted;
     return success();
 }
 
-Status Listener::watch_stages(std::uint32_t event, bool wanted) {
+Status EventMonitor::watch_stages(std::uint32_t event, bool wanted) {
     TRY(arming_->watch_stages(event, wanted));
     const std::lock_guard lock(shed_mutex_);
     shed_[event].stages = !wanted;

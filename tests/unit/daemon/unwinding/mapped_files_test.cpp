@@ -1,4 +1,4 @@
-#include "daemon/unwinding/file_sightings.hpp"
+#include "daemon/unwinding/mapped_files.hpp"
 
 #include <cstring>
 
@@ -6,7 +6,7 @@
 
 #include "daemon/processes/record_buffer.hpp"
 
-namespace lagtrap::daemon::file_sightings_test {
+namespace lagtrap::daemon::mapped_files_test {
 namespace {
 
 using testing::ElementsAre;
@@ -14,11 +14,11 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-class FileSightingsTest : public testing::Test {
+class MappedFilesTest : public testing::Test {
   protected:
     void take(const RecordBuffer& records) {
-        records.for_each([this](const lagtrap_record* record) { sightings.take(record); });
-        sightings.done();
+        records.for_each([this](const lagtrap_record* record) { mapped_files.take(record); });
+        mapped_files.done();
     }
     void map(std::uint32_t pid, std::string_view path, std::uint8_t build_id = 0) {
         lagtrap_mapping mapping{};
@@ -64,62 +64,62 @@ class FileSightingsTest : public testing::Test {
     }
 
     std::map<std::uint32_t, Party> parties;  // by process; the others belong to root
-    FileSightings sightings{FileSightings::Limits{4, 2},
-                            [this](std::uint32_t pid) -> std::optional<Party> {
-                                const auto found = parties.find(pid);
-                                return found == parties.end() ? root_party : found->second;
-                            }};
+    MappedFiles mapped_files{MappedFiles::Limits{4, 2},
+                             [this](std::uint32_t pid) -> std::optional<Party> {
+                                 const auto found = parties.find(pid);
+                                 return found == parties.end() ? root_party : found->second;
+                             }};
 };
 
-TEST_F(FileSightingsTest, FilesOfTheNamesThatAreWanted) {
-    EXPECT_TRUE(sightings.want({"/usr/bin/app", "*/lib*.so", "build-id:0707070707070707"}));
+TEST_F(MappedFilesTest, FilesOfTheNamesThatAreWanted) {
+    EXPECT_TRUE(mapped_files.want({"/usr/bin/app", "*/lib*.so", "build-id:0707070707070707"}));
     map(1, "/usr/bin/app");
     map(1, "/opt/other/app");  // a file with that name, for people who ask why nothing is watched
     map(2, "/usr/lib/libx.so", 9);
     map(3, "/any/thing", 7);
     map(4, "/usr/bin/other", 9);
     std::vector<std::string> paths;
-    for (const auto& sighting : sightings.all()) paths.push_back(sighting.mapping.path);
+    for (const auto& mapped_file : mapped_files.all()) paths.push_back(mapped_file.mapping.path);
     EXPECT_THAT(paths,
                 ElementsAre("/usr/bin/app", "/opt/other/app", "/usr/lib/libx.so", "/any/thing"));
-    EXPECT_FALSE(sightings.want({"/usr/bin/app"}));
-    EXPECT_TRUE(sightings.want({"/usr/bin/new"}));
+    EXPECT_FALSE(mapped_files.want({"/usr/bin/app"}));
+    EXPECT_TRUE(mapped_files.want({"/usr/bin/new"}));
 }
 
-TEST_F(FileSightingsTest, AForkHasWhatItsParentHas) {
-    (void)sightings.want({"/usr/bin/app"});
+TEST_F(MappedFilesTest, AForkHasWhatItsParentHas) {
+    (void)mapped_files.want({"/usr/bin/app"});
     map(1, "/usr/bin/app");
     change(LAGTRAP_RECORD_FORK, 2, 2, 1);
     change(LAGTRAP_RECORD_FORK, 1, 11, 1);  // a thread
-    ASSERT_THAT(sightings.all(), SizeIs(1));
-    EXPECT_THAT(sightings.all().front().pids, UnorderedElementsAre(1, 2));
+    ASSERT_THAT(mapped_files.all(), SizeIs(1));
+    EXPECT_THAT(mapped_files.all().front().pids, UnorderedElementsAre(1, 2));
     change(LAGTRAP_RECORD_EXIT, 1, 11, 1);
     change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
-    ASSERT_THAT(sightings.all(), SizeIs(1));
-    EXPECT_THAT(sightings.all().front().pids, ElementsAre(2));
+    ASSERT_THAT(mapped_files.all(), SizeIs(1));
+    EXPECT_THAT(mapped_files.all().front().pids, ElementsAre(2));
     // the process through which the file can be opened now
-    EXPECT_EQ(sightings.all().front().mapping.mapping.pid, 2);
+    EXPECT_EQ(mapped_files.all().front().mapping.mapping.pid, 2);
     execute(2, "other");
-    EXPECT_THAT(sightings.all(), IsEmpty());
+    EXPECT_THAT(mapped_files.all(), IsEmpty());
 }
 
-TEST_F(FileSightingsTest, ProgramsStartedByAnotherName) {
-    (void)sightings.want({"/usr/bin/redis-server", "*/a-name-longer-than-fifteen-bytes"});
+TEST_F(MappedFilesTest, ProgramsStartedByAnotherName) {
+    (void)mapped_files.want({"/usr/bin/redis-server", "*/a-name-longer-than-fifteen-bytes"});
     execute(1, "redis-server");
     map(1, "/usr/bin/redis-check-rdb");
     map(1, "/usr/lib/libc.so");  // the program comes first
     execute(2, "a-name-longer-t");
     map(2, "/usr/bin/real");
-    auto seen = sightings.all();
+    auto seen = mapped_files.all();
     ASSERT_THAT(seen, SizeIs(2));
     EXPECT_EQ(seen[0].mapping.path, "/usr/bin/redis-check-rdb");
     EXPECT_TRUE(seen[0].perhaps_started_as);
     EXPECT_EQ(seen[1].mapping.path, "/usr/bin/real");
-    sightings.forget_all();
+    mapped_files.forget_all();
     describe(
         3, std::string("/usr/bin/redis-check-rdb\0redis-server\0/unit\0/usr/bin/redis-server", 65));
     map(3, "/usr/bin/redis-check-rdb");
-    seen = sightings.all();
+    seen = mapped_files.all();
     ASSERT_THAT(seen, SizeIs(1));
     EXPECT_EQ(seen[0].started_as, "/usr/bin/redis-server");
     EXPECT_FALSE(seen[0].perhaps_started_as);
@@ -144,24 +144,24 @@ TEST(StartedBeside, ALinkElsewhereDoesNotCount) {
     EXPECT_FALSE(started_beside(""));
 }
 
-TEST_F(FileSightingsTest, WhatFindsNoRoomIsCounted) {
-    (void)sightings.want({"*/app"});
+TEST_F(MappedFilesTest, WhatFindsNoRoomIsCounted) {
+    (void)mapped_files.want({"*/app"});
     for (const std::uint32_t pid : {1, 2, 3, 4, 5}) map(pid, "/usr/bin/app");
-    EXPECT_EQ(sightings.left_out().at(root_party), 1);
+    EXPECT_EQ(mapped_files.left_out().at(root_party), 1);
     map(1, "/a/app", 1);
     map(1, "/b/app", 2);
-    EXPECT_EQ(sightings.left_out().at(root_party), 2);
+    EXPECT_EQ(mapped_files.left_out().at(root_party), 2);
     change(LAGTRAP_RECORD_FORK, 6, 6, 1);
-    EXPECT_EQ(sightings.left_out().at(root_party), 3);
-    EXPECT_THAT(sightings.all(), SizeIs(5));
+    EXPECT_EQ(mapped_files.left_out().at(root_party), 3);
+    EXPECT_THAT(mapped_files.all(), SizeIs(5));
 }
 
 // With long paths, many files and many processes of one user.
-TEST(FileSightingsRoom, AUserHasAQuarterOfIt) {
+TEST(MappedFilesRoom, AUserHasAQuarterOfIt) {
     constexpr std::uint64_t total_bytes = 256 * 1024;
-    FileSightings sightings{{1'000, 32, total_bytes},
-                            [](std::uint32_t pid) { return pid < 1'000 ? 7U : 9U; }};
-    (void)sightings.want({"*/app"});
+    MappedFiles mapped_files{{1'000, 32, total_bytes},
+                             [](std::uint32_t pid) { return pid < 1'000 ? 7U : 9U; }};
+    (void)mapped_files.want({"*/app"});
     const auto map = [&](std::uint32_t pid, const std::string& path) {
         lagtrap_mapping mapping{};
         mapping.header.type = LAGTRAP_RECORD_MAPPING;
@@ -170,52 +170,52 @@ TEST(FileSightingsRoom, AUserHasAQuarterOfIt) {
         mapping.path_bytes = static_cast<std::uint16_t>(path.size());
         RecordBuffer records;
         records.append(&mapping, sizeof(mapping), path);
-        records.for_each([&](const lagtrap_record* record) { sightings.take(record); });
+        records.for_each([&](const lagtrap_record* record) { mapped_files.take(record); });
     };
     for (std::uint32_t pid = 1; pid < 300; ++pid)
         for (int file = 0; file < 3; ++file)
             map(pid, "/" + std::string(1'000, 'x') + std::to_string(file) + "/app");
-    EXPECT_LE(sightings.used_bytes(), total_bytes / 4);
-    EXPECT_GT(sightings.used_bytes(), total_bytes / 5);
-    EXPECT_GT(sightings.left_out().at(7), 0U);
+    EXPECT_LE(mapped_files.used_bytes(), total_bytes / 4);
+    EXPECT_GT(mapped_files.used_bytes(), total_bytes / 5);
+    EXPECT_GT(mapped_files.left_out().at(7), 0U);
     map(1'001, "/usr/bin/app");
-    EXPECT_EQ(sightings.left_out().count(9), 0U);
-    EXPECT_EQ(sightings.all().back().pids.front(), 1'001U);
+    EXPECT_EQ(mapped_files.left_out().count(9), 0U);
+    EXPECT_EQ(mapped_files.all().back().pids.front(), 1'001U);
 }
 
-TEST_F(FileSightingsTest, RoomIsGivenBackWithTheLastProcessOfAFile) {
-    (void)sightings.want({"/usr/bin/app"});
+TEST_F(MappedFilesTest, RoomIsGivenBackWithTheLastProcessOfAFile) {
+    (void)mapped_files.want({"/usr/bin/app"});
     map(1, "/usr/bin/app");
-    const std::uint64_t of_one = sightings.used_bytes();
+    const std::uint64_t of_one = mapped_files.used_bytes();
     EXPECT_GT(of_one, 0U);
     change(LAGTRAP_RECORD_FORK, 2, 2, 1);
-    EXPECT_EQ(sightings.used_bytes(), of_one + FileSightings::process_bytes)
+    EXPECT_EQ(mapped_files.used_bytes(), of_one + MappedFiles::process_bytes)
         << "they share the file";
     change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
-    EXPECT_EQ(sightings.used_bytes(), of_one);
+    EXPECT_EQ(mapped_files.used_bytes(), of_one);
     execute(2, "app");  // becomes another program: what it maps next is reported
-    EXPECT_GT(sightings.used_bytes(), 0U);
+    EXPECT_GT(mapped_files.used_bytes(), 0U);
     change(LAGTRAP_RECORD_EXIT, 2, 2, 0);
-    EXPECT_EQ(sightings.used_bytes(), 0U);
+    EXPECT_EQ(mapped_files.used_bytes(), 0U);
     map(3, "/usr/bin/app");
-    (void)sightings.want({});
-    EXPECT_EQ(sightings.used_bytes(), 0U);
+    (void)mapped_files.want({});
+    EXPECT_EQ(mapped_files.used_bytes(), 0U);
 }
 
-TEST_F(FileSightingsTest, ChangesAreTold) {
+TEST_F(MappedFilesTest, ChangesAreTold) {
     int reported = 0;
-    const auto subscriber = sightings.subscribe([&] { ++reported; });
-    (void)sightings.want({"*/app"});
+    const auto subscriber = mapped_files.subscribe([&] { ++reported; });
+    (void)mapped_files.want({"*/app"});
     map(1, "/usr/bin/other");
     EXPECT_EQ(reported, 0);
     map(1, "/usr/bin/app");
     map(1, "/usr/bin/app");
     EXPECT_EQ(reported, 1);
-    EXPECT_EQ(sightings.version(), 1);
-    sightings.unsubscribe(subscriber);
+    EXPECT_EQ(mapped_files.version(), 1);
+    mapped_files.unsubscribe(subscriber);
     change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
     EXPECT_EQ(reported, 1);
 }
 
 }  // namespace
-}  // namespace lagtrap::daemon::file_sightings_test
+}  // namespace lagtrap::daemon::mapped_files_test

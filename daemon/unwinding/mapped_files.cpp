@@ -1,4 +1,4 @@
-#include "daemon/unwinding/file_sightings.hpp"
+#include "daemon/unwinding/mapped_files.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -48,9 +48,9 @@ std::optional<StartedBeside> started_beside(std::string_view texts) {
     return StartedBeside{std::string(program), std::string(texts)};
 }
 
-FileSightings::FileSightings() : FileSightings(Limits{}, find_user) {}
+MappedFiles::MappedFiles() : MappedFiles(Limits{}, find_user) {}
 
-bool FileSightings::want(const std::set<std::string>& names) {
+bool MappedFiles::want(const std::set<std::string>& names) {
     const std::lock_guard lock(mutex_);
     const bool some_new = !std::includes(names_.begin(), names_.end(), names.begin(), names.end());
     names_ = names;
@@ -74,24 +74,24 @@ bool FileSightings::want(const std::set<std::string>& names) {
 }
 
 // Other files with the same names are told apart when they are inspected.
-void FileSightings::want_files_of(std::string_view package) {
+void MappedFiles::want_files_of(std::string_view package) {
     for (const std::string& path : *settings::files_of_package(package))
         file_names_.emplace(settings::file_name_of(path));
 }
 
-std::uint64_t FileSightings::subscribe(std::function<void()> changed) {
+std::uint64_t MappedFiles::subscribe(std::function<void()> changed) {
     const std::lock_guard lock(callback_mutex_);
     const std::uint64_t subscriber = subscribers_.empty() ? 1 : subscribers_.rbegin()->first + 1;
     subscribers_[subscriber] = std::move(changed);
     return subscriber;
 }
 
-void FileSightings::unsubscribe(std::uint64_t subscriber) {
+void MappedFiles::unsubscribe(std::uint64_t subscriber) {
     const std::lock_guard lock(callback_mutex_);
     subscribers_.erase(subscriber);
 }
 
-bool FileSightings::is_wanted(const lagtrap_mapping& mapping, std::string_view path) const {
+bool MappedFiles::is_wanted(const lagtrap_mapping& mapping, std::string_view path) const {
     if (!path.starts_with('/') || path.starts_with("//")) return false;
     if (file_names_.contains(path.substr(path.rfind('/') + 1))) return true;
     if (std::any_of(patterns_.begin(), patterns_.end(),
@@ -102,21 +102,21 @@ bool FileSightings::is_wanted(const lagtrap_mapping& mapping, std::string_view p
 }
 
 // Compares the name that exec gives a process, which the kernel truncates.
-bool FileSightings::is_wanted_name(std::string_view thread_name) const {
+bool MappedFiles::is_wanted_name(std::string_view thread_name) const {
     if (thread_name.empty()) return false;
     const auto from = file_names_.lower_bound(thread_name);
     return from != file_names_.end() &&
            std::string_view(*from).substr(0, LAGTRAP_COMM_BYTES - 1) == thread_name;
 }
 
-void FileSightings::note_program(const lagtrap_process& process) {
+void MappedFiles::note_program(const lagtrap_process& process) {
     const std::string_view texts(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
     const auto started = started_beside(texts);
     if (!started || !file_names_.contains(file_name_of(started->started_as))) return;
     start(process.pid, {started->program, started->started_as});
 }
 
-void FileSightings::add(const lagtrap_mapping& mapping) {
+void MappedFiles::add(const lagtrap_mapping& mapping) {
     const std::string_view path = without_deleted_mark(path_of(mapping));
     std::string started_as;
     bool perhaps = false;
@@ -141,7 +141,7 @@ void FileSightings::add(const lagtrap_mapping& mapping) {
 }
 
 // A forked process has the mappings of its parent. Threads have none of their own.
-void FileSightings::fork(const lagtrap_task_change& change) {
+void MappedFiles::fork(const lagtrap_task_change& change) {
     if (change.pid == change.parent_pid) return;
     const auto parent = processes_.find(change.parent_pid);
     if (parent == processes_.end()) return;
@@ -154,7 +154,7 @@ void FileSightings::fork(const lagtrap_task_change& change) {
 }
 
 // nullptr if there is no room; counted.
-FileSightings::Process* FileSightings::process_of(std::uint32_t pid) {
+MappedFiles::Process* MappedFiles::process_of(std::uint32_t pid) {
     if (const auto known = processes_.find(pid); known != processes_.end()) return &known->second;
     const Party party = find_party_(pid).value_or(unknown_party);
     if (processes_.size() >= limits_.processes) {
@@ -164,27 +164,27 @@ FileSightings::Process* FileSightings::process_of(std::uint32_t pid) {
     return room_.take(party, process_bytes) ? &(processes_[pid] = {party, {}}) : nullptr;
 }
 
-void FileSightings::start(std::uint32_t pid, Starting starting) {
+void MappedFiles::start(std::uint32_t pid, Starting starting) {
     forget_start(pid);
     starting.party = find_party_(pid).value_or(unknown_party);
     if (room_.take(starting.party, starting.cost_bytes())) starting_[pid] = std::move(starting);
 }
 
-void FileSightings::forget_start(std::uint32_t pid) {
+void MappedFiles::forget_start(std::uint32_t pid) {
     const auto found = starting_.find(pid);
     if (found == starting_.end()) return;
     room_.give_back(found->second.party, found->second.cost_bytes());
     starting_.erase(found);
 }
 
-void FileSightings::let_go(Process& process) {
+void MappedFiles::let_go(Process& process) {
     for (const auto& file : process.files)
         if (file.use_count() == 1) room_.give_back(file->party, file->cost_bytes());
     process.files.clear();
     room_.give_back(process.party, process_bytes);
 }
 
-void FileSightings::forget_processes() {
+void MappedFiles::forget_processes() {
     for (auto& [pid, process] : processes_) let_go(process);
     processes_.clear();
     for (const auto& [pid, starting] : starting_)
@@ -192,7 +192,7 @@ void FileSightings::forget_processes() {
     starting_.clear();
 }
 
-void FileSightings::forget(std::uint32_t pid) {
+void MappedFiles::forget(std::uint32_t pid) {
     const auto found = processes_.find(pid);
     if (found == processes_.end()) return;
     let_go(found->second);
@@ -200,7 +200,7 @@ void FileSightings::forget(std::uint32_t pid) {
     note_change();
 }
 
-void FileSightings::take(const lagtrap_record* record) {
+void MappedFiles::take(const lagtrap_record* record) {
     if (!wanted_.load()) return;
     const std::lock_guard lock(mutex_);
     switch (record->type) {
@@ -229,7 +229,7 @@ void FileSightings::take(const lagtrap_record* record) {
     }
 }
 
-void FileSightings::done() {
+void MappedFiles::done() {
     {
         const std::lock_guard lock(mutex_);
         if (!std::exchange(changed_, false)) return;
@@ -239,41 +239,41 @@ void FileSightings::done() {
     for (const auto& [subscriber, changed] : subscribers_) changed();
 }
 
-void FileSightings::forget_all() {
+void MappedFiles::forget_all() {
     const std::lock_guard lock(mutex_);
     forget_processes();
     note_change();
 }
 
-LeftOut FileSightings::left_out() const {
+LeftOut MappedFiles::left_out() const {
     const std::lock_guard lock(mutex_);
     return room_.left_out();
 }
 
-std::uint64_t FileSightings::used_bytes() const {
+std::uint64_t MappedFiles::used_bytes() const {
     const std::lock_guard lock(mutex_);
     return room_.used_bytes();
 }
 
-std::vector<FileSightings::Sighting> FileSightings::all() const {
-    std::map<std::uint64_t, Sighting> sightings;
+std::vector<MappedFiles::MappedFile> MappedFiles::all() const {
+    std::map<std::uint64_t, MappedFile> mapped_files;
     const std::lock_guard lock(mutex_);
     for (const auto& [pid, process] : processes_)
         for (const auto& file : process.files) {
-            Sighting& sighting = sightings[file->id];
-            if (sighting.pids.empty()) {
-                sighting.id = file->id;
-                sighting.mapping = {file->mapping, file->path};
-                sighting.mapping.mapping.pid = pid;
-                sighting.build_id = build_id_of(file->mapping);
-                sighting.started_as = file->started_as;
-                sighting.perhaps_started_as = file->perhaps_started_as;
+            MappedFile& mapped_file = mapped_files[file->id];
+            if (mapped_file.pids.empty()) {
+                mapped_file.id = file->id;
+                mapped_file.mapping = {file->mapping, file->path};
+                mapped_file.mapping.mapping.pid = pid;
+                mapped_file.build_id = build_id_of(file->mapping);
+                mapped_file.started_as = file->started_as;
+                mapped_file.perhaps_started_as = file->perhaps_started_as;
             }
-            sighting.pids.push_back(pid);
+            mapped_file.pids.push_back(pid);
         }
-    std::vector<Sighting> all;
-    all.reserve(sightings.size());
-    for (auto& [id, sighting] : sightings) all.push_back(std::move(sighting));
+    std::vector<MappedFile> all;
+    all.reserve(mapped_files.size());
+    for (auto& [id, mapped_file] : mapped_files) all.push_back(std::move(mapped_file));
     return all;
 }
 

@@ -1,5 +1,5 @@
-// The listener watches the events of one version of the settings. It owns the marker programs, arms
-// and disables events, and counts. Its BreachWatch notices breaches.
+// The event monitor watches the events of one version of the settings. It owns the marker programs,
+// arms and disables events, and counts. Its BreachWatch notices breaches.
 #pragma once
 
 #include <chrono>
@@ -13,15 +13,15 @@
 #include <string>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "core/result.hpp"
 #include "daemon/events/breach_watch.hpp"
 #include "daemon/events/event_arming.hpp"
 #include "daemon/events/event_thresholds.hpp"
 #include "daemon/events/group_scopes.hpp"
 #include "daemon/events/hit_party.hpp"
-#include "daemon/events/listener_programs.hpp"
 #include "daemon/events/marker_attachments.hpp"
+#include "daemon/events/monitor_programs.hpp"
 #include "daemon/events/open_runs.hpp"
 #include "daemon/events/pairing.hpp"
 #include "daemon/events/program_cost.hpp"
@@ -59,7 +59,7 @@ struct EventTotals {
     RunCounters runs;
 };
 
-class Listener {
+class EventMonitor {
   public:
     struct Options {
         BreachWatch::Options breaches;
@@ -67,17 +67,17 @@ class Listener {
         decltype(EventArming::Options::on_replaced) on_replaced;
         bool takes_over = false;  // take_over() will follow; until then hits are only counted
         // See EventArming.
-        FileSightings* sightings = nullptr;
+        MappedFiles* mapped_files = nullptr;
         ProcessInspector* inspector = nullptr;
         // must outlive it; nullptr: scopes that name control groups match nothing
         ContainerNames* names = nullptr;
     };
 
     // Loads the programs; arm_all() attaches them. Errors: BPF is refused.
-    [[nodiscard]] static Result<std::unique_ptr<Listener>> create(
+    [[nodiscard]] static Result<std::unique_ptr<EventMonitor>> create(
         const settings::Settings& settings, const UnwindStore& store, const TimedThreads& threads,
         Options options);
-    ~Listener();
+    ~EventMonitor();
 
     // Attaches the markers of all events on its own thread. An event that cannot be armed has a
     // problem in status(); the others continue. See EventArming::arm_all().
@@ -85,11 +85,11 @@ class Listener {
         arming_->arm_all(std::move(on_first_round));
     }
 
-    // Continues where `before`, the listener of earlier settings, stops: takes over its totals, and
-    // the open runs of events that both have and that did not change. From now on hits count here
-    // and not there. Call it once, after breaches().start(). Returns the time (CLOCK_MONOTONIC)
-    // until which `before` reports ended runs.
-    std::uint64_t take_over(Listener& before);
+    // Continues where `before`, the event monitor of earlier settings, stops: takes over its
+    // totals, and the open runs of events that both have and that did not change. From now on hits
+    // count here and not there. Call it once, after breaches().start(). Returns the time
+    // (CLOCK_MONOTONIC) until which `before` reports ended runs.
+    std::uint64_t take_over(EventMonitor& before);
 
     // Stops watching: markers are detached and breaches not noticed any more.
     void detach();
@@ -120,8 +120,8 @@ class Listener {
     [[nodiscard]] std::map<std::string, EventTotals> all_totals() const;
     [[nodiscard]] const std::vector<settings::Event>& events() const { return events_; }
     [[nodiscard]] std::vector<int> program_fds() const { return programs_->program_fds(); }
-    // Hits of each event's markers since this listener was created, the time for stacks at them,
-    // and the cost of programs.
+    // Hits of each event's markers since this event monitor was created, the time for stacks at
+    // them, and the cost of programs.
     struct EventHits {
         std::uint64_t hits = 0, begin_hits = 0, stage_hits = 0;
         std::uint64_t passed = 0;  // part of `hits`: out of scope or limited
@@ -177,12 +177,13 @@ class Listener {
     [[nodiscard]] Status take_stacks(std::uint32_t event, bool wanted);
 
   private:
-    Listener(const settings::Settings& settings, Options options);
+    EventMonitor(const settings::Settings& settings, Options options);
     void follow_groups();
     // Events whose runs continue: their numbers in `before` and here.
     [[nodiscard]] std::map<std::uint32_t, std::uint32_t> shared_events(
-        const Listener& before) const;
-    void carry(const Listener& before, const std::map<std::uint32_t, RunTakeover::Counts>& moved,
+        const EventMonitor& before) const;
+    void carry(const EventMonitor& before,
+               const std::map<std::uint32_t, RunTakeover::Counts>& moved,
                const std::map<std::uint32_t, std::uint32_t>& numbers);
 
     std::vector<settings::Event> events_;
@@ -198,7 +199,7 @@ class Listener {
     std::map<std::uint32_t, std::uint64_t> reported_before_;
     const std::shared_ptr<RunWeights> weights_;
     const std::shared_ptr<EventThresholds> thresholds_;
-    std::unique_ptr<ListenerPrograms> programs_;
+    std::unique_ptr<MonitorPrograms> programs_;
     std::unique_ptr<MarkerAttachments> attachments_;
     std::unique_ptr<BreachWatch> breaches_;
     std::unique_ptr<GroupScopes> groups_;  // nullptr if no event's scope names groups

@@ -7,7 +7,7 @@
  * recursion counter), so there is no per-CPU scratch memory, and counters are updated
  * atomically.
  */
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 
 #include "bpf/function_exit.bpf.h"
 #include "bpf/goroutine.bpf.h"

@@ -1,4 +1,4 @@
-#include "daemon/capture/collector.hpp"
+#include "daemon/capture/capture_controller.hpp"
 
 #include <fcntl.h>
 
@@ -24,8 +24,8 @@ namespace lagtrap::daemon {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-Collector::Collector(boost::asio::io_context& context, spool::Spool spool,
-                     CaptureSurroundings& surroundings, Options options)
+CaptureController::CaptureController(boost::asio::io_context& context, spool::Spool spool,
+                                     CaptureSurroundings& surroundings, Options options)
     : context_(context),
       spool_(std::move(spool)),
       surroundings_(surroundings),
@@ -45,16 +45,17 @@ Collector::Collector(boost::asio::io_context& context, spool::Spool spool,
                    [this](const auto& session) { (void)finish(session); }}),
       answer_timer_(context) {}
 
-Collector::~Collector() = default;
+CaptureController::~CaptureController() = default;
 
-void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener> listener,
-                    std::unique_ptr<Recorder> recorder) {
+void CaptureController::use(const settings::Settings& settings,
+                            std::unique_ptr<EventMonitor> monitor,
+                            std::unique_ptr<Recorder> recorder) {
     drop_early();
     history_calls_.close();
     settings_ = settings;
     merges_.set_limits(settings.recording.merge_limit, settings.spool.size_limit_bytes);
     recorder_ = std::move(recorder);
-    listener_ = std::move(listener);
+    monitor_ = std::move(monitor);
     keep_history(true);
     std::set<std::string> events;
     for (const settings::Event& event : settings_.events) events.insert(event.name);
@@ -62,11 +63,11 @@ void Collector::use(const settings::Settings& settings, std::unique_ptr<Listener
                   std::move(events));
     events_without_captures_.clear();
     follow_limits();
-    if (state_ == CollectorState::Waiting || state_ == CollectorState::CoolingDown) become_ready();
+    if (state_ == CaptureState::Waiting || state_ == CaptureState::CoolingDown) become_ready();
 }
 
-void Collector::limit_parties() {
-    auto without = limits_.used_up(listener_->seen_parties(), Clock::now());
+void CaptureController::limit_parties() {
+    auto without = limits_.used_up(monitor_->seen_parties(), Clock::now());
     for (const auto& [party, until] : without)
         if (!parties_without_captures_.contains(party))
             options_.warn(fmt::format("{} reached its share of {} captures per hour; none for {}",
@@ -75,10 +76,10 @@ void Collector::limit_parties() {
     parties_without_captures_ = std::move(without);
     std::set<Party> parties;
     for (const auto& [party, until] : parties_without_captures_) parties.insert(party);
-    listener_->set_parties_without_recordings(parties);
+    monitor_->set_parties_without_recordings(parties);
 }
 
-void Collector::limit_events() {
+void CaptureController::limit_events() {
     auto without = limits_.closed(delays_so_far(), Clock::now());
     for (const auto& [event, closed] : without) {
         const auto before = events_without_captures_.find(event);
@@ -94,11 +95,11 @@ void Collector::limit_events() {
     for (std::uint32_t number = 0; number < settings_.events.size(); ++number)
         if (events_without_captures_.contains(settings_.events[number].name))
             numbers.insert(number);
-    listener_->set_events_without_recordings(numbers);
+    monitor_->set_events_without_recordings(numbers);
 }
 
-// Tells the listener whose delays begin no capture, now and whenever that changes.
-void Collector::follow_limits() {
+// Tells the event monitor whose delays begin no capture, now and whenever that changes.
+void CaptureController::follow_limits() {
     limit_parties();
     limit_events();
     auto next = Clock::time_point::max();
@@ -111,42 +112,41 @@ void Collector::follow_limits() {
     limits_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
         follow_limits();
-        if (state_ == CollectorState::CoolingDown || state_ == CollectorState::Waiting)
-            become_ready();
+        if (state_ == CaptureState::CoolingDown || state_ == CaptureState::Waiting) become_ready();
     });
 }
 
-bool Collector::hourly_limit_reached() const {
+bool CaptureController::hourly_limit_reached() const {
     return std::any_of(events_without_captures_.begin(), events_without_captures_.end(),
                        [](const auto& event) {
                            return event.second.reason == CaptureLimits::Reason::HourlyLimit;
                        });
 }
 
-void Collector::hold_events(std::map<std::string, Clock::time_point> until) {
+void CaptureController::hold_events(std::map<std::string, Clock::time_point> until) {
     limits_.hold(std::move(until));
     if (busy()) return;  // the end of the capture follows the limits
     follow_limits();
-    if (state_ == CollectorState::Waiting || state_ == CollectorState::CoolingDown) become_ready();
+    if (state_ == CaptureState::Waiting || state_ == CaptureState::CoolingDown) become_ready();
 }
 
 // If no event may record, no breaches are reported. Runs that are still open afterwards are
 // reported then.
-void Collector::become_ready() {
+void CaptureController::become_ready() {
     current_event_.clear();
     if (!settings_.events.empty() && all_events_closed()) {
-        state_ = CollectorState::CoolingDown;
+        state_ = CaptureState::CoolingDown;
         state_ends_ = Clock::time_point::max();
         for (const auto& [event, closed] : events_without_captures_)
             state_ends_ = std::min(state_ends_, closed.until);
         return;
     }
-    state_ = CollectorState::Waiting;
-    listener_->breaches().want_breach(true);
+    state_ = CaptureState::Waiting;
+    monitor_->breaches().want_breach(true);
 }
 
-void Collector::on_breach(const Breach& breach) {
-    if (state_ != CollectorState::Waiting || breach.run.event >= settings_.events.size()) return;
+void CaptureController::on_breach(const Breach& breach) {
+    if (state_ != CaptureState::Waiting || breach.run.event >= settings_.events.size()) return;
     // The delay ended as its event was closed.
     if (events_without_captures_.contains(settings_.events[breach.run.event].name))
         return become_ready();
@@ -154,9 +154,9 @@ void Collector::on_breach(const Breach& breach) {
     record(breach, random_uuid());
 }
 
-void Collector::on_early(std::uint32_t pid) {
-    if (early_ || !history_wanted_ || state_ != CollectorState::Waiting) return;
-    const Status begun = recorder_->begin_early(*listener_, pid);
+void CaptureController::on_early(std::uint32_t pid) {
+    if (early_ || !history_wanted_ || state_ != CaptureState::Waiting) return;
+    const Status begun = recorder_->begin_early(*monitor_, pid);
     if (begun) {
         early_ = true;
         return keep_draining_early();
@@ -165,19 +165,19 @@ void Collector::on_early(std::uint32_t pid) {
         options_.warn("recording before a breach failed: " + begun.error().message);
 }
 
-void Collector::keep_history(bool wanted) {
+void CaptureController::keep_history(bool wanted) {
     history_wanted_ = wanted;
     if (!wanted) {
         drop_early();
         history_calls_.close();
         return recorder_->end_history();
     }
-    if (const Status ready = recorder_->get_ready(*listener_); !ready)
+    if (const Status ready = recorder_->get_ready(*monitor_); !ready)
         options_.warn("the time before a breach is not kept: " + ready.error().message);
     follow_history();
 }
 
-void Collector::follow_history() {
+void CaptureController::follow_history() {
     history_calls_.close();
     const int calls_fd = recorder_->history_calls_fd();
     if (calls_fd < 0) return;
@@ -187,7 +187,7 @@ void Collector::follow_history() {
     await_history();
 }
 
-void Collector::await_history() {
+void CaptureController::await_history() {
     history_calls_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                               [this](const auto& failure) {
                                   if (failure) return;
@@ -196,26 +196,26 @@ void Collector::await_history() {
                               });
 }
 
-void Collector::on_early_over() { drop_early(); }
+void CaptureController::on_early_over() { drop_early(); }
 
-void Collector::drop_early() {
+void CaptureController::drop_early() {
     if (!std::exchange(early_, false)) return;
     drain_timer_.cancel();
     recorder_->drop_early();
 }
 
-void Collector::keep_draining_early() {
+void CaptureController::keep_draining_early() {
     drain_timer_.expires_after(recorder_->until_next_drain());
     drain_timer_.async_wait([this](const auto& failure) {
         if (failure || !early_) return;
         if (recorder_->drain() && !recorder_->early_is_full()) return keep_draining_early();
-        listener_->breaches().outgrow_early();
+        monitor_->breaches().outgrow_early();
         drop_early();
     });
 }
 
 // The machine is recorded in memory meanwhile, so that what was asked about is in the recording.
-void Collector::ask(const Breach& breach) {
+void CaptureController::ask(const Breach& breach) {
     const std::string& event = settings_.events[breach.run.event].name;
     const std::string who = words_of_beginner(breach.run);
     if (!unanswered_.has_room())
@@ -238,7 +238,7 @@ void Collector::ask(const Breach& breach) {
     await_answers();
 }
 
-void Collector::await_answers() {
+void CaptureController::await_answers() {
     answer_timer_.cancel();
     const auto due = unanswered_.due();
     if (!due) return;
@@ -251,19 +251,19 @@ void Collector::await_answers() {
 }
 
 // There may be room for another question now.
-void Collector::after_answer() {
+void CaptureController::after_answer() {
     await_answers();
-    if (state_ == CollectorState::Waiting) become_ready();
+    if (state_ == CaptureState::Waiting) become_ready();
 }
 
-Status Collector::approve(const std::string& session) {
+Status CaptureController::approve(const std::string& session) {
     TRY(unanswered_.approve(session));
     options_.inform("the recording is kept");
     after_answer();
     return success();
 }
 
-Status Collector::decline(const std::string& session) {
+Status CaptureController::decline(const std::string& session) {
     TRY(unanswered_.decline(session));
     ++counts_.declined;
     options_.inform("the recording is discarded");
@@ -272,7 +272,7 @@ Status Collector::decline(const std::string& session) {
 }
 
 // From memory to a disk that may be busy, so not on this thread.
-void Collector::move_to_spool(MergeQueue::Work work) {
+void CaptureController::move_to_spool(MergeQueue::Work work) {
     const std::filesystem::path target = spool_.captures() / work.session;
     moving_.insert(target);
     boost::asio::post(mover_, [this, work = std::move(work), target]() mutable {
@@ -288,14 +288,14 @@ void Collector::move_to_spool(MergeQueue::Work work) {
     });
 }
 
-std::uint64_t Collector::capture_limit_bytes() const {
+std::uint64_t CaptureController::capture_limit_bytes() const {
     const std::uint64_t limit_bytes = settings_.recording.capture_size_limit_bytes;
     return unanswered_.knows(session_.id) ? std::min(limit_bytes, Unanswered::recording_limit_bytes)
                                           : limit_bytes;
 }
 
-Status Collector::trigger(const std::string& event,
-                          std::optional<std::chrono::nanoseconds> length) {
+Status CaptureController::trigger(const std::string& event,
+                                  std::optional<std::chrono::nanoseconds> length) {
     TRY_ASSIGN(const std::uint32_t number, find_event(settings_.events, event));
     TRY(check_idle());
     const settings::Event& found = settings_.events[number];
@@ -305,8 +305,8 @@ Status Collector::trigger(const std::string& event,
     return success();
 }
 
-Status Collector::record_for(std::shared_ptr<AnswerStream> client,
-                             std::chrono::nanoseconds length) {
+Status CaptureController::record_for(std::shared_ptr<AnswerStream> client,
+                                     std::chrono::nanoseconds length) {
     if (settings_.events.empty())
         return make_error(ErrorKind::Unsupported, "the settings have no event");
     TRY(check_idle());
@@ -316,23 +316,24 @@ Status Collector::record_for(std::shared_ptr<AnswerStream> client,
     return success();
 }
 
-Status Collector::check_idle() const {
-    if (state_ != CollectorState::Recording) return success();
+Status CaptureController::check_idle() const {
+    if (state_ != CaptureState::Recording) return success();
     return make_error(ErrorKind::Busy, "a recording for " + recorded_for() + " is running");
 }
 
-std::string Collector::recorded_for() const {
+std::string CaptureController::recorded_for() const {
     return clients_.knows(session_.id) ? "a client" : "event " + current_event_;
 }
 
-void Collector::record_by_hand(std::string session, std::uint32_t event, CaptureLengths lengths) {
+void CaptureController::record_by_hand(std::string session, std::uint32_t event,
+                                       CaptureLengths lengths) {
     state_timer_.cancel();
-    listener_->breaches().want_breach(false);
+    monitor_->breaches().want_breach(false);
     start_capture(std::move(session), event, trace::TriggerReason::Manual, nullptr, lengths);
 }
 
-Status Collector::finish(const std::string& session) {
-    if (state_ != CollectorState::Recording || session != session_.id)
+Status CaptureController::finish(const std::string& session) {
+    if (state_ != CaptureState::Recording || session != session_.id)
         return make_error(ErrorKind::NotFound, "no recording of this session runs");
     const Status drained = recorder_->drain();
     session_.end = trace::RecordingEnd::Length;
@@ -340,7 +341,7 @@ Status Collector::finish(const std::string& session) {
     return success();
 }
 
-void Collector::record(const Breach& breach, std::string session) {
+void CaptureController::record(const Breach& breach, std::string session) {
     const settings::Event& event = settings_.events[breach.run.event];
     const auto reason =
         breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End;
@@ -348,11 +349,12 @@ void Collector::record(const Breach& breach, std::string session) {
                   {event.trace_length, event.trace_length_limit});
 }
 
-void Collector::start_capture(std::string session, std::uint32_t event, trace::TriggerReason reason,
-                              const Breach* breach, CaptureLengths lengths) {
-    state_ = CollectorState::Recording;
+void CaptureController::start_capture(std::string session, std::uint32_t event,
+                                      trace::TriggerReason reason, const Breach* breach,
+                                      CaptureLengths lengths) {
+    state_ = CaptureState::Recording;
     current_event_ = settings_.events[event].name;
-    session_ = make_session(std::move(session), settings_, *listener_->thresholds(), event, reason,
+    session_ = make_session(std::move(session), settings_, *monitor_->thresholds(), event, reason,
                             breach, lengths);
     const bool for_client = clients_.knows(session_.id);
     capture_directory_ = for_client                       ? clients_.folder_of(session_.id)
@@ -389,18 +391,18 @@ void Collector::start_capture(std::string session, std::uint32_t event, trace::T
     keep_draining();
 }
 
-void Collector::await_length() {
+void CaptureController::await_length() {
     state_ends_ = length_.ends();
     state_timer_.expires_at(state_ends_);
     state_timer_.async_wait([this](const auto& failure) {
-        if (failure || state_ != CollectorState::Recording) return;
+        if (failure || state_ != CaptureState::Recording) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         look_at_length();
     });
 }
 
 // Ends the recording if it is time. The records are drained.
-void Collector::look_at_length() {
+void CaptureController::look_at_length() {
     const auto now = Clock::now();
     auto run = recorder_->first_run_recorded();
     if (run == AwaitedRun::State::GoesOn && length_.is_look_due(now)) run = recorder_->first_run();
@@ -418,13 +420,13 @@ void Collector::look_at_length() {
     await_length();
 }
 
-void Collector::note_size_limit() {
+void CaptureController::note_size_limit() {
     session_.quality.truncated_by_size = true;
     options_.warn(fmt::format("the recording for {} reached its size limit of {} and ends early",
                               recorded_for(), format_byte_size(capture_limit_bytes())));
 }
 
-Status Collector::begin_recording(const Breach* breach) {
+Status CaptureController::begin_recording(const Breach* breach) {
     FAULT_POINT("capture.begin");
     TRY(make_directories(capture_directory_, 0750));
     FAULT_POINT("capture.made");
@@ -433,7 +435,7 @@ Status Collector::begin_recording(const Breach* breach) {
     if (process_inspector())
         roots_ =
             std::make_shared<KeptRoots>(*process_inspector(), breach ? breach->run.begin_pid : 0);
-    TRY(recorder_->start(capture_directory_, session_, *listener_));
+    TRY(recorder_->start(capture_directory_, session_, *monitor_));
     budget_.begin(settings_.budget, settings_.recording, session_.cpu_count, recorder_->use());
     if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
     // Not synced: a sync of a busy disk would delay reading the rings, and the logs are not synced
@@ -444,20 +446,20 @@ Status Collector::begin_recording(const Breach* breach) {
     return success();
 }
 
-void Collector::keep_draining() {
+void CaptureController::keep_draining() {
     drain_timer_.expires_after(recorder_->until_next_drain());
     drain_timer_.async_wait([this](const auto& failure) {
-        if (failure || state_ != CollectorState::Recording) return;
+        if (failure || state_ != CaptureState::Recording) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         keep_budget();
         if (clients_.is_unwanted(session_.id)) return (void)finish(session_.id);
         look_at_length();
-        if (state_ == CollectorState::Recording) keep_draining();
+        if (state_ == CaptureState::Recording) keep_draining();
     });
 }
 
 // Reduces a recording that costs more than the settings allow.
-void Collector::keep_budget() {
+void CaptureController::keep_budget() {
     if (!budget_.due(monotonic_ns())) return;
     const auto step = budget_.look(recorder_->use());
     if (!step) return;
@@ -469,14 +471,14 @@ void Collector::keep_budget() {
 }
 
 // If the list cannot be written, the folders are not kept open.
-void Collector::keep_roots_for_merge() {
+void CaptureController::keep_roots_for_merge() {
     if (!roots_) return;
     const trace::HeldRoots held = roots_->held();
     if (held.descriptors.empty() || !trace::write_held_roots(capture_directory_, held))
         roots_.reset();
 }
 
-void Collector::end_capture(const Status& status) {
+void CaptureController::end_capture(const Status& status) {
     state_timer_.cancel();
     drain_timer_.cancel();
     KILL_POINT("capture.ending");
@@ -516,19 +518,19 @@ void Collector::end_capture(const Status& status) {
 }
 
 // A manual trigger names no process, so one that runs the event's program is traced.
-void Collector::begin_traces(const Breach* breach) {
+void CaptureController::begin_traces(const Breach* breach) {
     const std::uint32_t number = session_.trigger.event;
     if (!CaptureTraces::are_wanted(settings_.events[number])) return traces_.drop();
     const std::uint32_t pid =
-        breach ? breach->run.begin_pid : listener_->status().at(number).copies.pid;
+        breach ? breach->run.begin_pid : monitor_->status().at(number).copies.pid;
     settings::Event event = settings_.events[number];
     event.threshold =
-        std::chrono::nanoseconds(static_cast<std::int64_t>(listener_->thresholds()->of_ns(number)));
+        std::chrono::nanoseconds(static_cast<std::int64_t>(monitor_->thresholds()->of_ns(number)));
     traces_.begin(event, number, pid, capture_directory_);
 }
 
 // Queues the capture once its traces have written everything.
-void Collector::merge_recorded() {
+void CaptureController::merge_recorded() {
     MergeQueue::Work work{capture_directory_, session_.id, current_event_, true,
                           std::exchange(roots_, nullptr)};
     traces_.end(capture_directory_, current_event_,
@@ -537,7 +539,7 @@ void Collector::merge_recorded() {
 
 // A client's recording with a delay that would have begun one of its own is also that event's,
 // unless a person must agree first.
-void Collector::hand_over_to_client(MergeQueue::Work work) {
+void CaptureController::hand_over_to_client(MergeQueue::Work work) {
     for (const std::string& event : limits_.delayed(delays_so_far())) {
         if (settings_.confirm || events_without_captures_.contains(event)) continue;
         work.event = event;
@@ -549,25 +551,25 @@ void Collector::hand_over_to_client(MergeQueue::Work work) {
     if (auto wanted = clients_.take_recorded(std::move(work))) merges_.add(std::move(*wanted));
 }
 
-void Collector::hand_over(MergeQueue::Work work) {
+void CaptureController::hand_over(MergeQueue::Work work) {
     if (clients_.knows(work.session)) return hand_over_to_client(std::move(work));
     if (auto agreed = unanswered_.take_recorded(std::move(work))) merges_.add(std::move(*agreed));
 }
 
-bool Collector::in_use(const std::filesystem::path& capture) const {
-    return (state_ == CollectorState::Recording && capture == capture_directory_) ||
+bool CaptureController::in_use(const std::filesystem::path& capture) const {
+    return (state_ == CaptureState::Recording && capture == capture_directory_) ||
            traces_.are_written_to(capture) || moving_.contains(capture);
 }
 
-CaptureLimits::Delays Collector::delays_so_far() const {
+CaptureLimits::Delays CaptureController::delays_so_far() const {
     CaptureLimits::Delays delays;
-    for (const auto& [name, counters] : listener_->all_counters()) delays[name] = counters.delays;
+    for (const auto& [name, counters] : monitor_->all_counters()) delays[name] = counters.delays;
     return delays;
 }
 
-CaptureCounts Collector::counts() const {
+CaptureCounts CaptureController::counts() const {
     CaptureCounts counts = counts_;
-    for (const auto& [name, counters] : listener_->all_counters())
+    for (const auto& [name, counters] : monitor_->all_counters())
         counts.skipped_user_share += counters.unrecorded;
     const CaptureLimits::Skipped skipped = limits_.skipped(delays_so_far());
     counts.skipped_cool_down = skipped.cool_down;
@@ -577,7 +579,7 @@ CaptureCounts Collector::counts() const {
     return counts;
 }
 
-void Collector::cool_down() {
+void CaptureController::cool_down() {
     const bool by_hand = session_.trigger.reason == trace::TriggerReason::Manual;
     const auto event =
         by_hand ? std::exchange(kept_for_, std::nullopt) : std::optional(current_event_);
@@ -587,13 +589,13 @@ void Collector::cool_down() {
     if (when_idle_) when_idle_();
 }
 
-void Collector::shut_down() {
+void CaptureController::shut_down() {
     when_idle_ = nullptr;
     traces_.note_over();
-    if (state_ != CollectorState::Recording) return;
+    if (state_ != CaptureState::Recording) return;
     (void)recorder_->stop(session_);
     (void)trace::write_session(capture_directory_, session_);
-    state_ = CollectorState::Waiting;
+    state_ = CaptureState::Waiting;
 }
 
 }  // namespace lagtrap::daemon

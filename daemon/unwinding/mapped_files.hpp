@@ -30,10 +30,10 @@ struct StartedBeside {
 [[nodiscard]] std::optional<StartedBeside> started_beside(std::string_view texts);
 
 // Thread-safe.
-class FileSightings {
+class MappedFiles {
   public:
     // A file mapped by a process and by its forks.
-    struct Sighting {
+    struct MappedFile {
         std::uint64_t id = 0;  // unique
         NamedMapping mapping;  // in one of the processes
         std::string build_id;  // lower-case hexadecimal; empty if unknown
@@ -54,8 +54,8 @@ class FileSightings {
     static constexpr std::uint64_t process_bytes = 1'024, file_bytes = 256;
     // nullopt if it is gone
     using FindParty = std::function<std::optional<Party>(std::uint32_t pid)>;
-    FileSightings();
-    FileSightings(Limits limits, FindParty find_party)
+    MappedFiles();
+    MappedFiles(Limits limits, FindParty find_party)
         : limits_(limits), find_party_(std::move(find_party)), room_(limits.total_bytes) {}
 
     // Sets the names of programs in the settings. True if some are new, so that earlier mappings
@@ -74,7 +74,7 @@ class FileSightings {
     // Forgets everything; all records follow again.
     void forget_all();
 
-    [[nodiscard]] std::vector<Sighting> all() const;
+    [[nodiscard]] std::vector<MappedFile> all() const;
     // Increases with each change.
     [[nodiscard]] std::uint64_t version() const { return version_.load(); }
     // Mappings and processes not tracked because of limits.

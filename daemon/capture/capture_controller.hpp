@@ -1,6 +1,6 @@
-// The collector turns breaches into bundles: it decides whether to record (and asks whether to keep
-// that, if configured), runs the recorder for the trace length, and queues the capture for the
-// merge. It runs on the io_context's only thread.
+// The capture controller turns breaches into bundles: it decides whether to record (and asks
+// whether to keep that, if configured), runs the recorder for the trace length, and queues the
+// capture for the merge. It runs on the io_context's only thread.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,7 @@
 #include "daemon/capture/recorder.hpp"
 #include "daemon/capture/recording_length.hpp"
 #include "daemon/capture/unanswered.hpp"
-#include "daemon/events/listener.hpp"
+#include "daemon/events/event_monitor.hpp"
 #include "daemon/merges/merge_queue.hpp"
 #include "daemon/processes/kept_roots.hpp"
 #include "settings/settings.hpp"
@@ -37,7 +37,7 @@
 
 namespace lagtrap::daemon {
 
-enum class CollectorState { Waiting, Confirming, Recording, CoolingDown };
+enum class CaptureState { Waiting, Confirming, Recording, CoolingDown };
 
 // Recordings by outcome. The skipped ones are delays that ended while no recording could begin. The
 // merge queue counts what became of finished recordings.
@@ -51,7 +51,7 @@ struct CaptureCounts {
     std::uint64_t skipped_user_share = 0;   // their user had reached the share of captures per hour
 };
 
-class Collector {
+class CaptureController {
   public:
     struct Options {
         std::string merge_program;  // path of lagtrap-merge
@@ -61,15 +61,15 @@ class Collector {
         Say warn;
     };
 
-    Collector(boost::asio::io_context& context, spool::Spool spool,
-              CaptureSurroundings& surroundings, Options options);
-    ~Collector();
+    CaptureController(boost::asio::io_context& context, spool::Spool spool,
+                      CaptureSurroundings& surroundings, Options options);
+    ~CaptureController();
 
-    // Takes over new settings, a started listener, and a recorder. Call it only while `busy()` is
-    // false. Destroys, and so detaches, the previous listener.
-    void use(const settings::Settings& settings, std::unique_ptr<Listener> listener,
+    // Takes over new settings, a started event monitor, and a recorder. Call it only while `busy()`
+    // is false. Destroys, and so detaches, the previous event monitor.
+    void use(const settings::Settings& settings, std::unique_ptr<EventMonitor> monitor,
              std::unique_ptr<Recorder> recorder);
-    [[nodiscard]] bool busy() const { return state_ == CollectorState::Recording; }
+    [[nodiscard]] bool busy() const { return state_ == CaptureState::Recording; }
     // Called when a capture has ended, so that new settings can be applied.
     void when_idle(std::function<void()> action) { when_idle_ = std::move(action); }
 
@@ -107,19 +107,19 @@ class Collector {
     void hold_events(std::map<std::string, std::chrono::steady_clock::time_point> until);
     // While held, no merge begins and captures wait on disk.
     void hold_merges(bool held) { merges_.hold(held); }
-    // Detaches the listener's programs.
-    void detach() { listener_->detach(); }
+    // Detaches the event monitor's programs.
+    void detach() { monitor_->detach(); }
 
     // Confirming while a question is open, whether or not its recording is complete.
-    [[nodiscard]] CollectorState state() const {
-        return unanswered_.open() ? CollectorState::Confirming : state_;
+    [[nodiscard]] CaptureState state() const {
+        return unanswered_.open() ? CaptureState::Confirming : state_;
     }
     // The oldest open question; null if there is none.
     [[nodiscard]] const Unanswered::Question* question() const { return unanswered_.open(); }
     [[nodiscard]] const MergeQueue& merges() const { return merges_; }
     [[nodiscard]] CaptureCounts counts() const;
-    [[nodiscard]] const Listener& listener() const { return *listener_; }
-    [[nodiscard]] Listener& listener() { return *listener_; }
+    [[nodiscard]] const EventMonitor& monitor() const { return *monitor_; }
+    [[nodiscard]] EventMonitor& monitor() { return *monitor_; }
     [[nodiscard]] Recorder::History history() const { return recorder_->history(); }
     [[nodiscard]] std::uint64_t history_cost_ns() const {
         return recorder_ ? recorder_->history_cost_ns() : 0;
@@ -200,12 +200,12 @@ class Collector {
     CaptureSurroundings& surroundings_;
     Options options_;
     settings::Settings settings_;
-    std::unique_ptr<Listener> listener_;
+    std::unique_ptr<EventMonitor> monitor_;
     std::unique_ptr<Recorder> recorder_;
     RecordingBudget budget_;
     std::function<void()> when_idle_;
 
-    CollectorState state_ = CollectorState::Waiting;
+    CaptureState state_ = CaptureState::Waiting;
     boost::asio::steady_timer state_timer_;
     boost::asio::steady_timer drain_timer_;
     boost::asio::posix::stream_descriptor history_calls_;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
  *
- * Shared by listener.bpf.c and the daemon's listener: configuration, the table of open runs,
- * counters.
+ * Shared by event_monitor.bpf.c and the daemon's event monitor: configuration, the table of open
+ * runs, counters.
  *
  * The table of open runs consists of buckets with seven tags each, one cache line per bucket. User
  * space chooses their number, a power of two, before loading. A run's tag is a hash of its event,
@@ -10,8 +10,8 @@
  * compare-and-exchange, so begin, end and the scan by user space need no lock. Slot i of bucket b
  * is element b*8+i.
  */
-#ifndef LAGTRAP_BPF_LISTENER_H
-#define LAGTRAP_BPF_LISTENER_H
+#ifndef LAGTRAP_BPF_EVENT_MONITOR_H
+#define LAGTRAP_BPF_EVENT_MONITOR_H
 
 #include "bpf/records.h"
 

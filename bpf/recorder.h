@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only OR BSD-2-Clause
  *
- * Shared by collector.bpf.c and the daemon's recorder, besides the records: the switch and the
+ * Shared by recorder.bpf.c and the daemon's recorder, besides the records: the switch and the
  * counters.
  */
-#ifndef LAGTRAP_BPF_COLLECTOR_H
-#define LAGTRAP_BPF_COLLECTOR_H
+#ifndef LAGTRAP_BPF_RECORDER_H
+#define LAGTRAP_BPF_RECORDER_H
 
 #include "bpf/records.h"
 

@@ -4,7 +4,7 @@
  * threads that sleep when a capture begins. A stack is written once; records refer to it by a
  * hash.
  */
-#include "bpf/collector.h"
+#include "bpf/recorder.h"
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/lock_owner.bpf.h"

@@ -1,5 +1,5 @@
-// The listener's BPF programs: opened, configured and loaded in separate steps, each with its own
-// errors. MarkerAttachments attaches them.
+// The event monitor's BPF programs: opened, configured and loaded in separate steps, each with its
+// own errors. MarkerAttachments attaches them.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 #include <mutex>
 #include <vector>
 
-#include "bpf/listener.h"
+#include "bpf/event_monitor.h"
 #include "core/result.hpp"
 #include "daemon/events/event_counters.hpp"
 #include "daemon/events/event_plan.hpp"
@@ -23,17 +23,17 @@
 #include "settings/settings.hpp"
 
 struct bpf_program;
-struct listener_bpf;
+struct event_monitor_bpf;
 
 namespace lagtrap::daemon {
 
 class UnwindStore;
 
-class ListenerPrograms {
+class MonitorPrograms {
   public:
     // Loads the programs for these events without attaching anything. Events keep their index.
     // Stacks at markers are walked with the tables in `store`.
-    [[nodiscard]] static Result<std::unique_ptr<ListenerPrograms>> load(
+    [[nodiscard]] static Result<std::unique_ptr<MonitorPrograms>> load(
         const settings::Settings& settings, const UnwindStore& store, const TimedThreads& threads);
 
     // How to attach a marker of the event: the program, the addresses and their cookies. Configures
@@ -102,7 +102,7 @@ class ListenerPrograms {
     [[nodiscard]] std::vector<int> program_fds() const;
 
   private:
-    explicit ListenerPrograms(const settings::Settings& settings);
+    explicit MonitorPrograms(const settings::Settings& settings);
     [[nodiscard]] bool wants_times(const settings::Event& event) const;
     [[nodiscard]] bool wants_any_times() const;
     [[nodiscard]] Status attach_times();
@@ -125,7 +125,7 @@ class ListenerPrograms {
     [[nodiscard]] Status change_flag(std::uint32_t event, std::uint32_t flag, bool wanted);
 
     std::vector<settings::Event> events_;
-    std::shared_ptr<listener_bpf> programs_;
+    std::shared_ptr<event_monitor_bpf> programs_;
     Link exec_link_;
     bool times_wanted_;
     std::vector<Link> time_links_;

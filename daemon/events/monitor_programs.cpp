@@ -1,4 +1,4 @@
-#include "daemon/events/listener_programs.hpp"
+#include "daemon/events/monitor_programs.hpp"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -21,7 +21,7 @@
 #include "daemon/kernel/shared_maps.hpp"
 #include "daemon/probes/exit_cookies.hpp"
 #include "daemon/unwinding/unwind_store.hpp"
-#include "listener.skel.h"
+#include "event_monitor.skel.h"
 
 namespace lagtrap::daemon {
 namespace {
@@ -85,7 +85,7 @@ lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
 }  // namespace
 
 // An event keeps its marker numbers, however often it is attached.
-ListenerPrograms::ListenerPrograms(const settings::Settings& settings)
+MonitorPrograms::MonitorPrograms(const settings::Settings& settings)
     : events_(settings.events), times_wanted_(settings.history.times) {
     std::vector<const settings::Marker*> markers;
     for (const settings::Event& event : events_) {
@@ -100,7 +100,7 @@ ListenerPrograms::ListenerPrograms(const settings::Settings& settings)
 }
 
 // Saves startup time: the verifier takes about 50 ms per program.
-void ListenerPrograms::leave_out_unused() {
+void MonitorPrograms::leave_out_unused() {
     const auto& all = programs_->progs;
     const auto any_of_kind = [&](settings::MarkerKind kind) {
         return std::any_of(events_.begin(), events_.end(), [&](const settings::Event& event) {
@@ -129,7 +129,7 @@ void ListenerPrograms::leave_out_unused() {
         bpf_program__set_autoload(program, run_queue);
 }
 
-void ListenerPrograms::size_open_runs(std::uint64_t runs) {
+void MonitorPrograms::size_open_runs(std::uint64_t runs) {
     const auto memory_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     const std::uint32_t buckets =
@@ -140,7 +140,7 @@ void ListenerPrograms::size_open_runs(std::uint64_t runs) {
 }
 
 // Without events with record="runs", their maps are as small as possible.
-Status ListenerPrograms::size_maps(const UnwindStore& store, const TimedThreads& threads) {
+Status MonitorPrograms::size_maps(const UnwindStore& store, const TimedThreads& threads) {
     const bool any_runs = std::any_of(events_.begin(), events_.end(), [](const auto& event) {
         return event.record == settings::RecordMode::Runs;
     });
@@ -173,12 +173,12 @@ Status ListenerPrograms::size_maps(const UnwindStore& store, const TimedThreads&
                        {programs_->maps.unwind_processes, store.processes_fd()},
                        {programs_->maps.timed_sets, threads.sets_fd()},
                        {programs_->maps.thread_times, threads.times_fd()}},
-                      "share tables with the listener");
+                      "share tables with the event monitor");
 }
 
-Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings::Settings& settings,
-                                                                 const UnwindStore& store,
-                                                                 const TimedThreads& threads) {
+Result<std::unique_ptr<MonitorPrograms>> MonitorPrograms::load(const settings::Settings& settings,
+                                                               const UnwindStore& store,
+                                                               const TimedThreads& threads) {
     keep_libbpf_messages();
     const std::vector<settings::Event>& events = settings.events;
     if (events.size() > LAGTRAP_MAX_EVENTS)
@@ -188,11 +188,11 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
                   "the check of the settings says so");
     static_assert(LAGTRAP_RUN_QUEUE_EVENTS == settings::run_queue_events_limit, "the same");
     static_assert(LAGTRAP_TRACEPOINT_PROGRAMS == settings::tracepoint_markers_limit, "the same");
-    std::unique_ptr<ListenerPrograms> self(new ListenerPrograms(settings));
+    std::unique_ptr<MonitorPrograms> self(new MonitorPrograms(settings));
     if (self->markers_ > LAGTRAP_MAX_MARKERS)
         return make_error(ErrorKind::TooLarge, "too many markers");
-    self->programs_.reset(listener_bpf__open(), listener_bpf__destroy);
-    if (!self->programs_) return libbpf_error("open the listener's BPF programs", -errno);
+    self->programs_.reset(event_monitor_bpf__open(), event_monitor_bpf__destroy);
+    if (!self->programs_) return libbpf_error("open the event monitor's BPF programs", -errno);
     const auto& programs = self->programs_->progs;
     expect_uprobes({programs.on_site, programs.on_usdt, programs.on_function, programs.on_go});
     self->size_open_runs(settings.budget.open_runs);
@@ -201,8 +201,8 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
     self->name_run_queue_events();
     self->leave_out_unused();
     TRY(self->size_maps(store, threads));
-    if (const int failed = listener_bpf__load(self->programs_.get()); failed != 0)
-        return libbpf_error("load the listener's BPF programs", failed);
+    if (const int failed = event_monitor_bpf__load(self->programs_.get()); failed != 0)
+        return libbpf_error("load the event monitor's BPF programs", failed);
     (void)take_libbpf_messages();
     self->exec_link_.reset(
         bpf_program__attach_raw_tracepoint(self->programs_->progs.on_exec, "sched_process_exec"));
@@ -213,7 +213,7 @@ Result<std::unique_ptr<ListenerPrograms>> ListenerPrograms::load(const settings:
     return self;
 }
 
-void ListenerPrograms::name_run_queue_events() {
+void MonitorPrograms::name_run_queue_events() {
     std::size_t next = 0;
     for (std::uint32_t event = 0; event < events_.size(); ++event)
         if (events_[event].begin.kind == settings::MarkerKind::RunQueue &&
@@ -221,7 +221,7 @@ void ListenerPrograms::name_run_queue_events() {
             programs_->rodata->run_queue_events[next++] = event + 1;
 }
 
-Result<std::vector<Link>> ListenerPrograms::attach_run_queue() {
+Result<std::vector<Link>> MonitorPrograms::attach_run_queue() {
     std::vector<Link> links;
     const auto& all = programs_->progs;
     for (bpf_program* program : {all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new}) {
@@ -231,16 +231,16 @@ Result<std::vector<Link>> ListenerPrograms::attach_run_queue() {
     return links;
 }
 
-bool ListenerPrograms::wants_times(const settings::Event& event) const {
+bool MonitorPrograms::wants_times(const settings::Event& event) const {
     return times_wanted_ && daemon::counts_times(event);
 }
 
-bool ListenerPrograms::wants_any_times() const {
+bool MonitorPrograms::wants_any_times() const {
     return std::any_of(events_.begin(), events_.end(),
                        [&](const auto& event) { return wants_times(event); });
 }
 
-Status ListenerPrograms::attach_times() {
+Status MonitorPrograms::attach_times() {
     for (bpf_program* program : {programs_->progs.count_switch, programs_->progs.count_waking}) {
         time_links_.emplace_back(bpf_program__attach_trace(program));
         if (time_links_.back()) continue;
@@ -253,7 +253,7 @@ Status ListenerPrograms::attach_times() {
 
 // Threads are removed from the table, so that no run computes differences with sums from before the
 // pause.
-Status ListenerPrograms::count_times(bool wanted) {
+Status MonitorPrograms::count_times(bool wanted) {
     if (!wants_any_times() || wanted == counts_times()) return success();
     if (wanted) TRY(attach_times());
     for (std::uint32_t event = 0; event < events_.size(); ++event)
@@ -267,7 +267,7 @@ Status ListenerPrograms::count_times(bool wanted) {
     return success();
 }
 
-Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Runs& runs) {
+Status MonitorPrograms::configure_event(std::uint32_t index, const settings::Runs& runs) {
     const settings::Event& event = events_[index];
     lagtrap_event_config config{};
     config.threshold_ns = static_cast<std::uint64_t>(event.threshold.count());
@@ -305,8 +305,8 @@ Status ListenerPrograms::configure_event(std::uint32_t index, const settings::Ru
     return success();
 }
 
-Status ListenerPrograms::configure_marker(std::uint32_t index, std::uint32_t marker_id,
-                                          const MarkerPlan& plan) {
+Status MonitorPrograms::configure_marker(std::uint32_t index, std::uint32_t marker_id,
+                                         const MarkerPlan& plan) {
     lagtrap_marker_config config = config_of(index, plan);
     if (plan.role == LAGTRAP_ROLE_END)
         config.stage = static_cast<std::uint16_t>(meaning_of(events_[index], plan));
@@ -316,12 +316,12 @@ Status ListenerPrograms::configure_marker(std::uint32_t index, std::uint32_t mar
     return success();
 }
 
-std::array<bpf_program*, LAGTRAP_TRACEPOINT_PROGRAMS> ListenerPrograms::tracepoint_copies() const {
+std::array<bpf_program*, LAGTRAP_TRACEPOINT_PROGRAMS> MonitorPrograms::tracepoint_copies() const {
     const auto& all = programs_->progs;
     return {all.on_tracepoint_0, all.on_tracepoint_1, all.on_tracepoint_2, all.on_tracepoint_3};
 }
 
-bpf_program* ListenerPrograms::program_for(std::uint32_t marker_id, const MarkerPlan& plan) const {
+bpf_program* MonitorPrograms::program_for(std::uint32_t marker_id, const MarkerPlan& plan) const {
     const auto& all = programs_->progs;
     switch (plan.marker.kind) {
         case settings::MarkerKind::Usdt:
@@ -336,7 +336,7 @@ bpf_program* ListenerPrograms::program_for(std::uint32_t marker_id, const Marker
 }
 
 // In the order that the constructor counts: the end, stages, the begin, other ends.
-std::uint32_t ListenerPrograms::marker_id_of(std::uint32_t event, const MarkerPlan& plan) const {
+std::uint32_t MonitorPrograms::marker_id_of(std::uint32_t event, const MarkerPlan& plan) const {
     const std::uint32_t first = first_markers_[event];
     const std::uint32_t begin =
         first + 1 + static_cast<std::uint32_t>(events_[event].stages.size());
@@ -344,7 +344,7 @@ std::uint32_t ListenerPrograms::marker_id_of(std::uint32_t event, const MarkerPl
     return plan.role == LAGTRAP_ROLE_STAGE ? first + 1 + plan.stage : begin;
 }
 
-Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const MarkerPlan& plan) {
+Result<ProbeRequest> MonitorPrograms::request_for(SiteOwner owner, const MarkerPlan& plan) {
     const std::uint32_t marker_id = marker_id_of(owner.event, plan);
     TRY(configure_marker(owner.event, marker_id, plan));
     ProbeRequest request{program_for(marker_id, plan), plan.doing(),           plan.places.file,
@@ -359,8 +359,8 @@ Result<ProbeRequest> ListenerPrograms::request_for(SiteOwner owner, const Marker
     return request;
 }
 
-Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& plan,
-                                        bool stages_wanted) {
+Status MonitorPrograms::configure_plan(std::uint32_t index, const EventPlan& plan,
+                                       bool stages_wanted) {
     TRY(change_config(index, [&](lagtrap_event_config& config) {
         config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM |
                           LAGTRAP_EVENT_WITHOUT_STAGES);
@@ -374,8 +374,8 @@ Status ListenerPrograms::configure_plan(std::uint32_t index, const EventPlan& pl
     return let_hits_count(index, false);
 }
 
-Status ListenerPrograms::change_config(std::uint32_t index,
-                                       const std::function<void(lagtrap_event_config&)>& change) {
+Status MonitorPrograms::change_config(std::uint32_t index,
+                                      const std::function<void(lagtrap_event_config&)>& change) {
     const std::lock_guard lock(configs_mutex_);
     lagtrap_event_config config{};
     const int map = bpf_map__fd(programs_->maps.event_configs);
@@ -387,40 +387,40 @@ Status ListenerPrograms::change_config(std::uint32_t index,
     return success();
 }
 
-Status ListenerPrograms::change_flag(std::uint32_t index, std::uint32_t flag, bool wanted) {
+Status MonitorPrograms::change_flag(std::uint32_t index, std::uint32_t flag, bool wanted) {
     return change_config(index, [&](lagtrap_event_config& config) {
         config.flags = wanted ? config.flags | flag : config.flags & ~flag;
     });
 }
 
-bool ListenerPrograms::pairs_by_goroutine(std::uint32_t event) const {
+bool MonitorPrograms::pairs_by_goroutine(std::uint32_t event) const {
     lagtrap_event_config config{};
     const bool read =
         bpf_map_lookup_elem(bpf_map__fd(programs_->maps.event_configs), &event, &config) == 0;
     return read && (config.flags & LAGTRAP_EVENT_KEY_GOROUTINE) != 0;
 }
 
-Status ListenerPrograms::count_begins_alone(std::uint32_t index) {
+Status MonitorPrograms::count_begins_alone(std::uint32_t index) {
     return change_flag(index, LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED, true);
 }
 
-Status ListenerPrograms::let_stages_count(std::uint32_t index, bool wanted) {
+Status MonitorPrograms::let_stages_count(std::uint32_t index, bool wanted) {
     return change_flag(index, LAGTRAP_EVENT_WITHOUT_STAGES, !wanted);
 }
 
-Status ListenerPrograms::pair_by_goroutine(std::uint32_t index, bool wanted) {
+Status MonitorPrograms::pair_by_goroutine(std::uint32_t index, bool wanted) {
     return change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, wanted);
 }
 
-Status ListenerPrograms::take_stacks(std::uint32_t index, bool wanted) {
+Status MonitorPrograms::take_stacks(std::uint32_t index, bool wanted) {
     return change_flag(index, LAGTRAP_EVENT_STACKS, wanted);
 }
 
-Status ListenerPrograms::let_record(std::uint32_t index, bool allowed) {
+Status MonitorPrograms::let_record(std::uint32_t index, bool allowed) {
     return change_flag(index, LAGTRAP_EVENT_UNRECORDED, !allowed);
 }
 
-Status ListenerPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
+Status MonitorPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
     const bool at_deadline = events_[index].breach == settings::BreachMode::Deadline;
     return change_config(index, [&](lagtrap_event_config& config) {
         config.look_after_ns =
@@ -428,22 +428,22 @@ Status ListenerPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
     });
 }
 
-Status ListenerPrograms::set_threshold(std::uint32_t index, std::chrono::nanoseconds threshold) {
+Status MonitorPrograms::set_threshold(std::uint32_t index, std::chrono::nanoseconds threshold) {
     return change_config(index, [&](lagtrap_event_config& config) {
         config.threshold_ns = static_cast<std::uint64_t>(threshold.count());
     });
 }
 
-Status ListenerPrograms::let_hits_count(std::uint32_t index, bool wanted) {
+Status MonitorPrograms::let_hits_count(std::uint32_t index, bool wanted) {
     return change_config(index, [&](lagtrap_event_config& config) {
         config.flags &= ~(LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED);
         if (!wanted) config.flags |= LAGTRAP_EVENT_OFF;
     });
 }
 
-Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(SiteOwner owner,
-                                                                std::uint32_t marker_id,
-                                                                const ProbePlaces& places) {
+Result<std::vector<std::uint64_t>> MonitorPrograms::cookies_of(SiteOwner owner,
+                                                               std::uint32_t marker_id,
+                                                               const ProbePlaces& places) {
     const std::uint64_t returned =
         places.return_probe ? std::uint64_t{LAGTRAP_EXIT_RETURNED} << LAGTRAP_COOKIE_EXIT_SHIFT : 0;
     std::vector<std::uint64_t> cookies(places.offsets.size(), marker_id | returned);
@@ -464,32 +464,30 @@ Result<std::vector<std::uint64_t>> ListenerPrograms::cookies_of(SiteOwner owner,
     return cookies;
 }
 
-void ListenerPrograms::give_back_sites(SiteOwner owner) {
+void MonitorPrograms::give_back_sites(SiteOwner owner) {
     argument_sites_.give_back(owner);
     exit_sites_.give_back(owner);
 }
 
-void ListenerPrograms::give_back_all_sites(std::uint32_t event) {
+void MonitorPrograms::give_back_all_sites(std::uint32_t event) {
     argument_sites_.give_back_all(event);
     exit_sites_.give_back_all(event);
 }
 
-lagtrap_watch* ListenerPrograms::watch() const {
+lagtrap_watch* MonitorPrograms::watch() const {
     return reinterpret_cast<lagtrap_watch*>(&programs_->data->watch);
 }
 
-int ListenerPrograms::tags_fd() const { return bpf_map__fd(programs_->maps.open_tags); }
-int ListenerPrograms::program_starts_fd() const {
+int MonitorPrograms::tags_fd() const { return bpf_map__fd(programs_->maps.open_tags); }
+int MonitorPrograms::program_starts_fd() const {
     return bpf_map__fd(programs_->maps.program_starts);
 }
-std::uint32_t ListenerPrograms::open_buckets() const { return programs_->rodata->open_buckets; }
-int ListenerPrograms::slots_fd() const { return bpf_map__fd(programs_->maps.open_slots); }
-int ListenerPrograms::notices_fd() const { return bpf_map__fd(programs_->maps.notices); }
-int ListenerPrograms::recorded_runs_fd() const {
-    return bpf_map__fd(programs_->maps.recorded_runs);
-}
+std::uint32_t MonitorPrograms::open_buckets() const { return programs_->rodata->open_buckets; }
+int MonitorPrograms::slots_fd() const { return bpf_map__fd(programs_->maps.open_slots); }
+int MonitorPrograms::notices_fd() const { return bpf_map__fd(programs_->maps.notices); }
+int MonitorPrograms::recorded_runs_fd() const { return bpf_map__fd(programs_->maps.recorded_runs); }
 
-Result<EventCounters> ListenerPrograms::counters(std::uint32_t event) const {
+Result<EventCounters> MonitorPrograms::counters(std::uint32_t event) const {
     static_assert(sizeof(EventCounters) == sizeof(lagtrap_event_counters),
                   "the same fields in the same order");
     const int cpus = libbpf_num_possible_cpus();
@@ -504,7 +502,7 @@ Result<EventCounters> ListenerPrograms::counters(std::uint32_t event) const {
     return sum;
 }
 
-Status ListenerPrograms::scope_group(std::uint32_t event, std::uint64_t group, bool wanted) {
+Status MonitorPrograms::scope_group(std::uint32_t event, std::uint64_t group, bool wanted) {
     const lagtrap_scoped_group key{group, event, 0};
     const int map = bpf_map__fd(programs_->maps.scoped_groups);
     if (!wanted) {
@@ -520,32 +518,30 @@ Status ListenerPrograms::scope_group(std::uint32_t event, std::uint64_t group, b
     return system_error("register a control group");
 }
 
-PartyMaps ListenerPrograms::parties() const {
+PartyMaps MonitorPrograms::parties() const {
     const auto& maps = programs_->maps;
     return PartyMaps({bpf_map__fd(maps.hits_by_party), bpf_map__fd(maps.hits_by_process),
                       bpf_map__fd(maps.limited_parties),
                       bpf_map__fd(maps.parties_without_recordings)});
 }
 
-Status ListenerPrograms::limit(std::uint32_t event, const HitParty& who, bool wanted) {
+Status MonitorPrograms::limit(std::uint32_t event, const HitParty& who, bool wanted) {
     TRY(parties().limit(event, who, wanted));
     return change_flag(event, LAGTRAP_EVENT_LIMITED, parties().limits(event));
 }
 
-Status ListenerPrograms::release_all(std::uint32_t event) {
+Status MonitorPrograms::release_all(std::uint32_t event) {
     parties().release_all(event);
     return change_flag(event, LAGTRAP_EVENT_LIMITED, false);
 }
 
-int ListenerPrograms::timed_sets_fd() const { return bpf_map__fd(programs_->maps.timed_sets); }
-int ListenerPrograms::thread_times_fd() const { return bpf_map__fd(programs_->maps.thread_times); }
+int MonitorPrograms::timed_sets_fd() const { return bpf_map__fd(programs_->maps.timed_sets); }
+int MonitorPrograms::thread_times_fd() const { return bpf_map__fd(programs_->maps.thread_times); }
 
-int ListenerPrograms::reported_runs_fd() const {
-    return bpf_map__fd(programs_->maps.reported_runs);
-}
-int ListenerPrograms::run_quotas_fd() const { return bpf_map__fd(programs_->maps.run_quotas); }
+int MonitorPrograms::reported_runs_fd() const { return bpf_map__fd(programs_->maps.reported_runs); }
+int MonitorPrograms::run_quotas_fd() const { return bpf_map__fd(programs_->maps.run_quotas); }
 
-Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
+Result<RunCounters> MonitorPrograms::run_counters(std::uint32_t event) const {
     lagtrap_run_quota quota{};
     const int failed = bpf_map__lookup_elem(programs_->maps.run_quotas, &event, sizeof(event),
                                             &quota, sizeof(quota), 0);
@@ -553,7 +549,7 @@ Result<RunCounters> ListenerPrograms::run_counters(std::uint32_t event) const {
     return RunCounters{quota.reported, quota.sampled_away, quota.ring_full, quota.stacks_lost};
 }
 
-std::vector<int> ListenerPrograms::program_fds() const {
+std::vector<int> MonitorPrograms::program_fds() const {
     const auto& all = programs_->progs;
     std::vector<bpf_program*> programs{all.on_site,     all.on_usdt,         all.on_function,
                                        all.on_go,       all.on_queue_switch, all.on_queue_wakeup,
