@@ -323,6 +323,10 @@ class Explainer {
         if (reason == "daily-limit")
             add(reason, left + ": it used its recordings of the day.",
                 "Raise <auto-threshold captures-per-day>.");
+        if (reason == "questions")
+            add(reason,
+                "None of its delays starts a recording: too many recordings wait for an answer.",
+                "\"lagtrap approve\" or \"lagtrap decline\".");
         if (reason == "cool-down")
             add(reason, left + ": a recording has just ended (<recording cool-down>).");
         for (const auto& entry : list(part(answer_, "captures"), "users_without"))

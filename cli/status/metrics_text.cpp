@@ -193,7 +193,7 @@ void put_daemon(Writer& writer, const object& answer) {
     writer.metric("captures_total", "counter", "Breaches and captures by outcome");
     for (const char* outcome :
          {"done", "failed", "declined", "skipped_cool_down", "skipped_hourly_limit",
-          "skipped_event_share", "skipped_daily_limit", "skipped_user_share"})
+          "skipped_event_share", "skipped_daily_limit", "skipped_questions", "skipped_user_share"})
         writer.value("outcome=\"" + std::string(outcome) + "\"",
                      std::to_string(number(part(answer, "captures"), outcome)));
     const object& captures = part(answer, "captures");

@@ -61,6 +61,7 @@ std::string captures_line(const object& answer) {
     add("skipped_hourly_limit", "skipped (hourly limit)");
     add("skipped_event_share", "skipped (event limit)");
     add("skipped_daily_limit", "skipped (daily limit)");
+    add("skipped_questions", "skipped (too many questions open)");
     add("skipped_user_share", "skipped (user limit)");
     return line;
 }

@@ -23,6 +23,20 @@ namespace lagtrap::daemon {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
+using namespace capture_action;
+namespace {
+
+CaptureRules rules_of(const settings::Settings& settings) {
+    CaptureRules rules;
+    for (const settings::Event& event : settings.events)
+        rules.events.push_back({event.name, {event.trace_length, event.trace_length_limit}});
+    rules.captures_per_hour = settings.recording.captures_per_hour;
+    rules.cool_down = settings.recording.cool_down;
+    rules.asks = settings.confirm.has_value();
+    return rules;
+}
+
+}  // namespace
 
 CaptureController::CaptureController(boost::asio::io_context& context, spool::Spool spool,
                                      CaptureSurroundings& surroundings, Options options)
@@ -50,125 +64,115 @@ CaptureController::~CaptureController() = default;
 void CaptureController::use(const settings::Settings& settings,
                             std::unique_ptr<EventMonitor> monitor,
                             std::unique_ptr<Recorder> recorder) {
-    drop_early();
+    on_early_over();  // it is in the recorder of before
     history_calls_.close();
     settings_ = settings;
     merges_.set_limits(settings.recording.merge_limit, settings.spool.size_limit_bytes);
     recorder_ = std::move(recorder);
     monitor_ = std::move(monitor);
     keep_history(true);
-    std::set<std::string> events;
-    for (const settings::Event& event : settings_.events) events.insert(event.name);
-    limits_.allow(settings_.recording.captures_per_hour, settings_.recording.cool_down,
-                  std::move(events));
-    events_without_captures_.clear();
-    follow_limits();
-    if (state_ == CaptureState::Waiting || state_ == CaptureState::CoolingDown) become_ready();
+    carry_out(policy_.use(rules_of(settings_), context(), Clock::now()));
 }
 
-void CaptureController::limit_parties() {
-    auto without = limits_.used_up(monitor_->seen_parties(), Clock::now());
-    for (const auto& [party, until] : without)
-        if (!parties_without_captures_.contains(party))
-            options_.warn(fmt::format("{} reached its share of {} captures per hour; none for {}",
-                                      party_text(party), settings_.recording.captures_per_hour,
-                                      format_duration(until - Clock::now())));
-    parties_without_captures_ = std::move(without);
-    std::set<Party> parties;
-    for (const auto& [party, until] : parties_without_captures_) parties.insert(party);
-    monitor_->set_parties_without_recordings(parties);
+// In their order. An action may report a fact that leads to others.
+void CaptureController::carry_out(const CapturePolicy::Actions& actions) {
+    for (const CaptureAction& action : actions)
+        std::visit([this](const auto& one) { carry_out(one); }, action);
 }
 
-void CaptureController::limit_events() {
-    auto without = limits_.closed(delays_so_far(), Clock::now());
-    for (const auto& [event, closed] : without) {
-        const auto before = events_without_captures_.find(event);
-        const bool is_new =
-            before == events_without_captures_.end() || before->second.reason != closed.reason;
-        if (is_new && closed.reason == CaptureLimits::Reason::EventShare)
-            options_.warn(fmt::format(
-                "event {} used its share of {} captures per hour; the others are for other events",
-                event, settings_.recording.captures_per_hour));
-    }
-    events_without_captures_ = std::move(without);
-    std::set<std::uint32_t> numbers;
-    for (std::uint32_t number = 0; number < settings_.events.size(); ++number)
-        if (events_without_captures_.contains(settings_.events[number].name))
-            numbers.insert(number);
-    monitor_->set_events_without_recordings(numbers);
+void CaptureController::carry_out(const WantBreaches& action) {
+    monitor_->breaches().want_breach(action.wanted);
 }
 
-// Tells the event monitor whose delays begin no capture, now and whenever that changes.
-void CaptureController::follow_limits() {
-    limit_parties();
-    limit_events();
-    auto next = Clock::time_point::max();
-    for (const auto& [party, until] : parties_without_captures_) next = std::min(next, until);
-    for (const auto& [event, closed] : events_without_captures_)
-        next = std::min(next, closed.until);
-    limits_timer_.cancel();
-    if (next == Clock::time_point::max()) return;
-    limits_timer_.expires_at(next);
-    limits_timer_.async_wait([this](const auto& failure) {
-        if (failure) return;
-        follow_limits();
-        if (state_ == CaptureState::CoolingDown || state_ == CaptureState::Waiting) become_ready();
-    });
+void CaptureController::carry_out(const CloseEvents& action) {
+    monitor_->set_events_without_recordings(action.events);
+    await_limits();
 }
 
-bool CaptureController::hourly_limit_reached() const {
-    return std::any_of(events_without_captures_.begin(), events_without_captures_.end(),
-                       [](const auto& event) {
-                           return event.second.reason == CaptureLimits::Reason::HourlyLimit;
-                       });
+void CaptureController::carry_out(const CloseParties& action) {
+    monitor_->set_parties_without_recordings(action.parties);
 }
 
-void CaptureController::hold_events(std::map<std::string, Clock::time_point> until) {
-    limits_.hold(std::move(until));
-    if (busy()) return;  // the end of the capture follows the limits
-    follow_limits();
-    if (state_ == CaptureState::Waiting || state_ == CaptureState::CoolingDown) become_ready();
-}
-
-// If no event may record, no breaches are reported. Runs that are still open afterwards are
-// reported then.
-void CaptureController::become_ready() {
-    current_event_.clear();
-    if (!settings_.events.empty() && all_events_closed()) {
-        state_ = CaptureState::CoolingDown;
-        state_ends_ = Clock::time_point::max();
-        for (const auto& [event, closed] : events_without_captures_)
-            state_ends_ = std::min(state_ends_, closed.until);
-        return;
-    }
-    state_ = CaptureState::Waiting;
-    monitor_->breaches().want_breach(true);
-}
-
-void CaptureController::on_breach(const Breach& breach) {
-    if (state_ != CaptureState::Waiting || breach.run.event >= settings_.events.size()) return;
-    // The delay ended as its event was closed.
-    if (events_without_captures_.contains(settings_.events[breach.run.event].name))
-        return become_ready();
-    if (settings_.confirm) return ask(breach);
-    record(breach, random_uuid());
-}
-
-void CaptureController::on_early(std::uint32_t pid) {
-    if (early_ || !history_wanted_ || state_ != CaptureState::Waiting) return;
-    const Status begun = recorder_->begin_early(*monitor_, pid);
+void CaptureController::carry_out(const BeginEarly& action) {
+    const Status begun = recorder_->begin_early(*monitor_, action.pid);
     if (begun) {
-        early_ = true;
+        carry_out(policy_.on(capture_fact::EarlyBegan{}));
         return keep_draining_early();
     }
     if (!std::exchange(early_reported_, true))
         options_.warn("recording before a breach failed: " + begun.error().message);
 }
 
+void CaptureController::carry_out(const DropEarly& action) {
+    if (action.outgrown) monitor_->breaches().outgrow_early();
+    drain_timer_.cancel();
+    recorder_->drop_early();
+}
+
+void CaptureController::carry_out(const PartyUsedShare& action) {
+    options_.warn(fmt::format("{} reached its share of {} captures per hour; none for {}",
+                              party_text(action.party), settings_.recording.captures_per_hour,
+                              format_duration(action.duration)));
+}
+
+void CaptureController::carry_out(const EventUsedShare& action) {
+    options_.warn(fmt::format(
+        "event {} used its share of {} captures per hour; the others are for other events",
+        settings_.events[action.event].name, settings_.recording.captures_per_hour));
+}
+
+void CaptureController::carry_out(const TooManyQuestions& /*action*/) {
+    options_.inform(
+        fmt::format("delays are not recorded: {} recordings wait for an answer "
+                    "(lagtrap approve, lagtrap decline)",
+                    Unanswered::most));
+}
+
+CaptureState CaptureController::state() const {
+    if (unanswered_.open()) return CaptureState::Confirming;
+    switch (policy_.state()) {
+        case CapturePolicy::State::Recording: return CaptureState::Recording;
+        case CapturePolicy::State::CoolingDown: return CaptureState::CoolingDown;
+        case CapturePolicy::State::Waiting: break;
+    }
+    return CaptureState::Waiting;
+}
+
+bool CaptureController::hourly_limit_reached() const {
+    const auto& closed = policy_.closed_events();
+    return std::any_of(closed.begin(), closed.end(), [](const auto& event) {
+        return event.second.reason == CaptureLimits::Reason::HourlyLimit;
+    });
+}
+
+void CaptureController::await_limits() {
+    limits_timer_.cancel();
+    const auto next = policy_.next_change();
+    if (!next) return;
+    limits_timer_.expires_at(*next);
+    limits_timer_.async_wait([this](const auto& failure) {
+        if (!failure) carry_out(policy_.on(capture_fact::LimitsDue{}, context(), Clock::now()));
+    });
+}
+
+void CaptureController::hold_events(std::map<std::string, Clock::time_point> until) {
+    carry_out(policy_.on(capture_fact::Held{std::move(until)}, context(), Clock::now()));
+}
+
+void CaptureController::on_breach(const Breach& breach) {
+    breach_ = breach;
+    carry_out(policy_.on(capture_fact::Breached{random_uuid(), breach.run.event, breach.at_deadline,
+                                                breach.run.begin_party},
+                         context(), Clock::now()));
+}
+
+void CaptureController::on_early(std::uint32_t pid) {
+    carry_out(policy_.on(capture_fact::EarlyPoint{pid}));
+}
+
 void CaptureController::keep_history(bool wanted) {
-    history_wanted_ = wanted;
+    carry_out(policy_.on(capture_fact::HistoryWanted{wanted}));
     if (!wanted) {
-        drop_early();
         history_calls_.close();
         return recorder_->end_history();
     }
@@ -196,45 +200,32 @@ void CaptureController::await_history() {
                               });
 }
 
-void CaptureController::on_early_over() { drop_early(); }
-
-void CaptureController::drop_early() {
-    if (!std::exchange(early_, false)) return;
-    drain_timer_.cancel();
-    recorder_->drop_early();
-}
+void CaptureController::on_early_over() { carry_out(policy_.on(capture_fact::EarlyOver{})); }
 
 void CaptureController::keep_draining_early() {
     drain_timer_.expires_after(recorder_->until_next_drain());
     drain_timer_.async_wait([this](const auto& failure) {
-        if (failure || !early_) return;
+        if (failure || !policy_.is_early()) return;
         if (recorder_->drain() && !recorder_->early_is_full()) return keep_draining_early();
-        monitor_->breaches().outgrow_early();
-        drop_early();
+        carry_out(policy_.on(capture_fact::EarlyFull{}));
     });
 }
 
 // The machine is recorded in memory meanwhile, so that what was asked about is in the recording.
-void CaptureController::ask(const Breach& breach) {
-    const std::string& event = settings_.events[breach.run.event].name;
-    const std::string who = words_of_beginner(breach.run);
-    if (!unanswered_.has_room())
-        return options_.inform(
-            fmt::format("event {} exceeded its threshold in {}: not recorded, because {} "
-                        "recordings wait for an answer (lagtrap approve, lagtrap decline)",
-                        event, who, Unanswered::most));
+void CaptureController::carry_out(const Ask& action) {
+    const std::string& event = settings_.events[action.breach.event].name;
+    const std::string who = words_of_beginner(breach_.run);
     const auto until =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
-    const std::string session = random_uuid();
-    if (const Status asked = unanswered_.ask({session, event, who, until}); !asked) {
+    if (const Status asked = unanswered_.ask({action.breach.session, event, who, until}); !asked) {
         options_.warn("cannot record in memory until there is an answer: " + asked.error().message);
-        return become_ready();
+        return carry_out(policy_.on(capture_fact::NotAsked{}));
     }
     options_.inform(
         fmt::format("event {} exceeded its threshold in {}: recorded in memory, and kept after {} "
                     "unless declined (lagtrap approve, lagtrap decline)",
                     event, who, format_duration(settings_.confirm->wait)));
-    record(breach, session);
+    carry_out(policy_.on(capture_fact::Asked{action.breach}, context(), Clock::now()));
     await_answers();
 }
 
@@ -253,7 +244,7 @@ void CaptureController::await_answers() {
 // There may be room for another question now.
 void CaptureController::after_answer() {
     await_answers();
-    if (state_ == CaptureState::Waiting) become_ready();
+    carry_out(policy_.on(capture_fact::Answered{}, context(), Clock::now()));
 }
 
 Status CaptureController::approve(const std::string& session) {
@@ -265,7 +256,7 @@ Status CaptureController::approve(const std::string& session) {
 
 Status CaptureController::decline(const std::string& session) {
     TRY(unanswered_.decline(session));
-    ++counts_.declined;
+    ++declined_;
     options_.inform("the recording is discarded");
     after_answer();
     return success();
@@ -299,9 +290,10 @@ Status CaptureController::trigger(const std::string& event,
     TRY_ASSIGN(const std::uint32_t number, find_event(settings_.events, event));
     TRY(check_idle());
     const settings::Event& found = settings_.events[number];
-    record_by_hand(
-        random_uuid(), number,
-        {length.value_or(found.trace_length), length.value_or(found.trace_length_limit)});
+    request({random_uuid(),
+             number,
+             {length.value_or(found.trace_length), length.value_or(found.trace_length_limit)},
+             false});
     return success();
 }
 
@@ -312,12 +304,12 @@ Status CaptureController::record_for(std::shared_ptr<AnswerStream> client,
     TRY(check_idle());
     const std::string session = random_uuid();
     TRY(clients_.begin(session, std::move(client)));
-    record_by_hand(session, 0, {length, length});
+    request({session, 0, {length, length}, true});
     return success();
 }
 
 Status CaptureController::check_idle() const {
-    if (state_ != CaptureState::Recording) return success();
+    if (!busy()) return success();
     return make_error(ErrorKind::Busy, "a recording for " + recorded_for() + " is running");
 }
 
@@ -325,77 +317,59 @@ std::string CaptureController::recorded_for() const {
     return clients_.knows(session_.id) ? "a client" : "event " + current_event_;
 }
 
-void CaptureController::record_by_hand(std::string session, std::uint32_t event,
-                                       CaptureLengths lengths) {
-    state_timer_.cancel();
-    monitor_->breaches().want_breach(false);
-    start_capture(std::move(session), event, trace::TriggerReason::Manual, nullptr, lengths);
+void CaptureController::request(const capture_fact::Requested& request) {
+    carry_out(policy_.on(request, context(), Clock::now()));
 }
 
 Status CaptureController::finish(const std::string& session) {
-    if (state_ != CaptureState::Recording || session != session_.id)
+    if (!busy() || session != session_.id)
         return make_error(ErrorKind::NotFound, "no recording of this session runs");
-    const Status drained = recorder_->drain();
-    session_.end = trace::RecordingEnd::Length;
-    end_capture(drained);
+    if (const Status drained = recorder_->drain(); !drained)
+        end_capture(drained);
+    else
+        carry_out(policy_.on(capture_fact::Unwanted{}));
     return success();
 }
 
-void CaptureController::record(const Breach& breach, std::string session) {
-    const settings::Event& event = settings_.events[breach.run.event];
-    const auto reason =
-        breach.at_deadline ? trace::TriggerReason::Deadline : trace::TriggerReason::End;
-    start_capture(std::move(session), breach.run.event, reason, &breach,
-                  {event.trace_length, event.trace_length_limit});
-}
-
-void CaptureController::start_capture(std::string session, std::uint32_t event,
-                                      trace::TriggerReason reason, const Breach* breach,
-                                      CaptureLengths lengths) {
-    state_ = CaptureState::Recording;
-    current_event_ = settings_.events[event].name;
-    session_ = make_session(std::move(session), settings_, *monitor_->thresholds(), event, reason,
-                            breach, lengths);
-    const bool for_client = clients_.knows(session_.id);
-    capture_directory_ = for_client                       ? clients_.folder_of(session_.id)
+void CaptureController::carry_out(const Record& action) {
+    const Breach* const breach = action.reason == trace::TriggerReason::Manual ? nullptr : &breach_;
+    state_timer_.cancel();
+    drain_timer_.cancel();
+    current_event_ = settings_.events[action.event].name;
+    session_ = make_session(action.session, settings_, *monitor_->thresholds(), action.event,
+                            action.reason, breach, action.lengths);
+    capture_directory_ = action.for_client                ? clients_.folder_of(session_.id)
                          : unanswered_.knows(session_.id) ? unanswered_.folder_of(session_.id)
                                                           : spool_.captures() / session_.id;
-    limits_.begin(breach ? std::optional(current_event_) : std::nullopt,
-                  breach ? std::optional(breach->run.begin_party) : std::nullopt, delays_so_far(),
-                  Clock::now());
-    ++begun_;
-    if (!for_client) ++begun_for_[current_event_];
-    drain_timer_.cancel();
-    early_ = false;
     if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
-    const auto began = Clock::now();
-    length_ = RecordingLength({began + std::chrono::duration_cast<Clock::duration>(lengths.planned),
-                               began + std::chrono::duration_cast<Clock::duration>(lengths.longest),
-                               reason == trace::TriggerReason::Deadline, capture_limit_bytes()});
-    if (for_client) {
+    carry_out(policy_.on(capture_fact::Began{capture_limit_bytes()}, Clock::now()));
+    if (action.for_client) {
         traces_.drop();
     } else {
         begin_traces(breach);
         surroundings_.session_changed(session_.id);
     }
-    if (breach) surroundings_.capture_begun(event);
-    const auto after_ns =
-        static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
-    const std::string who = breach ? words_of_beginner(breach->run) : "a manual request";
-    options_.inform(fmt::format("recording {} for {}, starting {} {} the breach",
-                                format_duration(lengths.planned),
-                                for_client ? recorded_for() : recorded_for() + " of " + who,
-                                format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
-                                after_ns < 0 ? "before" : "after"));
+    if (breach) surroundings_.capture_begun(action.event);
+    say_begun(action, breach);
     await_length();
     keep_draining();
 }
 
+void CaptureController::say_begun(const Record& action, const Breach* breach) {
+    const auto after_ns =
+        static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
+    const std::string who = breach ? words_of_beginner(breach->run) : "a manual request";
+    options_.inform(fmt::format("recording {} for {}, starting {} {} the breach",
+                                format_duration(action.lengths.planned),
+                                action.for_client ? recorded_for() : recorded_for() + " of " + who,
+                                format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
+                                after_ns < 0 ? "before" : "after"));
+}
+
 void CaptureController::await_length() {
-    state_ends_ = length_.ends();
-    state_timer_.expires_at(state_ends_);
+    state_timer_.expires_at(policy_.ends());
     state_timer_.async_wait([this](const auto& failure) {
-        if (failure || state_ != CaptureState::Recording) return;
+        if (failure || !busy()) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         look_at_length();
     });
@@ -405,15 +379,17 @@ void CaptureController::await_length() {
 void CaptureController::look_at_length() {
     const auto now = Clock::now();
     auto run = recorder_->first_run_recorded();
-    if (run == AwaitedRun::State::GoesOn && length_.is_look_due(now)) run = recorder_->first_run();
-    const bool was_extended = length_.extended();
-    const auto end = length_.at(now, recorder_->written_bytes(), run);
-    if (end) {
-        session_.end = *end;
-        if (*end == trace::RecordingEnd::Size) note_size_limit();
-        return end_capture(success());
-    }
-    if (was_extended || !length_.extended()) return;
+    if (run == AwaitedRun::State::GoesOn && policy_.is_look_due(now)) run = recorder_->first_run();
+    carry_out(policy_.on(capture_fact::Written{recorder_->written_bytes(), run}, now));
+}
+
+void CaptureController::carry_out(const Stop& action) {
+    session_.end = action.why;
+    if (action.why == trace::RecordingEnd::Size) note_size_limit();
+    end_capture(success());
+}
+
+void CaptureController::carry_out(const Extended& /*action*/) {
     options_.inform(fmt::format(
         "the run of event {} is still open: recording until it ends, at most {}", current_event_,
         format_duration(settings_.events[session_.trigger.event].trace_length_limit)));
@@ -449,12 +425,12 @@ Status CaptureController::begin_recording(const Breach* breach) {
 void CaptureController::keep_draining() {
     drain_timer_.expires_after(recorder_->until_next_drain());
     drain_timer_.async_wait([this](const auto& failure) {
-        if (failure || state_ != CaptureState::Recording) return;
+        if (failure || !busy()) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         keep_budget();
         if (clients_.is_unwanted(session_.id)) return (void)finish(session_.id);
         look_at_length();
-        if (state_ == CaptureState::Recording) keep_draining();
+        if (busy()) keep_draining();
     });
 }
 
@@ -497,7 +473,6 @@ void CaptureController::end_capture(const Status& status) {
     session_.finished = ended.ok() && status.ok();
     if (ended) ended = trace::write_session(capture_directory_, session_);
     if (!status || !ended) {
-        ++counts_.failed;
         options_.warn(fmt::format("the recording for {} failed: {}", recorded_for(),
                                   (status ? ended : status).error().message));
         surroundings_.spool_changed();  // it may have lacked space
@@ -514,7 +489,8 @@ void CaptureController::end_capture(const Status& status) {
         unanswered_.forget(session_.id);
         clients_.fail(session_.id, "the recording failed; see the daemon's log");
     }
-    cool_down();
+    carry_out(policy_.on(capture_fact::Ended{!status || !ended}, context(), Clock::now()));
+    if (when_idle_) when_idle_();
 }
 
 // A manual trigger names no process, so one that runs the event's program is traced.
@@ -540,12 +516,8 @@ void CaptureController::merge_recorded() {
 // A client's recording with a delay that would have begun one of its own is also that event's,
 // unless a person must agree first.
 void CaptureController::hand_over_to_client(MergeQueue::Work work) {
-    for (const std::string& event : limits_.delayed(delays_so_far())) {
-        if (settings_.confirm || events_without_captures_.contains(event)) continue;
-        work.event = event;
-        kept_for_ = event;
-        limits_.adopt(event, Clock::now());
-        ++begun_for_[event];
+    if (const auto event = policy_.event_to_share(context(), Clock::now())) {
+        work.event = *event;
         return move_to_spool(clients_.share_recorded(std::move(work)));
     }
     if (auto wanted = clients_.take_recorded(std::move(work))) merges_.add(std::move(*wanted));
@@ -553,49 +525,43 @@ void CaptureController::hand_over_to_client(MergeQueue::Work work) {
 
 void CaptureController::hand_over(MergeQueue::Work work) {
     if (clients_.knows(work.session)) return hand_over_to_client(std::move(work));
+    const bool was_asked = unanswered_.knows(work.session);
     if (auto agreed = unanswered_.take_recorded(std::move(work))) merges_.add(std::move(*agreed));
+    if (was_asked) after_answer();
 }
 
 bool CaptureController::in_use(const std::filesystem::path& capture) const {
-    return (state_ == CaptureState::Recording && capture == capture_directory_) ||
-           traces_.are_written_to(capture) || moving_.contains(capture);
+    return (busy() && capture == capture_directory_) || traces_.are_written_to(capture) ||
+           moving_.contains(capture);
 }
 
-CaptureLimits::Delays CaptureController::delays_so_far() const {
-    CaptureLimits::Delays delays;
-    for (const auto& [name, counters] : monitor_->all_counters()) delays[name] = counters.delays;
-    return delays;
+CaptureContext CaptureController::context() const {
+    CaptureContext context;
+    for (const auto& [name, counters] : monitor_->all_counters())
+        context.delays[name] = counters.delays;
+    context.parties = monitor_->seen_parties();
+    if (!unanswered_.has_room())
+        context.questions_full_until = unanswered_.due().value_or(Clock::time_point::max());
+    return context;
 }
 
 CaptureCounts CaptureController::counts() const {
-    CaptureCounts counts = counts_;
-    for (const auto& [name, counters] : monitor_->all_counters())
+    CaptureCounts counts{policy_.failed(), declined_, 0, {}};
+    CaptureLimits::Delays delays;
+    for (const auto& [name, counters] : monitor_->all_counters()) {
+        delays[name] = counters.delays;
         counts.skipped_user_share += counters.unrecorded;
-    const CaptureLimits::Skipped skipped = limits_.skipped(delays_so_far());
-    counts.skipped_cool_down = skipped.cool_down;
-    counts.skipped_hourly_limit = skipped.hourly_limit;
-    counts.skipped_event_share = skipped.event_share;
-    counts.skipped_daily_limit = skipped.daily_limit;
+    }
+    counts.skipped = policy_.skipped(delays);
     return counts;
-}
-
-void CaptureController::cool_down() {
-    const bool by_hand = session_.trigger.reason == trace::TriggerReason::Manual;
-    const auto event =
-        by_hand ? std::exchange(kept_for_, std::nullopt) : std::optional(current_event_);
-    limits_.end(event, delays_so_far(), Clock::now());
-    follow_limits();
-    become_ready();
-    if (when_idle_) when_idle_();
 }
 
 void CaptureController::shut_down() {
     when_idle_ = nullptr;
     traces_.note_over();
-    if (state_ != CaptureState::Recording) return;
+    if (!busy()) return;
     (void)recorder_->stop(session_);
     (void)trace::write_session(capture_directory_, session_);
-    state_ = CaptureState::Waiting;
 }
 
 }  // namespace lagtrap::daemon

@@ -1,6 +1,6 @@
-// The capture controller turns breaches into bundles: it decides whether to record (and asks
-// whether to keep that, if configured), runs the recorder for the trace length, and queues the
-// capture for the merge. It runs on the io_context's only thread.
+// The capture controller turns breaches into bundles: it runs the recorder as CapturePolicy decides
+// (and asks whether to keep that, if configured), and queues the capture for the merge. It runs on
+// the io_context's only thread.
 #pragma once
 
 #include <chrono>
@@ -20,13 +20,12 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "core/result.hpp"
-#include "daemon/capture/capture_limits.hpp"
+#include "daemon/capture/capture_policy.hpp"
 #include "daemon/capture/capture_session.hpp"
 #include "daemon/capture/capture_surroundings.hpp"
 #include "daemon/capture/capture_traces.hpp"
 #include "daemon/capture/client_recordings.hpp"
 #include "daemon/capture/recorder.hpp"
-#include "daemon/capture/recording_length.hpp"
 #include "daemon/capture/unanswered.hpp"
 #include "daemon/events/event_monitor.hpp"
 #include "daemon/merges/merge_queue.hpp"
@@ -44,11 +43,8 @@ enum class CaptureState { Waiting, Confirming, Recording, CoolingDown };
 struct CaptureCounts {
     std::uint64_t failed = 0;  // could not begin or was cut short by an error
     std::uint64_t declined = 0;
-    std::uint64_t skipped_cool_down = 0;
-    std::uint64_t skipped_hourly_limit = 0;
-    std::uint64_t skipped_event_share = 0;  // those left of the hour are for other events
-    std::uint64_t skipped_daily_limit = 0;  // see hold_events()
-    std::uint64_t skipped_user_share = 0;   // their user had reached the share of captures per hour
+    std::uint64_t skipped_user_share = 0;  // their user had reached the share of captures per hour
+    CaptureLimits::Skipped skipped;
 };
 
 class CaptureController {
@@ -69,7 +65,7 @@ class CaptureController {
     // is false. Destroys, and so detaches, the previous event monitor.
     void use(const settings::Settings& settings, std::unique_ptr<EventMonitor> monitor,
              std::unique_ptr<Recorder> recorder);
-    [[nodiscard]] bool busy() const { return state_ == CaptureState::Recording; }
+    [[nodiscard]] bool busy() const { return policy_.state() == CapturePolicy::State::Recording; }
     // Called when a capture has ended, so that new settings can be applied.
     void when_idle(std::function<void()> action) { when_idle_ = std::move(action); }
 
@@ -111,9 +107,7 @@ class CaptureController {
     void detach() { monitor_->detach(); }
 
     // Confirming while a question is open, whether or not its recording is complete.
-    [[nodiscard]] CaptureState state() const {
-        return unanswered_.open() ? CaptureState::Confirming : state_;
-    }
+    [[nodiscard]] CaptureState state() const;
     // The oldest open question; null if there is none.
     [[nodiscard]] const Unanswered::Question* question() const { return unanswered_.open(); }
     [[nodiscard]] const MergeQueue& merges() const { return merges_; }
@@ -129,7 +123,9 @@ class CaptureController {
     // See Recorder::look_at_cpus().
     [[nodiscard]] std::vector<int> look_at_cpus() { return recorder_->look_at_cpus(); }
     // When the current capture or cool-down ends, and which event it concerns.
-    [[nodiscard]] std::chrono::steady_clock::time_point state_ends() const { return state_ends_; }
+    [[nodiscard]] std::chrono::steady_clock::time_point state_ends() const {
+        return policy_.ends();
+    }
     [[nodiscard]] const std::string& current_event() const { return current_event_; }
     [[nodiscard]] const std::string& current_session() const { return session_.id; }
     // For whom it records; nullopt if it is for the event.
@@ -141,27 +137,34 @@ class CaptureController {
     // Events and parties whose delays begin no capture, and until when.
     [[nodiscard]] const std::map<std::string, CaptureLimits::Closed>& events_without_captures()
         const {
-        return events_without_captures_;
+        return policy_.closed_events();
     }
     [[nodiscard]] const std::map<Party, CaptureLimits::Clock::time_point>&
     parties_without_captures() const {
-        return parties_without_captures_;
+        return policy_.closed_parties();
     }
     // Number of recordings begun since the daemon started: in total, and by event.
-    [[nodiscard]] std::uint64_t begun() const { return begun_; }
+    [[nodiscard]] std::uint64_t begun() const { return policy_.begun(); }
     [[nodiscard]] std::uint64_t begun_for(const std::string& event) const {
-        const auto found = begun_for_.find(event);
-        return found == begun_for_.end() ? 0 : found->second;
+        return policy_.begun_for(event);
     }
 
   private:
-    void follow_limits();
-    void limit_parties();
-    void limit_events();
-    [[nodiscard]] bool all_events_closed() const {
-        return events_without_captures_.size() == settings_.events.size();
-    }
-    void ask(const Breach& breach);
+    void carry_out(const CapturePolicy::Actions& actions);
+    void carry_out(const capture_action::Ask& action);
+    void carry_out(const capture_action::Record& action);
+    void carry_out(const capture_action::Stop& action);
+    void carry_out(const capture_action::Extended& action);
+    void carry_out(const capture_action::WantBreaches& action);
+    void carry_out(const capture_action::CloseEvents& action);
+    void carry_out(const capture_action::CloseParties& action);
+    void carry_out(const capture_action::BeginEarly& action);
+    void carry_out(const capture_action::DropEarly& action);
+    void carry_out(const capture_action::PartyUsedShare& action);
+    void carry_out(const capture_action::EventUsedShare& action);
+    void carry_out(const capture_action::TooManyQuestions& action);
+    [[nodiscard]] CaptureContext context() const;
+    void await_limits();
     void await_answers();
     void after_answer();
     [[nodiscard]] std::uint64_t capture_limit_bytes() const;
@@ -171,10 +174,8 @@ class CaptureController {
     [[nodiscard]] Status check_idle() const;
     // "event NAME" or "a client".
     [[nodiscard]] std::string recorded_for() const;
-    void record_by_hand(std::string session, std::uint32_t event, CaptureLengths lengths);
-    void record(const Breach& breach, std::string session);
-    void start_capture(std::string session, std::uint32_t event, trace::TriggerReason reason,
-                       const Breach* breach, CaptureLengths lengths);
+    void request(const capture_fact::Requested& request);
+    void say_begun(const capture_action::Record& action, const Breach* breach);
     [[nodiscard]] Status begin_recording(const Breach* breach);
     void await_length();
     void look_at_length();
@@ -183,15 +184,11 @@ class CaptureController {
     void merge_recorded();
     void keep_draining();
     void keep_draining_early();
-    void drop_early();
     void follow_history();
     void await_history();
     void keep_budget();
     void keep_roots_for_merge();
     void end_capture(const Status& status);
-    void cool_down();
-    void become_ready();
-    [[nodiscard]] CaptureLimits::Delays delays_so_far() const;
     // True if the capture is still being written.
     [[nodiscard]] bool in_use(const std::filesystem::path& capture) const;
 
@@ -205,28 +202,19 @@ class CaptureController {
     RecordingBudget budget_;
     std::function<void()> when_idle_;
 
-    CaptureState state_ = CaptureState::Waiting;
+    CapturePolicy policy_;
+    Breach breach_;  // the last one that was reported
     boost::asio::steady_timer state_timer_;
     boost::asio::steady_timer drain_timer_;
     boost::asio::posix::stream_descriptor history_calls_;
-    std::chrono::steady_clock::time_point state_ends_;
-    RecordingLength length_;  // of the recording
     std::string current_event_;
     trace::Session session_;
     std::filesystem::path capture_directory_;
     std::shared_ptr<KeptRoots> roots_;  // of the recording
     CaptureTraces traces_;
-    CaptureLimits limits_;
-    std::map<std::string, CaptureLimits::Closed> events_without_captures_;
-    std::map<Party, CaptureLimits::Clock::time_point> parties_without_captures_;
     boost::asio::steady_timer limits_timer_;
-    std::uint64_t begun_ = 0;
-    std::map<std::string, std::uint64_t> begun_for_;
-    CaptureCounts counts_;
-    bool history_wanted_ = true;
-    bool early_ = false;  // recording into memory
     bool early_reported_ = false;
-    std::optional<std::string> kept_for_;  // the event whose delay is in a client's recording
+    std::uint64_t declined_ = 0;
     MergeQueue merges_;
     ClientRecordings clients_;
     Unanswered unanswered_;

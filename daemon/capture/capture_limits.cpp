@@ -76,6 +76,7 @@ std::optional<CaptureLimits::Closed> CaptureLimits::closed_event(
         close(cooling->second, Reason::CoolDown);
     if (const auto held = held_until_.find(event); held != held_until_.end() && held->second > now)
         close(held->second, Reason::DailyLimit);
+    if (all_held_until_ && *all_held_until_ > now) close(*all_held_until_, Reason::Questions);
     if (begun_.size() >= limit_) {
         close(begun_[begun_.size() - limit_].at + period, Reason::HourlyLimit);
         return closed;
@@ -120,6 +121,7 @@ void CaptureLimits::count_skipped(const std::string& event, const Delays& delays
         case Reason::HourlyLimit: skipped_.hourly_limit += skipped; break;
         case Reason::EventShare: skipped_.event_share += skipped; break;
         case Reason::DailyLimit: skipped_.daily_limit += skipped; break;
+        case Reason::Questions: skipped_.questions += skipped; break;
     }
 }
 

@@ -28,6 +28,7 @@ class CaptureLimits {
         HourlyLimit,  // all recordings of the hour are used up
         EventShare,   // those left are for other events
         DailyLimit,   // see hold()
+        Questions,    // see hold_all()
     };
     struct Closed {
         Clock::time_point until;  // when to decide again
@@ -35,7 +36,8 @@ class CaptureLimits {
     };
     // Delays that ended while their event was closed and nothing was recorded.
     struct Skipped {
-        std::uint64_t cool_down = 0, hourly_limit = 0, event_share = 0, daily_limit = 0;
+        std::uint64_t cool_down = 0, hourly_limit = 0, event_share = 0, daily_limit = 0,
+                      questions = 0;
     };
 
     // May change at any time; what was begun before counts.
@@ -45,6 +47,10 @@ class CaptureLimits {
     // Events whose delays begin no recording before these times, because they used their recordings
     // of the day. Replaces the previous ones.
     void hold(std::map<std::string, Clock::time_point> until) { held_until_ = std::move(until); }
+
+    // No delay begins a recording before this time, because too many recordings wait for an answer.
+    // nullopt: there is room.
+    void hold_all(std::optional<Clock::time_point> until) { all_held_until_ = until; }
 
     // A recording begins. `event` is nullopt if no delay caused it: then it does not count. `party`
     // is nullopt if it is in no party's share.
@@ -96,6 +102,7 @@ class CaptureLimits {
     std::set<std::string> events_;
     std::deque<Begun> begun_;  // in the last hour
     std::map<std::string, Clock::time_point> cool_until_, held_until_;
+    std::optional<Clock::time_point> all_held_until_;
     std::optional<Delays> recording_since_;  // the delays when the current recording began
     std::map<std::string, Rest> resting_;    // closed events
     Skipped skipped_;

@@ -1,21 +1,16 @@
 // Describes a recording that begins (trace/logs/session.hpp).
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
+#include "daemon/capture/recording_length.hpp"
 #include "daemon/events/breach_watch.hpp"
 #include "daemon/events/event_thresholds.hpp"
 #include "settings/settings.hpp"
 #include "trace/logs/session.hpp"
 
 namespace lagtrap::daemon {
-
-struct CaptureLengths {
-    std::chrono::nanoseconds planned;
-    std::chrono::nanoseconds longest;  // limit while the run is open
-};
 
 // `event` is a number in the settings. `breach` is null if no delay caused the recording.
 [[nodiscard]] trace::Session make_session(std::string id, const settings::Settings& settings,

@@ -12,6 +12,11 @@
 
 namespace lagtrap::daemon {
 
+struct CaptureLengths {
+    std::chrono::nanoseconds planned;
+    std::chrono::nanoseconds longest;  // limit while the run is open
+};
+
 class RecordingLength {
   public:
     using Clock = std::chrono::steady_clock;

@@ -56,13 +56,20 @@ boost::json::array users_without_captures(const CaptureController& controller) {
 boost::json::value closed_report(const CaptureController& controller, const std::string& event) {
     const auto closed = controller.events_without_captures().find(event);
     if (closed == controller.events_without_captures().end()) return nullptr;
-    const char* reason = "cool-down";
-    if (closed->second.reason == CaptureLimits::Reason::HourlyLimit) reason = "hourly-limit";
-    if (closed->second.reason == CaptureLimits::Reason::EventShare) reason = "event-share";
-    if (closed->second.reason == CaptureLimits::Reason::DailyLimit) reason = "daily-limit";
+    const auto reason_name = [](CaptureLimits::Reason reason) {
+        switch (reason) {
+            case CaptureLimits::Reason::HourlyLimit: return "hourly-limit";
+            case CaptureLimits::Reason::EventShare: return "event-share";
+            case CaptureLimits::Reason::DailyLimit: return "daily-limit";
+            case CaptureLimits::Reason::Questions: return "questions";
+            case CaptureLimits::Reason::CoolDown: break;
+        }
+        return "cool-down";
+    };
     const std::chrono::duration<double> left =
         closed->second.until - std::chrono::steady_clock::now();
-    return boost::json::object{{"reason", reason}, {"seconds_left", std::max(0.0, left.count())}};
+    return boost::json::object{{"reason", reason_name(closed->second.reason)},
+                               {"seconds_left", std::max(0.0, left.count())}};
 }
 
 boost::json::object budget_report(const OverheadStatus& status) {
@@ -252,10 +259,11 @@ boost::json::object status_report(const CaptureController& controller, const Unw
           {"set_aside", merges.set_aside},
           {"removed", merges.removed},
           {"declined", counts.declined},
-          {"skipped_cool_down", counts.skipped_cool_down},
-          {"skipped_hourly_limit", counts.skipped_hourly_limit},
-          {"skipped_event_share", counts.skipped_event_share},
-          {"skipped_daily_limit", counts.skipped_daily_limit},
+          {"skipped_cool_down", counts.skipped.cool_down},
+          {"skipped_hourly_limit", counts.skipped.hourly_limit},
+          {"skipped_event_share", counts.skipped.event_share},
+          {"skipped_daily_limit", counts.skipped.daily_limit},
+          {"skipped_questions", counts.skipped.questions},
           {"skipped_user_share", counts.skipped_user_share},
           {"users_without", users_without_captures(controller)}}},
         {"last_bundle", last},

@@ -147,6 +147,8 @@ def another_breach_during_a_question():
             slow_run(program=programs[1])
             wait_for(lambda: daemon.event("second")["delays"] == 2, "the third delay to be counted")
             check(len(list(folder.iterdir())) == 2, "a third recording waits for an answer")
+            skipped = daemon.status()["captures"]["skipped_questions"]
+            check(skipped == 1, f"{skipped} delays counted as skipped, 1 is expected")
             check(
                 daemon.status()["pending"]["session"] == first, "the first question was forgotten"
             )

@@ -127,7 +127,8 @@ TEST(Explain, PairingRoomAndRest) {
     event["lost"] = 10;
     EXPECT_THAT(kinds_of(explained(event)), Contains("lost"));
     event = event_of(5, 5, 5);
-    for (const char* const reason : {"cool-down", "hourly-limit", "event-share", "daily-limit"}) {
+    for (const char* const reason :
+         {"cool-down", "hourly-limit", "event-share", "daily-limit", "questions"}) {
         event["without_recordings"] = {{"seconds_left", 12.0}, {"reason", reason}};
         EXPECT_THAT(kinds_of(explained(event)), Contains(reason));
     }
