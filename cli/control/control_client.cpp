@@ -44,8 +44,8 @@ Result<std::string> read_line(int fd) {
         char buffer[16 * 1024];
         const ssize_t size = ::recv(fd, buffer, sizeof(buffer), 0);
         if (size < 0 && errno == EINTR) continue;
+        if (is_end_of_connection(size)) break;
         if (size < 0) return system_error("reading lagtrapd's answer");
-        if (size == 0) break;
         line.append(buffer, static_cast<std::size_t>(size));
         if (line.size() > answer_limit_bytes) {
             return make_error(ErrorKind::TooLarge, "lagtrapd's answer is longer than 4 MiB");
@@ -55,6 +55,10 @@ Result<std::string> read_line(int fd) {
 }
 
 }  // namespace
+
+bool is_end_of_connection(ssize_t received) {
+    return received == 0 || (received < 0 && errno == ECONNRESET);
+}
 
 Result<UniqueFd> connect_to_daemon(const std::filesystem::path& socket) {
     sockaddr_un address{};
@@ -152,8 +156,8 @@ Result<std::optional<std::string>> DaemonLines::next(std::size_t limit_bytes,
         std::array<char, 64 * 1024> buffer;
         const ssize_t size = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
         if (size < 0 && errno == EINTR) continue;
+        if (is_end_of_connection(size)) return std::optional<std::string>();
         if (size < 0) return system_error("reading lagtrapd's answer");
-        if (size == 0) return std::optional<std::string>();
         waiting_.append(buffer.data(), static_cast<std::size_t>(size));
     }
 }

@@ -2,6 +2,8 @@
 // per connection.
 #pragma once
 
+#include <sys/types.h>
+
 #include <csignal>
 #include <filesystem>
 #include <optional>
@@ -29,6 +31,10 @@ inline constexpr std::size_t answer_limit_bytes = 4 * 1024 * 1024;
 // The answer in a line of the daemon. Errors: what the daemon refused, or it is no answer
 // (Invalid).
 [[nodiscard]] Result<boost::json::object> answer_in(const std::string& line);
+
+// True if this result of recv(2) or recvmsg(2) means that the other end is closed: 0, or ECONNRESET
+// if it left a request unread. Call it before anything else sets errno.
+[[nodiscard]] bool is_end_of_connection(ssize_t received);
 
 // An answer of many lines. The destructor ends it, and the daemon stops the work for it.
 class DaemonLines {

@@ -40,6 +40,7 @@ Result<bool> DaemonLink::read_some(UniqueFd& file) {
     message.msg_controllen = sizeof space;
     const ssize_t size = ::recvmsg(connection_.get(), &message, MSG_CMSG_CLOEXEC);
     if (size < 0 && errno == EINTR) return true;
+    if (is_end_of_connection(size)) return false;
     if (size < 0) return system_error("reading lagtrapd's answer");
     for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = CMSG_NXTHDR(&message, one)) {
         int received = -1;
@@ -48,7 +49,7 @@ Result<bool> DaemonLink::read_some(UniqueFd& file) {
         file = UniqueFd(received);
     }
     waiting_.append(buffer, static_cast<std::size_t>(size));
-    return size > 0;
+    return true;
 }
 
 Result<DaemonLink::Answer> DaemonLink::ask(const boost::json::object& request,
