@@ -235,6 +235,7 @@ TimeSplit split_time(const Recording& recording, const std::vector<Interval>& in
                 BlockedTime& blocked = interval.queue.empty()
                                            ? by_stack[interval.stack]
                                            : by_reason[std::string(interval.queue)];
+                blocked.in_queue = !interval.queue.empty() && interval.tid == 0;
                 blocked.total_ns += length_ns;
                 if (!interval.handed_on) ++blocked.count;
                 break;

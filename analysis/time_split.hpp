@@ -111,6 +111,7 @@ struct Interval {
 
 struct BlockedTime {
     std::string reason;
+    bool in_queue = false;  // the run was in the queue that `reason` names, on no thread
     std::uint64_t total_ns = 0;
     std::uint64_t count = 0;
 };

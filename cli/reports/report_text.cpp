@@ -167,10 +167,8 @@ std::string split_rows(const std::vector<SplitRow>& rows, std::uint64_t whole_ns
 }
 
 // A run in a queue is on no thread that could be blocked.
-std::string blocked_label(const std::string& reason) {
-    return reason.starts_with("in the queue") || reason == "in the device's queue"
-               ? reason
-               : "blocked: " + reason;
+std::string blocked_label(const analysis::BlockedTime& blocked) {
+    return blocked.in_queue ? blocked.reason : "blocked: " + blocked.reason;
 }
 
 std::string split_part(const DelayReport& report, const Paint& paint) {
@@ -187,7 +185,7 @@ std::string split_part(const DelayReport& report, const Paint& paint) {
     for (std::size_t i = 0; i < split.blocked.size(); ++i) {
         const auto& blocked = split.blocked[i];
         if (i < 4) {
-            rows.push_back({blocked_label(blocked.reason), blocked.total_ns, Colour::Red});
+            rows.push_back({blocked_label(blocked), blocked.total_ns, Colour::Red});
         } else {
             others_ns += blocked.total_ns;
         }

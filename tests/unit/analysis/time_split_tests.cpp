@@ -48,6 +48,7 @@ TEST(TimeSplit, parts_are_right_and_add_up) {
     EXPECT_EQ(split.not_recorded_ns, 0);
     ASSERT_EQ(split.blocked.size(), 2);
     EXPECT_EQ(split.blocked[0].reason, "sleep");
+    EXPECT_FALSE(split.blocked[0].in_queue);
     EXPECT_EQ(split.blocked[0].total_ns, 50 * ms);
     EXPECT_EQ(split.blocked[1].reason, "lock (futex)");
     EXPECT_EQ(split.blocked[1].total_ns, 10 * ms);
@@ -297,6 +298,7 @@ TEST(TimeSplit, a_request_to_a_disk_is_in_its_queue) {
         EXPECT_EQ(split.not_recorded_ns, 0);
         ASSERT_EQ(split.blocked.size(), 2);
         EXPECT_EQ(split.blocked[0].reason, "in the device's queue");
+        EXPECT_TRUE(split.blocked[0].in_queue);
         EXPECT_EQ(split.blocked[0].total_ns, 35 * ms);
         EXPECT_EQ(split.blocked[1].reason, "in the queue of the kernel");
     }
