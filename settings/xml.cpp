@@ -116,7 +116,8 @@ class SyntaxErrors {
 
     void report_end_tag(std::size_t at) {
         const std::size_t tag = last("</", at);
-        const bool at_end = skip_spaces(text_, at) == text_.size();
+        // pugixml may stop at the text's last character instead of behind it.
+        const bool at_end = skip_spaces(text_, at) == text_.size() || text_.substr(at) == ">";
         const bool cut_short =
             text_.substr(tag).starts_with("</") && text_.find('>', tag) == std::string_view::npos;
         if (at_end && !cut_short) {
