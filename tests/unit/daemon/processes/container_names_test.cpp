@@ -108,7 +108,7 @@ TEST_F(ContainerNamesTest, LabelsOfThePodAreThoseOfItsSandbox) {
     EXPECT_THAT(facts.labels, ElementsAre(Pair("app", "own"), Pair("team", "x")));
     write(storage + "cc/userdata/config.json",
           R"({"annotations":{"io.kubernetes.container.name":"api",
-              "io.kubernetes.cri-o.SandboxID":"../bb"}})");
+              "io.kubernetes.cri-o.SandboxID":"./bb"}})");
     EXPECT_FALSE(names_.find("cc").facts.labels.contains("team"));
 }
 
