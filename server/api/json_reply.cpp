@@ -106,8 +106,7 @@ std::variant<json::object, Refusal> read_object(const Request& request,
     for (const auto& [key, ignored] : object) {
         const std::string_view name(key.data(), key.size());
         const bool known = std::any_of(names.begin(), names.end(), [&](std::string_view wanted) {
-            return wanted == name ||
-                   (wanted.starts_with('(') && wanted.substr(1, wanted.size() - 2) == name);
+            return (wanted.starts_with('(') ? wanted.substr(1, wanted.size() - 2) : wanted) == name;
         });
         if (!known)
             return Refusal{
