@@ -111,7 +111,7 @@ class TreeRows {
 
 std::string failures_text(const std::vector<calls::ObjectFailure>& failures,
                           const calls::ObjectsStarted& started, std::size_t top,
-                          const CallsLook& look) {
+                          const CallsLook& look, const char* more_option) {
     if (failures.empty()) return "No call failed.\n\n";
     std::string text = look.paint(Colour::Bold, "Failures") + "\n";
     for (std::size_t i = 0; i < std::min(failures.size(), top); ++i) {
@@ -128,7 +128,7 @@ std::string failures_text(const std::vector<calls::ObjectFailure>& failures,
                             object_name(one.title, one.object));
     }
     if (failures.size() > top)
-        text += fmt::format("  and {} others; --top shows more\n", failures.size() - top);
+        text += fmt::format("  and {} others; {} shows more\n", failures.size() - top, more_option);
     return text + "\n";
 }
 
@@ -166,7 +166,7 @@ std::string classes_text(const calls::ObjectsEnded& ended, const calls::ObjectsS
 
 std::string functions_text(std::vector<calls::ObjectFunctionTotals> totals,
                            const calls::ObjectsStarted& started, std::size_t top,
-                           const CallsLook& look) {
+                           const CallsLook& look, const char* more_option) {
     if (totals.empty())
         return "No call of these functions ended; the process may have been waiting all the "
                "time.\n";
@@ -184,7 +184,7 @@ std::string functions_text(std::vector<calls::ObjectFunctionTotals> totals,
                        look.columns - std::min<std::size_t>(look.columns - 1, 47)));
     }
     if (totals.size() > top)
-        text += fmt::format("  and {} others; --top shows more\n", totals.size() - top);
+        text += fmt::format("  and {} others; {} shows more\n", totals.size() - top, more_option);
     return text;
 }
 
@@ -315,9 +315,9 @@ std::string objects_summary_text(const calls::ObjectsSummary& summary, std::size
                                  const ObjectsLook& look) {
     const calls::ObjectsStarted& started = summary.started();
     const calls::ObjectsEnded& ended = *summary.ended();
-    std::string text = failures_text(summary.failures(), started, top, look.look);
+    std::string text = failures_text(summary.failures(), started, top, look.look, look.more_option);
     text += classes_text(ended, started, look.look);
-    text += functions_text(ended.totals, started, top, look.look);
+    text += functions_text(ended.totals, started, top, look.look, look.more_option);
     if (!summary.longest().empty())
         text += "\n" + look.look.paint(Colour::Bold, "Longest calls, with their callees") + "\n";
     for (const ObjectNode& one : summary.longest()) text += object_tree_text(one, started, look);

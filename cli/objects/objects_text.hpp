@@ -13,7 +13,8 @@ namespace lagtrap::cli {
 
 struct ObjectsLook {
     CallsLook look;
-    std::uint64_t marked_ns = 0;  // highlight calls at least this long; 0 for none
+    std::uint64_t marked_ns = 0;        // highlight calls at least this long; 0 for none
+    const char* more_option = "--top";  // of the command, shows more rows
 };
 
 // What is watched, and what is not.

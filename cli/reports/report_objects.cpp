@@ -21,7 +21,7 @@ std::string objects_part(const analysis::Recording& recording, const trace::Dela
         !all.summary.ended())
         return "";
     const calls::ObjectsEnded& ended = *all.summary.ended();
-    const ObjectsLook as_objects{{look.paint, look.columns, look.all, !look.all}, 0};
+    const ObjectsLook as_objects{{look.paint, look.columns, look.all, !look.all}, 0, "--all"};
     std::string text = section_title(look.paint, "Objects");
     text += wrap_words(
         fmt::format("of {}, followed for {} from the breach on; times exclude the probes{}",
