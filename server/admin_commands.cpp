@@ -84,7 +84,7 @@ Result<Account> account_of(Store& store, const std::string& name) {
 }
 
 Status keep_an_admin(Store& store, const Account& account) {
-    if (account.role != Role::Admin) return success();
+    if (account.role != Role::Admin || account.disabled) return success();
     TRY_ASSIGN(const auto accounts, store.accounts().list());
     const auto admins = std::count_if(accounts.begin(), accounts.end(), [](const Account& a) {
         return a.role == Role::Admin && !a.disabled;
