@@ -297,6 +297,10 @@ TEST_F(RunRoutes, TheSearchFindsNamesOfEachKind) {
     EXPECT_EQ(json::serialize(find("spring").at("builds")),
               R"([{"build":"cd34","name":"spring"}])");
     EXPECT_EQ(json::serialize(find("cd3").at("builds")), R"([{"build":"cd34","name":"spring"}])");
+    // Its id and its name fit.
+    ASSERT_TRUE(evidence().builds().label_build({"cd34", "after cd3", "ann", 5}).ok());
+    EXPECT_EQ(json::serialize(find("cd3").at("builds")),
+              R"([{"build":"cd34","name":"after cd3"}])");
 }
 
 TEST_F(RunRoutes, BatchesAreKnownByTheirDigest) {
