@@ -15,7 +15,6 @@ using namespace std::chrono_literals;
 using binaries::ContainerFacts;
 using binaries::ContainerFile;
 
-constexpr auto open_timeout = 2s;
 constexpr auto look_again_after = 1s;
 constexpr std::size_t kept_limit = 1'024;
 constexpr std::uint64_t state_limit_bytes = 16 << 20;
@@ -56,9 +55,9 @@ std::vector<ContainerNames::Place> ContainerNames::places_of(const std::string& 
     return places;
 }
 
-Result<ContainerFacts> ContainerNames::read(const Place& place, const std::string& id) {
+Result<ContainerFacts> ContainerNames::read(const Place& place, const std::string& id) const {
     TRY_ASSIGN(const UniqueFd file,
-               call_within<UniqueFd>(open_timeout, place.path.string(),
+               call_within<UniqueFd>(open_timeout_, place.path.string(),
                                      [path = place.path] { return open_regular_file(path); }));
     if (auto* const reader = binaries::file_reader())
         return reader->container(file.get(), place.kind, id);

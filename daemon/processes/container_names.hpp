@@ -25,7 +25,10 @@ struct KnownContainer {
 // Thread-safe.
 class ContainerNames {
   public:
-    explicit ContainerNames(std::filesystem::path root = machine_root()) : root_(std::move(root)) {}
+    // `open_timeout` limits how long the file system may take to open one file.
+    explicit ContainerNames(std::filesystem::path root = machine_root(),
+                            std::chrono::milliseconds open_timeout = std::chrono::seconds(2))
+        : root_(std::move(root)), open_timeout_(open_timeout) {}
 
     // Can block on file systems for a limited time. Retries containers that were not found.
     [[nodiscard]] KnownContainer find(const std::string& id);
@@ -47,11 +50,12 @@ class ContainerNames {
         Clock::time_point looked;
     };
     [[nodiscard]] std::vector<Place> places_of(const std::string& id) const;
-    [[nodiscard]] static Result<binaries::ContainerFacts> read(const Place& place,
-                                                               const std::string& id);
+    [[nodiscard]] Result<binaries::ContainerFacts> read(const Place& place,
+                                                        const std::string& id) const;
     [[nodiscard]] KnownContainer look(const std::string& id) const;
 
     const std::filesystem::path root_;
+    const std::chrono::milliseconds open_timeout_;
     std::mutex mutex_;
     std::map<std::string, Kept> kept_;
 };

@@ -1,5 +1,6 @@
 #include "daemon/processes/container_names.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -28,7 +29,7 @@ class ContainerNamesTest : public testing::Test {
     }
 
     trace::TemporaryDirectory root_;
-    ContainerNames names_{root_.path()};
+    ContainerNames names_{root_.path(), std::chrono::minutes(10)};
     const std::string id_ = std::string(64, 'a');
 };
 
