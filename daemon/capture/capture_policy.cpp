@@ -20,8 +20,8 @@ CapturePolicy::Actions CapturePolicy::use(CaptureRules rules, const CaptureConte
 CapturePolicy::Actions CapturePolicy::on(const capture_fact::Breached& breach,
                                          const CaptureContext& context, Clock::time_point now) {
     if (state_ != State::Waiting || breach.event >= rules_.events.size()) return {};
-    if (closed_events_.contains(
-            rules_.events[breach.event].name)) {  // the delay ended as its event was closed
+    // The delay may have ended as its event was closed.
+    if (closed_events_.contains(rules_.events[breach.event].name)) {
         Actions actions;
         become_ready(actions);
         return actions;
