@@ -160,8 +160,8 @@ Status Service::begin_objects(ObjectRequest request, std::shared_ptr<AnswerLines
 
 void Service::watch_overhead() {
     const auto recordings = [this] {
-        return OverheadWatch::Options::Recordings{controller_->begun(),
-                                                  controller_->state() == CaptureState::Recording};
+        return RecordingsBegun{controller_->begun(),
+                               controller_->state() == CaptureState::Recording};
     };
     overhead_ = std::make_unique<OverheadWatch>(
         context_,

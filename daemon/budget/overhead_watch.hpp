@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +13,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "core/result.hpp"
 #include "daemon/budget/overhead_budget.hpp"
+#include "daemon/budget/overhead_use.hpp"
 #include "daemon/budget/own_use.hpp"
 #include "daemon/events/event_monitor.hpp"
 #include "daemon/probes/overhead_probes.hpp"
@@ -41,12 +42,7 @@ class OverheadWatch {
     struct Options {
         Say inform;
         Say warn;
-        // How many recordings have begun so far, and whether one is running.
-        struct Recordings {
-            std::uint64_t begun = 0;
-            bool now = false;
-        };
-        std::function<Recordings()> recordings;
+        std::function<RecordingsBegun()> recordings;
         // total since the history is on; it may restart from 0
         std::function<std::uint64_t()> history_cost_ns;
         std::function<void(bool)> keep_history;
@@ -86,42 +82,20 @@ class OverheadWatch {
     [[nodiscard]] std::vector<std::string> shed_now() const;
 
   private:
-    // Counter readings at one check.
-    struct Counted {
-        std::uint64_t at_ns = 0, own_cpu_ns = 0;
-        Options::Recordings recordings;
-        std::uint64_t history_cost_ns = 0, times_cost_ns = 0;
-        std::vector<EventMonitor::EventHits> hits;
-        std::map<std::uint32_t, HitParties> parties;  // since the previous check
-    };
-
     void await_look();
     void look();
-    [[nodiscard]] Counted count();
-    [[nodiscard]] WatchUse use_between(const Counted& before, const Counted& now);
-    // Splits the cost between two checks among parties, as estimated from the sampled hits.
-    void share_cost(EventUse& use, const EventMonitor::EventHits& before,
-                    const EventMonitor::EventHits& now, const HitParties& parties,
-                    std::uint64_t program_ns) const;
+    [[nodiscard]] OverheadReadings count();
     void take(const BudgetStep& step);
-    void take_limit(const BudgetStep& step);
-    void take_stages(const BudgetStep& step);
-    // Enables or disables something that concerns all events.
-    void take_whole(const BudgetStep& step);
+    [[nodiscard]] Status carry_out(const BudgetStep& step, std::uint64_t watched_ppm);
+    // Time until what the step disabled is enabled again.
+    [[nodiscard]] std::chrono::nanoseconds again_in(const BudgetStep& step) const;
 
     boost::asio::steady_timer timer_;
     Options options_;
-    ProbeCosts probes_;
-    // Run time of an event's program per hit; a guess until it is measured.
-    struct ProgramCost {
-        std::uint64_t ns = 250;
-        bool measured = false;
-    };
-    std::vector<ProgramCost> programs_;
-    ProgramCost usual_;  // average over the events of the last check, weighted by hits
+    OverheadUse use_;
     OverheadBudget budget_;
     EventMonitor* monitor_ = nullptr;
-    Counted before_;
+    OverheadReadings before_;
 };
 
 }  // namespace lagtrap::daemon
