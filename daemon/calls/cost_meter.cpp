@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -131,10 +130,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A disturbance of this machine may last as long as several batches.
-constexpr std::size_t batches = 5;
 constexpr std::uint64_t rounds_at_first = 24, rounds_again = 16;  // per batch
-constexpr std::size_t kinds_of_probes = 6;
 // The rate of interruptions takes longer to measure: one interruption is as long as several
 // single-stepped instructions.
 constexpr auto watched_at_first = 60ms, watched_again = 1ms;
@@ -203,66 +199,15 @@ void call_by_goroutine(std::uint64_t rounds) {
     lagtrap_traced_by_goroutine(rounds, &self);
 }
 
-template <typename Values>
-std::uint64_t median_of(Values values) {
-    if (values.empty()) return 0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
-// The mean without interrupted values, because Interruptions counts those. Not the median: the sum
-// of many calls should be right.
-std::uint64_t usual_of(const std::vector<std::uint64_t>& values) {
-    const std::uint64_t max_ns = median_of(values) * 3 / 2;
-    if (values.empty()) return 0;
-    std::uint64_t sum_ns = 0, count = 0;
-    for (const std::uint64_t value_ns : values) {
-        if (value_ns > max_ns) continue;
-        sum_ns += value_ns;
-        ++count;
-    }
-    return sum_ns / count;
-}
-
-// Costs of one kind in one batch.
-struct BatchCosts {
-    std::uint64_t inside_ns = 0, gap_ns = 0;
-};
-
-// The gap after a call is the time after its end plus the time before the next begin, whose entry
-// kind is known. The part of an entry before the program runs is nearly the same for all kinds, so
-// the gap counts as the call's own.
-std::optional<std::array<BatchCosts, kinds_of_probes>> costs_in(const calls::Tree& tree,
-                                                                std::uint64_t rounds) {
-    if (tree.calls.size() != 1 + rounds * kinds_of_probes) return std::nullopt;
-    std::array<std::vector<std::uint64_t>, kinds_of_probes> inside, gaps;
-    for (std::size_t number = 1; number < tree.calls.size(); ++number) {
-        const calls::Call& call = tree.calls[number];
-        if (call.function == 0 || call.function > kinds_of_probes ||
-            call.end != calls::CallEnd::Returned)
-            return std::nullopt;
-        inside[call.function - 1].push_back(call.end_ns - call.begin_ns);
-        if (number + 1 < tree.calls.size())
-            gaps[call.function - 1].push_back(
-                tree.calls[number + 1].begin_ns -
-                std::min(call.end_ns, tree.calls[number + 1].begin_ns));
-    }
-    std::array<BatchCosts, kinds_of_probes> costs;
-    for (std::size_t kind = 0; kind < kinds_of_probes; ++kind)
-        costs[kind] = {usual_of(inside[kind]), usual_of(gaps[kind])};
-    return costs;
-}
-
 // Work of the functions themselves, measured without probes. It is the same for all.
 std::uint64_t own_work_ns(bool of_go) {
     std::vector<std::uint64_t> all;
-    for (std::size_t batch = 0; batch < batches; ++batch) {
+    for (std::size_t batch = 0; batch < MeasuredCosts::batches; ++batch) {
         const std::uint64_t began_ns = monotonic_ns();
         of_go ? lagtrap_traced_go_all(rounds_at_first) : lagtrap_traced_c_all(rounds_at_first);
-        all.push_back((monotonic_ns() - began_ns) / (rounds_at_first * kinds_of_probes));
+        all.push_back((monotonic_ns() - began_ns) / (rounds_at_first * probe_pairs));
     }
-    return median_of(std::move(all));
+    return median_ns(std::move(all));
 }
 #endif
 
@@ -272,7 +217,7 @@ CostMeter::CostMeter(bool of_go) : of_go_(of_go) {
 #if defined(__x86_64__)
     const auto functions = own_functions(of_go);
     auto program = std::make_shared<const UniqueFd>(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    if (functions.size() != kinds + 1 || !program->valid()) return;
+    if (functions.size() != probe_pairs + 1 || !program->valid()) return;
     work_ns_ = own_work_ns(of_go);
     auto engine =
         CallEngine::load({::getpid(), {}}, 0ns,
@@ -281,7 +226,7 @@ CostMeter::CostMeter(bool of_go) : of_go_(of_go) {
     const auto refused = (*engine)->attach({{"lagtrapd", program}}, functions);
     if (!refused || !refused->empty()) return;
     engine_ = std::move(*engine);
-    for (std::size_t batch = 0; batch < batches; ++batch) run_batch(rounds_at_first);
+    for (std::size_t batch = 0; batch < MeasuredCosts::batches; ++batch) run_batch(rounds_at_first);
     interruptions_.watch(watched_at_first);
     reckon();
 #endif
@@ -299,35 +244,19 @@ const CallCosts& CostMeter::costs() {
 
 void CostMeter::run_batch([[maybe_unused]] std::uint64_t rounds) {
 #if defined(__x86_64__)
-    static_assert(kinds == kinds_of_probes);
     if (of_go_)
         call_by_goroutine(rounds);
     else
         lagtrap_traced_c_all(rounds);
-    for (const calls::Tree& tree : engine_->take_trees(timeout)) {
-        const auto batch = costs_in(tree, rounds);
-        for (std::size_t kind = 0; batch && kind < kinds; ++kind) {
-            measured_[kind].inside_ns.push_back((*batch)[kind].inside_ns);
-            measured_[kind].gap_ns.push_back((*batch)[kind].gap_ns);
-            if (measured_[kind].inside_ns.size() > batches) measured_[kind].inside_ns.pop_front();
-            if (measured_[kind].gap_ns.size() > batches) measured_[kind].gap_ns.pop_front();
-        }
-    }
+    for (const calls::Tree& tree : engine_->take_trees(timeout))
+        if (const auto batch = batch_costs(tree, rounds)) measured_.add(*batch);
 #endif
 }
 
 void CostMeter::reckon() {
 #if defined(__x86_64__)
-    if (measured_[0].inside_ns.empty()) return;
-    const auto with_interruptions = [&](std::uint64_t ns) {
-        return static_cast<std::uint64_t>(static_cast<double>(ns) * interruptions_.factor());
-    };
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
-        const std::uint64_t inside_ns = median_of(measured_[kind].inside_ns);
-        costs_.inside[kind / 3][kind % 3] = {
-            with_interruptions(inside_ns - std::min(inside_ns, work_ns_)),
-            with_interruptions(median_of(measured_[kind].gap_ns))};
-    }
+    if (measured_.empty()) return;
+    costs_.inside = measured_.table(work_ns_, interruptions_.factor());
     costs_.measured = true;
     measured_at_ = std::chrono::steady_clock::now();
 #endif

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 
+#include "daemon/calls/batch_costs.hpp"
 #include "daemon/calls/call_costs.hpp"
 #include "daemon/calls/interruptions.hpp"
 
@@ -36,11 +36,6 @@ class CostMeter {
     [[nodiscard]] const CallCosts& costs();
 
   private:
-    static constexpr std::size_t kinds = 6;
-    // Results of one kind in each of the last batches, including the work of the function.
-    struct KindCosts {
-        std::deque<std::uint64_t> inside_ns, gap_ns;
-    };
     void run_batch(std::uint64_t rounds);
     void reckon();
 
@@ -48,7 +43,7 @@ class CostMeter {
     std::chrono::steady_clock::time_point measured_at_;
     std::uint64_t work_ns_ = 0;  // by the functions themselves
     std::unique_ptr<CallEngine> engine_;
-    std::array<KindCosts, kinds> measured_;
+    MeasuredCosts measured_;
     Interruptions interruptions_;
     CallCosts costs_;
 };
