@@ -2,7 +2,6 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,72 +28,13 @@ namespace {
 // As in run_report.bpf.h.
 constexpr __u32 scratches_of_cpu = 4;
 
-lagtrap_nesting nesting_of(settings::Nesting nesting) {
-    switch (nesting) {
-        case settings::Nesting::Each: return LAGTRAP_NESTING_EACH;
-        case settings::Nesting::Outermost: return LAGTRAP_NESTING_OUTERMOST;
-        case settings::Nesting::Restart: return LAGTRAP_NESTING_RESTART;
-    }
-    return LAGTRAP_NESTING_EACH;
-}
-
-template <typename Wanted>
-bool has_marker(const settings::Event& event, Wanted wanted) {
-    return wanted(event.begin) || wanted(event.end) ||
-           std::any_of(event.stages.begin(), event.stages.end(),
-                       [&](const auto& stage) { return wanted(stage.marker); }) ||
-           std::any_of(event.other_ends.begin(), event.other_ends.end(),
-                       [&](const auto& other) { return wanted(other.marker); });
-}
-
-bool ends_at_function(const settings::Event& event) {
-    return has_marker(event, [](const settings::Marker& marker) {
-        return marker.kind == settings::MarkerKind::Function &&
-               marker.side == settings::FunctionSide::Return;
-    });
-}
-
-bool wants_arguments(const settings::Event& event) {
-    return event.key == settings::KeyKind::Argument || event.begin_time || event.trace_id;
-}
-
-lagtrap_end_meaning meaning_of(const settings::Event& event, const MarkerPlan& end) {
-    if (end.stage == 0) return LAGTRAP_END_DONE;
-    const bool cancelled =
-        event.other_ends.at(end.stage - 1U).meaning == settings::EndMeaning::Cancelled;
-    return cancelled ? LAGTRAP_END_CANCELLED : LAGTRAP_END_FAILED;
-}
-
-lagtrap_marker_config config_of(std::uint32_t event, const MarkerPlan& plan) {
-    lagtrap_marker_config config{};
-    config.event = event;
-    config.role = static_cast<std::uint16_t>(plan.role);
-    config.stage = plan.stage;
-    config.key_argument = plan.key.argument;
-    config.key_bytes = static_cast<std::uint8_t>(plan.key.bytes);
-    config.second_key_argument = plan.second_key.argument;
-    config.second_key_bytes = static_cast<std::uint8_t>(plan.second_key.bytes);
-    config.begin_time_argument = plan.begin_time.argument;
-    config.begin_time_bytes = plan.begin_time.bytes;
-    config.trace_argument = plan.trace.argument;
-    config.goid_offset = static_cast<std::uint16_t>(plan.places.goid_offset);
-    config.go_frame_offset = static_cast<std::uint16_t>(plan.places.frame_offset);
-    return config;
-}
-
 }  // namespace
 
-// An event keeps its marker numbers, however often it is attached.
 MonitorPrograms::MonitorPrograms(const settings::Settings& settings)
-    : events_(settings.events), times_wanted_(settings.history.times) {
-    std::vector<const settings::Marker*> markers;
-    for (const settings::Event& event : events_) {
-        first_markers_.push_back(static_cast<std::uint32_t>(markers.size()));
-        markers.push_back(&event.end);
-        for (const settings::Stage& stage : event.stages) markers.push_back(&stage.marker);
-        markers.push_back(&event.begin);
-        for (const settings::OtherEnd& end : event.other_ends) markers.push_back(&end.marker);
-    }
+    : events_(settings.events),
+      times_wanted_(settings.history.times),
+      needs_(monitor_needs(events_, times_wanted_)) {
+    const std::vector<const settings::Marker*> markers = markers_of(events_);
     markers_ = static_cast<std::uint32_t>(markers.size());
     tracepoint_programs_ = tracepoint_programs_of(markers);
 }
@@ -102,31 +42,19 @@ MonitorPrograms::MonitorPrograms(const settings::Settings& settings)
 // Saves startup time: the verifier takes about 50 ms per program.
 void MonitorPrograms::leave_out_unused() {
     const auto& all = programs_->progs;
-    const auto any_of_kind = [&](settings::MarkerKind kind) {
-        return std::any_of(events_.begin(), events_.end(), [&](const settings::Event& event) {
-            return has_marker(event,
-                              [&](const settings::Marker& marker) { return marker.kind == kind; });
-        });
-    };
-    const bool functions = any_of_kind(settings::MarkerKind::Function);
-    const bool probes =
-        any_of_kind(settings::MarkerKind::Usdt) || any_of_kind(settings::MarkerKind::Library);
     for (bpf_program* program : {all.on_function, all.on_go})
-        bpf_program__set_autoload(program, functions);
-    bpf_program__set_autoload(all.count_switch, wants_any_times());
-    bpf_program__set_autoload(all.count_waking, wants_any_times());
-    bpf_program__set_autoload(all.on_site, probes);
-    bpf_program__set_autoload(
-        all.on_usdt, probes && std::any_of(events_.begin(), events_.end(), wants_arguments));
+        bpf_program__set_autoload(program, needs_.functions);
+    bpf_program__set_autoload(all.count_switch, needs_.times);
+    bpf_program__set_autoload(all.count_waking, needs_.times);
+    bpf_program__set_autoload(all.on_site, needs_.sites);
+    bpf_program__set_autoload(all.on_usdt, needs_.arguments);
     const std::size_t last =
         tracepoint_programs_.empty() ? 0 : *std::ranges::max_element(tracepoint_programs_);
     const auto tracepoints = tracepoint_copies();
     for (std::size_t copy = 0; copy < tracepoints.size(); ++copy)
-        bpf_program__set_autoload(tracepoints[copy],
-                                  copy <= last && any_of_kind(settings::MarkerKind::Tracepoint));
-    const bool run_queue = any_of_kind(settings::MarkerKind::RunQueue);
+        bpf_program__set_autoload(tracepoints[copy], copy <= last && needs_.tracepoints);
     for (bpf_program* program : {all.on_queue_switch, all.on_queue_wakeup, all.on_queue_new})
-        bpf_program__set_autoload(program, run_queue);
+        bpf_program__set_autoload(program, needs_.run_queue);
 }
 
 void MonitorPrograms::size_open_runs(std::uint64_t runs) {
@@ -141,29 +69,18 @@ void MonitorPrograms::size_open_runs(std::uint64_t runs) {
 
 // Without events with record="runs", their maps are as small as possible.
 Status MonitorPrograms::size_maps(const UnwindStore& store, const TimedThreads& threads) {
-    const bool any_runs = std::any_of(events_.begin(), events_.end(), [](const auto& event) {
-        return event.record == settings::RecordMode::Runs;
-    });
-    const bool any_stacks = std::any_of(events_.begin(), events_.end(), [](const auto& event) {
-        return event.record == settings::RecordMode::Runs &&
-               event.stacks == settings::StackMode::Markers;
-    });
-    if (!any_runs) {
+    if (!needs_.runs) {
         bpf_map__set_max_entries(programs_->maps.reported_runs,
                                  static_cast<__u32>(::sysconf(_SC_PAGESIZE)));
         bpf_map__set_max_entries(programs_->maps.reported_processes, 1);
     }
-    if (!any_stacks) bpf_map__set_max_entries(programs_->maps.reported_stacks, 1);
-    if (std::none_of(events_.begin(), events_.end(), wants_arguments))
-        bpf_map__set_max_entries(programs_->maps.argument_sites, 1);
-    if (std::none_of(events_.begin(), events_.end(),
-                     [](const auto& event) { return !event.scope.groups.empty(); }))
-        bpf_map__set_max_entries(programs_->maps.scoped_groups, 1);
-    if (std::none_of(events_.begin(), events_.end(), ends_at_function))
-        bpf_map__set_max_entries(programs_->maps.exit_sites, 1);
+    if (!needs_.stacks) bpf_map__set_max_entries(programs_->maps.reported_stacks, 1);
+    if (!needs_.argument_map) bpf_map__set_max_entries(programs_->maps.argument_sites, 1);
+    if (!needs_.groups) bpf_map__set_max_entries(programs_->maps.scoped_groups, 1);
+    if (!needs_.exits) bpf_map__set_max_entries(programs_->maps.exit_sites, 1);
     const int cpus = libbpf_num_possible_cpus();
     if (cpus <= 0) return libbpf_error("count the CPUs", cpus);
-    if (any_stacks) {
+    if (needs_.stacks) {
         programs_->rodata->walk_scratch_count = static_cast<__u32>(cpus) * scratches_of_cpu;
         bpf_map__set_max_entries(programs_->maps.walk_scratches,
                                  programs_->rodata->walk_scratch_count);
@@ -207,18 +124,14 @@ Result<std::unique_ptr<MonitorPrograms>> MonitorPrograms::load(const settings::S
     self->exec_link_.reset(
         bpf_program__attach_raw_tracepoint(self->programs_->progs.on_exec, "sched_process_exec"));
     if (!self->exec_link_) return libbpf_error("watch for exec", -errno);
-    if (self->wants_any_times()) TRY(self->attach_times());
+    if (self->needs_.times) TRY(self->attach_times());
     for (std::uint32_t event = 0; event < events.size(); ++event)
         TRY(self->configure_event(event, settings.runs));
     return self;
 }
 
 void MonitorPrograms::name_run_queue_events() {
-    std::size_t next = 0;
-    for (std::uint32_t event = 0; event < events_.size(); ++event)
-        if (events_[event].begin.kind == settings::MarkerKind::RunQueue &&
-            next < LAGTRAP_RUN_QUEUE_EVENTS)
-            programs_->rodata->run_queue_events[next++] = event + 1;
+    std::ranges::copy(run_queue_events(events_), programs_->rodata->run_queue_events);
 }
 
 Result<std::vector<Link>> MonitorPrograms::attach_run_queue() {
@@ -235,11 +148,6 @@ bool MonitorPrograms::wants_times(const settings::Event& event) const {
     return times_wanted_ && daemon::counts_times(event);
 }
 
-bool MonitorPrograms::wants_any_times() const {
-    return std::any_of(events_.begin(), events_.end(),
-                       [&](const auto& event) { return wants_times(event); });
-}
-
 Status MonitorPrograms::attach_times() {
     for (bpf_program* program : {programs_->progs.count_switch, programs_->progs.count_waking}) {
         time_links_.emplace_back(bpf_program__attach_trace(program));
@@ -254,7 +162,7 @@ Status MonitorPrograms::attach_times() {
 // Threads are removed from the table, so that no run computes differences with sums from before the
 // pause.
 Status MonitorPrograms::count_times(bool wanted) {
-    if (!wants_any_times() || wanted == counts_times()) return success();
+    if (!needs_.times || wanted == counts_times()) return success();
     if (wanted) TRY(attach_times());
     for (std::uint32_t event = 0; event < events_.size(); ++event)
         if (wants_times(events_[event])) TRY(change_flag(event, LAGTRAP_EVENT_TIMES, wanted));
@@ -269,35 +177,13 @@ Status MonitorPrograms::count_times(bool wanted) {
 
 Status MonitorPrograms::configure_event(std::uint32_t index, const settings::Runs& runs) {
     const settings::Event& event = events_[index];
-    lagtrap_event_config config{};
-    config.threshold_ns = static_cast<std::uint64_t>(event.threshold.count());
-    config.nesting = nesting_of(event.nesting);
-    config.look_after_ns =
-        event.breach == settings::BreachMode::Deadline ? config.threshold_ns : LAGTRAP_NEVER_NS;
-    if (event.key == settings::KeyKind::Argument) config.flags |= LAGTRAP_EVENT_KEY_ARGUMENT;
-    if (event.key_scope == settings::KeyScope::Machine) config.flags |= LAGTRAP_EVENT_KEY_MACHINE;
-    if (wants_times(event)) config.flags |= LAGTRAP_EVENT_TIMES;
-    if (event.trace_id) config.flags |= LAGTRAP_EVENT_TRACE_TEXT;
-    if (pairs_calls(event)) config.flags |= LAGTRAP_EVENT_MATCH_STACK;
-    if (keeps_stack_order(event)) config.flags |= LAGTRAP_EVENT_STACK_ORDER;
+    const lagtrap_event_config config = event_config(event, wants_times(event));
     if (event.record == settings::RecordMode::Runs) {
-        config.flags |= LAGTRAP_EVENT_RECORD_RUNS;
-        if (event.stacks == settings::StackMode::Markers) config.flags |= LAGTRAP_EVENT_STACKS;
         lagtrap_run_quota quota{};
-        quota.interval_ns =
-            LAGTRAP_RUN_BURST_NS / std::max<std::uint32_t>(runs.limit_per_second, 1);
+        quota.interval_ns = run_interval_ns(runs.limit_per_second);
         const int refused = bpf_map__update_elem(programs_->maps.run_quotas, &index, sizeof(index),
                                                  &quota, sizeof(quota), BPF_ANY);
         if (refused != 0) return libbpf_error("limit the runs of event " + event.name, refused);
-    }
-    if (event.scope.pid) {
-        config.flags |= LAGTRAP_EVENT_SCOPE_PID;
-        config.scope_pid = *event.scope.pid;
-    }
-    if (!event.scope.groups.empty()) config.flags |= LAGTRAP_EVENT_SCOPE_GROUP;
-    if (event.scope.uid) {
-        config.flags |= LAGTRAP_EVENT_SCOPE_UID;
-        config.scope_uid = *event.scope.uid;
     }
     const int failed = bpf_map__update_elem(programs_->maps.event_configs, &index, sizeof(index),
                                             &config, sizeof(config), BPF_ANY);
@@ -307,9 +193,7 @@ Status MonitorPrograms::configure_event(std::uint32_t index, const settings::Run
 
 Status MonitorPrograms::configure_marker(std::uint32_t index, std::uint32_t marker_id,
                                          const MarkerPlan& plan) {
-    lagtrap_marker_config config = config_of(index, plan);
-    if (plan.role == LAGTRAP_ROLE_END)
-        config.stage = static_cast<std::uint16_t>(meaning_of(events_[index], plan));
+    const lagtrap_marker_config config = marker_config(index, events_[index], plan);
     const int failed = bpf_map__update_elem(programs_->maps.marker_configs, &marker_id,
                                             sizeof(marker_id), &config, sizeof(config), BPF_ANY);
     if (failed != 0) return libbpf_error("configure a marker", failed);
@@ -335,13 +219,8 @@ bpf_program* MonitorPrograms::program_for(std::uint32_t marker_id, const MarkerP
     return plan.places.goid_offset != 0 ? all.on_go : all.on_function;
 }
 
-// In the order that the constructor counts: the end, stages, the begin, other ends.
 std::uint32_t MonitorPrograms::marker_id_of(std::uint32_t event, const MarkerPlan& plan) const {
-    const std::uint32_t first = first_markers_[event];
-    const std::uint32_t begin =
-        first + 1 + static_cast<std::uint32_t>(events_[event].stages.size());
-    if (plan.role == LAGTRAP_ROLE_END) return plan.stage == 0 ? first : begin + plan.stage;
-    return plan.role == LAGTRAP_ROLE_STAGE ? first + 1 + plan.stage : begin;
+    return marker_number_of(events_, event, plan);
 }
 
 Result<ProbeRequest> MonitorPrograms::request_for(SiteOwner owner, const MarkerPlan& plan) {
@@ -362,14 +241,7 @@ Result<ProbeRequest> MonitorPrograms::request_for(SiteOwner owner, const MarkerP
 Status MonitorPrograms::configure_plan(std::uint32_t index, const EventPlan& plan,
                                        bool stages_wanted) {
     TRY(change_config(index, [&](lagtrap_event_config& config) {
-        config.flags &= ~(LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_SCOPE_PROGRAM |
-                          LAGTRAP_EVENT_WITHOUT_STAGES);
-        if (!stages_wanted) config.flags |= LAGTRAP_EVENT_WITHOUT_STAGES;
-        if (plan.by_goroutine) config.flags |= LAGTRAP_EVENT_KEY_GOROUTINE;
-        if (!plan.scope) return;
-        config.flags |= LAGTRAP_EVENT_SCOPE_PROGRAM;
-        config.scope_inode = plan.scope->inode;
-        config.scope_device = major(plan.scope->device) << 20 | minor(plan.scope->device);
+        configure_for_plan(config, plan, stages_wanted);
     }));
     return let_hits_count(index, false);
 }
@@ -421,10 +293,8 @@ Status MonitorPrograms::let_record(std::uint32_t index, bool allowed) {
 }
 
 Status MonitorPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
-    const bool at_deadline = events_[index].breach == settings::BreachMode::Deadline;
     return change_config(index, [&](lagtrap_event_config& config) {
-        config.look_after_ns =
-            at_deadline ? std::min<std::uint64_t>(config.threshold_ns, age_ns) : age_ns;
+        config.look_after_ns = look_after_ns(events_[index].breach, config.threshold_ns, age_ns);
     });
 }
 
@@ -435,10 +305,8 @@ Status MonitorPrograms::set_threshold(std::uint32_t index, std::chrono::nanoseco
 }
 
 Status MonitorPrograms::let_hits_count(std::uint32_t index, bool wanted) {
-    return change_config(index, [&](lagtrap_event_config& config) {
-        config.flags &= ~(LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED);
-        if (!wanted) config.flags |= LAGTRAP_EVENT_OFF;
-    });
+    return change_config(
+        index, [&](lagtrap_event_config& config) { daemon::let_hits_count(config, wanted); });
 }
 
 Result<std::vector<std::uint64_t>> MonitorPrograms::cookies_of(SiteOwner owner,

@@ -12,6 +12,7 @@
 
 #include "bpf/event_monitor.h"
 #include "core/result.hpp"
+#include "daemon/events/event_configs.hpp"
 #include "daemon/events/event_counters.hpp"
 #include "daemon/events/event_plan.hpp"
 #include "daemon/events/marker_sites.hpp"
@@ -104,7 +105,6 @@ class MonitorPrograms {
   private:
     explicit MonitorPrograms(const settings::Settings& settings);
     [[nodiscard]] bool wants_times(const settings::Event& event) const;
-    [[nodiscard]] bool wants_any_times() const;
     [[nodiscard]] Status attach_times();
     void name_run_queue_events();
     void leave_out_unused();
@@ -128,8 +128,8 @@ class MonitorPrograms {
     std::shared_ptr<event_monitor_bpf> programs_;
     Link exec_link_;
     bool times_wanted_;
+    const MonitorNeeds needs_;
     std::vector<Link> time_links_;
-    std::vector<std::uint32_t> first_markers_;      // by event: the first of its marker numbers
     std::vector<std::size_t> tracepoint_programs_;  // by marker number
     std::uint32_t markers_ = 0;
     MarkerSites<lagtrap_site> argument_sites_{LAGTRAP_MAX_SITES, "arguments"};
