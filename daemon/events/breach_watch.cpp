@@ -16,33 +16,15 @@
 
 #include "core/clock.hpp"
 #include "daemon/events/goroutine_looks.hpp"
-#include "daemon/events/pairing.hpp"
+#include "daemon/events/look_times.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 using namespace std::chrono_literals;
 
-// Minimum time between two checks, so that an event with a threshold of microseconds cannot keep
-// the event monitor busy. A deadline may be noticed 2 ms late, so this is soon enough.
-constexpr std::uint64_t min_look_interval_ns = 1'000'000;
-// Passes over the table and sweeps, which check the thread of every open run, use at most a
-// hundredth of the time each. Meanwhile others wait for the table, so a sweep does part of it at a
-// time.
-constexpr std::uint64_t rest_factor = 100;
-constexpr std::uint64_t max_look_interval_ns = 20'000'000;
-constexpr std::chrono::nanoseconds sweep_interval = 1s;
+constexpr std::chrono::nanoseconds first_sweep_after = 1s;
 constexpr std::size_t runs_of_sweep_part = 512;
-constexpr std::uint64_t belief_lasts_ns = 1'000'000'000;
-
-std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>& events,
-                                             const EventThresholds& thresholds) {
-    std::uint64_t smallest = LAGTRAP_NEVER_NS;
-    for (std::uint32_t event = 0; event < events.size(); ++event)
-        if (events[event].breach == settings::BreachMode::Deadline)
-            smallest = std::min(smallest, thresholds.of_ns(event));
-    return smallest;
-}
 
 }  // namespace
 
@@ -89,7 +71,7 @@ void BreachWatch::start() {
         ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -20);
         const auto work = boost::asio::make_work_guard(context_);
         await_notices();
-        await_sweep(sweep_interval);
+        await_sweep(first_sweep_after);
         look();
         context_.run();
     });
@@ -266,16 +248,9 @@ int BreachWatch::take_notice(const lagtrap_record* record, std::size_t bytes) {
 }
 
 bool BreachWatch::believes(std::uint32_t event, std::uint64_t now_ns) const {
-    if (event >= beliefs_.size()) return true;
-    Belief& belief = beliefs_[event];
-    if (now_ns < belief.until_ns) return belief.believed;
-    const auto counters = programs_.counters(event);
-    // Before the first end there is no experience, so a judgement of the first runs is valid for
-    // one check only.
-    const bool experienced = counters && counters->ends().hits > 0;
-    belief = {!counters || believes_deadlines(*counters, runs_.count_swept(event)),
-              now_ns + (experienced ? belief_lasts_ns : 1)};
-    return belief.believed;
+    return beliefs_.believes(
+        event, now_ns, [this](std::uint32_t of) { return programs_.counters(of); },
+        [this](std::uint32_t of) { return runs_.count_swept(of); });
 }
 
 // One pass over the open runs. Reports the first overdue run; returns when the next pass is due.
@@ -297,39 +272,19 @@ std::uint64_t BreachWatch::look_once(std::uint64_t now_ns) {
     report_aborted();
     tell(seen);
     early_.take_look(seen.early_pid, breach_wanted_.load(), now_ns);
-    const std::uint64_t looked_ns = monotonic_ns();
-    not_before_ns_ = looked_ns + std::clamp((looked_ns - now_ns) * rest_factor,
-                                            min_look_interval_ns, max_look_interval_ns);
-    if (seen.visited == 0 && seen.next_due_ns == LAGTRAP_NEVER_NS && !begun && !early_.is_on())
-        return LAGTRAP_NEVER_NS;
-    return next_look_ns(seen, now_ns);
+    not_before_ns_ = next_pass_ns(now_ns, monotonic_ns());
+    return next_look_ns(seen, {now_ns, smallest_threshold_ns_, not_before_ns_, early_.is_on(),
+                               early_.look_interval_ns(), early_.points_ns(), begun});
 }
 
 void BreachWatch::tell(const OpenRuns::Look& seen) {
     if (seen.overdue.empty() || !breach_wanted_.exchange(false)) return;
     __atomic_store_n(&programs_.watch()->breach_wanted, 0, __ATOMIC_RELEASE);
-    std::vector<lagtrap_run> first{
-        *std::min_element(seen.overdue.begin(), seen.overdue.end(),
-                          [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; })};
+    std::vector<lagtrap_run> first{longest_overdue(seen.overdue)};
     fill_names(first);
     const std::uint64_t noticed_ns = monotonic_ns();
     early_.take_breach(noticed_ns);
     options_.on_breach(Breach{first.front(), true, noticed_ns});
-}
-
-// A run that begins from now on is not overdue before the smallest threshold, nor early before the
-// smallest early point, has passed.
-std::uint64_t BreachWatch::next_look_ns(const OpenRuns::Look& seen, std::uint64_t now_ns) const {
-    std::uint64_t next_ns = std::min(seen.earliest_deadline_ns, seen.next_due_ns);
-    if (smallest_threshold_ns_ != LAGTRAP_NEVER_NS)
-        next_ns = std::min(next_ns, now_ns + smallest_threshold_ns_);
-    std::uint64_t next_early_ns = early_.is_on() ? now_ns : seen.next_early_ns;
-    for (const std::uint64_t point_ns : early_.points_ns())
-        if (point_ns != LAGTRAP_NEVER_NS)
-            next_early_ns = std::min(next_early_ns, now_ns + point_ns);
-    if (next_early_ns != LAGTRAP_NEVER_NS)
-        next_ns = std::min(next_ns, std::max(next_early_ns, now_ns + early_.look_interval_ns()));
-    return next_ns == LAGTRAP_NEVER_NS ? next_ns : std::max(next_ns, not_before_ns_);
 }
 
 void BreachWatch::learn(std::uint64_t now_ns) {
@@ -343,8 +298,7 @@ void BreachWatch::learn(std::uint64_t now_ns) {
 // If an event's age cannot be set, its runs are checked together with others.
 void BreachWatch::want_looks() {
     for (std::uint32_t event = 0; event < events_.size(); ++event)
-        (void)programs_.look_after(event,
-                                   std::max(early_.points_ns()[event], min_look_interval_ns));
+        (void)programs_.look_after(event, age_to_look_ns(early_.points_ns()[event]));
     __atomic_store_n(&programs_.watch()->look_at_all, 1, __ATOMIC_RELEASE);
 }
 
@@ -380,9 +334,7 @@ void BreachWatch::await_sweep(std::chrono::nanoseconds after) {
         if (failure) return;
         const auto began = std::chrono::steady_clock::now();
         const bool done = sweep_part();
-        const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - began;
-        await_sweep(
-            std::max<std::chrono::nanoseconds>(rest_factor * took, done ? sweep_interval : 1ms));
+        await_sweep(pause_after_sweep(std::chrono::steady_clock::now() - began, done));
     });
 }
 

@@ -22,6 +22,7 @@
 #include "daemon/events/early_watch.hpp"
 #include "daemon/events/event_thresholds.hpp"
 #include "daemon/events/hit_party.hpp"
+#include "daemon/events/look_times.hpp"
 #include "daemon/events/monitor_programs.hpp"
 #include "daemon/events/open_runs.hpp"
 #include "daemon/events/runs_so_far.hpp"
@@ -115,10 +116,6 @@ class BreachWatch {
     void tell(const OpenRuns::Look& seen);
     void learn(std::uint64_t now_ns);
     void want_looks();
-    [[nodiscard]] std::uint64_t next_look_ns(const OpenRuns::Look& seen,
-                                             std::uint64_t now_ns) const;
-    // Whether overdue runs of the event are believed to be slow (believes_deadlines()). Evaluated
-    // once a second.
     [[nodiscard]] bool believes(std::uint32_t event, std::uint64_t now_ns) const;
     void schedule_look(std::uint64_t at_ns);
 
@@ -132,11 +129,7 @@ class BreachWatch {
     OpenRuns runs_;
     RunsSoFar so_far_;
     EarlyWatch early_;
-    struct Belief {
-        bool believed = true;
-        std::uint64_t until_ns = 0;
-    };
-    mutable std::vector<Belief> beliefs_;
+    mutable DeadlineBeliefs beliefs_;
 
     EventThresholds thresholds_;
     std::uint64_t smallest_threshold_ns_;  // of events whose breaches are noticed at the deadline
