@@ -21,13 +21,6 @@
 namespace lagtrap::daemon {
 namespace {
 
-constexpr std::size_t aborted_limit = 16'384;
-// From 2,000 runs per second on, they are read every 2 ms. At a million per second, that fills a
-// tenth of a 4 MiB ring.
-constexpr int gather_ms = 2;
-constexpr std::uint64_t few_runs = 4;
-constexpr std::uint64_t fast_runs_ns = 500'000;
-
 RunGatherer::Machine this_machine(NameOfContainer name_of_container) {
     RunGatherer::Machine machine;
     machine.name_of_container = std::move(name_of_container);
@@ -135,7 +128,8 @@ void RunReporter::take_aborted(std::vector<ReportedRun> aborted) {
     if (aborted.empty()) return;
     {
         const std::lock_guard lock(mutex_);
-        if (aborted_.size() + aborted.size() > aborted_limit) return writer_.lose(aborted.size());
+        if (!has_room_for_aborted(aborted_.size(), aborted.size()))
+            return writer_.lose(aborted.size());
         std::move(aborted.begin(), aborted.end(), std::back_inserter(aborted_));
     }
     (void)::eventfd_write(orders_.get(), 1);
@@ -181,8 +175,8 @@ void RunReporter::close_batch() {
         }
     }
     gatherer_.add_lost(writer_.take_lost());
-    writer_.put(gatherer_.close(session_));
-    if (std::exchange(session_over_, false)) session_.clear();
+    writer_.put(gatherer_.close(session_.of_batch()));
+    session_.next();
 }
 
 // No later run can represent these any more.
@@ -226,19 +220,7 @@ void RunReporter::take_orders() {
     }
     for (const ReportedRun& run : aborted) gatherer_.take_aborted(run);
     for (RunSource& source : sources) change_source(std::move(source));
-    for (const std::string& session : sessions) {
-        session_over_ = session.empty();
-        if (!session.empty()) session_ = session;
-    }
-}
-
-int RunReporter::wait_ms() const {
-    const auto due_ns = gatherer_.due_ns();
-    if (!due_ns) return -1;
-    const std::uint64_t now_ns = monotonic_ns();
-    return *due_ns <= now_ns ? 0
-                             : static_cast<int>(std::min<std::uint64_t>(
-                                   (*due_ns - now_ns) / 1'000'000 + 1, 60'000));
+    for (const std::string& session : sessions) session_.note(session);
 }
 
 // Orders and clock changes always wake the thread. Runs wake it unless they may accumulate for a
@@ -249,21 +231,17 @@ void RunReporter::wait(bool gather_some) {
     std::array<pollfd, 3> descriptors{
         pollfd{orders_.get(), POLLIN, 0}, pollfd{clock_.get(), POLLIN, 0},
         pollfd{for_runs ? ring_buffer__epoll_fd(ring_->ring) : -1, POLLIN, 0}};
-    const int due_ms = wait_ms();
     ::poll(descriptors.data(), descriptors.size(),
-           gather_some && (due_ms < 0 || due_ms > gather_ms) ? gather_ms : due_ms);
+           ReportPace::wait_ms(gatherer_.due_ns(), gather_some, monotonic_ns()));
     if (descriptors[1].revents == 0) return;
     std::uint64_t ignored = 0;
     (void)!::read(clock_.get(), &ignored, sizeof(ignored));
     watch_clock();
 }
 
+// If stacks are wanted, a program's code is inspected as soon as its first run is known.
 bool RunReporter::runs_come_fast(std::uint64_t taken) {
-    const std::uint64_t now_ns = monotonic_ns(),
-                        since_ns = now_ns - std::exchange(drained_ns_, now_ns);
-    // If stacks are wanted, a program's code is inspected as soon as its first run is known.
-    if (!ring_ || ring_->stacks_wanted || taken == 0) return false;
-    return taken >= few_runs || since_ns < fast_runs_ns;
+    return pace_.runs_come_fast(taken, !ring_ || ring_->stacks_wanted, monotonic_ns());
 }
 
 void RunReporter::work() {

@@ -13,6 +13,7 @@
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/runs/batch_writer.hpp"
+#include "daemon/runs/report_pace.hpp"
 #include "daemon/runs/run_gatherer.hpp"
 #include "settings/settings.hpp"
 #include "spool/spool.hpp"
@@ -70,11 +71,10 @@ class RunReporter {
     void change_source(RunSource source);
     void drain();
     void wait(bool gather_some);
-    // True if it is worthwhile to let runs accumulate, after a drain that read `taken` runs.
+    // See ReportPace.
     bool runs_come_fast(std::uint64_t taken);
     void settle_pending();
     void close_batch();
-    [[nodiscard]] int wait_ms() const;
     void watch_clock();
 
     BatchWriter writer_;
@@ -83,10 +83,8 @@ class RunReporter {
     UniqueFd orders_;  // eventfd
     UniqueFd clock_;   // timerfd that signals clock changes
     std::function<void()> on_process_;
-    // session of the batch; only for the reporter's thread, like session_over_
-    std::string session_;
-    bool session_over_ = false;
-    std::uint64_t drained_ns_ = 0;
+    BatchSession session_;  // only for the reporter's thread, like pace_
+    ReportPace pace_;
 
     mutable std::mutex mutex_;  // protects the following members
     std::vector<RunSource> sources_;
