@@ -4,13 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
-#include "bpf/records.h"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
+#include "daemon/processes/task_records.hpp"
 
 namespace lagtrap::daemon {
 
@@ -21,8 +20,8 @@ class TaskEvents {
     [[nodiscard]] static Result<TaskEvents> open(std::uint32_t ring_pages = 128);
 
     // Returns the content of the rings, CPU by CPU, as lagtrap_mapping (followed by its path),
-    // lagtrap_task_change and lagtrap_name. The record is valid during the call.
-    using OnRecord = std::function<void(const lagtrap_record*)>;
+    // lagtrap_task_change and lagtrap_name.
+    using OnRecord = OnTaskRecord;
     void drain(const OnRecord& on_record);
 
     // Opens events again that stopped because their CPU went offline, as all but the first do
@@ -44,12 +43,11 @@ class TaskEvents {
     class StartWakeup;
     [[nodiscard]] Result<std::shared_ptr<Ring>> open_ring(int cpu) const;
     void drain_ring(Ring& ring, const OnRecord& on_record);
-    void take(const char* record, std::size_t bytes, std::uint16_t cpu, const OnRecord& on_record);
 
     std::uint32_t ring_pages_ = 0;
     UniqueFd wakeups_;  // epoll instance with the ring and the StartWakeup of each CPU
     std::vector<std::shared_ptr<Ring>> rings_;
-    std::vector<char> wrapped_;
+    PerfRing reader_;
     std::uint64_t lost_ = 0;
 };
 
