@@ -22,29 +22,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds idle_interval = 1s;
-// While watched files must be found as soon as they are mapped: the start of a program ends the
-// wait for the next look. Between looks the interval doubles while nothing happens.
-constexpr std::chrono::milliseconds min_mapping_interval = 20ms;
-constexpr std::chrono::milliseconds max_mapping_interval = 400ms;
 constexpr std::chrono::milliseconds exec_time = 2ms;  // until a program that starts is mapped
-constexpr std::chrono::milliseconds making_interval = 50ms;
-constexpr std::chrono::milliseconds capture_interval = 1ms;
-constexpr std::chrono::milliseconds quiet_capture_interval = 4ms;
 constexpr auto status_interval = 100ms;
 constexpr auto description_timeout = 1s;
 constexpr auto publish_interval = 20ms;  // while tables are being made
-constexpr std::size_t largest_limit = 10;
-constexpr std::size_t kept_events_limit_bytes = 64 << 20;
-
-constexpr int lowest_priority = 19;
-// For late tables of users who had their share. On a busy machine it gets a tenth of the time of
-// others; the lowest priority gets almost nothing.
-constexpr int low_priority = 10;
-constexpr auto making_timeout = 200ms;  // at low priority, while somebody waits for a table
-// CPU time; a file that takes more is not worth it. With wall-clock time, every file would seem
-// slow on a busy machine.
-constexpr std::chrono::nanoseconds max_priority = 1s;
 constexpr std::size_t identified_at_once = 1024;
 constexpr auto between_looks = 5ms;
 
@@ -128,8 +109,7 @@ void Unwinder::follow() {
     (void)::pthread_setname_np(::pthread_self(), "follower");
     start_over();
     auto last_status = std::chrono::steady_clock::now() - status_interval;
-    std::chrono::milliseconds capture_pause = capture_interval;
-    std::chrono::milliseconds mapping_pause = min_mapping_interval;
+    FollowPauses pauses;
     while (!stopping_) {
         heartbeat_.beat();
         bool some_lost = false;
@@ -140,10 +120,7 @@ void Unwinder::follow() {
             // The capture's log lacks the lost events, so the result of the scan replaces them.
             if (capture_ns == 0 && is_capturing()) capture_ns = monotonic_ns();
         }
-        capture_pause =
-            events.empty() ? std::min(capture_pause * 2, quiet_capture_interval) : capture_interval;
-        mapping_pause = events.empty() ? std::min(mapping_pause * 2, max_mapping_interval)
-                                       : min_mapping_interval;
+        pauses.note(!events.empty());
         take_events_in(events, capture_ns);
         mapped_files_.done();
         const bool making = publish();
@@ -152,8 +129,7 @@ void Unwinder::follow() {
             note_status();
             last_status = now;
         }
-        const auto idle = mapped_files_.wants_any() ? mapping_pause : idle_interval;
-        wait_for_work(capturing_ ? capture_pause : making ? making_interval : idle);
+        wait_for_work(pauses.next(capturing_, making, mapped_files_.wants_any()));
     }
 }
 
@@ -168,7 +144,7 @@ bool Unwinder::scan_if_needed(bool some_lost) {
 }
 
 void Unwinder::wait_for_work(std::chrono::milliseconds pause) const {
-    const auto look_after = std::chrono::steady_clock::now() + min_mapping_interval;
+    const auto look_after = std::chrono::steady_clock::now() + FollowPauses::min_mapping;
     std::array<pollfd, 2> wakeups{pollfd{to_follower_.get(), POLLIN, 0},
                                   pollfd{events_.wakeup_fd(), POLLIN, 0}};
     (void)::poll(wakeups.data(), capturing_ ? 1 : 2, static_cast<int>(pause.count()));
@@ -246,7 +222,8 @@ bool Unwinder::publish() {
     to_looker_.notify_one();
     if (modules_.waiting() > 0) to_maker_.notify_all();
     raise_priority_of_late_tables();
-    if (const auto now = std::chrono::steady_clock::now(); now - last_sweep_ >= idle_interval) {
+    if (const auto now = std::chrono::steady_clock::now();
+        now - last_sweep_ >= FollowPauses::idle) {
         spaces_.note_users();
         spaces_.look_again_at_unread();
         modules_.sweep(now);
@@ -272,7 +249,7 @@ void Unwinder::describe(std::uint64_t at_ns) {
     not_described_ += spaces_.describe(at_ns, mappings);
     const std::scoped_lock lock(events_mutex_);
     if (!capturing_ || at_ns < capture_began_ns_) return;
-    for_capture_.append(mappings);
+    for_capture_.add(mappings);
     described_ = true;
     has_described_.notify_all();
 }
@@ -305,48 +282,26 @@ void Unwinder::start_over() {
 
 void Unwinder::drain_rings() {
     events_.drain([this](const lagtrap_record* record) {
-        unordered_.append(record, record->size_bytes, {});
-        if (!capturing_) return;
-        if (for_capture_.size_bytes() < kept_events_limit_bytes) {
-            for_capture_.append(record, record->size_bytes, {});
-        } else {
-            ++events_not_kept_;
-        }
+        order_.add(record);
+        if (capturing_) for_capture_.add(record);
     });
 }
 
-// The rings of the CPUs are read one after the other, but processes move between CPUs. Only records
-// from before the start of reading are complete; later ones wait for the next time.
 RecordBuffer Unwinder::take_ordered(bool& some_lost) {
     const std::scoped_lock lock(events_mutex_);
     const std::uint64_t complete_until_ns = monotonic_ns();
     drain_rings();
-    const RecordBuffer read = std::exchange(unordered_, RecordBuffer());
     some_lost = std::exchange(lost_before_, events_.lost()) != events_.lost();
-    RecordBuffer ordered;
-    std::vector<const lagtrap_record*> records;
-    read.for_each([&](const lagtrap_record* record) {
-        if (record->at_ns < complete_until_ns) {
-            records.push_back(record);
-        } else {
-            unordered_.append(record, record->size_bytes, {});
-        }
-    });
-    std::stable_sort(records.begin(), records.end(),
-                     [](const auto* a, const auto* b) { return a->at_ns < b->at_ns; });
-    for (const lagtrap_record* record : records) ordered.append(record, record->size_bytes, {});
-    return ordered;
+    return order_.take_before(complete_until_ns);
 }
 
-// A busy machine would never run the lowest priority, and stacks would end early without tables.
 void Unwinder::raise_priority_of_late_tables() {
     const auto now = std::chrono::steady_clock::now();
     for (const Maker& maker : makers_) {
-        if (!maker.cpu_before_job || now - *maker.since < making_timeout) continue;
-        const bool slow =
-            modules_.had_much(maker.user) ||
-            cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job >= max_priority;
-        set_making_priority(maker.thread, slow ? low_priority : 0);
+        if (!maker.cpu_before_job || !TablePriority::is_late(now - *maker.since)) continue;
+        const auto cpu_time = cpu_time_of(maker.thread, maker.cpu_clock) - *maker.cpu_before_job;
+        set_making_priority(maker.thread,
+                            TablePriority::of_late(modules_.had_much(maker.user), cpu_time));
     }
 }
 
@@ -356,9 +311,9 @@ MadeTable Unwinder::make(const Maker& maker, TableJob job, bool patient) {
     if (auto failed = open_for(job, inspector_)) return std::move(*failed);
     if (cache_)
         if (auto known = load_table(job, *cache_)) return std::move(*known);
-    if (patient) set_making_priority(maker.thread, lowest_priority);
+    if (patient) set_making_priority(maker.thread, TablePriority::lowest);
     MadeTable made = make_table(std::move(job), cache_ ? &*cache_ : nullptr);
-    set_making_priority(maker.thread, 0);
+    set_making_priority(maker.thread, TablePriority::normal);
     return made;
 }
 
@@ -380,9 +335,8 @@ void Unwinder::make_tables(Maker& maker) {
         if (!maker.since) maker.since = began;
         maker.cpu_before_job = cpu_time_of(maker.thread, maker.cpu_clock);
         maker.user = job->request.user;
-        const bool patient =
-            (began - *maker.since < making_timeout && !job->request.watched && !capturing_) ||
-            modules_.had_much(maker.user);
+        const bool patient = TablePriority::is_patient(began - *maker.since, job->request.watched,
+                                                       capturing_, modules_.had_much(maker.user));
         lock.unlock();
         MadeTable made = make(maker, std::move(*job), patient);
         lock.lock();
@@ -407,7 +361,7 @@ std::vector<int> Unwinder::look_at_cpus() {
 void Unwinder::begin_capture() {
     {
         const std::scoped_lock lock(events_mutex_);
-        for_capture_ = RecordBuffer();
+        (void)for_capture_.take();
         capture_began_ns_ = capture_to_describe_ns_ = monotonic_ns();
         described_ = false;
         capturing_ = true;
@@ -417,7 +371,7 @@ void Unwinder::begin_capture() {
 
 RecordBuffer Unwinder::take_events() {
     const std::scoped_lock lock(events_mutex_);
-    return std::exchange(for_capture_, RecordBuffer());
+    return for_capture_.take();
 }
 
 bool Unwinder::end_capture() {
@@ -434,7 +388,7 @@ void Unwinder::forget_capture() {
     const std::scoped_lock lock(events_mutex_);
     capturing_ = false;
     capture_began_ns_ = capture_to_describe_ns_ = 0;
-    for_capture_ = RecordBuffer();
+    (void)for_capture_.take();
 }
 
 void Unwinder::hold_memory(bool held) {
@@ -506,13 +460,13 @@ void Unwinder::find_watched() {
 
 std::uint64_t Unwinder::events_lost() const {
     const std::scoped_lock lock(events_mutex_);
-    return events_.lost() + events_not_kept_;
+    return events_.lost() + for_capture_.not_kept();
 }
 
 UnwinderStatus Unwinder::status() const {
     const std::scoped_lock lock(events_mutex_);
     UnwinderStatus status = status_;
-    status.events_lost = events_.lost() + events_not_kept_;
+    status.events_lost = events_.lost() + for_capture_.not_kept();
     return status;
 }
 
@@ -529,22 +483,8 @@ void Unwinder::note_status() {
         status.used_bytes = store_->used_bytes();
         status.taken_bytes = store_->taken_bytes();
         status.budget_bytes = store_->budget_bytes();
-        const auto kept = modules_.kept();
-        modules_.for_each([&](const CodeModule& module) {
-            if (module.state == ModuleState::NoRoom) ++status.tables_without_room;
-            if (module.state != ModuleState::Ready) return;
-            ++status.tables;
-            if (kept.contains(&module)) {
-                ++status.tables_kept;
-                status.kept_bytes += module.table_bytes;
-            }
-            status.table_bytes += module.table_bytes;
-            status.largest.push_back({module.path, module.table_bytes});
-        });
+        note_tables(modules_, status);
     }
-    std::sort(status.largest.begin(), status.largest.end(),
-              [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-    status.largest.resize(std::min(status.largest.size(), largest_limit));
     const std::scoped_lock lock(events_mutex_);
     status_ = std::move(status);
 }

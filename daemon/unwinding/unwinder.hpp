@@ -28,37 +28,14 @@
 #include "daemon/processes/task_events.hpp"
 #include "daemon/threads/heartbeat.hpp"
 #include "daemon/unwinding/code_modules.hpp"
+#include "daemon/unwinding/follow_events.hpp"
 #include "daemon/unwinding/mapped_files.hpp"
 #include "daemon/unwinding/process_spaces.hpp"
 #include "daemon/unwinding/scan_budget.hpp"
 #include "daemon/unwinding/unwind_store.hpp"
+#include "daemon/unwinding/unwinder_status.hpp"
 
 namespace lagtrap::daemon {
-
-struct UnwinderStatus {
-    SpaceTotals spaces;
-    ModuleTotals modules;
-    std::uint64_t tables = 0;          // ready
-    std::uint64_t tables_waiting = 0;  // to be made, and files to be identified
-    std::uint64_t tables_without_room = 0;
-    std::uint64_t table_bytes = 0;  // of ready tables
-    std::uint64_t tables_kept = 0;  // part of `tables`: never dropped for others
-    std::uint64_t kept_bytes = 0;
-    std::uint64_t used_bytes = 0;   // tables and spaces
-    std::uint64_t taken_bytes = 0;  // memory allocated from the kernel
-    std::uint64_t budget_bytes = 0;
-    std::uint64_t events_lost = 0;
-    // completed scans of all processes: at the start, and after events were lost
-    std::uint64_t scans = 0;
-    std::uint64_t not_described = 0;  // mappings missing in captures because of the limit
-    struct Largest {
-        std::string path;
-        std::uint64_t bytes = 0;
-    };
-    std::vector<Largest> largest;  // at most 10
-    // files without a table because they could not be read; at most 10
-    std::vector<UnreadableFile> unreadable;
-};
 
 // Thread-safe.
 class Unwinder {
@@ -184,10 +161,9 @@ class Unwinder {
     mutable std::mutex events_mutex_;
     UniqueFd to_follower_;  // eventfd
     TaskEvents events_;
-    RecordBuffer unordered_;    // read from the rings
-    RecordBuffer for_capture_;  // likewise, for the capture's log
+    EventOrder order_;           // of what was read from the rings
+    CaptureEvents for_capture_;  // likewise, for the capture's log
     std::uint64_t lost_before_ = 0;
-    std::uint64_t events_not_kept_ = 0;   // because for_capture_ was full
     std::atomic<bool> capturing_{false};  // changed with events_mutex_ held
     std::uint64_t capture_to_describe_ns_ = 0;
     bool described_ = true;
