@@ -1,10 +1,15 @@
+#include "analysis/written_decoder.hpp"
+
 #include <gtest/gtest.h>
 
 #include "tests/unit/analysis/trace_builder.hpp"
+#include "tests/unit/analysis/trace_messages.hpp"
 
 namespace lagtrap::analysis::written_decoder_test {
 namespace {
 
+using protozero::pbf_writer;
+using test::message_of;
 using test::TraceBuilder;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 
@@ -50,6 +55,76 @@ TEST(WrittenDecoder, KeepsWhoFillsAControlGroup) {
     EXPECT_EQ(recording.group_memory.anonymous_bytes, 30U);
     EXPECT_EQ(recording.group_memory.filler_pid, 20U);
     EXPECT_EQ(recording.group_memory.filler_bytes, 50U);
+}
+
+RawTrace written_by(std::uint32_t pid, const std::string& path = "",
+                    const std::string& name = "vda") {
+    RawTrace trace;
+    const std::string message = message_of([&](pbf_writer& written) {
+        written.add_uint64(1, 7);
+        written.add_uint64(2, 4096);
+        if (!path.empty()) written.add_string(3, path);
+        written.add_string(4, name);
+        if (pid != 0) written.add_uint32(5, pid);
+        written.add_uint64(6, 99);
+    });
+    take_written(message, 50, trace);
+    EXPECT_EQ(trace.records, 1U);
+    return trace;
+}
+
+TEST(WrittenDecoder, AFileHasItsTimePathAndDisk) {
+    const RawTrace trace = written_by(0, "/big");
+    ASSERT_EQ(trace.written_files.size(), 1U);
+    EXPECT_TRUE(trace.file_writers.empty());
+    const WrittenFile& written = trace.written_files[0];
+    EXPECT_EQ(written.at_ns, 50U);
+    EXPECT_EQ(written.file, 7U);
+    EXPECT_EQ(written.bytes, 4096U);
+    EXPECT_EQ(trace.names.at(written.path), "/big");
+    EXPECT_EQ(trace.names.at(written.disk), "vda");
+}
+
+TEST(WrittenDecoder, ProcessesBeyondTheKernelsAreCounted) {
+    const RawTrace last = written_by(tid_limit - 1);
+    ASSERT_EQ(last.file_writers.size(), 1U);
+    EXPECT_TRUE(last.written_files.empty());
+    EXPECT_EQ(last.file_writers[0].file, 7U);
+    EXPECT_EQ(last.file_writers[0].pid, tid_limit - 1);
+    EXPECT_EQ(last.file_writers[0].bytes, 4096U);
+    EXPECT_EQ(last.file_writers[0].ended_ns, 99U);
+    EXPECT_EQ(last.unreadable, 0U);
+    const RawTrace beyond = written_by(tid_limit);
+    EXPECT_TRUE(beyond.file_writers.empty() && beyond.written_files.empty());
+    EXPECT_EQ(beyond.unreadable, 1U);
+}
+
+TEST(WrittenDecoder, LongNamesAreCutAndMadePrintable) {
+    const RawTrace trace = written_by(0, std::string(4097, 'p'), std::string(65, 'd'));
+    EXPECT_EQ(trace.names.at(trace.written_files.at(0).path), std::string(4096, 'p'));
+    EXPECT_EQ(trace.names.at(trace.written_files.at(0).disk), std::string(64, 'd'));
+    const RawTrace odd = written_by(0, "/a\x1b");
+    EXPECT_EQ(odd.names.at(odd.written_files.at(0).path).find('\x1b'), std::string::npos);
+}
+
+TEST(WrittenDecoder, EachPartOfAGroupsMemoryIsItsOwn) {
+    RawTrace trace;
+    const std::string message = message_of([](pbf_writer& memory) {
+        for (const std::uint32_t field : {9U, 8U, 7U, 6U, 5U, 4U, 3U, 1U})
+            memory.add_uint64(field, 10 + field);
+        memory.add_string(2, std::string(4097, 'p'));
+    });
+    take_group_memory(message, trace);
+    EXPECT_EQ(trace.group_memory.pid, 11U);
+    EXPECT_EQ(trace.names.at(trace.group_memory.path), std::string(4096, 'p'));
+    EXPECT_EQ(trace.group_memory.limit_bytes, 13U);
+    EXPECT_EQ(trace.group_memory.used_bytes, 14U);
+    EXPECT_EQ(trace.group_memory.file_bytes, 15U);
+    EXPECT_EQ(trace.group_memory.anonymous_bytes, 16U);
+    EXPECT_EQ(trace.group_memory.shared_bytes, 17U);
+    EXPECT_EQ(trace.group_memory.filler_pid, 18U);
+    EXPECT_EQ(trace.group_memory.filler_bytes, 19U);
+    EXPECT_EQ(trace.records, 1U);
 }
 
 }  // namespace
