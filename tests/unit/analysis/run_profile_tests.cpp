@@ -1,8 +1,11 @@
+#include <zstd.h>
+
 #include <algorithm>
 #include <numeric>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <protozero/pbf_writer.hpp>
 
 #include "analysis/run_profile.hpp"
 #include "analysis/wait_chain.hpp"
@@ -346,6 +349,198 @@ TEST(RunProfileFile, says_what_is_wrong) {
                 testing::HasSubstr("unknown function"));
     EXPECT_EQ(read_run_profile(std::string(run_profile_limit_bytes + 1, '\1')).error().kind,
               ErrorKind::TooLarge);
+}
+
+TEST(RunProfileFile, keeps_every_field) {
+    RunProfile profile;
+    profile.event = "query";
+    profile.process = "app";
+    profile.run_id = 1ULL << 40;
+    profile.begin_ns = 2ULL << 40;
+    profile.duration_ns = 3ULL << 40;
+    profile.threshold_ns = 4ULL << 40;
+    profile.pid = 10;
+    profile.tid = 11;
+    profile.frames = {{"main", "/usr/bin/app", false}, {"schedule", "[kernel]", true}};
+    profile.nodes = {{}, {0, 0}, {1, 1}, {1, 0}};
+    profile.texts = {"", "disk", "worker"};
+    profile.entries = {{3ULL << 40, {{TimeKind::Blocked, 1, 2, 2}, {TimeKind::Runnable, 0, 0, 3}}}};
+    profile.waits_cut = 5;
+    for (const bool delay : {false, true}) {
+        profile.delay = delay;
+        const auto again = read_run_profile(*write_run_profile(profile));
+        ASSERT_TRUE(again) << again.error().message;
+        EXPECT_EQ(*again, profile);
+        EXPECT_EQ(again->stack_of(2), (std::vector<std::uint32_t>{0, 1}));
+    }
+}
+
+// Entries of one nanosecond, each of one link, from the first text and place.
+RunProfile profile_of_links(std::size_t entries, std::size_t links = 1) {
+    RunProfile profile;
+    profile.duration_ns = entries;
+    profile.entries.assign(entries,
+                           {1, std::vector<ProfileLink>(links, {TimeKind::OnCpu, 0, 0, 0})});
+    return profile;
+}
+
+TEST(RunProfileFile, entries_beyond_the_limit_are_put_together_by_kind_and_reason) {
+    EXPECT_EQ(read_run_profile(*write_run_profile(profile_of_links(16'384)))->entries.size(),
+              16'384U);
+    RunProfile profile = profile_of_links(16'386);
+    profile.texts = {"", "disk", "lock"};
+    const std::size_t kept = 16'384 - 256;
+    const auto link_at = [&](std::size_t index) -> ProfileLink& {
+        return profile.entries[index].links[0];
+    };
+    for (std::size_t i = kept; i < profile.entries.size(); ++i)
+        link_at(i) = {TimeKind::Blocked, i % 2 == 0 ? 1U : 2U, 0, 0};
+    link_at(kept) = {TimeKind::Unknown, 1, 0, 0};
+    profile.entries[kept + 1].links.resize(2);
+    const auto again = read_run_profile(*write_run_profile(profile));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(sum_of(*again), profile.duration_ns);
+    EXPECT_EQ(again->waits_cut, 1U);
+    const auto rest = times_of(*again);
+    EXPECT_EQ(rest.at("on CPU"), kept);
+    EXPECT_EQ(rest.at("blocked:lock"), 129U);
+    EXPECT_EQ(rest.at("blocked:disk"), 128U);
+    EXPECT_EQ(rest.at("unknown:disk"), 1U);
+    EXPECT_EQ(again->entries.size(), kept + 3);
+    // Longest first.
+    EXPECT_EQ(again->entries[0].time_ns, 129U);
+    EXPECT_EQ(again->entries[1].time_ns, 128U);
+    EXPECT_EQ(again->entries[2].time_ns, 1U);
+}
+
+TEST(RunProfileFile, links_have_a_limit) {
+    EXPECT_TRUE(read_run_profile(*write_run_profile(profile_of_links(2, 64))));
+    for (const std::size_t links : {0U, 65U}) {
+        const auto read = read_run_profile(*write_run_profile(profile_of_links(2, links)));
+        ASSERT_FALSE(read);
+        EXPECT_EQ(read.error().message,
+                  "the profile of a run has an entry of " + std::to_string(links) + " links");
+        EXPECT_EQ(read.error().kind, ErrorKind::Invalid);
+    }
+}
+
+TEST(RunProfileFile, long_texts_are_cut) {
+    RunProfile profile;
+    profile.event = std::string(4097, 'e');
+    profile.process = std::string(4097, 'p');
+    profile.frames = {{std::string(4097, 'f'), std::string(4097, 'm'), false}};
+    profile.texts.emplace_back(4097, 't');
+    const auto again = read_run_profile(*write_run_profile(profile));
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->event, std::string(4096, 'e'));
+    EXPECT_EQ(again->process, std::string(4096, 'p'));
+    EXPECT_EQ(again->frames[0].function, std::string(4096, 'f'));
+    EXPECT_EQ(again->frames[0].module, std::string(4096, 'm'));
+    EXPECT_EQ(again->texts[1], std::string(4096, 't'));
+}
+
+TEST(RunProfileFile, texts_are_made_printable) {
+    RunProfile profile;
+    profile.event = "a\x1b[2J";
+    EXPECT_EQ(read_run_profile(*write_run_profile(profile))->event.find('\x1b'), std::string::npos);
+}
+
+TEST(RunProfileFile, too_many_names_do_not_fit) {
+    RunProfile profile;
+    profile.texts.assign(65'536, "x");
+    EXPECT_TRUE(write_run_profile(profile));
+    profile.texts.emplace_back("x");
+    const auto written = write_run_profile(profile);
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().kind, ErrorKind::TooLarge);
+    EXPECT_EQ(written.error().message, "the profile of a run has too many names");
+}
+
+// A file with this message, which may not be one of ours.
+std::string file_of(const std::string& message, bool with_size = true) {
+    std::string bytes(1 + ZSTD_compressBound(message.size()), '\1');
+    ZSTD_CCtx* const context = ZSTD_createCCtx();
+    ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, with_size ? 1 : 0);
+    bytes.resize(1 + ZSTD_compress2(context, bytes.data() + 1, bytes.size() - 1, message.data(),
+                                    message.size()));
+    ZSTD_freeCCtx(context);
+    return bytes;
+}
+
+std::string problem_of(const std::string& message) {
+    const auto read = read_run_profile(file_of(message));
+    return read ? "" : read.error().message;
+}
+
+// Field numbers of the file.
+std::string message_of_nodes(const std::vector<std::uint32_t>& distances,
+                             const std::vector<std::uint32_t>& frames,
+                             const std::vector<std::uint64_t>& entries = {}) {
+    std::string message;
+    protozero::pbf_writer writer(message);
+    protozero::pbf_writer(writer, 10).add_string(1, "main");
+    writer.add_packed_uint32(11, distances.begin(), distances.end());
+    writer.add_packed_uint32(12, frames.begin(), frames.end());
+    writer.add_packed_uint64(14, entries.begin(), entries.end());
+    return message;
+}
+
+TEST(RunProfileFile, what_another_program_wrote_is_checked) {
+    EXPECT_EQ(problem_of(message_of_nodes({1, 2, 1}, {0, 0, 0})), "");
+    EXPECT_EQ(problem_of(message_of_nodes({1}, {})),
+              "the profile of a run has calls without a caller");
+    for (const std::uint32_t distance : {0U, 2U})
+        EXPECT_EQ(problem_of(message_of_nodes({distance}, {0})),
+                  "the profile of a run has a call that precedes its caller");
+    EXPECT_EQ(problem_of(message_of_nodes({1}, {1})),
+              "the profile of a run has a call of an unknown function");
+    EXPECT_EQ(problem_of(message_of_nodes({}, {}, {0})),
+              "the profile of a run ends within an entry");
+    EXPECT_EQ(problem_of(message_of_nodes({}, {}, {0, 1, 1, 0, 0})),
+              "the profile of a run has an entry of 1 links");
+    EXPECT_EQ(problem_of(message_of_nodes({1}, {0}, {0, 1, 3, 0, 0, 1})), "");
+    for (const std::vector<std::uint64_t>& link :
+         {std::vector<std::uint64_t>{4, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 2}}) {
+        std::vector<std::uint64_t> entry{0, 1};
+        entry.insert(entry.end(), link.begin(), link.end());
+        EXPECT_EQ(problem_of(message_of_nodes({1}, {0}, entry)),
+                  "the profile of a run refers to missing data");
+    }
+    EXPECT_THAT(problem_of("\x0a\x7f"), testing::StartsWith("the profile of a run is damaged: "));
+}
+
+TEST(RunProfileFile, what_another_program_wrote_has_limits) {
+    std::vector<std::uint64_t> entries;
+    for (std::size_t i = 0; i < 16'385; ++i) entries.insert(entries.end(), {0, 1, 1, 0, 0, 0});
+    EXPECT_EQ(problem_of(message_of_nodes({}, {}, entries)),
+              "the profile of a run has more than 16384 entries");
+    entries.resize(entries.size() - 6);
+    EXPECT_EQ(problem_of(message_of_nodes({}, {}, entries)), "");
+    std::string texts;
+    protozero::pbf_writer writer(texts);
+    for (std::size_t i = 1; i < 65'536; ++i) writer.add_string(13, "");
+    EXPECT_EQ(problem_of(texts), "");
+    writer.add_string(13, "");
+    EXPECT_EQ(problem_of(texts), "the profile of a run has too many names or calls");
+    const std::vector<std::uint32_t> nodes((1 << 20) + 1, 1);
+    EXPECT_EQ(problem_of(message_of_nodes(nodes, {})),
+              "the profile of a run has too many names or calls");
+}
+
+TEST(RunProfileFile, only_whole_files_are_unpacked) {
+    EXPECT_EQ(read_run_profile("").error().message, "the profile of a run is empty");
+    for (const std::string& bytes : {std::string("\1"), std::string("\1not a frame"),
+                                     file_of(message_of_nodes({}, {}), false)})
+        EXPECT_EQ(read_run_profile(bytes).error().message,
+                  "the profile of a run is not a zstd frame with a known size");
+    const auto large = read_run_profile(file_of(std::string((16 << 20) + 1, '\0')));
+    EXPECT_EQ(large.error().kind, ErrorKind::TooLarge);
+    EXPECT_EQ(large.error().message,
+              "the profile of a run unpacks to 16777217 bytes; at most 16777216 are allowed");
+    EXPECT_EQ(read_run_profile(std::string(run_profile_limit_bytes + 1, '\1')).error().message,
+              "the profile of a run has 1048577 bytes; at most 1048576 are allowed");
+    EXPECT_EQ(read_run_profile(std::string(run_profile_limit_bytes, '\1')).error().kind,
+              ErrorKind::Invalid);
 }
 
 }  // namespace
