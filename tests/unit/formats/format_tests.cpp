@@ -138,6 +138,41 @@ TEST(FormatTable, names_are_found) {
     EXPECT_NE(list_formats().find("pprof       profile for go tool pprof"), std::string::npos);
 }
 
+TEST(FormatTable, each_format_has_its_file_type_and_choice) {
+    using Row = std::tuple<std::string, std::string, std::string, TimeChoice, bool>;
+    std::vector<Row> rows;
+    for (const Format& format : formats())
+        rows.emplace_back(format.name, format.suffix, format.media_type, format.time,
+                          format.binary);
+    const TimeChoice all = TimeChoice::All, on_cpu = TimeChoice::OnCpu;
+    EXPECT_EQ(rows, (std::vector<Row>{
+                        {"folded", "folded", "text/plain; charset=utf-8", on_cpu, false},
+                        {"pprof", "pb.gz", "application/gzip", all, true},
+                        {"speedscope", "speedscope.json", "application/json", all, false},
+                        {"firefox", "firefox.json", "application/json", all, false},
+                        {"chrome", "trace.json", "application/json", all, false},
+                        {"csv", "csv", "text/csv; charset=utf-8", all, false},
+                        {"perf", "perf.txt", "text/plain; charset=utf-8", on_cpu, false},
+                        {"otlp", "otlp.pb", "application/x-protobuf", all, true},
+                        {"pftrace", "pftrace", "application/octet-stream", all, true},
+                        {"system", "xml", "application/xml", all, false},
+                    }));
+    for (const Format& format : formats()) {
+        EXPECT_EQ(format.encode_delays != nullptr, format.name == "otlp");
+        EXPECT_FALSE(format.title.empty());
+    }
+}
+
+TEST(FormatTable, choices_of_time_have_words) {
+    EXPECT_EQ(word_of(TimeChoice::All), "all");
+    EXPECT_EQ(word_of(TimeChoice::OnCpu), "on-cpu");
+    EXPECT_EQ(word_of(TimeChoice::OffCpu), "off-cpu");
+    for (const TimeChoice time : {TimeChoice::All, TimeChoice::OnCpu, TimeChoice::OffCpu})
+        EXPECT_EQ(time_of_word(word_of(time)), time);
+    EXPECT_EQ(time_of_word("some"), std::nullopt);
+    EXPECT_EQ(time_of_word(""), std::nullopt);
+}
+
 TEST(Csv, quotes_and_formulas_stay_text) {
     TraceBuilder builder = sleeper();
     builder.thread(10, 10, "=1+1");
