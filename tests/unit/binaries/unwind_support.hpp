@@ -226,6 +226,7 @@ struct TestSection {
     std::string content;
     std::uint64_t address = 0;
     std::uint64_t flags = 0;
+    std::uint32_t type = SHT_PROGBITS;
 };
 
 struct TestFile {
@@ -259,7 +260,7 @@ struct TestFile {
             Elf64_Shdr header{};
             header.sh_name = static_cast<Elf64_Word>(names.size());
             names += section.name + '\0';
-            header.sh_type = SHT_PROGBITS;
+            header.sh_type = section.type;
             header.sh_flags = section.flags;
             header.sh_addr = section.address;
             header.sh_offset = offset;
