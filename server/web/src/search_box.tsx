@@ -94,8 +94,8 @@ export function SearchBox() {
       }}
       onKeyDown={(pressed) => {
         if (pressed.key === "Escape") {
+          input.current?.focus(); // opens the list
           setOpen(false);
-          input.current?.focus();
         } else if (pressed.key === "ArrowDown" || pressed.key === "ArrowUp") {
           pressed.preventDefault();
           move(pressed.key === "ArrowDown" ? 1 : -1);
