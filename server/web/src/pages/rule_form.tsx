@@ -64,8 +64,9 @@ type Fields = Record<
 >;
 
 function fieldsOf(rule: Rule | undefined): Fields {
+  // 0.07 is "7" percent, not "7.000000000000001".
   const text = (value: number | null | undefined, factor = 1) =>
-    value === null || value === undefined ? "" : String(value * factor);
+    value === null || value === undefined ? "" : String(Number((value * factor).toPrecision(12)));
   return {
     name: rule?.name ?? "",
     condition: rule?.condition ?? "new_cause",
