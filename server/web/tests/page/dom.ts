@@ -79,6 +79,16 @@ for (const [name, value] of [
   ["clientHeight", height],
 ] as const)
   Object.defineProperty(element, name, { get: () => value, configurable: true });
+const scroll = new WeakMap<object, number>();
+Object.defineProperty(dom.Element.prototype, "scrollTop", {
+  configurable: true,
+  get(this: object) {
+    return scroll.get(this) ?? 0;
+  },
+  set(this: object, top: number) {
+    scroll.set(this, Math.max(0, top));
+  },
+});
 Object.assign(element, {
   getBoundingClientRect: () => ({ left: 0, top: 0, width, height, right: width, bottom: height }),
   scrollIntoView(this: { id: string }) {

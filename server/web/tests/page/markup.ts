@@ -5,7 +5,8 @@ import { drawingOf } from "./canvas";
 const line_length = 110;
 
 function quoted(text: string): string {
-  return `"${text.replace(/"/g, "&quot;").replace(/\n/g, "\\n")}"`;
+  const rounded = text.replace(/\d+\.\d{4,}/g, (number) => String(Math.round(+number * 1e3) / 1e3));
+  return `"${rounded.replace(/"/g, "&quot;").replace(/\n/g, "\\n")}"`;
 }
 
 // Values of fields, which are no attributes.

@@ -62,7 +62,11 @@ const words = (element: Element) => (element.textContent ?? "").replace(/\s+/g, 
 
 // By a selector, or a button, link or summary by its text or label.
 export function find(what: string): HTMLElement {
-  if (/^[.#[]|^(h1|main|header|canvas|form|svg|input|select|textarea|details)\b/.test(what)) {
+  if (
+    /^[.#[]|^(h1|main|section|article|table|header|canvas|form|svg|input|select|textarea|details)\b/.test(
+      what,
+    )
+  ) {
     const found = document.querySelector<HTMLElement>(what);
     assert.ok(found, `nothing matches ${what}`);
     return found;

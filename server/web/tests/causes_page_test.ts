@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { record } from "./answers/causes";
+import { ago, day_s, hour_s } from "./page/clock";
+import { Expected, address, click, enter, open, shown } from "./page/page";
+
+const expected = new Expected("causes_page");
+
+const causes = [
+  record({ id: "1", title: "b", event: "y", owner: "zoe", delays: 5, hosts: 30, holder: "h2" }),
+  record({ id: "2", title: "a", event: "x", first_ns: ago(hour_s), last_ns: ago(0) }),
+  record({ id: "3", title: "c", event: "x", owner: "ada", delays: 9, status: "known" }),
+  record({ id: "4", title: "d", event: "z", delays: 7, hosts: 9, status: "regressed" }),
+  record({ id: "5", title: "e", event: "z", status: "resolved", holder: "h1", hosts: 1 }),
+  record({ id: "6", title: "old", noticed_ns: ago(8 * day_s), last_ns: ago(day_s) }),
+  record({ id: "7", title: "part", part_of: "1" }),
+];
+const answers = { "/api/v1/causes": { causes } };
+const listed = () =>
+  [...document.querySelectorAll("tbody .cause-name a")].map((link) => link.getAttribute("href"));
+
+test("all causes, the last delay first", async () => {
+  await open("/causes", answers);
+  expected.is("causes", shown());
+});
+
+test("no causes", async () => {
+  await open("/causes", { "/api/v1/causes": { causes: causes.slice(6) } });
+  expected.is("none", shown());
+});
+
+test("columns order the rows", async () => {
+  await open("/causes?order=bogus", answers);
+  const ids = (text: string) => text.split(" ").map((id) => `/cause/${id}`);
+  assert.deepEqual(listed(), ids("2 1 3 4 5 6"));
+  for (const [title, order, wanted] of [
+    ["Cause", "cause", "2 1 3 4 5 6"],
+    ["Event", "event", "6 2 3 1 4 5"],
+    ["First delay", "first", "2 1 3 4 5 6"],
+    ["Delays", "delays", "2 5 6 3 4 1"],
+    ["Hosts", "hosts", "1 4 2 3 6 5"],
+    ["Owner", "owner", "3 1 2 4 5 6"],
+  ]) {
+    await click(title);
+    assert.equal(address(), `/causes?order=${order}`);
+    assert.deepEqual(listed(), ids(wanted), order);
+    expected.is(`ordered by ${order}`, shown("thead"));
+  }
+  await click("Last delay");
+  assert.equal(address(), "/causes");
+});
+
+test("words, a status and groups", async () => {
+  await open("/causes", answers);
+  await enter("input[name=cause-search]", "X ADA");
+  assert.equal(address(), "/causes?search=X+ADA");
+  assert.deepEqual(listed(), ["/cause/3"]);
+  expected.is("one matches", shown("form > [role=status]"));
+  await enter("input[name=cause-search]", "nothing");
+  expected.is("none matches", shown("form > [role=status]", "main .notice"));
+  await enter("input[name=cause-search]", "");
+  for (const [status, wanted] of [
+    ["new", ["/cause/2", "/cause/1"]],
+    ["known", ["/cause/3", "/cause/6"]],
+    ["regressed", ["/cause/4"]],
+    ["resolved", ["/cause/5"]],
+  ] as const) {
+    await enter("select[name=status]", status);
+    assert.deepEqual(listed(), wanted, status);
+  }
+  await enter("select[name=status]", "");
+  await enter("select[name=group]", "event");
+  expected.is("by event", shown("tbody th", "select[name=group]"));
+  await enter("select[name=group]", "holder");
+  expected.is("by thread waited for", shown("tbody th"));
+  await open("/causes?group=bogus", answers);
+  assert.equal(document.querySelectorAll("tbody").length, 1);
+  assert.match(shown("select[name=group]"), /name="group" value>/);
+});

@@ -1,0 +1,370 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { cause, causes, record } from "./answers/causes";
+import { delayRow } from "./answers/delays";
+import { digest } from "./answers/digests";
+import { change, level, new_build, no_change, part, splitOf, trend } from "./answers/events";
+import {
+  all_kinds,
+  delaySummary,
+  run,
+  runList,
+  shift,
+  split,
+  splitPart,
+  summary,
+} from "./answers/runs";
+import { ago, day_s, hour_s } from "./page/clock";
+import {
+  Expected,
+  address,
+  click,
+  enter,
+  open,
+  point,
+  reader,
+  requested,
+  shown,
+} from "./page/page";
+import { Refusal, pending } from "./page/server";
+
+const expected = new Expected("event_page");
+const path = "/api/v1/events/a%2Fb";
+const none_needed = { runs: 2, middle: null, slow: null };
+
+export function answers(more: Record<string, unknown> = {}) {
+  return {
+    [`${path}/summary`]: summary(),
+    [`${path}/trend`]: trend(),
+    [`${path}/change`]: no_change,
+    [`${path}/causes`]: causes([]),
+    [`${path}/split`]: split(),
+    [`${path}/runs`]: runList(all_kinds),
+    [`${path}/times`]: shift(none_needed as object),
+    ...more,
+  };
+}
+
+const section = (id: string) => `section#${id}`;
+
+test("the figures, charts and sections of an event", async () => {
+  await open("/event/a%2Fb", answers());
+  expected.is("an event", shown());
+});
+
+test("a page of a reader, with filters", async () => {
+  await open(
+    "/event/a%2Fb?host=web-1&span=24h&dirty=1&outliers=0&start=cold&search=x",
+    answers({ [`${path}/summary`]: summary({ delays: 0, share_over: 0, threshold_ns: null }) }),
+    reader,
+  );
+  expected.is("filtered", shown(".title-row", ".figures", "section > header"));
+});
+
+test("an event without runs: nothing, delays only, or not known yet", async () => {
+  const none = { [`${path}/summary`]: summary({ runs: 0, hidden: 0 }) };
+  await open("/event/a%2Fb", answers({ ...none, [`${path}/delays`]: delaySummary({ delays: 0 }) }));
+  expected.is("no runs", shown());
+  await open(
+    "/event/a%2Fb?host=h",
+    answers({ ...none, [`${path}/delays`]: delaySummary({ delays: 0 }) }),
+  );
+  expected.is("no runs with these filters", shown("main > [aria-busy]"));
+  await open("/event/a%2Fb", answers({ ...none, [`${path}/delays`]: pending }));
+  expected.is("delays not known yet", shown("main > [aria-busy]"));
+  await open("/event/a%2Fb", answers({ [`${path}/summary`]: summary({ runs: 0, hidden: 1 }) }));
+  assert.ok(document.querySelector(section("runs")));
+});
+
+const only_delays = {
+  [`${path}/summary`]: summary({ runs: 0, hidden: 0 }),
+  [`${path}/delays`]: delaySummary(),
+  [`${path}/trend`]: trend({ runs_recorded: false, verdict: "worse", factor: 3 }),
+};
+
+test("an event with delays only", async () => {
+  let further: unknown = new Refusal(500, "broken");
+  await open(
+    "/event/a%2Fb",
+    answers({
+      ...only_delays,
+      "/api/v1/delays": (request: { path: string }) =>
+        request.path.includes("after")
+          ? further
+          : { delays: [delayRow(), delayRow({ number: 4, unit: "", build: "" })], next: "x" },
+    }),
+  );
+  expected.is("delays only", shown());
+  await click("Show more delays");
+  expected.is("more delays fail", shown("section#delays > .failure"));
+  further = { delays: [delayRow({ number: 5 })], next: null };
+  await click("Try again");
+  expected.is("more delays", shown("section#delays tbody th", "section#delays > p"));
+  await click("slowest");
+  expected.is("slowest delays", shown("section#delays > header"));
+  await click("newest");
+  assert.equal(address(), "/event/a%2Fb");
+});
+
+test("delays with filters, more than were read", async () => {
+  await open(
+    "/event/a%2Fb?host=web-1&dirty=1&outliers=0&start=warm",
+    answers({
+      ...only_delays,
+      [`${path}/delays`]: delaySummary({
+        delays: 1234,
+        delays_read: 1000,
+        threshold_ns: null,
+        units: delaySummary().units.slice(0, 12),
+      }),
+      "/api/v1/delays": { delays: [], next: null },
+    }),
+  );
+  expected.is(
+    "delays with filters",
+    shown("[data-testid=delays-only]", ".figures", "section[aria-label^=Units]", "section#delays"),
+  );
+});
+
+test("the trend: verdicts, changes and builds", async () => {
+  const verdicts = {
+    worse: trend({ verdict: "worse", factor: 2, lasting: level({ build: new_build }) }),
+    better: trend({ verdict: "better", factor: 0.5, lasting: level({ before: 9, after: 3 }) }),
+    "better, of delays": trend({
+      verdict: "better",
+      p50: { before_ns: 0, now_ns: 2e6, p_value: 0.01, q_value: 0.01 },
+      p99: { before_ns: 9e6, now_ns: 2e6, p_value: 0.01, q_value: 0.051 },
+    }),
+    "two figures": trend({
+      verdict: "better",
+      p50: { before_ns: 4e6, now_ns: 2e6, p_value: 0.01, q_value: 0.05 },
+    }),
+    untested: trend({ verdict: "untested" }),
+    "no runs": trend({ units: { ...trend().units, runs: [0, 0, 0, 0, 0, 0, 0, 0] } }),
+  };
+  for (const [name, answer] of Object.entries(verdicts)) {
+    await open("/event/a%2Fb", answers({ [`${path}/trend`]: answer }));
+    expected.is(`verdict: ${name}`, shown("p.verdict"));
+  }
+  expected.is("trend without runs", shown(section("trend")));
+  await open(
+    "/event/a%2Fb?span=7d",
+    answers({
+      [`${path}/trend`]: trend({
+        to_ns: ago(-1),
+        unit_ns: 80000e9,
+        changes: [
+          level({ build: new_build, from_ns: ago(30 * hour_s) }),
+          level({ measure: "delays", before: 0.04, after: 0.02 }),
+        ],
+        builds_seen: Array.from({ length: 10 }, (_, index) => ({
+          build: `build-${index}`,
+          runs: index,
+          delays: 1,
+          first_ns: ago(4 * day_s - index * hour_s),
+          last_ns: ago(0),
+        })),
+      }),
+    }),
+  );
+  expected.is("a trend with changes", shown(section("trend")));
+  const area = ".trend-area";
+  await point(area, "mousemove", 0, 5);
+  expected.is("at the first unit", shown("section#trend .readout", "section#trend .cursor"));
+  await point(area, "mousemove", 2.5 * (600 / 8), 5);
+  expected.is("at a unit without runs", shown("section#trend .readout"));
+  await point(area, "mousemove", 700, 5);
+  expected.is("beyond the last unit", shown("section#trend .readout", "section#trend .cursor"));
+  await point(area, "mouseleave", 0, 0);
+  assert.match(shown("section#trend .readout"), /Hover for figures/);
+});
+
+test("the unit under the pointer, of delays only", async () => {
+  await open("/event/a%2Fb", answers({ [`${path}/trend`]: trend({ runs_recorded: false }) }));
+  await point(".trend-area", "mousemove", 230, 5);
+  expected.is("one delay", shown("section#trend .readout"));
+});
+
+test("where it changed", async () => {
+  await open("/event/a%2Fb", answers({ [`${path}/change`]: change() }));
+  expected.is("a change", shown("p.verdict", ".title-links", section("change"), section("causes")));
+  await click("section#change .choice button:nth-child(2)");
+  expected.is("by build", shown(section("change")));
+  await click("section#change .choice button:nth-child(3)");
+  expected.is("by unit", shown("[data-testid=where]", "section#change thead"));
+  await click("section#change .choice button:nth-child(1)");
+  assert.equal(address(), "/event/a%2Fb");
+  const many = splitOf(Array.from({ length: 31 }, (_, index) => part(`h${index}`, 0.01, 0.02)));
+  await open(
+    "/event/a%2Fb?where=host",
+    answers({
+      [`${path}/change`]: change({
+        change: level({ measure: "delays", before: 1, after: 2 }),
+        runs_recorded: false,
+        hosts: many,
+        causes: change().causes?.slice(1),
+      }),
+    }),
+  );
+  expected.is(
+    "of delays only, on many hosts",
+    shown("section#change > :not(.scroll)", "section#change tr:nth-child(-n+1)"),
+  );
+  assert.equal(document.querySelectorAll("section#change tbody tr").length, 30);
+  await open(
+    "/event/a%2Fb",
+    answers({
+      [`${path}/change`]: change({ runs_recorded: false, hosts: splitOf([part("h", 0.5, 2.25)]) }),
+    }),
+  );
+  expected.is("rates per hour", shown("[data-testid=new-causes]", "section#change tbody"));
+});
+
+test("the causes of the delays, those of the change first", async () => {
+  const found = [
+    cause({ signature: "s1", record: record({ id: "8" }), single_host: true }),
+    cause({
+      signature: "s2",
+      title: "waits for a CPU",
+      state: "runnable",
+      reason: "",
+      normal_ns: 0,
+      users: 0,
+      hosts: 1,
+      affected_runs: 1,
+      record: record({ id: "7", owner: "ada", status: "resolved" }),
+      example: null,
+      builds: [],
+      frames: [{ function: "[waits for a CPU]", module: "" }],
+    }),
+    cause({
+      signature: "s3",
+      record: null,
+      builds: [
+        { build: "b1", runs: 0, delayed: 0, affected: 0, rate: null, excess_ns: 0 },
+        { build: "b2", runs: 0, delayed: 4, affected: 1, rate: null, excess_ns: 2e6 },
+      ],
+    }),
+  ];
+  await open(
+    "/event/a%2Fb",
+    answers({
+      [`${path}/causes`]: causes(found, { runs_left_out: 1234 }),
+      [`${path}/change`]: change(),
+      [`/api/v1/bundles/${digest("a")}/delays/3/profile`]: new Refusal(404, "gone"),
+    }),
+  );
+  expected.is("causes", shown(section("causes")));
+  await click("section#causes li:nth-child(3) summary");
+  expected.is("the third cause", shown("section#causes li:nth-child(3)"));
+});
+
+test("no cause, and why", async () => {
+  await open(
+    "/event/a%2Fb",
+    answers({
+      [`${path}/causes`]: causes([], {
+        silent_because: "Too few normal runs.",
+        delayed_runs: 1,
+        normal_runs: 2,
+        bundles: 1,
+      }),
+    }),
+  );
+  expected.is("silent", shown(section("causes")));
+});
+
+test("many builds of a cause: the last 24 as bars, four as a table", async () => {
+  const builds = Array.from({ length: 26 }, (_, index) => ({
+    build: `b${index}`,
+    runs: 100,
+    delayed: 4,
+    affected: index === 25 ? 4 : 0,
+    rate: index === 25 ? 0.05 : 0,
+    excess_ns: 5e6,
+  }));
+  await open(
+    "/event/a%2Fb",
+    answers({ [`${path}/causes`]: causes([cause({ builds, example: null })]) }),
+  );
+  assert.equal(document.querySelectorAll(".history rect").length, 24);
+  expected.is("builds", shown(".history table", ".history rect:last-of-type"));
+});
+
+test("percentiles of hosts, builds and units", async () => {
+  await open(
+    "/event/a%2Fb",
+    answers({
+      [`${path}/split`]: split({
+        to_ns: ago(-1),
+        others: splitPart("", { delays: 1 }),
+        other_names: 1234,
+        runs_read: 5000,
+        read_from_ns: ago(day_s),
+        runs_read_most: 5000,
+      }),
+    }),
+  );
+  expected.is("by host", shown(section("split")));
+  await click("section#split .choice button:nth-child(2)");
+  expected.is("split by build", shown("section#split > header", "section#split h3"));
+  await open(
+    "/event/a%2Fb?by=build&span=24h",
+    answers({
+      [`${path}/split`]: split({
+        parts: [splitPart(new_build), splitPart("b9")],
+        unit_ns: 80000e9,
+        read_from_ns: ago(day_s),
+      }),
+    }),
+  );
+  expected.is(
+    "builds by day",
+    shown("section#split > header", "section#split p", "section#split h3"),
+  );
+  await open("/event/a%2Fb?by=unit", answers({ [`${path}/split`]: split({ parts: [] }) }));
+  expected.is("no parts", shown(section("split")));
+});
+
+test("where slow runs differ", async () => {
+  await open("/event/a%2Fb", answers({ [`${path}/times`]: shift() }));
+  expected.is("slow runs", shown(section("times")));
+  const slow = { runs: 1, shortest_ns: 9e6, longest_ns: 9e6, mean_ns: 9e6 };
+  await open("/event/a%2Fb", answers({ [`${path}/times`]: shift({ slow, runs_timed: 1 }) }));
+  expected.is(
+    "not slower",
+    shown("[data-testid=time-shift-words]", ".shift-bars", "#times p.muted"),
+  );
+  const few = shift({ middle: null, slow: null, runs_timed: 1, runs_read: 1 });
+  await open("/event/a%2Fb", answers({ [`${path}/times`]: few }));
+  expected.is("too few", shown(section("times")));
+});
+
+test("percentiles of stages, between any points, and before a change", async () => {
+  await open("/event/a%2Fb", answers());
+  expected.is("stages", shown(section("stages")));
+  const [from, to] = document.querySelectorAll<HTMLSelectElement>("section#stages select");
+  from.id = "from-point";
+  to.id = "to-point";
+  await enter("#from-point", "write");
+  expected.is("from write to the end", shown("section#stages tbody tr:last-child"));
+  await enter("#to-point", "read");
+  expected.is("in no run", shown("section#stages tbody tr:last-child"));
+  const before = [run(1), run(2)];
+  await open(
+    "/event/a%2Fb?span=7d&host=h",
+    answers({
+      [`${path}/change`]: change(),
+      [`${path}/runs`]: (request: { path: string }) =>
+        runList(
+          request.path.includes("to=") && !request.path.includes(`to=${ago(0)}`)
+            ? before
+            : all_kinds,
+        ),
+    }),
+  );
+  expected.is("before and after", shown(section("stages")));
+  await open("/event/a%2Fb", answers({ [`${path}/runs`]: runList([run(1, { stages: [] })]) }));
+  assert.equal(document.querySelector("section#stages"), null);
+  requested();
+});
