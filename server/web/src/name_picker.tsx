@@ -126,7 +126,7 @@ function Panel({
   const found = useGet<Choices>(
     known.length >= known_most && asked !== "" ? `/api/v1/choices?${query}` : null,
   );
-  const all = [...new Set([...first, ...chosen, ...known, ...(found.data?.[lists[kind]] ?? [])])];
+  const all = [...new Set([...first, ...known, ...(found.data?.[lists[kind]] ?? []), ...chosen])];
   const part = text.toLowerCase();
   const is_pattern = /[^*]/.test(text) && text.includes("*");
   const fitting = is_pattern

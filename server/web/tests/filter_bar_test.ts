@@ -147,6 +147,17 @@ test("beyond the thousand names that the server lists, it is asked", async () =>
   assert.deepEqual(names(), ["x*far all that match", "x-far"]);
 });
 
+test("a name that is ticked stays in place", async () => {
+  await open("/events", no_events);
+  await click("Host: any");
+  await check(".picker-panel li:nth-child(2) input", true);
+  assert.deepEqual(names(), ["web-1", "web-2"]);
+  await enter(".picker-panel input[type=search]", "x*");
+  await check(".picker-panel li:nth-child(1) input", true);
+  await enter(".picker-panel input[type=search]", "");
+  assert.deepEqual(names(), ["web-1", "web-2", "x*"]);
+});
+
 test("builds have their names", async () => {
   await open("/events?build=b2b2b2b2b2b2b2b2", no_events);
   await click("Build: v2");
