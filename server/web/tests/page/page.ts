@@ -118,7 +118,7 @@ export async function point(
   type: string,
   x: number,
   y: number,
-  more: object = {},
+  more: { pointerType?: string; [name: string]: unknown } = {},
 ): Promise<void> {
   const event = new dom.MouseEvent(type, {
     clientX: x,
@@ -128,7 +128,11 @@ export async function point(
     cancelable: true,
     ...more,
   });
-  Object.defineProperties(event, { offsetX: { value: x }, offsetY: { value: y } });
+  Object.defineProperties(event, {
+    offsetX: { value: x },
+    offsetY: { value: y },
+    pointerType: { value: more.pointerType ?? "mouse" },
+  });
   await send(what, event as never);
 }
 

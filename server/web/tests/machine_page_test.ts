@@ -1,0 +1,256 @@
+import { dom } from "./page/dom";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bundle, bundleDelays, delay } from "./answers/delays";
+import { digest } from "./answers/digests";
+import { machine } from "./answers/machines";
+import { pass } from "./page/clock";
+import {
+  Expected,
+  address,
+  click,
+  enter,
+  find,
+  open,
+  point,
+  press,
+  requested,
+  send,
+  shown,
+} from "./page/page";
+import { Refusal, pending } from "./page/server";
+
+const expected = new Expected("machine_page");
+const there = `/bundle/${digest("a")}/3/machine`;
+const api = `/api/v1/bundles/${digest("a")}/delays`;
+const box = ".machine";
+const canvas = ".machine canvas";
+const query = () => address().split("?")[1] ?? "";
+const readout = () => document.querySelector("[data-testid=machine-readout]")?.textContent;
+const views = "[data-testid=machine-part]";
+
+async function openMachine(search = "", answer: unknown = machine()): Promise<void> {
+  await open(there + search, {
+    [api]: bundleDelays([delay({ duration_ns: 100e6 })]),
+    [`${api}/3/machine`]: answer,
+  });
+}
+
+test("the machine around a delay", async () => {
+  await openMachine();
+  expected.is("a machine", shown());
+  await pass(399);
+  assert.equal(query(), "");
+  await pass(1);
+  assert.equal(query(), "from=-5000000&to=105000000");
+});
+
+test("what is left out", async () => {
+  await openMachine(
+    "",
+    machine({
+      asleep: 1,
+      finest_ns: 1000,
+      left_out: { cpus: 1, threads: 1, wakes: 1234, samples: 5, stacks: 1, runs: 1 },
+    }),
+  );
+  expected.is("one of each", shown(".below-bars + p"));
+  await openMachine(
+    "",
+    machine({
+      asleep: 1234,
+      left_out: { cpus: 2, threads: 2345, wakes: 1, samples: 0, stacks: 2, runs: 2 },
+    }),
+  );
+  expected.is("many of each", shown(".below-bars + p"));
+});
+
+test("the table has the first hundred threads", async () => {
+  const [thread] = machine().threads;
+  const threads = Array.from({ length: 101 }, (_, index) => ({ ...thread, tid: 10 + index }));
+  await openMachine("", machine({ threads }));
+  assert.equal(document.querySelectorAll("[data-testid=machine-table] tbody tr").length, 100);
+  expected.is("many threads", shown("details > p.muted"));
+});
+
+test("no delay, errors, loading", async () => {
+  await open(there, { [api]: bundleDelays([]) });
+  expected.is("no delay", shown());
+  await openMachine("", pending);
+  expected.is("loading", shown());
+  let answer: unknown = new Refusal(500, "broken");
+  await openMachine("", () => answer);
+  expected.is("an error", shown("main .failure", "main .crumbs"));
+  answer = "not an answer";
+  await click("Try again");
+  expected.is("an invalid answer", shown("main .failure"));
+  answer = machine();
+  await click("Try again");
+  assert.ok(document.querySelector(canvas));
+  await open(there, {
+    [api]: bundleDelays([delay()], { bundle: undefined }),
+    [`${api}/3/machine`]: pending,
+  });
+  assert.match(shown("main .crumbs"), /took 124 ms\n|took 124 ms</);
+  assert.equal(bundle().delays, 1);
+});
+
+test("the view of the address, and finer data for it", async () => {
+  await openMachine("?from=10000000&to=20000000&search=lock");
+  expected.is("a part", shown(views, canvas, "[data-testid=machine-found]"));
+  await openMachine("?from=20&to=10");
+  expected.is("not a part", shown(views));
+  await openMachine("", machine({ finest_ns: 1e6 }));
+  requested();
+  await click("Zoom in");
+  await pass(199);
+  assert.deepEqual(requested(), []);
+  await pass(1);
+  expected.is("finer", shown(views));
+});
+
+test("buttons move the view", async () => {
+  await openMachine();
+  requested();
+  for (const name of [
+    "Zoom in",
+    "Later",
+    "Earlier",
+    "Zoom out",
+    "Whole recording",
+    "Whole delay",
+  ]) {
+    await click(name);
+    expected.is(`button ${name}`, shown(views));
+  }
+});
+
+test("keys move over rows and intervals", async () => {
+  await openMachine();
+  // To CPU 0, back to when it was idle, down to the worker, which waits; to who woke it.
+  const steps = [
+    ...["ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowLeft"],
+    ...["ArrowDown", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowRight", "ArrowLeft"],
+    ...["w", "ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "ArrowRight", "ArrowRight", "w"],
+  ];
+  const said: string[] = [];
+  for (const key of steps) {
+    await press(box, key);
+    said.push(`${key}: ${readout()}`);
+  }
+  expected.is("keys", said.join("\n"));
+  expected.is("chosen", shown("[data-testid=machine-chosen]", canvas));
+  await press(box, "Enter");
+  expected.is("zoomed to the interval", shown(views));
+  for (const key of ["a", "d", "+", "-", "="]) {
+    await press(box, key);
+    expected.is(`key ${key}`, shown(views));
+  }
+  await press(box, "Escape");
+  expected.is("whole delay", shown(views));
+});
+
+test("processes open and close", async () => {
+  await openMachine();
+  const rows = () => document.querySelector(canvas)?.getAttribute("data-rows");
+  const before = rows();
+  // Row 3, below the runs and two CPUs, is the delay's process.
+  await point(canvas, "pointerdown", 10, 20 + 3 * 20 + 5);
+  await point(canvas, "pointerup", 10, 20 + 3 * 20 + 5);
+  assert.notEqual(rows(), before);
+  expected.is("closed", shown(canvas, "[data-testid=machine-readout]"));
+  await press(box, "Enter");
+  assert.equal(rows(), before);
+});
+
+test("the pointer reads out, chooses, and drags a part", async () => {
+  await openMachine();
+  await point(canvas, "pointermove", 300, 25);
+  expected.is("at the runs", shown("[data-testid=machine-readout]"));
+  await point(canvas, "pointermove", 300, 45);
+  expected.is("at a CPU", shown("[data-testid=machine-readout]"));
+  await point(canvas, "pointermove", 300, 5);
+  assert.match(readout() ?? "", /^Hover/);
+  await point(canvas, "pointermove", 300, 105);
+  await point(canvas, "pointerleave", 300, 105);
+  assert.match(readout() ?? "", /^Hover/);
+  await point(canvas, "pointerdown", 300, 105);
+  await point(canvas, "pointerup", 300, 105);
+  expected.is("a chosen thread", shown("[data-testid=machine-chosen]", canvas));
+  const waker = [...document.querySelectorAll<HTMLElement>("[data-testid=machine-chosen] button")];
+  waker[0].click();
+  await pass(0);
+  expected.is("its waker", shown("[data-testid=machine-readout]"));
+  await point(canvas, "pointerdown", 200, 45);
+  await point(canvas, "pointerup", 200, 45);
+  expected.is("a chosen CPU", shown("[data-testid=machine-chosen]"));
+  await click("Go to the thread");
+  expected.is("the thread of the CPU", shown("[data-testid=machine-readout]"));
+  await point(canvas, "pointerdown", 200, 45);
+  await point(canvas, "pointermove", 400, 45);
+  expected.is("dragging", shown(canvas));
+  await point(canvas, "pointerup", 400, 45);
+  expected.is("dragged", shown(views));
+  await point(canvas, "pointerdown", 300, 105);
+  await point(canvas, "pointerup", 300, 105);
+  await point(canvas, "dblclick", 300, 105);
+  expected.is("double click", shown(views));
+});
+
+test("a finger pans", async () => {
+  await openMachine();
+  await click("Zoom in");
+  const touch = { pointerType: "touch" };
+  await point(canvas, "pointerdown", 300, 105, touch);
+  await point(canvas, "pointermove", 250, 105, touch);
+  expected.is("panned", shown(views));
+  await point(canvas, "pointermove", 350, 105, touch);
+  expected.is("panned back", shown(views));
+  await point(canvas, "pointerup", 350, 105, touch);
+  assert.equal(document.querySelector("[data-testid=machine-chosen]"), null);
+});
+
+test("the wheel zooms and pans", async () => {
+  await openMachine();
+  const wheel = (more: object) => {
+    const event = new dom.Event("wheel", { bubbles: true, cancelable: true });
+    Object.assign(event, { deltaX: 0, deltaY: 0, clientX: 300, ...more });
+    return event;
+  };
+  const turns: [string, object, boolean][] = [
+    ["Ctrl up", { ctrlKey: true, deltaY: -100 }, true],
+    ["Ctrl far", { metaKey: true, deltaY: -9000 }, true],
+    ["Shift", { shiftKey: true, deltaY: 50 }, true],
+    ["sideways", { deltaX: -50, deltaY: 10 }, true],
+    ["down", { deltaX: 5, deltaY: 10 }, false],
+  ];
+  for (const [name, more, taken] of turns) {
+    const event = wheel(more);
+    await send(box, event as never);
+    assert.equal(event.defaultPrevented, taken, name);
+    expected.is(`wheel: ${name}`, shown(views));
+  }
+});
+
+test("the search finds threads and functions", async () => {
+  await openMachine();
+  await press("main", "/");
+  assert.equal(document.activeElement, find("input[name=machine-search]"));
+  await enter("input[name=machine-search]", "cart");
+  expected.is("found", shown("[data-testid=machine-found]", canvas));
+  const at = () => document.querySelector("[data-testid=machine-found]")?.textContent;
+  await press("input[name=machine-search]", "Enter");
+  assert.match(at() ?? "", /, at 1$/);
+  expected.is("the first match", shown("[data-testid=machine-readout]"));
+  await click("Next match");
+  await press("input[name=machine-search]", "Enter", { shiftKey: true });
+  await click("Previous match");
+  expected.is(
+    "the last match",
+    shown("[data-testid=machine-found]", "[data-testid=machine-readout]"),
+  );
+  await pass(400);
+  assert.match(query(), /search=cart/);
+  await enter("input[name=machine-search]", "nothing");
+  expected.is("nothing found", shown("[data-testid=machine-found]", ".flame-controls button"));
+});

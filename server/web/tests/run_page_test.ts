@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { digest } from "./answers/digests";
+import { detail, dirty, frames, odd_frames, run, runList, times } from "./answers/runs";
+import { Expected, click, enter, open, reader, requested, shown, submit } from "./page/page";
+import { Refusal, done } from "./page/server";
+
+const expected = new Expected("run_page");
+const on_time = Array.from({ length: 11 }, (_, index) =>
+  run(index % 2 ? 1 : 2, { id: String(index), times: times() }),
+);
+
+function answers(of: object = {}, more: Record<string, unknown> = {}) {
+  return { "/api/v1/runs/9": detail(of), "/api/v1/events/checkout/runs": runList([]), ...more };
+}
+
+test("a run on time, without a recording", async () => {
+  await open("/run/9", answers({ weight: 12, unit: "", user: "", build: "b1b1b1b1b1b1b1b1" }));
+  expected.is("on time", shown());
+});
+
+test("a late run with all there is, against normal runs", async () => {
+  const markers = Array.from({ length: 6 }, (_, index) => ({
+    name: `m${index}`,
+    at_ns: index * 1e6,
+    tid: 4001,
+    stack: index === 1 ? [] : index === 0 ? [...odd_frames, ...frames(9)] : frames(13),
+  }));
+  await open(
+    "/run/9",
+    answers(
+      {
+        delay: true,
+        bundle: digest("e"),
+        bundle_delay: 2,
+        times: times(),
+        markers,
+        outlier: { rule: "duration", reason: "9 times the median.", by: null, at_ns: "0" },
+        stages: [
+          { name: "read", at_ns: 0, duration_ns: 1 },
+          { name: "other", at_ns: 1, duration_ns: 200e6 },
+        ],
+      },
+      { "/api/v1/events/checkout/runs": runList(on_time) },
+    ),
+  );
+  expected.is("late", shown());
+});
+
+test("other runs", async () => {
+  const of_run = [
+    "main .figures",
+    "main .figures + p",
+    "main .columns",
+    "[data-testid=dirty-state]",
+  ];
+  await open("/run/9", answers({ threshold_ns: 0, stages: [], bundle: digest("e") }), reader);
+  expected.is("without threshold and stages", shown(...of_run));
+  await open(
+    "/run/9",
+    answers({ stages: [], without_stages: true, duration_ns: 0, dirty }),
+    reader,
+  );
+  expected.is("dirty, stages not recorded", shown(...of_run));
+  await open(
+    "/run/9",
+    answers(
+      { times: times() },
+      { "/api/v1/events/checkout/runs": runList(on_time.map((one) => ({ ...one, times: null }))) },
+    ),
+  );
+  expected.is("normal runs without times", shown("[data-testid=run-times]"));
+  await open(
+    "/run/9",
+    answers({}, { "/api/v1/events/checkout/runs": runList(on_time.slice(0, 9)) }),
+  );
+  assert.doesNotMatch(shown(), /Normally/);
+  await open("/run/9", answers({}, { "/api/v1/runs/9": new Refusal(404) }));
+  expected.is("gone", shown());
+});
+
+test("a run is excluded and included", async () => {
+  let answer: unknown = new Refusal(403, "not allowed");
+  let now: unknown = detail();
+  await open("/run/9", {
+    ...answers(),
+    "/api/v1/runs/9": () => now,
+    "PUT /api/v1/runs/9/dirty": () => answer,
+  });
+  requested();
+  const box = "section[aria-label='Exclude or include']";
+  await enter("input[name=reason]", "the disk was full");
+  await submit(`${box} form`);
+  expected.is("refused", shown(box));
+  answer = done;
+  now = detail({ dirty: { ...dirty, reason: "", by: "ada" } });
+  await submit(`${box} form`);
+  expected.is("excluded", shown(box));
+  now = detail();
+  await click("Include");
+  expected.is("included", shown(box));
+});

@@ -1,0 +1,128 @@
+import { dom } from "./page/dom";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { watch, watchSummary } from "./answers/details";
+import { ago, hour_s, pass } from "./page/clock";
+import { Expected, click, open, requested, shown } from "./page/page";
+import { Refusal, pending } from "./page/server";
+
+const expected = new Expected("watches_page");
+const id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+const path = `/api/v1/objects/${id}/summary`;
+
+const watches = [
+  watch(),
+  watch({ last_ns: ago(30), began_ns: null, failures: 3, parts: 1, missing_parts: 1 }),
+  watch({ ended: true, last_ns: ago(hour_s), class_count: 0, calls: null, failures: null }),
+  watch({
+    class_count: 1234,
+    classes: ["A", "B"],
+    lost_lines: 1,
+    not_told: 1,
+    missing_parts: null,
+  }),
+  watch({
+    classes: ["A", "B", "C"],
+    class_count: 3,
+    lost_lines: 2,
+    not_told: 1234,
+    missing_parts: 2345,
+  }),
+];
+
+test("watches, and their gaps", async () => {
+  await open("/watches", { "/api/v1/objects": { watches } });
+  expected.is("watches", shown());
+  await pass(1999);
+  assert.equal(requested().length, 0);
+  await pass(1);
+  assert.deepEqual(requested(), ["GET /api/v1/objects"]);
+});
+
+test("no watches, loading, errors", async () => {
+  await open("/watches", { "/api/v1/objects": pending });
+  expected.is("loading", shown());
+  await open("/watches", { "/api/v1/objects": { watches: [] } });
+  expected.is("none", shown());
+  let answer: unknown = new Refusal(503);
+  await open("/watches", { "/api/v1/objects": () => answer });
+  expected.is("an error", shown("main > :not(h1, nav)"));
+  answer = { watches: Array.from({ length: 200 }, () => watch()) };
+  requested();
+  await pass(2000);
+  expected.is("the newest two hundred", shown("main > p"));
+  answer = new Refusal(503, "busy");
+  await pass(2000);
+  expected.is("old data", shown("main > p"));
+  answer = new Refusal(403, "not allowed");
+  await pass(2000);
+  expected.is("refused", shown("main > .failure"));
+  await pass(9000);
+  assert.equal(requested().length, 0);
+});
+
+test("nothing is requested while the page is hidden", async () => {
+  await open("/watches", { "/api/v1/objects": { watches } });
+  requested();
+  let hidden = true;
+  Object.defineProperty(document, "hidden", { get: () => hidden, configurable: true });
+  await pass(10000);
+  assert.equal(requested().length, 0);
+  hidden = false;
+  document.dispatchEvent(new dom.Event("visibilitychange") as never);
+  await pass(0);
+  assert.equal(requested().length, 1);
+});
+
+test("one watch while it runs", async () => {
+  await open(`/watch/${id}`, { [path]: watchSummary() });
+  expected.is("running", shown());
+  requested();
+  await pass(2000);
+  assert.deepEqual(requested(), [`GET ${path}`]);
+  await click("Pause");
+  expected.is("paused", shown("[data-testid=watch-head] > p:first-child"));
+  await pass(9000);
+  assert.equal(requested().length, 0);
+  await click("Resume");
+  assert.deepEqual(requested(), [`GET ${path}`]);
+});
+
+test("a watch that ended, with gaps and limits", async () => {
+  await open(`/watch/${id}`, {
+    [path]: watchSummary({
+      watch: watch({ ended: true, missing_parts: 1234, lost_lines: 1, parts: 2345 }),
+      reason: "the program ended",
+      dropped_parts: 1,
+      unread_lines: 2,
+      notes: ["inlined functions are not seen"],
+    }),
+  });
+  expected.is(
+    "ended with gaps",
+    shown("[data-testid=watch-head]", "section[aria-label=Objects] > p"),
+  );
+  requested();
+  await pass(2000);
+  assert.equal(requested().length, 1); // missing parts may still arrive
+  await open(`/watch/${id}`, {
+    [path]: watchSummary({
+      watch: watch({ ended: true, classes: [], class_count: 9, missing_parts: 0 }),
+      dropped_parts: 1234,
+      objects: null,
+    }),
+  });
+  expected.is("the first part is missing", shown("[data-testid=watch-head]", "main > .notice"));
+  requested();
+  await pass(9000);
+  assert.equal(requested().length, 0);
+});
+
+test("a silent watch", async () => {
+  await open(`/watch/${id}`, {
+    [path]: watchSummary({ watch: watch({ last_ns: ago(90), missing_parts: null }) }),
+  });
+  expected.is("silent", shown("[data-testid=watch-head]"));
+  await open(`/watch/${id}`, { [path]: new Refusal(404) });
+  expected.is("gone", shown());
+});
