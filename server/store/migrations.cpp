@@ -40,7 +40,7 @@ Status apply_migrations(Connection& connection, const std::vector<Migration>& mi
             TRY(connection.script(migration.sql));
             TRY(connection.execute("INSERT INTO schema_migrations(number, sha256) VALUES($1, $2)",
                                    {migration.number, digest}));
-        } else if (found->second != digest) {
+        } else if (found->second != digest && found->second != migration.former_sha256) {
             return make_error(ErrorKind::Invalid,
                               "step " + std::to_string(migration.number) +
                                   " of the database's schema is not the one this program has; was "

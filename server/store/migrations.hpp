@@ -2,6 +2,7 @@
 // SHA-256 is stored in the table schema_migrations and compared at every start.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/result.hpp"
@@ -10,12 +11,12 @@
 namespace lagtrap::server {
 
 struct Migration {
-    int number;
-    const char* sql;
+    int number = 0;
+    std::string sql;
+    // Of a former text with the same meaning, which older databases have; empty if there is none.
+    std::string former_sha256;
 };
 
-// Both lists have the same numbers, and each number stands for the same tables and columns. Only
-// PostgreSQL has views.
 [[nodiscard]] const std::vector<Migration>& sqlite_migrations();
 [[nodiscard]] const std::vector<Migration>& postgres_migrations();
 

@@ -36,7 +36,6 @@ ADDRESSES = (
     "/api/v1/choices",
     "/api/v1/audit?limit=1000",
 )
-MIGRATION = re.compile(r'constexpr const char\* (\w+) = R"\((.*?)\)";', re.S)
 
 
 def answers(checker):
@@ -149,11 +148,17 @@ class FolderAndFile(RestoreCase):
         self.assertEqual(restored.server.put(late)[0].status, 401)
 
     def migrations(self):
-        """The steps of the schema, from the source."""
-        text = (SOURCE_DIR / "server" / "store" / "sqlite_schema.cpp").read_text()
-        named = dict(MIGRATION.findall(text))
-        steps = re.findall(r"\{(\d+), (\w+)\}", text)
-        return [(int(number), named[name]) for number, name in steps]
+        """The steps of the schema for SQLite, from the source: number, SQL, and the digest that
+        version 0.1.0 stored if it is another one."""
+        text = (SOURCE_DIR / "server" / "store" / "schema.cpp").read_text()
+        named = dict(re.findall(r'constexpr [^;=]*?(\w+) =\s*R"\((.*?)\)";', text, re.S))
+        words = re.findall(r'\{"(\$\w+)",\s*(?:"[^"]*"|\w+),\s*("[^"]*"|\w+)\}', text)
+        self.assertGreaterEqual(len(words), 10)
+        for number, name, former in re.findall(r'\{(\d+), (\w+)(?:,\s*"(\w+)")?\}', text):
+            sql = named[name]
+            for word, sqlite in words:
+                sql = sql.replace(word, named.get(sqlite, sqlite.strip('"')))
+            yield int(number), sql, former
 
     def test_a_store_of_an_older_version(self):
         """Made from a current store by removing what steps 8 and later added, and compared with
@@ -180,9 +185,14 @@ class FolderAndFile(RestoreCase):
         old.execute("DELETE FROM schema_migrations WHERE number > 7")
         old.commit()
         first = sqlite3.connect(":memory:")
-        for number, sql in self.migrations():
-            if number <= 7:
-                first.executescript(sql)
+        for number, sql, former in self.migrations():
+            if number > 7:
+                continue
+            first.executescript(sql)
+            if former:
+                step = "UPDATE schema_migrations SET sha256 = ? WHERE number = ?"
+                self.assertEqual(old.execute(step, (former, number)).rowcount, 1)
+        old.commit()
 
         def columns(database):
             tables = [

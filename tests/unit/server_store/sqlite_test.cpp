@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 
+#include "server/store/migrations.hpp"
 #include "server/store/sqlite_connection.hpp"
 #include "server/store/sqlite_database.hpp"
 #include "server/store/sqlite_store.hpp"
@@ -49,6 +50,16 @@ TEST_F(SqliteFile, ABackupHoldsWhatWasThere) {
     const auto copy = must(open_sqlite_store(directory_ / "copy.sqlite"));
     EXPECT_EQ(must(copy->everything().summaries().count_runs(event_filter())).records, 1U);
     EXPECT_THAT(must(copy->upkeep().check()), testing::IsEmpty());
+}
+
+TEST_F(SqliteFile, AStepWithItsFormerTextIsNoOtherStep) {
+    { ASSERT_TRUE(open_sqlite_store(directory_ / "a.sqlite")); }
+    const Migration& step = sqlite_migrations().at(1);
+    ASSERT_NE(step.former_sha256, "");
+    script("UPDATE schema_migrations SET sha256='" + step.former_sha256 + "' WHERE number=2");
+    EXPECT_TRUE(open_sqlite_store(directory_ / "a.sqlite"));
+    script("UPDATE schema_migrations SET sha256='" + step.former_sha256 + "' WHERE number=3");
+    EXPECT_FALSE(open_sqlite_store(directory_ / "a.sqlite"));
 }
 
 TEST_F(SqliteFile, NobodyElseMayReadStoreAndBackup) {
