@@ -38,8 +38,11 @@ def held_files(daemon, text):
     held = []
     for pid in {str(daemon.process.pid), *pids}:
         for kind in ("fd", "map_files"):
-            folder = pathlib.Path(f"/proc/{pid}/{kind}")
-            for entry in folder.iterdir() if folder.exists() else ():
+            try:
+                entries = list(pathlib.Path(f"/proc/{pid}/{kind}").iterdir())
+            except OSError:  # it has ended
+                continue
+            for entry in entries:
                 try:
                     path = os.readlink(entry)
                 except OSError:
