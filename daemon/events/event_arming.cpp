@@ -1,17 +1,11 @@
 #include "daemon/events/event_arming.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <utility>
 
 #include <boost/asio/post.hpp>
-#include <fmt/core.h>
 
 #include "core/timed_call.hpp"
-#include "sandbox/machine_root.hpp"
-#include "sandbox/other_writers.hpp"
-#include "settings/program_name.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -22,52 +16,13 @@ using namespace std::chrono_literals;
 // Time to read all files of an event. Large programs take some seconds on a busy machine.
 constexpr auto first_budget = 5s;
 constexpr auto full_budget = 20s;
-constexpr auto open_timeout = 5s;
 constexpr auto look_timeout = 2s;
-
-// What a path led to, and why it could not be opened.
-struct FoundFile {
-    std::optional<FileIdentity> seen;
-    std::shared_ptr<const WatchedFile> file;
-    Error problem;
-};
-
-Result<FoundFile> open_file(const std::string& path) {
-    FoundFile opened;
-    if (auto file = WatchedFile::open(path)) {
-        opened.file = std::move(*file);
-        opened.seen = opened.file->identity();
-    } else {
-        opened.problem = file.error();
-        opened.seen = FileIdentity::at(path);
-    }
-    return opened;
-}
-
-std::string file_name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string being_written(const std::string& binary) {
     return binary + " is being written; it will be watched afterwards";
 }
 
 }  // namespace
-
-struct EventArming::Place {
-    std::optional<FileIdentity> seen;
-    bool regular = false;
-    std::string leads_to;
-    std::uint64_t root_device = 0;  // of the machine's root folder
-};
-
-std::set<std::string> binaries_of(const settings::Event& event) {
-    std::set<std::string> binaries{event.begin.binary, event.end.binary};
-    for (const auto& stage : event.stages) binaries.insert(stage.marker.binary);
-    binaries.erase(std::string());
-    std::erase_if(binaries, [](const std::string& name) {
-        return settings::kind_of_program(name) != settings::ProgramName::Path;
-    });
-    return binaries;
-}
 
 EventArming::EventArming(const std::vector<settings::Event>& events, MonitorPrograms& programs,
                          MarkerAttachments& attachments, Options options)
@@ -77,16 +32,15 @@ EventArming::EventArming(const std::vector<settings::Event>& events, MonitorProg
       options_(std::move(options)),
       hits_held_(options_.hold_hits),
       states_(events.size()) {
-    for (const settings::Event& event : events_)
-        for (const std::string& binary : binaries_of(event)) files_[binary];
     guard_ = std::make_unique<WriteGuard>([this](const std::string& path) {
         leave(events_in(path), being_written(path));
         if (!copies_) return;
         for (const auto& [event, copy] : copies_->leave_file(path)) detach_copy(event, copy);
     });
+    files_ = std::make_unique<SettingsFiles>(events_, *guard_, options_.mapped_files != nullptr);
     if (!options_.mapped_files) return;
     copies_ = std::make_unique<CopyArming>(events_, *options_.mapped_files, *options_.inspector,
-                                           *options_.names, copy_hooks());
+                                           *options_.names, given_up_);
     subscription_ = options_.mapped_files->subscribe([this] { look_at_copies(); });
 }
 
@@ -115,84 +69,11 @@ std::vector<std::uint32_t> EventArming::events_in(const std::string& path) const
 
 std::unique_ptr<EventPlanner> EventArming::make_planner(
     const std::vector<settings::Event>& events) {
-    auto planner =
-        std::make_unique<EventPlanner>([this](const std::string& path) { return open(path); },
-                                       [this](const std::string& path) { return follow(path); });
+    auto planner = std::make_unique<EventPlanner>(
+        [this](const std::string& path) { return files_->open(path); },
+        [this](const std::string& path) { return files_->follow(path); });
     planner->expect(events);
     return planner;
-}
-
-Result<EventArming::Place> EventArming::place_of(const std::string& path) const {
-    return call_within<Place>(look_timeout, path, [path]() -> Result<Place> {
-        Place place;
-        if (const auto root = facts_on_machine("/")) place.root_device = root->st_dev;
-        const auto facts = facts_on_machine(path);
-        if (!facts) return place;
-        place.seen = FileIdentity::of(*facts);
-        place.regular = S_ISREG(facts->st_mode);
-        place.leads_to = real_path_on_machine(path).string();
-        return place;
-    });
-}
-
-// Probes need an open file, which keeps a disk from being unmounted. The root file system cannot be
-// unmounted, so there the probes are attached before the program starts. Files on other disks are
-// attached when processes map them; these are found by the last component of their path.
-bool EventArming::is_followed(const std::string& path, const Place& place) const {
-    if (!copies_) return false;
-    if (!place.seen) return true;
-    return place.regular && place.seen->device != place.root_device &&
-           file_name_of(place.leads_to) == file_name_of(path);
-}
-
-bool EventArming::follow(const std::string& path) {
-    {
-        const std::lock_guard lock(state_mutex_);
-        if (files_[path].file) return false;
-    }
-    const auto place = place_of(path);
-    const bool followed = place && is_followed(path, *place);
-    const std::lock_guard lock(state_mutex_);
-    File& entry = files_[path];
-    entry.followed = followed;
-    if (!followed) return false;
-    entry.seen = place->seen;
-    entry.leads_to = place->leads_to;
-    return true;
-}
-
-std::map<std::string, std::string> EventArming::followed_paths() const {
-    std::map<std::string, std::string> paths;
-    const std::lock_guard lock(state_mutex_);
-    for (const auto& [path, entry] : files_)
-        if (entry.followed) paths[path] = entry.leads_to;
-    return paths;
-}
-
-bool EventArming::has_processes(const std::string& path) const {
-    std::shared_ptr<const WatchedFile> file;
-    {
-        const std::lock_guard lock(state_mutex_);
-        file = files_.at(path).file;
-    }
-    return file && copies_ && copies_->has_processes(*file);
-}
-
-Result<std::shared_ptr<const WatchedFile>> EventArming::open(const std::string& path) {
-    {
-        const std::lock_guard lock(state_mutex_);
-        if (const auto& known = files_[path].file) return known;
-    }
-    TRY_ASSIGN(const FoundFile opened,
-               call_within<FoundFile>(open_timeout, path, [path] { return open_file(path); }));
-    if (opened.file) (void)guard_->hold(opened.file);
-    {
-        const std::lock_guard lock(state_mutex_);
-        files_[path].seen = opened.seen;
-        files_[path].file = opened.file;
-    }
-    if (!opened.file) return opened.problem;
-    return opened.file;
 }
 
 // attach() has noted success. The event may have been detached again by now.
@@ -234,24 +115,9 @@ void EventArming::arm_late(std::uint32_t event, EventPlanner& planner, bool tell
     if (tell || !armed) options_.on_armed(event, armed);
 }
 
-// Adds the owner of a file that took too long.
-Error EventArming::blame(const std::string& path, const Error& error) {
-    if (error.kind != ErrorKind::Timeout || path.empty()) return error;
-    std::shared_ptr<const WatchedFile> file;
-    {
-        const std::lock_guard lock(state_mutex_);
-        files_[path].slow = true;
-        file = files_[path].file;
-    }
-    if (!file) return error;
-    return Error{
-        error.kind, error.system_errno,
-        fmt::format("{}; the file belongs to user {}", error.message, user_text(file->owner()))};
-}
-
 Status EventArming::arm(std::uint32_t event, EventPlanner& planner, Duration budget) {
     const auto plan = planner.plan(events_[event], {Clock::now() + budget, &given_up_});
-    if (!plan) return blame(planner.last_file(), plan.error());
+    if (!plan) return files_->blame(planner.last_file(), plan.error());
     return attach(event, *plan);
 }
 
@@ -409,44 +275,18 @@ void EventArming::look_at_files() {
     if (look_wanted_.exchange(true)) return;
     boost::asio::post(pool_, [this] {
         look_wanted_.store(false);
-        std::vector<std::string> paths;
-        {
-            const std::lock_guard lock(state_mutex_);
-            for (const auto& [path, file] : files_) paths.push_back(path);
-        }
-        for (const std::string& path : paths)
+        for (const std::string& path : files_->paths())
             if (!given_up_.load()) look_at(path);
         look_at_copies_now();
     });
 }
 
-CopyArming::Hooks EventArming::copy_hooks() {
-    CopyArming::Hooks hooks;
-    hooks.is_armed = [this](std::uint32_t event) {
-        return state(event).armed() || state(event).counted;
-    };
-    hooks.main_files = [this] {
-        std::vector<std::shared_ptr<const WatchedFile>> files;
-        const std::lock_guard lock(state_mutex_);
-        for (const auto& [path, entry] : files_)
-            if (entry.file) files.push_back(entry.file);
-        return files;
-    };
-    hooks.attach = [this](auto event, auto copy, const EventPlan& plan) {
-        return attach_copy(event, copy, plan);
-    };
-    hooks.detach = [this](auto event, auto copy) { detach_copy(event, copy); };
-    hooks.apart = [this](std::function<void()> work) {
-        boost::asio::post(leaving_pool_, [this, work = std::move(work)] {
-            work();
-            look_at_copies();
-        });
-    };
-    hooks.guard = [this](const auto& file) { (void)guard_->hold(file); };
-    hooks.release = [this](const WatchedFile& file) { guard_->release(file.path()); };
-    hooks.followed = [this] { return followed_paths(); };
-    hooks.given_up = &given_up_;
-    return hooks;
+std::set<std::uint32_t> EventArming::armed_events() const {
+    std::set<std::uint32_t> events;
+    const std::lock_guard lock(state_mutex_);
+    for (std::uint32_t event = 0; event < states_.size(); ++event)
+        if (states_[event].attachable()) events.insert(event);
+    return events;
 }
 
 void EventArming::look_at_copies() {
@@ -457,7 +297,13 @@ void EventArming::look_at_copies() {
 void EventArming::look_at_copies_now() {
     copies_wanted_.store(false);
     if (!copies_ || given_up_.load()) return;
-    const auto again = copies_->look();
+    CopyArming::Look look = copies_->look(files_->main_files());
+    for (const auto& file : look.opened) (void)guard_->hold(file);
+    detach_copies(std::move(look.leaving));
+    copies_->arm_missing(armed_events(), [this](auto event, auto copy, const EventPlan& plan) {
+        return attach_copy(event, copy, plan);
+    });
+    const auto again = copies_->next_look();
     if (!again) return;
     copies_timer_.expires_after(*again);
     copies_timer_.async_wait([this](const auto& failure) {
@@ -465,10 +311,22 @@ void EventArming::look_at_copies_now() {
     });
 }
 
+// On another thread, because detaching takes tens of milliseconds per copy, and runs may begin.
+void EventArming::detach_copies(std::vector<CopyArming::Leaving> leaving) {
+    if (leaving.empty()) return;
+    boost::asio::post(leaving_pool_, [this, copies = std::move(leaving)] {
+        for (const CopyArming::Leaving& copy : copies) {
+            for (const std::uint32_t event : copy.armed) detach_copy(event, copy.copy);
+            guard_->release(copy.file->path());
+            copies_->note_detached(*copy.file);
+        }
+        look_at_copies();
+    });
+}
+
 Status EventArming::attach_copy(std::uint32_t event, std::uint32_t copy, const EventPlan& plan) {
     const std::lock_guard attaching(attach_mutex_);
-    if (!state(event).armed() && !state(event).counted)
-        return make_error(ErrorKind::Busy, "the event is not armed");
+    if (!state(event).attachable()) return make_error(ErrorKind::Busy, "the event is not armed");
     for (const MarkerPlan& marker : plan.markers)
         if (marker.places.file && guard_->written(marker.places.file->path()))
             return make_error(ErrorKind::Denied, being_written(marker.places.file->path()));
@@ -499,63 +357,24 @@ void EventArming::note_left(std::uint32_t event) {
 }
 
 EventCopies EventArming::copies_of(std::uint32_t event) const {
-    return copies_ ? copies_->of(event) : EventCopies{};
-}
-
-// While we held the lease, the content cannot have changed, whatever happened to the file's
-// metadata.
-bool EventArming::has_changed(const std::string& path) {
-    const auto place = place_of(path);
-    if (!place) return false;
-    const bool follows = is_followed(path, *place);
-    const bool used = !place->seen && has_processes(path);
-    const bool written = guard_->written(path), leased = guard_->holds(path);
-    const std::lock_guard lock(state_mutex_);
-    File& entry = files_[path];
-    if (entry.followed && follows) {
-        entry.seen = place->seen;
-        entry.leads_to = place->leads_to;
-        return false;
-    }
-    if (used) return false;
-    if (entry.followed != follows) return true;
-    if (!place->seen) return false;
-    if (written) return true;
-    const FileIdentity& now = *place->seen;
-    if (entry.seen && entry.seen->same_file(now) && leased) entry.seen = now;
-    return entry.seen != now;
+    return copies_ ? copies_->of(event, state(event).attachable()) : EventCopies{};
 }
 
 void EventArming::look_at(const std::string& path) {
-    if (!has_changed(path)) return;
-    std::chrono::seconds left{0};
-    {
-        const std::lock_guard lock(state_mutex_);
-        left = files_[path].pauses.left(Clock::now());
-        if (left == left.zero()) files_[path].file.reset();
-    }
-    if (left != left.zero()) return;
-    if (follow(path)) {
-        rearm(path);
-        guard_->release(path);
-        return;
-    }
-    // If somebody still writes to it, try again at the next check, without a growing pause.
-    (void)open(path);
-    if (guard_->written(path)) return;
+    const auto file = files_->file(path);
+    const bool mapped = file && copies_ && copies_->has_processes(*file);
+    if (files_->look_at(path, mapped) != SettingsFiles::Change::Replaced) return;
     rearm(path);
+    if (!files_->file(path)) guard_->release(path);
 }
 
 void EventArming::rearm(const std::string& path) {
     const auto events = events_in(path);
     leave(events, path + " was changed; its markers are being reattached");
+    files_->note_rearmed(path);
     std::vector<settings::Event> planned;
-    {
-        const std::lock_guard lock(state_mutex_);
-        files_[path].pauses.begin(Clock::now());
-        files_[path].slow = false;
-        for (const std::uint32_t event : events) planned.push_back(events_[event]);
-    }
+    planned.reserve(events.size());
+    for (const std::uint32_t event : events) planned.push_back(events_[event]);
     options_.on_replaced(path);
     const auto planner = make_planner(planned);
     for (const std::uint32_t event : events) {
@@ -572,26 +391,6 @@ std::size_t EventArming::count_arming() const {
     const std::lock_guard lock(state_mutex_);
     return static_cast<std::size_t>(std::count_if(
         states_.begin(), states_.end(), [](const EventState& state) { return state.arming; }));
-}
-
-std::vector<WatchedFileStatus> EventArming::files() const {
-    std::vector<WatchedFileStatus> all;
-    const std::lock_guard lock(state_mutex_);
-    for (const auto& [path, entry] : files_) {
-        if (!entry.file) continue;
-        all.push_back({path, entry.file->owner(), entry.file->other_writers(), entry.pauses.count(),
-                       entry.pauses.left(Clock::now()), entry.slow});
-    }
-    return all;
-}
-
-std::vector<FileIdentity> EventArming::identities_of(std::uint32_t event) const {
-    std::vector<FileIdentity> identities;
-    const std::lock_guard lock(state_mutex_);
-    for (const std::string& binary : binaries_of(events_[event]))
-        if (const auto found = files_.find(binary); found != files_.end() && found->second.file)
-            identities.push_back(found->second.file->identity());
-    return identities;
 }
 
 }  // namespace lagtrap::daemon

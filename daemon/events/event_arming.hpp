@@ -1,6 +1,5 @@
 // Attaches the markers of an event monitor's events to programs and detaches them, on its own
-// thread, with a time budget for each event. If the owner of a watched file makes it slow to read,
-// replaces it, or changes it all day, only the events of this file suffer.
+// thread, with a time budget for each event.
 #pragma once
 
 #include <sys/types.h>
@@ -26,23 +25,13 @@
 #include "daemon/events/event_plan.hpp"
 #include "daemon/events/marker_attachments.hpp"
 #include "daemon/events/monitor_programs.hpp"
-#include "daemon/probes/rearm_pauses.hpp"
+#include "daemon/events/settings_files.hpp"
 #include "daemon/probes/watched_file.hpp"
 #include "daemon/probes/write_guard.hpp"
 #include "daemon/unwinding/mapped_files.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
-
-// Status of a file with markers.
-struct WatchedFileStatus {
-    std::string path;
-    uid_t owner = 0;
-    std::string other_writers;         // see WatchedFile
-    unsigned rearmed = 0;              // how often its events were armed again because it changed
-    std::chrono::seconds again_in{0};  // time until that may happen again; 0 if it may now
-    bool slow = false;                 // reading it took longer than an event's budget
-};
 
 class EventArming {
   public:
@@ -103,11 +92,13 @@ class EventArming {
         bool counted = false;  // disabled, but its begins are counted
         std::string problem;   // why it is not armed
         [[nodiscard]] bool armed() const { return problem.empty() && !arming; }
+        // Its markers may be attached to copies of its files.
+        [[nodiscard]] bool attachable() const { return armed() || counted; }
     };
     [[nodiscard]] EventState state(std::uint32_t event) const;
     [[nodiscard]] std::size_t count_arming() const;
     // Opened files, by path.
-    [[nodiscard]] std::vector<WatchedFileStatus> files() const;
+    [[nodiscard]] std::vector<WatchedFileStatus> files() const { return files_->status(); }
     // The files of the event and their processes.
     [[nodiscard]] EventCopies copies_of(std::uint32_t event) const;
     // See EventMonitor::copies_are_armed().
@@ -117,35 +108,23 @@ class EventArming {
     }
     // Identities of the files of the event's markers when they were armed, without files that could
     // not be opened.
-    [[nodiscard]] std::vector<FileIdentity> identities_of(std::uint32_t event) const;
+    [[nodiscard]] std::vector<FileIdentity> identities_of(std::uint32_t event) const {
+        return files_->identities_of(events_[event]);
+    }
 
   private:
-    struct File {
-        std::shared_ptr<const WatchedFile> file;  // the probed file; nullptr if it must be opened
-        // found at its path when it was last opened; nullopt if nothing was there
-        std::optional<FileIdentity> seen;
-        RearmPauses pauses;
-        bool slow = false;
-        // Nothing is opened before a process maps it (copy_arming.hpp), because nothing is there
-        // yet or the disk may be unmounted.
-        bool followed = false;
-        std::string leads_to;  // target of a followed path; empty if nothing is there
-    };
-    // What is at a path.
-    struct Place;
     using Duration = std::chrono::steady_clock::duration;
 
     [[nodiscard]] std::unique_ptr<EventPlanner> make_planner(
         const std::vector<settings::Event>& events);
-    [[nodiscard]] Result<std::shared_ptr<const WatchedFile>> open(const std::string& path);
     void arm_first_round(const std::function<void()>& on_first_round);
     void arm_late(std::uint32_t event, EventPlanner& planner, bool tell = true);
     [[nodiscard]] Status arm(std::uint32_t event, EventPlanner& planner, Duration budget);
     [[nodiscard]] Status attach(std::uint32_t event, const EventPlan& plan);
     [[nodiscard]] Status check_unchanged(const EventPlan& plan) const;
-    [[nodiscard]] Error blame(const std::string& path, const Error& error);
     void finish(std::uint32_t event, const Status& armed);
-    [[nodiscard]] CopyArming::Hooks copy_hooks();
+    [[nodiscard]] std::set<std::uint32_t> armed_events() const;
+    void detach_copies(std::vector<CopyArming::Leaving> leaving);
     [[nodiscard]] Status attach_copy(std::uint32_t event, std::uint32_t copy,
                                      const EventPlan& plan);
     void detach_copy(std::uint32_t event, std::uint32_t copy);
@@ -158,12 +137,6 @@ class EventArming {
     // Detaches the markers of these events, one event after the other.
     void leave(const std::vector<std::uint32_t>& events, const std::string& problem);
     void look_at(const std::string& path);
-    [[nodiscard]] Result<Place> place_of(const std::string& path) const;
-    [[nodiscard]] bool is_followed(const std::string& path, const Place& place) const;
-    [[nodiscard]] bool follow(const std::string& path);
-    [[nodiscard]] std::map<std::string, std::string> followed_paths() const;
-    [[nodiscard]] bool has_processes(const std::string& path) const;
-    [[nodiscard]] bool has_changed(const std::string& path);
     void rearm(const std::string& path);
 
     const std::vector<settings::Event> events_;
@@ -175,9 +148,9 @@ class EventArming {
     std::mutex attach_mutex_;  // held while markers are attached or detached
     std::atomic<bool> hits_held_;
     mutable std::mutex state_mutex_;
-    std::vector<EventState> states_;     // by event
-    std::map<std::string, File> files_;  // by path: all files with markers
+    std::vector<EventState> states_;  // by event
     std::vector<std::future<void>> detaching_;
+    std::unique_ptr<SettingsFiles> files_;
     std::unique_ptr<CopyArming> copies_;  // nullptr if copies are not watched
     std::uint64_t subscription_ = 0;
     std::atomic<bool> copies_wanted_{false};
@@ -187,8 +160,5 @@ class EventArming {
     boost::asio::steady_timer copies_timer_{pool_};
     std::unique_ptr<WriteGuard> guard_;  // last: its thread uses the other members
 };
-
-// The programs and libraries with markers of the event that the settings name by path.
-[[nodiscard]] std::set<std::string> binaries_of(const settings::Event& event);
 
 }  // namespace lagtrap::daemon

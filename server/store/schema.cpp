@@ -61,7 +61,7 @@ CREATE VIEW report_cause AS SELECT c.id, e.text AS event, c.title, (ARRAY['new',
   cause c JOIN cause a ON a.root = c.id JOIN label e ON e.id = c.event WHERE c.root = c.id GROUP BY
   c.id, e.text;)";
 constexpr std::string_view sqlite_views =
-    R"(-- The views for dashboards are PostgreSQL's: a file of SQLite belongs to its server alone.)";
+    R"(-- Only PostgreSQL has views for dashboards: an SQLite file belongs to its server alone.)";
 
 constexpr std::array words = std::to_array<Word>({
     {"$ID", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT"},
