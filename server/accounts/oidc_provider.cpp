@@ -119,10 +119,15 @@ std::string OidcProvider::state_of(const std::string& secret) {
     return sha256_base64url("state " + secret);
 }
 
+bool OidcProvider::must_fetch(std::uint64_t fetched_ns, std::uint64_t now_ns, Freshness freshness) {
+    const std::uint64_t limit_ns = freshness == Freshness::New ? keys_interval_ns : kept_ns;
+    return fetched_ns == 0 || now_ns - fetched_ns >= limit_ns;
+}
+
 Result<OidcProvider::Addresses> OidcProvider::addresses() {
     {
         const std::lock_guard lock(mutex_);
-        if (addresses_ns_ != 0 && monotonic_ns() - addresses_ns_ < kept_ns) return addresses_;
+        if (!must_fetch(addresses_ns_, monotonic_ns(), Freshness::Kept)) return addresses_;
     }
     std::string url = settings_.issuer;
     while (url.ends_with('/')) url.pop_back();
@@ -154,9 +159,7 @@ Result<std::vector<SigningKey>> OidcProvider::keys(const std::string& address,
                                                    Freshness freshness) {
     {
         const std::lock_guard lock(mutex_);
-        const std::uint64_t age_ns = monotonic_ns() - keys_ns_;
-        if (keys_ns_ != 0 && age_ns < (freshness == Freshness::New ? keys_interval_ns : kept_ns))
-            return keys_;
+        if (!must_fetch(keys_ns_, monotonic_ns(), freshness)) return keys_;
     }
     TRY_ASSIGN(const Answer answer, ask({.url = address, .ca_file = settings_.ca_file}));
     if (answer.status != 200)

@@ -42,13 +42,18 @@ class OidcProvider {
                                                const std::string& redirect_uri,
                                                std::uint64_t now_realtime_ns);
 
+    enum class Freshness { Kept, New };
+    // Whether what was fetched at `fetched_ns` (0: never) must be fetched again: after an hour, or,
+    // if it must be new, after a minute.
+    [[nodiscard]] static bool must_fetch(std::uint64_t fetched_ns, std::uint64_t now_ns,
+                                         Freshness freshness);
+
   private:
     struct Addresses {
         std::string authorization, token, keys;
         bool secret_in_body = false;
     };
     [[nodiscard]] Result<Addresses> addresses();
-    enum class Freshness { Kept, New };
     [[nodiscard]] Result<std::vector<SigningKey>> keys(const std::string& address,
                                                        Freshness freshness);
     [[nodiscard]] Result<std::string> fetch_token(const Addresses& addresses,
