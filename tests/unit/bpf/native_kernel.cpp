@@ -9,7 +9,8 @@
 #include <cstring>
 #include <utility>
 
-#include "tests/unit/bpf/native_programs.h"
+// Of each test program: registers the maps of its programs, and resets their variables.
+extern "C" void native_load_programs(void);
 
 namespace lagtrap::native {
 
@@ -93,6 +94,10 @@ void Kernel::reset() {
     current = nullptr;
     user_texts.clear();
     user_words.clear();
+    missing.clear();
+    stack.clear();
+    names.clear();
+    task_storage.clear();
     reserved.clear();
     maps.clear();
     native_load_programs();
@@ -130,6 +135,17 @@ void native_define_map(const void* map, __u32 type, __u32 max_entries, __u32 key
     if (!is_hash(made) && type != BPF_MAP_TYPE_RINGBUF) made.elements.resize(elements_of(made));
     Kernel::instance().maps.insert_or_assign(map, std::move(made));
 }
+
+extern const __u64 native_zeroes[8];
+const __u64 native_zeroes[8] = {};
+
+void* native_same(const void* object) {
+    const auto address = reinterpret_cast<std::uint64_t>(object);
+    const bool marked = (address & kernel_address_mark) == kernel_address_mark;
+    return reinterpret_cast<void*>(marked ? address & ~kernel_address_mark : address);
+}
+
+bool native_exists(const char* name) { return !Kernel::instance().missing.contains(name); }
 
 void native_before_exchange() { call_once(Kernel::instance().before_exchange); }
 void native_at_barrier() { call_once(Kernel::instance().at_barrier); }
@@ -215,17 +231,62 @@ long bpf_get_current_comm(void* comm, __u32 size) {
 }
 
 long bpf_probe_read_kernel(void* to, __u32 size, const void* from) {
-    std::memcpy(to, from, size);
+    if (from == nullptr) return -EFAULT;
+    std::memcpy(to, native_same(from), size);
     return 0;
+}
+
+long bpf_probe_read_kernel_str(void* to, __u32 size, const void* from) {
+    if (from == nullptr) return -EFAULT;
+    const auto* text = static_cast<const char*>(native_same(from));
+    const std::size_t length = ::strnlen(text, size - 1);
+    std::memcpy(to, text, length);
+    static_cast<char*>(to)[length] = '\0';
+    return static_cast<long>(length) + 1;
+}
+
+long bpf_get_stack(void*, void* to, __u32 size, __u64) {
+    const auto& stack = Kernel::instance().stack;
+    const std::size_t bytes = std::min<std::size_t>(size, stack.size() * sizeof(stack[0]));
+    std::copy_n(reinterpret_cast<const std::byte*>(stack.data()), bytes,
+                static_cast<std::byte*>(to));
+    return static_cast<long>(bytes);
+}
+
+long bpf_get_task_stack(struct task_struct*, void* to, __u32 size, __u64 flags) {
+    return bpf_get_stack(nullptr, to, size, flags);
+}
+
+long bpf_snprintf(char* to, __u32 size, const char*, const __u64* address, __u32) {
+    const auto& names = Kernel::instance().names;
+    const auto found = names.find(*address);
+    const std::string name = found == names.end() ? "0x0" : found->second;
+    to[name.copy(to, size - 1)] = '\0';
+    return static_cast<long>(name.size()) + 1;
+}
+
+// Created when it is first asked for with this flag.
+void* bpf_task_storage_get(const void* map, struct task_struct* task, void*, __u64 flags) {
+    Kernel& kernel = Kernel::instance();
+    const auto key = std::pair<const void*, const void*>(map, task);
+    const auto found = kernel.task_storage.find(key);
+    if (found != kernel.task_storage.end()) return found->second.get();
+    if (flags != BPF_LOCAL_STORAGE_GET_F_CREATE) return nullptr;
+    Value& value = kernel.task_storage[key];
+    value = std::make_unique<std::byte[]>(kernel.map(map).value_size);
+    return value.get();
 }
 
 // Only a program's texts and words can be read here.
 long bpf_probe_read_user(void* to, __u32 size, const void* from) {
     const auto& words = Kernel::instance().user_words;
-    const auto found = words.find(reinterpret_cast<std::uint64_t>(from));
+    auto* const bytes = static_cast<std::byte*>(to);
     std::memset(to, 0, size);
-    if (found == words.end() || size > sizeof(found->second)) return -EFAULT;
-    std::memcpy(to, &found->second, size);
+    for (__u32 at = 0; at < size; at += sizeof(std::uint64_t)) {
+        const auto found = words.find(reinterpret_cast<std::uint64_t>(from) + at);
+        if (found == words.end()) return -EFAULT;
+        std::memcpy(bytes + at, &found->second, std::min<std::size_t>(size - at, 8));
+    }
     return 0;
 }
 

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,11 +57,23 @@ class Kernel {
     const native_thread* current = nullptr;
     std::unordered_map<std::uint64_t, std::string> user_texts;    // by address
     std::unordered_map<std::uint64_t, std::uint64_t> user_words;  // by address
+    std::set<std::string> missing;               // types and fields that the kernel lacks
+    std::vector<std::uint64_t> stack;            // of the kernel, of any thread
+    std::map<std::uint64_t, std::string> names;  // of functions of the kernel, by address
+    // by map and thread
+    std::map<std::pair<const void*, const void*>, Value> task_storage;
     std::unordered_map<void*, std::pair<Map*, Value>> reserved;
 
     std::unordered_map<const void*, Map> maps;
 };
 
 constexpr std::uint32_t cpu_count = 4;
+
+// Marks the address of an object as one of the kernel. Programs that search for pointers follow no
+// others.
+constexpr std::uint64_t kernel_address_mark = 0xff00000000000000;
+inline std::uint64_t kernel_address(const void* object) {
+    return reinterpret_cast<std::uint64_t>(object) | kernel_address_mark;
+}
 
 }  // namespace lagtrap::native

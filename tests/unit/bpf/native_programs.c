@@ -192,7 +192,15 @@ struct task_struct___leader* native_leader(const void* task) {
 struct task_struct___base* native_base(const void* task) {
     return &task_with(task)->base;
 }
-void* native_same(const void* object) { return (void*)object; }
+struct task_struct___memory* native_memory(const void* task) {
+    return NULL;
+}
+struct unix_sock* native_local(const void* sk) {
+    return NULL;
+}
+struct vm_area_struct* native_area_at(__u64 place) {
+    return NULL;
+}
 void* bpf_rdonly_cast(const void* object, __u32 type) {
     (void)type;
     return (void*)object;

@@ -61,9 +61,23 @@ long bpf_probe_read_kernel(void* to, __u32 size, const void* from);
 long bpf_probe_read_user(void* to, __u32 size, const void* from);
 long bpf_probe_read_user_str(void* to, __u32 size, const void* from);
 
-/* Only used by stack walks, which never run here. */
-#define bpf_copy_from_user_task(to, size, from, task, flags) (-1)
-#define bpf_find_vma(task, place, step, context, flags) (-1)
+long bpf_probe_read_kernel_str(void* to, __u32 size, const void* from);
+#define bpf_copy_from_user_task(to, size, from, task, flags) bpf_probe_read_user(to, size, from)
+long bpf_get_stack(void* ctx, void* to, __u32 size, __u64 flags);
+long bpf_get_task_stack(struct task_struct* task, void* to, __u32 size, __u64 flags);
+/* Only for the format "%ps" and one address. */
+long bpf_snprintf(char* to, __u32 size, const char* format, const __u64* address, __u32 bytes);
+void* bpf_task_storage_get(const void* map, struct task_struct* task, void* value, __u64 flags);
+
+/* The memory area with an address; NULL if the test has not set one. */
+struct vm_area_struct;
+struct vm_area_struct* native_area_at(__u64 place);
+/* A macro, like bpf_loop. */
+#define bpf_find_vma(task, place, step, context, flags)               \
+    ({                                                                \
+        struct vm_area_struct* native_area_ = native_area_at(place);  \
+        native_area_ ? (step(task, native_area_, context), 0L) : -2L; \
+    })
 
 /* A macro, because the steps of loops have contexts of different types. */
 #define bpf_loop(count, step, context, flags)                              \
