@@ -71,12 +71,10 @@ static __always_inline struct lagtrap_traced_function* function_of(__u32 number)
     return bpf_map_lookup_elem(&functions, &number);
 }
 
-/* Masks the index again after the check, because compilers move the check to another copy of the
- * value. */
 static __always_inline struct traced_frame* frame_at(struct traced_thread* thread, __u32 place) {
     if (place >= LAGTRAP_TRACED_DEPTH) return NULL;
     __u64 bounded = place;
-    asm volatile("%0 &= %1" : "+r"(bounded) : "i"(LAGTRAP_TRACED_DEPTH - 1));
+    KEEP_BITS(bounded, LAGTRAP_TRACED_DEPTH - 1);
     return &thread->frames[bounded];
 }
 

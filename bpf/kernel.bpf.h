@@ -27,6 +27,11 @@ static __always_inline void* without_trust(void* pointer, __u32 type) {
     return bpf_rdonly_cast ? bpf_rdonly_cast(pointer, type) : pointer;
 }
 
+/* Masks an index after its check, because compilers move the check to another copy of the value. */
+#ifndef KEEP_BITS /* tests also compile this for other targets than BPF */
+#define KEEP_BITS(value, mask) asm volatile("%0 &= %1" : "+r"(value) : "i"(mask))
+#endif
+
 struct gendisk {
     char disk_name[32];
 } KERNEL_TYPE;

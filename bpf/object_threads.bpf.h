@@ -119,12 +119,10 @@ static __always_inline struct lagtrap_object_class* class_of(__u32 number) {
     return bpf_map_lookup_elem(&classes, &number);
 }
 
-/* Masks the index again after the check, because compilers move the check to another copy of the
- * value. */
 static __always_inline struct object_frame* frame_at(struct object_thread* thread, __u32 place) {
     if (place >= LAGTRAP_OBJECT_DEPTH) return NULL;
     __u64 bounded = place;
-    asm volatile("%0 &= %1" : "+r"(bounded) : "i"(LAGTRAP_OBJECT_DEPTH - 1));
+    KEEP_BITS(bounded, LAGTRAP_OBJECT_DEPTH - 1);
     return &thread->frames[bounded];
 }
 

@@ -48,7 +48,7 @@ static __always_inline void read_text(struct pt_regs* ctx, const struct lagtrap_
     }
     __u64 length = usdt_argument(ctx, text_length);
     if (length > bytes - 1) length = bytes - 1;
-    asm volatile("%0 &= %1" : "+r"(length) : "i"(bytes - 1));
+    KEEP_BITS(length, bytes - 1);
     bpf_probe_read_user(to, length, from);
 }
 

@@ -30,7 +30,8 @@ void native_at_barrier(void);
 #define barrier() native_at_barrier()
 #define barrier_var(variable) asm volatile("" : "+r"(variable))
 
-/* Replaces BPF assembly in usdt_argument.bpf.h. */
+/* Replace BPF assembly in usdt_argument.bpf.h and kernel.bpf.h. */
+#define KEEP_BITS(value, mask) ((value) &= (mask))
 #define LOAD_REGISTER(value, ctx, name) (value) = (ctx)->name
 
 struct task_struct;
