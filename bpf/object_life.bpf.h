@@ -52,7 +52,8 @@ static __always_inline void keep_alive(struct object_frame* frame,
     struct lagtrap_object_alive* before = bpf_map_lookup_elem(&alive, key);
     __u64 stack = before ? before->stack : 0;
     if (bpf_map_update_elem(&alive, key, &fresh, BPF_ANY)) {
-        __sync_fetch_and_add(&class->not_followed, 1);
+        /* tried again at the end of the creation */
+        if (!open) __sync_fetch_and_add(&class->not_followed, 1);
         return;
     }
     leave_stack(stack);

@@ -182,6 +182,18 @@ TEST_F(ObjectCalls, that_pass_on_an_object_of_an_inner_creation_have_created_it)
     EXPECT_EQ(alive(another)->function, make);
 }
 
+TEST_F(ObjectCalls, beyond_the_room_for_objects_are_counted) {
+    kernel_.map(object_maps.alive).max_entries = 1;
+    function(create).failure = LAGTRAP_FAILS_NONZERO;
+    call(create, an_object);
+    call(create, another);
+    EXPECT_EQ(counts().not_followed, 1U);
+    EXPECT_EQ(counts().created, 2U);
+    EXPECT_EQ(alive(another), nullptr);
+    call(create, another, 1);
+    EXPECT_EQ(counts().not_followed, 1U) << "that creation failed";
+}
+
 TEST_F(ObjectCalls, of_methods_may_have_a_hidden_first_argument) {
     function(use).is_method = 1;
     call(create, another);
