@@ -2,7 +2,7 @@
 // node tests/run.mjs BUILD_FOLDER [FILE...]
 // The tests are TypeScript; esbuild from the build folder compiles them.
 import { spawnSync } from "node:child_process";
-import { readdirSync, rmSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,21 +17,37 @@ const tests = readdirSync(here).filter(
 if (tests.length === 0) throw new Error("there are no tests");
 const out = join(build_folder, "unit-tests");
 rmSync(out, { recursive: true, force: true });
-await esbuild.build({
-  entryPoints: tests.map((name) => join(here, name)),
-  bundle: true,
-  platform: "node",
-  format: "esm",
-  outdir: out,
-  outExtension: { ".js": ".mjs" },
-  nodePaths: [join(build_folder, "node_modules")],
-  jsx: "automatic",
-  jsxImportSource: "preact",
-  external: ["happy-dom"], // large, and found in the build folder
-  logLevel: "warning",
-});
+
+async function compile(entries) {
+  await esbuild.build({
+    ...entries,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    outExtension: { ".js": ".mjs" },
+    nodePaths: [join(build_folder, "node_modules")],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    external: ["happy-dom"], // large, and found in the build folder
+    logLevel: "warning",
+  });
+}
+
+// Tests that open whole pages share two processes, because loading a document takes longer than
+// most of them.
+const opens_pages = (name) => readFileSync(join(here, name), "utf8").includes('"./page/page"');
+const alone = tests.filter((name) => !opens_pages(name));
+const compiled = alone.map((name) => join(out, name.replace(/\.ts$/, ".mjs")));
+await compile({ entryPoints: alone.map((name) => join(here, name)), outdir: out });
+for (const half of [0, 1]) {
+  const members = tests.filter(opens_pages).filter((_, index) => index % 2 === half);
+  if (members.length === 0) continue;
+  const contents = members.map((name) => `import "./${name}";`).join("\n");
+  const outfile = join(out, `pages_${half + 1}.mjs`);
+  await compile({ stdin: { contents, resolveDir: here }, outfile });
+  compiled.push(outfile);
+}
 process.env.LAGTRAP_WEB_EXPECTED = join(here, "expected");
-const compiled = tests.map((name) => join(out, name.replace(/\.ts$/, ".mjs")));
 process.exit(
   spawnSync(process.execPath, ["--test", ...compiled], { stdio: "inherit" }).status ?? 1,
 );

@@ -14,9 +14,11 @@ const taken: string[] = [];
 const revoked: string[] = [];
 URL.createObjectURL = (blob) => `blob:${made.push(blob as Blob)}`;
 URL.revokeObjectURL = (address) => void revoked.push(address);
+const click_link = dom.HTMLElement.prototype.click;
 Object.assign(dom.HTMLAnchorElement.prototype, {
   click(this: HTMLAnchorElement) {
-    taken.push(`${this.download} ${this.href}`);
+    if (this.href.startsWith("blob:")) taken.push(`${this.download} ${this.href}`);
+    else click_link.call(this as never);
   },
 });
 dom.HTMLCanvasElement.prototype.toDataURL = () =>
@@ -80,4 +82,5 @@ test("in the dark, pictures are saved light, and the page stays dark", async () 
   assert.match(text, /data:image\/png;light/);
   assert.doesNotMatch(text, /data:image\/png;dark/);
   assert.equal(document.documentElement.dataset.theme, "dark");
+  document.documentElement.dataset.theme = "light";
 });
