@@ -52,6 +52,29 @@ test("the figures, charts and sections of an event", async () => {
   expected.is("an event", shown());
 });
 
+test("what is under the pointer in the charts", async () => {
+  const charts = {
+    distribution: "section[aria-label='Distribution of durations'] canvas",
+    hours: "section[aria-label='Delays by hour'] canvas",
+  };
+  await open("/event/a%2Fb", answers());
+  for (const [name, canvas] of Object.entries(charts))
+    for (const x of [51, 200, 599]) {
+      await point(canvas, "mousemove", x, 50);
+      expected.is(`${name} at ${x}`, shown(".tip"));
+    }
+  const hour = (index: number) => ({ hour_ns: ago(index * hour_s), runs: 1, delays: 1 });
+  for (const [name, hours] of [
+    ["one hour", [hour(0)]],
+    ["1,500 hours", [hour(1499), hour(0)]],
+    ["more hours, without gaps", [hour(1500), hour(0)]],
+    ["no hours", []],
+  ] as const) {
+    await open("/event/a%2Fb", answers({ [`${path}/summary`]: summary({ hours: [...hours] }) }));
+    expected.is(name, document.querySelector(charts.hours)?.getAttribute("aria-label") ?? "");
+  }
+});
+
 test("a page of a reader, with filters", async () => {
   await open(
     "/event/a%2Fb?host=web-1&span=24h&dirty=1&outliers=0&start=cold&search=x",

@@ -28,3 +28,11 @@ test("numbers and words are no functions", () => {
   ])
     assert.equal(functionIn(sentence), null);
 });
+
+test("words after in that are no names", () => {
+  const words =
+    "a all an another any it its one that the this which A All An Another Any It Its One That " +
+    "The This Which";
+  for (const word of words.split(" "))
+    assert.equal(functionIn(`It waited in ${word} time; then in shop::run.`), "shop::run", word);
+});

@@ -79,3 +79,39 @@ test("a number may be a run, and 64 digits a bundle", () => {
   assert.equal(hits("12345", {})[0].address, "/run/12345");
   assert.equal(hits("AB".repeat(32), {})[0].address, `/bundle/${"ab".repeat(32)}`);
 });
+
+test("kinds stand in their order, with what each leads to", () => {
+  const found: Found = {
+    delays: [{ bundle: "ab", number: 2, event: "e", host: "h", begin_ns: "0", duration_ns: 1e6 }],
+    events: ["e"],
+    causes: [{ id: "1", title: "c", event: "e" }],
+    functions: [
+      { id: "2", title: "t", event: "e", function: "f", library: "l", by_library: false },
+    ],
+    builds: [{ build: "b b", name: null }],
+    hosts: ["h"],
+    units: ["u"],
+    processes: ["p"],
+    users: ["1000"],
+  };
+  assert.deepEqual(
+    hitsOf("12345678901234567890", found).map(({ kind, address }) => `${kind} ${address}`),
+    [
+      "Run /run/12345678901234567890",
+      "Delay /bundle/ab/2",
+      "Event /event/e",
+      "Cause /cause/1",
+      "Function /cause/2",
+      "Build /?build=b+b&span=7d",
+      "Host /?host=h&span=7d",
+      "Unit /?unit=u&span=7d",
+      "Process /?process=p&span=7d",
+      "User /?user=1000&span=7d",
+    ],
+  );
+});
+
+test("other numbers and digits are neither runs nor bundles", () => {
+  for (const query of ["123456789012345678901", "12a", "a".repeat(63), "a".repeat(65), "-1"])
+    assert.deepEqual(hits(query, {}), [], query);
+});

@@ -34,3 +34,14 @@ test("runs without a point or stages, or that reach them in another order, do no
   assert.equal(timesBetween([run(1, 3, 10)], "execute", "parse"), null);
   assert.equal(timesBetween([run(1, 3, 10)], "begin", "no such stage"), null);
 });
+
+test("the mean time of a point is that of the runs that reach it", () => {
+  const late = { stages: [{ name: "late", at_ns: 100, duration_ns: 1 }] } as Run;
+  const early = { stages: [{ name: "early", at_ns: 80, duration_ns: 1 }] } as Run;
+  assert.deepEqual(pointsOf([late, ...Array<Run>(9).fill(early)]), [
+    "begin",
+    "early",
+    "late",
+    "end",
+  ]);
+});

@@ -27,12 +27,24 @@ function styles() {
   };
 }
 
+for (const [name, word] of [
+  ["pushState", "pushed"],
+  ["replaceState", "replaced"],
+] as const) {
+  const change = dom.history[name].bind(dom.history);
+  dom.history[name] = (state, title, address) => {
+    visited.push(`${word} ${address}`);
+    change(state, title, address);
+  };
+}
+
 class NeverResized {
   observe(): void {}
   disconnect(): void {}
 }
 
 export const scrolled: string[] = []; // ids of elements brought into sight
+export const visited: string[] = []; // changes of the address
 export const system = { dark: false, changed: () => {} };
 
 function give(name: string, value: unknown): void {

@@ -1,5 +1,5 @@
 // Opens pages as a browser does, with made-up answers, and writes down what they show.
-import { dom, scrolled } from "./dom";
+import { dom, scrolled, visited } from "./dom";
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { after } from "node:test";
@@ -52,6 +52,7 @@ export async function open(address: string, answers: Answers, session = admin): 
   forgetBuildNames();
   scrolled.length = 0;
   dom.history.replaceState({}, "", address);
+  visited.length = 0;
   answerWith({ "/api/v1/session": session, ...common, ...answers });
   takeRequests();
   mount();
@@ -154,6 +155,7 @@ export function shown(...selectors: string[]): string {
   return [
     `address ${address()}`,
     `title ${document.title}`,
+    ...visited.splice(0),
     ...made.map((request) => `request ${request}`),
     ...scrolled.splice(0).map((id) => `scrolled to ${id}`),
     ...parts.flatMap((selector) =>
