@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ApiError } from "./api";
 import { fitName, foldName, shortenMiddle } from "./names";
-import { baseName, formatAge, formatTime, frameName, millisecondsOf } from "./format";
+import { baseName, formatAge, formatTime, frameName, millisecondsOf, plural } from "./format";
 import { zoneName } from "./zone";
 import type { Loaded } from "./load";
 import type { CauseRecord, Frame } from "./types";
@@ -324,7 +324,7 @@ export function StackList({ frames, most = 12 }: { frames: Frame[]; most?: numbe
       </ol>
       {frames.length > most && (
         <button type="button" class="quiet" onClick={() => setAll(!all)}>
-          {all ? "Show fewer" : `Show ${frames.length - most} more callers`}
+          {all ? "Show fewer" : `Show ${plural(frames.length - most, "more caller")}`}
         </button>
       )}
     </div>

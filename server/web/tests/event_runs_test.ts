@@ -296,7 +296,7 @@ test("stacks of a stage", async () => {
   expected.is("no stacks", shown("[data-testid=stage-stacks]"));
   await openRuns("?stage=read", { [`${path}/stages`]: stacks({ runs_read: 1001 }) });
   expected.is("of the newest runs", shown("[data-testid=stage-stacks] p"));
-  await click("Show 1 more callers");
+  await click("Show 1 more caller");
   assert.equal(
     document.querySelectorAll("[data-testid=stage-stacks] .stack:first-of-type li").length,
     15,

@@ -119,7 +119,7 @@ test("two hundred calls are shown at first", async () => {
   await openDelay({ objects: objects({ longest }) });
   const rows = () => document.querySelectorAll("[data-testid=object-calls] tbody tr").length;
   assert.equal(rows(), 200);
-  await click("Show 1 more calls");
+  await click("Show 1 more call");
   assert.equal(rows(), 201);
   await click("Show fewer calls");
   assert.equal(rows(), 200);

@@ -330,9 +330,7 @@ export function CallTree({
       {calls.length > rows_at_first && (
         <p>
           <button type="button" class="quiet" onClick={() => setAll(!all)}>
-            {all
-              ? "Show fewer calls"
-              : `Show ${formatCount(calls.length - rows_at_first)} more calls`}
+            {all ? "Show fewer calls" : `Show ${plural(calls.length - rows_at_first, "more call")}`}
           </button>
         </p>
       )}
