@@ -36,6 +36,8 @@ test("the password is changed, with errors said", async () => {
   expected.is("under way", shown("form > button"));
   await change(new Refusal(403, "the current password is wrong"));
   expected.is("refused", shown("form .notice", "form > button"));
+  await change("not JSON");
+  expected.is("an invalid answer", shown("form .notice", "form > button"));
   await change(done);
   expected.is("changed", shown("form"));
   assert.equal(document.querySelector("form .notice"), null);

@@ -115,6 +115,13 @@ test("a token is shown once", async () => {
   await enter("input[name=token-host]", "web-2");
   await submit(form);
   expected.is("created", shown("[data-testid=made-token]", `${form} [name]`));
+  const copied: string[] = [];
+  Object.defineProperty(navigator, "clipboard", {
+    value: { writeText: (text: string) => copied.push(text) },
+    configurable: true,
+  });
+  await click("Copy");
+  assert.deepEqual(copied, ["lt_secret"]);
   await click("I copied it");
   assert.equal(document.querySelector("[data-testid=made-token]"), null);
   await enter("input[name=token-name]", "x");
@@ -176,4 +183,11 @@ test("teams: members, patterns, forms", async () => {
   await click("[data-testid=teams] tbody td:last-child button:last-child");
   await click("Delete sh/op");
   expected.is("team deleted", shown("main > h1"));
+});
+
+test("a token whose answer is invalid", async () => {
+  await open("/accounts", { ...lists, "POST /api/v1/tokens": "not JSON" });
+  await enter("input[name=token-name]", "x");
+  await submit("form[aria-label='Create a token']");
+  expected.is("invalid", shown("section .notice", "[data-testid=made-token]"));
 });

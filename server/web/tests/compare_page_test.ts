@@ -3,7 +3,18 @@ import { test } from "node:test";
 import { figure, sets } from "./answers/comparisons";
 import { part, splitOf } from "./answers/events";
 import { flame } from "./answers/profiles";
-import { Expected, address, check, click, enter, open, point, requested, shown } from "./page/page";
+import {
+  Expected,
+  address,
+  check,
+  click,
+  enter,
+  open,
+  point,
+  press,
+  requested,
+  shown,
+} from "./page/page";
 
 const expected = new Expected("compare_page");
 const path = "/api/v1/events/check%2Fout/compare";
@@ -154,6 +165,10 @@ test("the differential flame graph", async () => {
   requested();
   await click("Whole graph");
   assert.doesNotMatch(address(), /zoom/);
+  await press("section#flame .flame-scroller", "ArrowDown");
+  await press("section#flame .flame-scroller", "Enter");
+  assert.match(address(), /zoom=1/);
+  await click("Whole graph");
   await click("on CPU");
   assert.match(address(), /state=on-cpu/);
   assert.ok(

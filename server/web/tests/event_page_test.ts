@@ -63,6 +63,9 @@ test("what is under the pointer in the charts", async () => {
       await point(canvas, "mousemove", x, 50);
       expected.is(`${name} at ${x}`, shown(".tip"));
     }
+  const percentiles = { p50: 3e6, p75: 3.1e6, p90: 5e6, p95: 60e6, p99: 64e6, max: 90e6 };
+  await open("/event/a%2Fb", answers({ [`${path}/summary`]: summary({ percentiles }) }));
+  expected.is("percentiles that are close, and beyond", shown(charts.distribution));
   const hour = (index: number) => ({ hour_ns: ago(index * hour_s), runs: 1, delays: 1 });
   for (const [name, hours] of [
     ["one hour", [hour(0)]],

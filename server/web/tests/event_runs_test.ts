@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cause, causes } from "./answers/causes";
 import { no_change, trend } from "./answers/events";
+import { flame as whole_flame } from "./answers/profiles";
 import {
   all_kinds,
   comparison,
@@ -330,4 +331,31 @@ test("the flame graph of a cause's example", async () => {
   const profile = `/api/v1/bundles/${"a".repeat(64)}/delays/3/profile`;
   await openRuns("", { [`${path}/causes`]: causes([cause()]), [profile]: flame });
   expected.is("an example", shown(".example"));
+});
+
+test("the threshold is a line if the bars reach it", async () => {
+  const runs = [run(3), run(9, { delay: true })];
+  await openRuns("", { [`${path}/runs`]: runList(runs) });
+  expected.is("a threshold", shown(overlay));
+  await openRuns("", {
+    [`${path}/runs`]: runList(runs.map((one) => ({ ...one, threshold_ns: 0 }))),
+  });
+  expected.is("no threshold", shown(overlay));
+  await point(overlay, "mousedown", 100, 200);
+  await point(overlay, "mousemove", 590, 200);
+  await point(overlay, "mouseleave", 590, 200);
+  await point(overlay, "mouseup", 590, 200);
+  expected.is("the pointer left", shown(".below-bars > span", `${bars} > .visually-hidden`));
+  await press(bars, "End");
+  await press(bars, "ArrowLeft");
+  expected.is("one to the left", shown("[data-testid=run-readout]"));
+  await press(bars, "Enter");
+  assert.equal(address(), "/run/3");
+});
+
+test("an example without the function at fault shows differences", async () => {
+  const profile = `/api/v1/bundles/${"a".repeat(64)}/delays/3/profile`;
+  const elsewhere = cause({ frames: [{ function: "not_there", module: "" }] });
+  await openRuns("", { [`${path}/causes`]: causes([elsewhere]), [profile]: whole_flame() });
+  expected.is("an example of something else", shown(".example"));
 });

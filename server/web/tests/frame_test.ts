@@ -73,6 +73,8 @@ test("the session: asked for, failed, signed out", async () => {
   expected.is("asking", shown("main"));
   await open("/", { "/api/v1/session": unreachable });
   expected.is("no server", shown("main"));
+  await open("/", { "/api/v1/session": "not JSON" });
+  expected.is("an invalid session", shown("main"));
   await open("/events", { ...no_events, "DELETE /api/v1/session": done });
   requested();
   await click("Sign out");

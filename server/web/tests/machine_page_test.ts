@@ -138,6 +138,11 @@ test("keys move over rows and intervals", async () => {
     await press(box, key);
     said.push(`${key}: ${readout()}`);
   }
+  await click("Whole delay");
+  for (const key of ["ArrowUp", "ArrowRight", "ArrowRight"]) {
+    await press(box, key);
+    said.push(`${key}: ${readout()}`);
+  }
   expected.is("keys", said.join("\n"));
   expected.is("chosen", shown("[data-testid=machine-chosen]", canvas));
   await press(box, "Enter");
@@ -251,6 +256,68 @@ test("the search finds threads and functions", async () => {
   );
   await pass(400);
   assert.match(query(), /search=cart/);
+  await enter("input[name=machine-search]", "holder");
+  await press("input[name=machine-search]", "Enter");
+  expected.is(
+    "found by name",
+    shown("[data-testid=machine-found]", "[data-testid=machine-readout]"),
+  );
   await enter("input[name=machine-search]", "nothing");
   expected.is("nothing found", shown("[data-testid=machine-found]", ".flame-controls button"));
+});
+
+test("a match in a closed process opens it", async () => {
+  await openMachine();
+  const rows = () => document.querySelector(canvas)?.getAttribute("data-rows");
+  await point(canvas, "pointerdown", 10, 85);
+  await point(canvas, "pointerup", 10, 85);
+  assert.equal(rows(), "5");
+  await enter("input[name=machine-search]", "worker");
+  await click("Next match");
+  assert.equal(rows(), "7");
+});
+
+test("data that was loaded before is not requested again", async () => {
+  let finest_ns = 1e6;
+  await openMachine("", () => machine({ finest_ns }));
+  finest_ns = 1;
+  await click("Zoom in");
+  await pass(200);
+  requested();
+  await click("Zoom out");
+  await click("Zoom in");
+  await click("Whole recording");
+  await pass(1000);
+  assert.deepEqual(requested(), []);
+  await openMachine("", machine({ runs: [] }));
+  expected.is("no runs", shown(canvas));
+});
+
+test("merged intervals show their shares, at least a pixel each", async () => {
+  const [worker, ...others] = machine().threads;
+  const shares = [
+    [1, 1],
+    [0, 0],
+    [1000, 0],
+    [0, 1000],
+    [500, 500],
+    [0, 1],
+  ];
+  const cells = shares.flatMap(([on_cpu, runnable]) => [0, 20e6, 4, on_cpu, runnable]);
+  const busy = [2, 1, 1001, 251].flatMap((share) => [0, 20e6, 10, share]);
+  await openMachine(
+    "?from=-20000000&to=130000000",
+    machine({
+      threads: [{ ...worker, cells }, ...others],
+      cpus: [
+        { cpu: 0, cells: busy },
+        { cpu: 1, cells: [0, 1e4, 20, 0, 0, 1e4, 20, 0, 5e6, 140e6, 20, 0] },
+      ],
+    }),
+  );
+  expected.is("shares", shown(canvas));
+  await point(canvas, "pointermove", 150, 45);
+  expected.is("a share of a CPU", shown("[data-testid=machine-readout]"));
+  await point(canvas, "pointermove", 150, 105);
+  expected.is("shares of a thread", shown("[data-testid=machine-readout]"));
 });

@@ -109,3 +109,18 @@ test("a pattern matches as the server does", () => {
     assert.ok(!fitsPattern(pattern, name), `${pattern} ${name}`);
   assert.equal(longestPart("fra-*-db*"), "fra-");
 });
+
+test("parts of a pattern must occur in its order, and not overlap", () => {
+  for (const [pattern, name, fits] of [
+    ["a*b*c", "a-b-c", true],
+    ["a*b*c", "abc", true],
+    ["a*b*c", "a-c-b", false],
+    ["a*b*c", "a-x-c", false],
+    ["ab*bc", "abc", false],
+    ["ab*bc", "abbc", true],
+    ["*b", "ab", true],
+    ["b*", "ab", false],
+    ["*", "", true],
+  ] as const)
+    assert.equal(fitsPattern(pattern, name), fits, `${pattern} ${name}`);
+});

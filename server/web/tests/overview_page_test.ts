@@ -154,7 +154,11 @@ test("readers see no links to alerts", async () => {
 
 test("at most twelve cards; the others that got worse are in the table", async () => {
   const many = Array.from({ length: 14 }, (_, index) =>
-    overviewEvent(`e${index}`, { verdict: "worse", factor: index === 3 ? null : 1 + index / 10 }),
+    overviewEvent(`e${index}`, {
+      verdict: "worse",
+      factor: index === 3 ? null : 1 + index / 10,
+      lasting: level({ build: index === 0 ? new_build : null }),
+    }),
   );
   await open("/", {
     "/api/v1/overview": overview(many, {
@@ -172,7 +176,15 @@ test("at most twelve cards; the others that got worse are in the table", async (
   ]); // prettier-ignore
   const rows = [...document.querySelectorAll(".ranking tbody th a")].map((one) => one.textContent);
   assert.deepEqual(rows, ["e0", "e1"]);
-  expected.is("many", shown("[data-testid=verdict]", "[data-testid=waiting]", "#lost"));
+  expected.is(
+    "many",
+    shown(
+      ".ranking tbody td:nth-child(2)",
+      "[data-testid=verdict]",
+      "[data-testid=waiting]",
+      "#lost",
+    ),
+  );
 });
 
 test("orders and filters are in the address and the request", async () => {
@@ -249,6 +261,9 @@ test("errors stay until an answer comes; old data stays while there is none", as
   await pass(1);
   assert.equal(requested().length, 1);
   expected.is("new data", shown(...all_but_filters));
+  now = "not JSON";
+  await click("Runs");
+  expected.is("an invalid answer", shown("[data-testid=outdated]"));
   now = new Refusal(404, "gone", "look elsewhere");
   await click("p99");
   expected.is("an error for good", shown(...all_but_filters));

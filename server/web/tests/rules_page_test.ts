@@ -235,6 +235,9 @@ test("a created rule shows its secret once; refusals keep what was typed", async
   await enter("input[name=address]", "https://a");
   await submit("form[aria-label='Create rule']");
   expected.is("refused", shown("form .notice", "input[name=name]"));
+  answer = "not JSON";
+  await submit("form[aria-label='Create rule']");
+  expected.is("an invalid answer", shown("form .notice", "input[name=name]"));
   answer = { ...rule({ name: "mine" }), secret: "s3cret" };
   await submit("form[aria-label='Create rule']");
   expected.is("created", shown("[data-testid=made-rule]", "form .notice", "input[name=name]"));

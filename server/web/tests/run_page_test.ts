@@ -75,6 +75,13 @@ test("other runs", async () => {
     answers({}, { "/api/v1/events/checkout/runs": runList(on_time.slice(0, 9)) }),
   );
   assert.doesNotMatch(shown(), /Normally/);
+  const stages = Array.from({ length: 10 }, (_, index) => ({
+    name: `s${index}`,
+    at_ns: index * 1e6,
+    duration_ns: (index + 1) * 1e6,
+  }));
+  await open("/run/9", answers({ stages }));
+  expected.is("more stages than colours", shown("main .stage-line"));
   await open("/run/9", answers({}, { "/api/v1/runs/9": new Refusal(404) }));
   expected.is("gone", shown());
 });
