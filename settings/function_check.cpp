@@ -122,15 +122,15 @@ void FunctionCheck::report_unwatched(const MarkerSource& source, const ProgramFi
 
 void FunctionCheck::report_ambiguous(const MarkerSource& source,
                                      const std::vector<Function>& functions) {
-    std::string list;
     std::set<std::string_view> symbols;
+    for (const Function& function : functions) symbols.insert(function.name);
+    std::string list;
     std::size_t shown = 0;
     for (const Function& function : functions) {
-        symbols.insert(function.name);
         if (++shown > candidates_shown) continue;
         const std::string people_name = binaries::demangle(function.name);
         list += list.empty() ? "" : ", ";
-        list += people_name == function.name
+        list += symbols.size() == 1 || people_name == function.name
                     ? fmt::format("{} at 0x{:x}", shortened(people_name), function.address)
                     : fmt::format("{} ({})", shortened(people_name), shortened(function.name));
     }

@@ -91,3 +91,28 @@ extern "C" __attribute__((naked, nocf_check)) void hand_over(void (*)()) {
 // Functions whose end cannot be watched.
 extern "C" __attribute__((naked, nocf_check)) void idle() { asm("ret"); }
 extern "C" __attribute__((naked, nocf_check)) void serve_for_ever() { asm("pause\n0: jmp 0b"); }
+
+// USDT probes: with arguments of several forms at two places, and one that is outside the code.
+#define PROBE(place, name, arguments)            \
+    ".pushsection .note.stapsdt,\"\",\"note\"\n" \
+    ".balign 4\n"                                \
+    ".4byte 992f-991f, 994f-993f, 3\n"           \
+    "991: .asciz \"stapsdt\"\n"                  \
+    "992: .balign 4\n"                           \
+    "993: .8byte " place                         \
+    ", _.stapsdt.base, 0\n"                      \
+    ".asciz \"shop\"\n"                          \
+    ".asciz \"" name                             \
+    "\"\n"                                       \
+    ".asciz \"" arguments                        \
+    "\"\n"                                       \
+    "994: .balign 4\n"                           \
+    ".popsection\n"
+extern "C" __attribute__((naked, nocf_check)) void sell() {
+    asm("990: nop\n" PROBE("990b", "sold", "8@%rdi -4@%esi 8@%xmm0")
+            PROBE("990b", "sold", "8@%rdi 8@%xmm1") PROBE("990b", "one", "8@%rdi")
+                PROBE("0x7000000", "lost", "") "ret");
+}
+
+// Another file has a function of the same name.
+__attribute__((noinline, used)) static int twin(int value) { return value * 3 + 1; }
