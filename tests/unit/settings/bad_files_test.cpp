@@ -1,11 +1,9 @@
 // Compares each file of tests/data/settings/bad and bad_on_machine with the exact text that a
 // person gets for it. LAGTRAP_UPDATE_EXPECTED=1 rewrites the texts (and fails); read them before
 // committing.
-#include <cstdlib>
-#include <fstream>
-
 #include <gmock/gmock.h>
 
+#include "tests/unit/expected_file.hpp"
 #include "tests/unit/settings/files.hpp"
 
 namespace lagtrap::settings::bad_files_test {
@@ -21,13 +19,7 @@ class BadFile : public testing::TestWithParam<std::string> {
         EXPECT_FALSE(outcome.ok());
         const std::string found =
             format_diagnostics(path.filename(), outcome.settings.source_text, outcome.diagnostics);
-        const std::filesystem::path expected =
-            std::filesystem::path(path).replace_extension(".expected");
-        if (std::getenv("LAGTRAP_UPDATE_EXPECTED")) {
-            std::ofstream(expected, std::ios::binary) << found;
-            FAIL() << "wrote " << expected;
-        }
-        EXPECT_EQ(found, content(expected));
+        expect_text_of_file(std::filesystem::path(path).replace_extension(".expected"), found);
     }
 };
 

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 
 #include "settings/schema_file.hpp"
+#include "tests/unit/expected_file.hpp"
 #include "tests/unit/settings/files.hpp"
 #include "tests/unit/test_paths.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
@@ -91,6 +92,19 @@ void expect_on_page(const ElementSpec& element, const std::string& page) {
 // tests/structure/settings_page.py checks what the page says of them.
 TEST(ManualPage, NamesEachAttribute) {
     expect_on_page(root_element(), content(source_folder() + "/docs/man/lagtrap-settings.5"));
+}
+
+// Each name, type, range, default, count and meaning.
+TEST(Reference, DescribesTheWholeTable) {
+    expect_text_of_file(data_folder / "reference.expected", settings_reference());
+}
+
+TEST(Reference, ParentsAreNamed) {
+    EXPECT_EQ(parents_of("event"), "<lagtrap>");
+    EXPECT_EQ(parents_of("stage"), "<event> or <header> or <library>");
+    EXPECT_EQ(parents_of("scope"), "<event> or <use>");
+    EXPECT_EQ(parents_of("lagtrap"), "");
+    EXPECT_EQ(parents_of("event "), "");
 }
 
 TEST(Reference, NamesEverythingAndFitsTheTerminal) {
