@@ -196,7 +196,8 @@ TEST_F(PresetUseTest, ParametersThatMeanNothingAreRefused) {
                             "markers in arbitrary processes)"));
     used("<use preset='kernel'><scope pid='1'/></use>");
     EXPECT_THAT(problems(), IsEmpty());
-    used("<use preset='shop' events='pay' binary='/a'/>");
+    EXPECT_THAT(used("<use preset='shop' events='pay' binary='/a'/>"),
+                HasSubstr("binary=\"/a\"/>\n  <scope binary=\"/usr/bin/shop\"/>"));
     EXPECT_THAT(problems(), IsEmpty());
 }
 
