@@ -86,8 +86,7 @@ class Merge : public testing::Test {
     // The run of `event` that begins at `ms`.
     static json::object run_at(const json::object& decoded, double ms, std::int64_t duration_ms) {
         for (const auto& [id, run] : decoded.at("runs").as_object())
-            if (run.as_object().at("begin_ns").to_number<std::uint64_t>() ==
-                    at_ms(ms) + boottime_offset_ns &&
+            if (run.as_object().at("begin_ns").to_number<std::uint64_t>() == at_ms(ms) + slept_ns &&
                 run.as_object().at("duration_ns").to_number<std::int64_t>() ==
                     duration_ms * static_cast<std::int64_t>(millisecond_ns))
                 return run.as_object();

@@ -28,7 +28,7 @@ Session synthetic_session() {
     Session session;
     session.id = "0f8fad5b-d9cb-469f-a165-70867728950e";
     session.lagtrap_version = "0.1.0";
-    session.clocks = {start_ns, start_ns + boottime_offset_ns, 1'795'000'000'000'000'000};
+    session.clocks = {start_ns, start_ns + slept_ns, 1'795'000'000'000'000'000};
     session.started_ns = start_ns;
     session.ended_ns = at_ms(200);
     session.planned_length_ns = 200 * millisecond_ns;
@@ -74,7 +74,7 @@ void SyntheticCapture::thread(std::uint32_t pid, std::uint32_t tid, const std::s
     lagtrap_thread record{};
     record.pid = pid;
     record.tid = tid;
-    record.started_ns = at_ms(made_ms) + boottime_offset_ns;
+    record.started_ns = at_ms(made_ms) + slept_ns;
     record.state = state;
     record.kernel_stack_id = kernel_stack;
     record.user_stack_id = user_stack;

@@ -15,7 +15,7 @@ namespace lagtrap::trace {
 inline constexpr std::uint64_t millisecond_ns = 1'000'000;
 inline constexpr std::uint64_t start_ns = 1'000'000'000'000;  // monotonic
 // how long the machine slept
-inline constexpr std::uint64_t boottime_offset_ns = 5'000'000'000'000;
+inline constexpr std::uint64_t slept_ns = 5'000'000'000'000;
 
 inline std::uint64_t at_ms(double milliseconds) {
     return start_ns + static_cast<std::uint64_t>(static_cast<std::int64_t>(milliseconds * 1e6));

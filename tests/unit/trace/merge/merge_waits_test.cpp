@@ -40,7 +40,7 @@ TEST_F(Merge, KeepsWhatEndedWaits) {
     const auto add = [&](double ms, int waker, int flags, int cause, int number,
                          const char* device) {
         wanted.push_back(
-            json::array{at_ms(ms) + boottime_offset_ns, waker, 200, flags, cause, number, device});
+            json::array{at_ms(ms) + slept_ns, waker, 200, flags, cause, number, device});
     };
     add(10, 100, 0, 0, 0, "");
     add(11, 100, 0, 1, 0, "");
@@ -73,8 +73,7 @@ TEST_F(Merge, KeepsTheFilesOfWaits) {
     json::array wanted;
     const auto add = [&](double ms, int kind, const char* path, const char* disk, int depth,
                          int holder) {
-        wanted.push_back(
-            json::array{at_ms(ms) + boottime_offset_ns, 200, kind, path, disk, depth, holder});
+        wanted.push_back(json::array{at_ms(ms) + slept_ns, 200, kind, path, disk, depth, holder});
     };
     add(10, 1, "/var/app/a\\x1b log", "vda", 3, 0);
     add(11, 1, "/var/app/a\\x1b log", "vda", 3, 0);
@@ -137,9 +136,8 @@ TEST_F(Merge, KeepsTheOwnersOfSockets) {
     capture.flush();
     ASSERT_TRUE(merge());
     const json::value seen = decoded(trace());
-    const json::array wanted{
-        json::array{at_ms(10) + boottime_offset_ns, 200, 5, "10.0.0.7:5432", "", 0, 0},
-        json::array{at_ms(11) + boottime_offset_ns, 0, 11, "10.0.0.7:5432", "", 0, 300}};
+    const json::array wanted{json::array{at_ms(10) + slept_ns, 200, 5, "10.0.0.7:5432", "", 0, 0},
+                             json::array{at_ms(11) + slept_ns, 0, 11, "10.0.0.7:5432", "", 0, 300}};
     EXPECT_EQ(json::serialize(seen.at("wait_files")), json::serialize(wanted));
     EXPECT_EQ(json::serialize(seen.at("wait_sockets")), "[77,77]");
 }
@@ -166,16 +164,15 @@ TEST_F(Merge, KeepsWhoseDataDisksWrite) {
     ASSERT_TRUE(merge());
     const json::array wanted{
         json::array{
-            at_ms(10) + boottime_offset_ns,
+            at_ms(10) + slept_ns,
             json::object{
                 {"file", 7}, {"bytes", 1 << 20}, {"path", "/srv/big\\x1b"}, {"name", "vda"}}},
-        json::array{at_ms(11) + boottime_offset_ns,
+        json::array{at_ms(11) + slept_ns,
                     json::object{{"file", 7}, {"path", "/srv/big\\x1b"}, {"pid", 200}}},
-        json::array{at_ms(12) + boottime_offset_ns,
-                    json::object{{"bytes", 2 << 20},
-                                 {"name", "dd"},
-                                 {"pid", 300},
-                                 {"ended", at_ms(9) + boottime_offset_ns}}}};
+        json::array{
+            at_ms(12) + slept_ns,
+            json::object{
+                {"bytes", 2 << 20}, {"name", "dd"}, {"pid", 300}, {"ended", at_ms(9) + slept_ns}}}};
     EXPECT_EQ(decoded(trace()).at("written"), json::value(wanted));
 }
 
@@ -259,9 +256,9 @@ TEST_F(Merge, KeepsTheHistory) {
     EXPECT_EQ(reported.at("history_stacks").as_object().size(), 2);
     const auto& waits = reported.at("history_waits").as_array();
     ASSERT_EQ(waits.size(), 2);
-    EXPECT_EQ(waits[0].at(0), at_ms(-10) + boottime_offset_ns);
+    EXPECT_EQ(waits[0].at(0), at_ms(-10) + slept_ns);
     EXPECT_EQ(waits[0].at(1), 200);
-    EXPECT_EQ(waits[0].at(2).at("begin"), at_ms(-30) + boottime_offset_ns);
+    EXPECT_EQ(waits[0].at(2).at("begin"), at_ms(-30) + slept_ns);
     EXPECT_EQ(waits[0].at(2).at("waker"), 800);
     EXPECT_EQ(waits[1].at(1), 800);
     EXPECT_EQ(waits[1].at(2).at("of_waker"), 1);
