@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "tests/unit/server_store/store_backend.hpp"
+#include "tests/unit/server_store/delays_fixture.hpp"
 
 namespace lagtrap::server::causes_contract_test {
 namespace {
@@ -9,46 +9,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class CausesContract : public StoreTest {
+class CausesContract : public CausesStoreTest {
   protected:
-    // Adds a bundle with delays of a build on a host, the first of which begins at `begin_ns`.
     std::vector<CauseSighting> add_bundle(std::uint64_t number, const std::string& build,
                                           std::uint64_t begin_ns,
                                           const std::string& host = "alpha") {
-        BundleRow bundle;
-        bundle.digest = receipt_of(number).digest;
-        EXPECT_EQ(must(store_->inventory().add(bundle, {"parse", bundle.digest, monday})),
-                  AddOutcome::New);
-        BundleFacts facts;
-        facts.host = host;
-        std::vector<BundleDelay> delays(4);
-        std::vector<CauseSighting> sightings;
-        for (std::uint32_t i = 0; i < 4; ++i) {
-            delays[i].number = i + 1;
-            delays[i].event = "open";
-            delays[i].begin_realtime_ns = begin_ns + i * second;
-            delays[i].build = build;
-            delays[i].profile = "profile";
-            sightings.push_back(
-                {bundle.digest, i + 1, host, build, begin_ns + i * second, 40 * ms, {}});
-        }
-        EXPECT_TRUE(must(store_->inventory().set_contents(bundle.digest, facts, {}, delays)));
-        return sightings;
-    }
-    static SightedCause sighted(const std::string& signature, std::vector<CauseSighting> delays) {
-        return {signature, signature + " waits", "blocked", "disk", "[]", std::move(delays), {}};
-    }
-    std::vector<CauseNews> note(const std::vector<SightedCause>& causes,
-                                std::uint64_t now_ns = monday) {
-        return must(store_->found_causes().note_causes("open", causes, now_ns));
-    }
-    CauseRecord cause(std::uint64_t id) {
-        auto found = must(everything().causes().find_cause(id));
-        EXPECT_TRUE(found.has_value());
-        return found ? found->cause : CauseRecord{};
-    }
-    void change(std::uint64_t id, const CauseChange& decided) {
-        ASSERT_TRUE(must(everything().causes().change_cause(id, decided)));
+        return add_delays(number, begin_ns, {.build = build, .host = host});
     }
 };
 

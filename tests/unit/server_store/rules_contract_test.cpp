@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "tests/unit/server_store/store_backend.hpp"
+#include "tests/unit/server_store/rules_fixture.hpp"
 
 namespace lagtrap::server::rules_contract_test {
 namespace {
@@ -9,54 +9,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class RulesContract : public StoreTest {
-  protected:
-    StoredRule rule(const std::string& name = "nights") {
-        StoredRule made;
-        made.name = name;
-        made.definition = "{}";
-        made.secret = "hidden";
-        made.changed_by = "ann";
-        made.changed_realtime_ns = monday;
-        made.id = must(store_->rules().add_rule(made)).value_or(0);
-        EXPECT_NE(made.id, 0U);
-        return made;
-    }
-    static RuleLook look_at(const StoredRule& rule, std::uint64_t at_ns,
-                            std::vector<Finding> found) {
-        RuleLook look;
-        look.rule = rule.id;
-        look.changed_realtime_ns = rule.changed_realtime_ns;
-        look.at_realtime_ns = at_ns;
-        look.found = std::move(found);
-        return look;
-    }
-    // Subjects of the message that was made; empty if none was made.
-    std::string note(const RuleLook& look) { return note(*store_, look); }
-    static std::string note(Store& store, const RuleLook& look) {
-        std::string reported;
-        const bool made =
-            must(store.rules().note_findings(look, [&](const auto& news, std::uint64_t left_out) {
-                reported.clear();
-                for (const KeptFinding& kept : news)
-                    reported +=
-                        kept.finding.subject + (kept.ended_realtime_ns > 0 ? " over, " : ", ");
-                if (left_out > 0) reported += std::to_string(left_out) + " more";
-                return reported;
-            }));
-        EXPECT_EQ(made, !reported.empty());
-        return made ? reported : "";
-    }
-    std::optional<StoredMessage> take(std::uint64_t now_ns) {
-        return must(store_->messages().take_message(now_ns, std::chrono::seconds(60)));
-    }
-    void deliver(std::uint64_t now_ns) {
-        auto message = take(now_ns);
-        ASSERT_TRUE(message.has_value());
-        message->state = MessageState::Delivered;
-        EXPECT_TRUE(must(store_->messages().settle_message(*message, now_ns)));
-    }
-};
+using RulesContract = RulesStoreTest;
 
 TEST_F(RulesContract, AreKeptChangedAndRemoved) {
     StoredRule first = rule();

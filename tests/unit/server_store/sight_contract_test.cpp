@@ -67,10 +67,6 @@ class SightContract : public StoreTest {
         EXPECT_TRUE(must(store_->inventory().set_contents(row.digest, facts, {}, delays)));
         return row.digest;
     }
-    Evidence seen(std::vector<std::string> events, std::vector<std::string> units) {
-        return store_->evidence(
-            Visibility(std::make_shared<const Sight>(Sight{std::move(events), std::move(units)})));
-    }
     static std::vector<std::pair<std::string, std::uint64_t>> names(const EventPage& page) {
         std::vector<std::pair<std::string, std::uint64_t>> list;
         for (const EventRow& row : page.events) list.emplace_back(row.event, row.runs);

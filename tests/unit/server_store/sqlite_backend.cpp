@@ -25,6 +25,7 @@ class SqliteBackend : public StoreBackend {
     Status script(const std::string& sql) override {
         sqlite3* database = nullptr;
         sqlite3_open((directory_ / "lagtrap.sqlite").c_str(), &database);
+        sqlite3_busy_timeout(database, 60'000);  // while the store writes
         const int code = sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr);
         const std::string message = sqlite3_errmsg(database);
         sqlite3_close(database);

@@ -41,6 +41,21 @@ class StoreTest : public testing::Test {
     }
     [[nodiscard]] Evidence everything() const { return store_->everything(); }
     [[nodiscard]] SummaryStore summaries() const { return everything().summaries(); }
+    // What people see who may see these events, and of others what ran in these units.
+    [[nodiscard]] Evidence seen(std::vector<std::string> events,
+                                std::vector<std::string> units) const {
+        return store_->evidence(
+            Visibility(std::make_shared<const Sight>(Sight{std::move(events), std::move(units)})));
+    }
+    // Whether an SQL condition about the tables is true.
+    [[nodiscard]] bool holds(const std::string& condition) {
+        return backend_
+            ->script(
+                "CREATE TABLE IF NOT EXISTS claim(holds INTEGER NOT NULL); INSERT INTO claim "
+                "SELECT CASE WHEN " +
+                condition + " THEN 1 END")
+            .ok();
+    }
     template <typename T>
     static T must(Result<T> result) {
         EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
