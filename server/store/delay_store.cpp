@@ -71,12 +71,13 @@ Result<SearchedDelays> DelayStore::searched_delays(const Filter& filter) const {
                 connection.query("SELECT count(*) FROM delay x" + where.sql(), where.values()));
             TRY(counted->next());
             searched.delays = counted->natural(0);
-            TRY_ASSIGN(const auto rows,
-                       connection.query(
-                           "SELECT c.root, count(*) FROM delay x JOIN cause_delay d ON d.bundle = "
-                           "x.bundle AND d.number = x.number JOIN cause c ON c.id = d.cause" +
-                               where.sql() + " GROUP BY c.root",
-                           where.values()));
+            TRY_ASSIGN(
+                const auto rows,
+                connection.query("SELECT c.root, count(DISTINCT x.id) FROM delay x JOIN "
+                                 "cause_delay d ON d.bundle = "
+                                 "x.bundle AND d.number = x.number JOIN cause c ON c.id = d.cause" +
+                                     where.sql() + " GROUP BY c.root",
+                                 where.values()));
             for (;;) {
                 TRY_ASSIGN(const bool more, rows->next());
                 if (!more) return success();
