@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "server/store/postgres_failure.hpp"
+
 namespace lagtrap::server {
 namespace {
 
@@ -61,15 +63,6 @@ class Parameters {
     std::vector<std::uint64_t> integers_;
 };
 
-// SQLSTATE classes, see appendix A of PostgreSQL's manual.
-ErrorKind kind_of(std::string_view state) {
-    if (state == "57014") return ErrorKind::Timeout;
-    if (state == "40001" || state == "40P01" || state == "55P03" || state == "23505" ||
-        state.starts_with("08") || state.starts_with("57P") || state.starts_with("53"))
-        return ErrorKind::Busy;
-    return ErrorKind::System;
-}
-
 }  // namespace
 
 class PostgresRows : public Rows {
@@ -124,9 +117,10 @@ Error PostgresConnection::error(const PGresult* result) {
     // Without a SQLSTATE the error is from libpq about the connection, which libpq may still
     // consider intact.
     lost_ = lost_ || code.empty();
-    error.kind = broken() ? ErrorKind::Busy : kind_of(code);
-    if (code == "53100") error.system_errno = ENOSPC;
-    repeatable_ = code == "40001" || code == "40P01" || code == "23505" || broken();
+    const PostgresFailure failure = failure_of_state(code);
+    error.kind = broken() ? ErrorKind::Busy : failure.kind;
+    error.system_errno = failure.system_errno;
+    repeatable_ = failure.repeatable || broken();
     return error;
 }
 
