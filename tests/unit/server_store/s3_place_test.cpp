@@ -56,6 +56,36 @@ TEST_F(S3Address, TheAddressComesBeforeTheEnvironment) {
     EXPECT_EQ(of_address->region, "eu-west-1");
 }
 
+TEST_F(S3Address, WhatIsNotGivenHasADefault) {
+    ::setenv("AWS_SESSION_TOKEN", "session", 1);
+    const auto place = S3Place::parse("s3://abc/?endpoint=http://s3.example//");
+    ::unsetenv("AWS_SESSION_TOKEN");
+    ASSERT_TRUE(place) << place.error().message;
+    EXPECT_EQ(place->bucket, "abc");
+    EXPECT_EQ(place->prefix, "");
+    EXPECT_EQ(place->endpoint, "http://s3.example");
+    EXPECT_EQ(place->region, "us-east-1");
+    EXPECT_EQ(place->session_token, "session");
+    const auto other = S3Place::parse("s3://a.b-3/Pre_fix-1.x/?endpoint=http://s3.example");
+    ASSERT_TRUE(other) << other.error().message;
+    EXPECT_EQ(other->prefix, "Pre_fix-1.x/");
+    EXPECT_EQ(other->session_token, "");
+}
+
+TEST_F(S3Address, EachPartOfTheKeyIsNeeded) {
+    for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}) {
+        ::setenv("AWS_ACCESS_KEY_ID", "key", 1);
+        ::setenv("AWS_SECRET_ACCESS_KEY", "secret", 1);
+        ::unsetenv(name);
+        const auto place = S3Place::parse("s3://lagtrap?endpoint=https://s3.example");
+        ASSERT_FALSE(place.ok()) << name;
+        EXPECT_EQ(place.error().kind, ErrorKind::Denied);
+    }
+    const auto wrong = S3Place::parse("s3://la?endpoint=https://s3.example");
+    EXPECT_EQ(wrong.error().kind, ErrorKind::Invalid);
+    EXPECT_THAT(wrong.error().message, HasSubstr("the form is s3://BUCKET"));
+}
+
 TEST_F(S3Address, MistakesAreNamed) {
     const std::string endpoint = "?endpoint=https://s3.example";
     EXPECT_EQ(complaint("s3://lagtrap" + endpoint), "");
