@@ -88,13 +88,14 @@ json::object cause_of(const analysis::Recording& recording, const trace::Delay& 
 }  // namespace
 
 std::string shortened(const std::string& text, std::size_t limit_bytes) {
+    constexpr std::string_view mark = "…";
     std::string whole = printable(text);
     if (whole.size() <= limit_bytes) return whole;
     // Do not cut within a character: continuation bytes begin with the bits 10.
-    std::size_t end = limit_bytes;
+    std::size_t end = limit_bytes - mark.size();
     while (end > 0 && (static_cast<unsigned char>(whole[end]) & 0xc0) == 0x80) --end;
     whole.resize(end);
-    return whole;
+    return whole.append(mark);
 }
 
 std::string delay_details(const trace::SystemFile& system, const analysis::Recording* recording,

@@ -27,7 +27,8 @@ inline constexpr const char* shed_note_begin = "shed: ";
 // Only the quality, for bundles without delays.
 [[nodiscard]] std::string quality_json(const trace::SystemFile& system, const std::string& damage);
 
-// `text` as valid UTF-8, cut to at most `limit_bytes`.
+// `text` as valid UTF-8 of at most `limit_bytes`, which must be at least 3. What is cut ends with
+// "…".
 [[nodiscard]] std::string shortened(const std::string& text, std::size_t limit_bytes = 1024);
 
 }  // namespace lagtrap::server

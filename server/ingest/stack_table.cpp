@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/function_name.hpp"
 #include "server/ingest/delay_details.hpp"
 
 namespace lagtrap::server {
@@ -32,17 +33,23 @@ std::size_t StackTable::index_of_name(const std::string& name) {
     return place->second;
 }
 
+// A long name says more without its template arguments than cut.
+std::size_t StackTable::index_of_function(const std::string& name) {
+    return index_of_name(name.size() > limits_.name_bytes ? without_template_arguments(name)
+                                                          : name);
+}
+
 std::size_t StackTable::index_of_frame(std::uint32_t id) {
     const auto [place, fresh] = frame_places_.emplace(id, frames_.size());
     if (!fresh) return place->second;
     const analysis::Frame& frame = recording_.frames[id];
-    frames_.push_back(
-        {{"function", index_of_name(frame.named ? recording_.name(frame.label) : std::string())},
-         {"module", index_of_name(recording_.name(frame.module))},
-         {"build_id", index_of_name(recording_.name(frame.build_id))},
-         {"offset", std::to_string(frame.offset - frame.load_bias)},
-         {"file", index_of_name(recording_.name(frame.source))},
-         {"line", frame.line}});
+    frames_.push_back({{"function", index_of_function(frame.named ? recording_.name(frame.label)
+                                                                  : std::string())},
+                       {"module", index_of_name(recording_.name(frame.module))},
+                       {"build_id", index_of_name(recording_.name(frame.build_id))},
+                       {"offset", std::to_string(frame.offset - frame.load_bias)},
+                       {"file", index_of_name(recording_.name(frame.source))},
+                       {"line", frame.line}});
     return place->second;
 }
 

@@ -32,6 +32,7 @@ class StackTable {
     void put_into(boost::json::object& answer);
 
   private:
+    std::size_t index_of_function(const std::string& name);
     std::size_t index_of_frame(std::uint32_t id);
 
     const analysis::Recording& recording_;

@@ -65,9 +65,12 @@ TEST(ParsedBundle, IsBounded) {
 }
 
 TEST(ParsedBundle, TextsAreShortenedBetweenLetters) {
-    EXPECT_EQ(shortened("abc", 2), "ab");
-    EXPECT_EQ(shortened("a\xc3\xa4", 2), "a");
-    EXPECT_EQ(shortened("a\xc3\xa4", 3), "a\xc3\xa4");
+    EXPECT_EQ(shortened("abcde", 5), "abcde");
+    EXPECT_EQ(shortened("abcdef", 5), "ab…");
+    EXPECT_EQ(shortened("aä", 3), "aä");
+    EXPECT_EQ(shortened("aäbc", 4), "a…");
+    EXPECT_EQ(shortened("aäbcd", 5), "a…");
+    EXPECT_EQ(shortened("aäbcde", 6), "aä…");
 }
 
 TEST(ParseTask, IsReadAsItIsWritten) {

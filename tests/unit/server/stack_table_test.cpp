@@ -91,8 +91,26 @@ TEST(StackTable, NamesBeyondTheirBytesAreEmpty) {
     json::object short_answer;
     shorter.put_into(short_answer);
     EXPECT_EQ(short_answer.at("names").as_array().at(0).as_string(), std::string(20, 'a'));
-    EXPECT_LE(short_answer.at("names").as_array().at(1).as_string().size(), 23U);
-    EXPECT_NE(short_answer.at("names").as_array().at(1).as_string(), std::string(21, 'b'));
+    EXPECT_EQ(short_answer.at("names").as_array().at(1).as_string(), std::string(17, 'b') + "…");
+}
+
+TEST(StackTable, LongFunctionNamesLoseTheirTemplateArguments) {
+    Stacks stacks;
+    stacks.recording.names[1] = "Queue<int>::push";
+    stacks.recording.names[2] = "Queue<std::map<int, std::string> >::push";
+    stacks.recording.names[3] = "Queue<int>::" + std::string(40, 'p');
+    StackTable table(stacks.recording, {.name_bytes = 20});
+    EXPECT_TRUE(table.index_of(1));
+    json::object answer;
+    table.put_into(answer);
+    const auto& names = answer.at("names").as_array();
+    const auto function = [&](std::size_t frame) {
+        return names.at(answer.at("frames").at(frame).at("function").to_number<std::size_t>())
+            .as_string();
+    };
+    EXPECT_EQ(function(2), "Queue<int>::push");
+    EXPECT_EQ(function(1), "Queue::push");
+    EXPECT_EQ(function(0), "Queue::pppppppppp…");
 }
 
 }  // namespace
