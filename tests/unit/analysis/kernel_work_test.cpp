@@ -17,20 +17,42 @@ KernelWork work_of(const std::vector<std::string>& frames) {
 
 TEST(KernelWork, IsKnownByAFunctionOfTheKernel) {
     const std::vector<std::pair<std::string, KernelWork>> functions{
+        {"vfs_coredump", KernelWork::CoreDump},
         {"do_coredump", KernelWork::CoreDump},
+        {"elf_core_dump", KernelWork::CoreDump},
         {"try_to_free_mem_cgroup_pages", KernelWork::GroupReclaim},
+        {"mem_cgroup_handle_over_high", KernelWork::GroupReclaim},
         {"__mem_cgroup_handle_over_high", KernelWork::GroupReclaim},
         {"try_to_free_pages", KernelWork::MachineReclaim},
         {"throttle_direct_reclaim", KernelWork::MachineReclaim},
+        {"__alloc_pages_direct_compact", KernelWork::Compaction},
         {"try_to_compact_pages", KernelWork::Compaction},
+        {"show_smaps_rollup", KernelWork::MemoryStatistics},
         {"show_smap", KernelWork::MemoryStatistics},
+        {"show_numa_map", KernelWork::MemoryStatistics},
+        {"pagemap_read", KernelWork::MemoryStatistics},
         {"clear_refs_write", KernelWork::MemoryStatistics},
+        {"dup_mm", KernelWork::Fork},
+        {"dup_mmap", KernelWork::Fork},
         {"copy_page_range", KernelWork::Fork},
+        {"exit_mmap", KernelWork::ProcessEnd},
         {"exit_mm", KernelWork::ProcessEnd},
         {"wp_page_copy", KernelWork::CopyOnWrite},
+        {"do_huge_pmd_wp_page", KernelWork::CopyOnWrite},
+        {"do_huge_pmd_anonymous_page", KernelWork::LargePages},
         {"clear_huge_page", KernelWork::LargePages},
         {"mprotect_fixup", KernelWork::Protecting},
+        {"change_protection", KernelWork::Protecting},
+        {"do_vmi_munmap", KernelWork::Unmapping},
+        {"do_vmi_align_munmap", KernelWork::Unmapping},
+        {"__do_munmap", KernelWork::Unmapping},
+        {"do_mas_align_munmap", KernelWork::Unmapping},
+        {"unmap_region", KernelWork::Unmapping},
+        {"zap_page_range", KernelWork::Unmapping},
         {"zap_page_range_single", KernelWork::Unmapping},
+        {"madvise_dontneed_free", KernelWork::Unmapping},
+        {"truncate_inode_pages_range", KernelWork::FreeingFile},
+        {"ext4_evict_inode", KernelWork::FreeingFile},
         {"evict", KernelWork::FreeingFile},
         {"iterate_dir", KernelWork::ReadingFolder},
         {"vfs_read", KernelWork::None}};
@@ -68,6 +90,8 @@ TEST(KernelWork, HasWords) {
     EXPECT_EQ(to_text(KernelWork::MachineReclaim),
               "freeing memory, because the machine was low on memory");
     EXPECT_EQ(to_text(KernelWork::Compaction), "moving memory to make room for large pages");
+    EXPECT_EQ(to_text(KernelWork::MemoryStatistics),
+              "reading a process's memory statistics (such as /proc/PID/smaps)");
     EXPECT_EQ(to_text(KernelWork::Fork), "copying the memory map for a fork");
     EXPECT_EQ(to_text(KernelWork::ProcessEnd), "freeing all of its memory");
     EXPECT_EQ(to_text(KernelWork::CopyOnWrite), "copying pages that it had shared (copy on write)");

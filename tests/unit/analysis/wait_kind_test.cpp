@@ -70,6 +70,23 @@ TEST(WaitKind, OfAFutexIsWhatTheCallingFunctionWaitsFor) {
         {"runtime.findRunnable", WaitKind::NoGoroutine},
         {"runtime.stopTheWorld", WaitKind::Futex},
         {"lock_wait(que_thr_t*)", WaitKind::RowLock},
+        {"mtx_timedlock", WaitKind::Lock},
+        {"__lll_mutex_lock_slow", WaitKind::Lock},
+        {"pthread_timedjoin_np", WaitKind::ThreadEnd},
+        {"std::condition_variable::wait()", WaitKind::Signal},
+        {"rb_mutex_synchronize", WaitKind::Lock},
+        {"ObjectMonitor::EnterI(JavaThread*)", WaitKind::Lock},
+        {"ObjectMonitor::ReenterI(ObjectWaiter*)", WaitKind::Lock},
+        {"WorkerTaskDispatcher::worker_run_task()", WaitKind::Signal},
+        {"os::sleep(Thread*, long)", WaitKind::Sleep},
+        {"runtime.findrunnable", WaitKind::NoGoroutine},
+        {"runtime.sysmon", WaitKind::NoGoroutine},
+        {"lock_wait_suspend_thread(que_thr_t*)", WaitKind::RowLock},
+        {"MDL_wait::timed_wait(THD*)", WaitKind::DatabaseLock},
+        {"sqlite3InvokeBusyHandler", WaitKind::DatabaseLock},
+        {"sqliteDefaultBusyCallback", WaitKind::DatabaseLock},
+        {"secure_read", WaitKind::Client},
+        {"vio_io_wait", WaitKind::Client},
         {"ProcSleep", WaitKind::DatabaseLock},
         {"ProcSleeper", WaitKind::Futex},
         {"LWLockAcquireOrWait", WaitKind::ReadWriteLock}};
@@ -230,6 +247,14 @@ TEST(WaitKind, OfOtherReasonsHasTheirWords) {
     EXPECT_EQ(words("sleep in the kernel"), "in the kernel (sleep)");
     EXPECT_EQ(words("no work (kernel worker)"), "for work (a kernel worker)");
     EXPECT_EQ(words("kernel thread"), "as a kernel thread");
+    EXPECT_EQ(words("page fault (userfaultfd)"),
+              "for a page of memory that another program provides (userfaultfd)");
+    EXPECT_EQ(words("check of a file (fanotify)"),
+              "for a program that checks files before they are opened (fanotify)");
+    EXPECT_EQ(words("check of a system call (seccomp)"),
+              "for a program that checks its system calls (seccomp)");
+    EXPECT_EQ(words("kernel (RCU grace period)"),
+              "for the kernel to be sure that no CPU still uses old data (RCU grace period)");
 }
 
 }  // namespace
