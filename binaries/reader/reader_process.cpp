@@ -46,6 +46,12 @@ bool is_below(const std::filesystem::path& path, const std::filesystem::path& fo
 
 }  // namespace
 
+bool may_be_debug_file_of(const std::filesystem::path& path, const std::filesystem::path& program) {
+    const auto folder = program.lexically_normal().parent_path();
+    return is_below(path, on_machine("/usr/lib/debug")) ||
+           (folder.is_absolute() && is_below(path, folder));
+}
+
 struct ReaderProcess::Deadline {
     Clock::time_point at;
     std::chrono::nanoseconds cpu_end{};
@@ -217,11 +223,9 @@ Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, cons
         return make_error(ErrorKind::TooLarge, "the request to the file reader is too large");
     const Deadline deadline{Clock::now() + limits.wall_time, cpu_time() + limits.cpu_time, limits};
     BrokerPolicy policy;
-    const auto folder = program.lexically_normal().parent_path();
     policy.program_access = [&](const std::filesystem::path& path) {
-        const bool near = is_below(path, on_machine("/usr/lib/debug")) ||
-                          (folder.is_absolute() && is_below(path, folder));
-        return near ? ProgramAccess::Allowed : ProgramAccess::Refused;
+        return may_be_debug_file_of(path, program) ? ProgramAccess::Allowed
+                                                   : ProgramAccess::Refused;
     };
     policy.open_program = limits.open_debug_file;
     TRY_ASSIGN(FileBroker broker, FileBroker::create(std::move(policy)));

@@ -20,6 +20,11 @@
 
 namespace lagtrap::binaries {
 
+// Whether a reader may ask for `path`, which is in normal form, while it reads `program`: only for
+// what is in the program's folder, below it, or in /usr/lib/debug.
+[[nodiscard]] bool may_be_debug_file_of(const std::filesystem::path& path,
+                                        const std::filesystem::path& program);
+
 class ReaderProcess {
   public:
     // Returns once the process reports that it is confined. Errors have the errno if the program
