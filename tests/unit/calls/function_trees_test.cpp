@@ -109,5 +109,44 @@ TEST(FunctionTreesTest, CallsBeginAndEndWithinTheirTree) {
     EXPECT_EQ(inner.left_out_cost_ns, 40U);
 }
 
+TEST(FunctionTreesTest, ACallThatDidNotReturnIsKept) {
+    TracedCall left = call(1, 7, 10, 20);
+    left.left = true;
+    const auto trees = trees_of({left, call(0, 7, 5, 30)});
+    ASSERT_EQ(trees.size(), 1U);
+    EXPECT_EQ(trees[0].tid, 7U);
+    EXPECT_EQ(trees[0].thread, "worker");
+    EXPECT_EQ(trees[0].calls[0].end, CallEnd::Returned);
+    EXPECT_EQ(trees[0].calls[0].parent, no_parent);
+    EXPECT_EQ(trees[0].calls[1].end, CallEnd::Left);
+}
+
+// Of calls that begin together, the longer one is the caller; a call that ends with it is within.
+TEST(FunctionTreesTest, EqualTimesAreOfCallersAndTheirCalls) {
+    const auto trees = trees_of({call(2, 7, 5, 10), call(1, 7, 5, 30), call(3, 7, 10, 30)});
+    ASSERT_EQ(trees.size(), 1U);
+    ASSERT_EQ(trees[0].calls.size(), 3U);
+    EXPECT_EQ(trees[0].calls[0].function, 1U);
+    EXPECT_EQ(trees[0].calls[1].function, 2U);
+    EXPECT_EQ(trees[0].calls[1].parent, 0U);
+    EXPECT_EQ(trees[0].calls[2].function, 3U);
+    EXPECT_EQ(trees[0].calls[2].parent, 0U);
+}
+
+TEST(FunctionTreesTest, ACallerLastsAtLeastAsLongAsItsCalls) {
+    // The caller's probes seem to have cost more than it took beside its calls.
+    const auto times = times_of(
+        trees_of({call(0, 7, 0, 100, 60), call(1, 7, 10, 40), call(2, 7, 50, 90)}).front());
+    EXPECT_EQ(times[0].wall_ns, 70U);
+    EXPECT_EQ(times[0].on_cpu_ns, 70U);
+    EXPECT_EQ(times[0].own_ns, 0U);
+    EXPECT_EQ(times[1].wall_ns, 30U);
+    EXPECT_EQ(times[1].own_ns, 30U);
+    const auto probes = times_of(trees_of({call(0, 7, 0, 100, 90, 40)}).front());
+    EXPECT_EQ(probes[0].on_cpu_ns, 0U);
+    EXPECT_EQ(probes[0].blocked_ns, 40U);
+    EXPECT_EQ(probes[0].wall_ns, 40U);
+}
+
 }  // namespace
 }  // namespace lagtrap::calls::function_trees_test
