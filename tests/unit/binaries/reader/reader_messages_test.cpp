@@ -1,0 +1,305 @@
+// What one side writes the other reads, and nothing else.
+#include "binaries/reader/reader_messages.hpp"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "binaries/elf/elf_image.hpp"
+
+namespace lagtrap::binaries::test::reader_messages_test {
+namespace {
+
+// Each cut of a message, and each message with more behind it, is malformed.
+template <typename Decode>
+void expect_whole(const std::string& message, Decode decode) {
+    EXPECT_TRUE(decode(message));
+    for (std::size_t size = 0; size < message.size(); ++size) {
+        const auto cut = decode(message.substr(0, size));
+        ASSERT_FALSE(cut) << size;
+        EXPECT_EQ(cut.error().kind, ErrorKind::System);
+        EXPECT_EQ(cut.error().message, "the file reader gave an invalid answer");
+    }
+    EXPECT_FALSE(decode(message + '\0'));
+}
+
+TEST(ReaderMessages, BuildIdsAreHexadecimal) {
+    expect_whole(encode_build_id("0123abcd"), decode_build_id);
+    EXPECT_EQ(decode_build_id(encode_build_id("0123abcd")).value(), "0123abcd");
+    EXPECT_EQ(decode_build_id(encode_build_id("")).value(), "");
+    EXPECT_TRUE(decode_build_id(encode_build_id(std::string(128, 'a'))));
+    for (const std::string& odd :
+         {std::string("012"), std::string("AB"), std::string("0x"), std::string(130, 'a')})
+        EXPECT_FALSE(decode_build_id(encode_build_id(odd))) << odd;
+}
+
+TEST(ReaderMessages, ContainersKeepEachFact) {
+    ContainerFacts facts;
+    facts.name = "web";
+    facts.image = "nginx:1";
+    facts.pod = "shop-1";
+    facts.pod_namespace = "shop";
+    facts.sandbox = "abc";
+    facts.has_labels = true;
+    facts.labels = {{"app", "shop"}, {"tier", "front"}};
+    const std::string message = encode_container(facts);
+    expect_whole(message, decode_container);
+    const ContainerFacts read = decode_container(message).value();
+    EXPECT_EQ(read.name, "web");
+    EXPECT_EQ(read.image, "nginx:1");
+    EXPECT_EQ(read.pod, "shop-1");
+    EXPECT_EQ(read.pod_namespace, "shop");
+    EXPECT_EQ(read.sandbox, "abc");
+    EXPECT_TRUE(read.has_labels);
+    EXPECT_EQ(read.labels, facts.labels);
+    EXPECT_FALSE(decode_container(encode_container({})).value().has_labels);
+    facts.name = std::string(container_texts_limit + 1, 'n');
+    EXPECT_FALSE(decode_container(encode_container(facts)));
+}
+
+TEST(ReaderMessages, ProgramsKeepEachFact) {
+    ProgramFacts facts;
+    facts.build_id = "0123";
+    facts.exceptions_may_pass = true;
+    facts.segments.resize(2);
+    facts.needed.names = {"libc.so.6", "libz.so.1"};
+    facts.needed.folders = {"/opt/lib"};
+    facts.go_refusal = "was made by go1.16\x1b";
+    const std::string message = encode_program(facts);
+    expect_whole(message, decode_program);
+    const ProgramFacts read = decode_program(message).value();
+    EXPECT_EQ(read.build_id, "0123");
+    EXPECT_TRUE(read.exceptions_may_pass);
+    EXPECT_EQ(read.segments.size(), 2U);
+    EXPECT_EQ(read.needed.names, facts.needed.names);
+    EXPECT_EQ(read.needed.folders, facts.needed.folders);
+    EXPECT_EQ(read.go_refusal.find('\x1b'), std::string::npos);
+    EXPECT_EQ(read.go_refusal.substr(0, 18), "was made by go1.16");
+    facts.build_id = "xy";
+    EXPECT_FALSE(decode_program(encode_program(facts)));
+    facts.build_id.clear();
+    facts.exceptions_may_pass = false;
+    EXPECT_FALSE(decode_program(encode_program(facts)).value().exceptions_may_pass);
+    facts.segments.resize(max_segments + 1);
+    EXPECT_FALSE(decode_program(encode_program(facts)));
+}
+
+UsdtProbe probe_of(const std::string& arguments) {
+    UsdtProbe probe;
+    probe.provider = "shop";
+    probe.name = "order";
+    probe.address = 0x1000;
+    probe.semaphore = 0x2000;
+    probe.arguments = arguments;
+    probe.places = parse_usdt_arguments(arguments);
+    probe.argument_count = static_cast<std::uint32_t>(split_usdt_arguments(arguments).size());
+    return probe;
+}
+
+TEST(ReaderMessages, ProbesKeepTheirArguments) {
+    const std::vector<UsdtProbe> probes{probe_of("-4@%eax 8@-16(%rbp)"), probe_of("")};
+    const std::string message = encode_probes(probes);
+    expect_whole(message, decode_probes);
+    const auto read = decode_probes(message).value();
+    ASSERT_EQ(read.size(), 2U);
+    EXPECT_EQ(read[0].provider, "shop");
+    EXPECT_EQ(read[0].name, "order");
+    EXPECT_EQ(read[0].address, 0x1000U);
+    EXPECT_EQ(read[0].semaphore, 0x2000U);
+    EXPECT_EQ(read[0].arguments, "-4@%eax 8@-16(%rbp)");
+    EXPECT_EQ(read[0].argument_count, 2U);
+    ASSERT_EQ(read[0].places.size(), 2U);
+    EXPECT_EQ(std::memcmp(read[0].places.data(), probes[0].places.data(), 2 * sizeof(UsdtArgument)),
+              0);
+    std::string many;
+    for (int i = 0; i < 30; ++i) many += "8@%rax ";
+    EXPECT_EQ(decode_probes(encode_probes({probe_of(many)})).value()[0].argument_count, 30U);
+    UsdtProbe odd = probes[0];
+    odd.argument_count = 3;
+    EXPECT_FALSE(decode_probes(encode_probes({odd}))) << "a place is missing";
+    odd = probes[0];
+    odd.places[1].base = 99;
+    EXPECT_FALSE(decode_probes(encode_probes({odd}))) << "there is no such register";
+}
+
+TEST(ReaderMessages, FunctionsKeepEachFact) {
+    const std::vector<Function> functions{{"main", 1, 2, 3, true}, {"work", 4, 5, 6, false}};
+    const std::string message = encode_functions(functions);
+    expect_whole(message, decode_functions);
+    const auto read = decode_functions(message).value();
+    ASSERT_EQ(read.size(), 2U);
+    EXPECT_EQ(read[0].name, "main");
+    EXPECT_EQ(read[0].address, 1U);
+    EXPECT_EQ(read[0].size, 2U);
+    EXPECT_EQ(read[0].file_offset, 3U);
+    EXPECT_TRUE(read[0].dynamic);
+    EXPECT_FALSE(read[1].dynamic);
+    EXPECT_FALSE(decode_functions(encode_functions({{std::string(max_symbol_bytes + 1, 'x')}})));
+}
+
+TEST(ReaderMessages, CodeIsOneInstruction) {
+    const std::string code(binaries::code_bytes, '\x90');
+    expect_whole(encode_code(code), decode_code);
+    EXPECT_EQ(decode_code(encode_code(code)).value(), code);
+    EXPECT_FALSE(decode_code(encode_code(code + '\x90')));
+}
+
+FunctionExit exit_at(std::uint64_t offset) {
+    FunctionExit exit;
+    exit.file_offset = offset;
+    exit.condition = JumpCondition::EcxZero;
+    exit.of_others_too = exit.by_target = true;
+    exit.target = {-8, 15, 3, 3, true};
+    exit.within[3] = {-5, 7};
+    return exit;
+}
+
+bool is_accepted(const FunctionExit& exit) { return decode_exits(encode_exits({{exit}})).ok(); }
+
+TEST(ReaderMessages, ExitsAreSoundAndInOrder) {
+    const std::string message = encode_exits({{exit_at(1), exit_at(2)}});
+    expect_whole(message, decode_exits);
+    const FunctionExits read = decode_exits(message).value();
+    ASSERT_EQ(read.exits.size(), 2U);
+    const FunctionExit& first = read.exits[0];
+    EXPECT_EQ(first.file_offset, 1U);
+    EXPECT_EQ(first.condition, JumpCondition::EcxZero);
+    EXPECT_TRUE(first.of_others_too && first.by_target && first.target.in_memory);
+    EXPECT_EQ(first.target.displacement, -8);
+    EXPECT_EQ(first.target.base, 15);
+    EXPECT_EQ(first.target.index, 3);
+    EXPECT_EQ(first.target.scale_shift, 3);
+    EXPECT_EQ(first.within[3].begin, -5);
+    EXPECT_EQ(first.within[3].end, 7);
+    EXPECT_FALSE(decode_exits(encode_exits({{exit_at(2), exit_at(1)}})));
+    FunctionExit plain;
+    EXPECT_TRUE(is_accepted(plain));
+    EXPECT_FALSE(decode_exits(encode_exits({{plain}})).value().exits[0].by_target);
+    FunctionExit odd = exit_at(1);
+    odd.condition = static_cast<JumpCondition>(19);
+    EXPECT_FALSE(is_accepted(odd));
+    odd = exit_at(1);
+    odd.target.base = 16;
+    EXPECT_FALSE(is_accepted(odd));
+    odd = exit_at(1);
+    odd.target.index = 16;
+    EXPECT_FALSE(is_accepted(odd));
+    odd.target.index = no_jump_register;
+    EXPECT_TRUE(is_accepted(odd));
+    odd.target.scale_shift = 4;
+    EXPECT_FALSE(is_accepted(odd));
+    EXPECT_TRUE(
+        decode_exits(encode_exits({std::vector<FunctionExit>(max_return_sites, exit_at(1))})));
+    EXPECT_FALSE(
+        decode_exits(encode_exits({std::vector<FunctionExit>(max_return_sites + 1, exit_at(1))})));
+}
+
+TEST(ReaderMessages, QuestionsForPlacesAreKept) {
+    const std::string message = encode_places_request("app", {{"main", true}, {"ns::work", false}});
+    WireReader reader(message);
+    EXPECT_EQ(reader.text(100), "app");
+    const auto queries = decode_queries(reader);
+    EXPECT_TRUE(reader.complete());
+    ASSERT_EQ(queries.size(), 2U);
+    EXPECT_EQ(queries[0].name, "main");
+    EXPECT_TRUE(queries[0].at_return);
+    EXPECT_EQ(queries[1].name, "ns::work");
+    EXPECT_FALSE(queries[1].at_return);
+}
+
+TEST(ReaderMessages, AnswersOfPlacesAreFoundOrErrors) {
+    FunctionPlaces found;
+    found.places = {exit_at(1)};
+    found.return_probe = found.arguments_on_stack = true;
+    found.first_code = "\x90";
+    found.goid_offset = 152;
+    found.frame_offset = max_go_offset;
+    std::vector<Result<FunctionPlaces>> answers;
+    answers.emplace_back(found);
+    answers.emplace_back(make_error(ErrorKind::NotFound, "no such function\x1b"));
+    const auto decode = [](const std::string& message) { return decode_places(message, 2); };
+    const std::string message = encode_places(answers);
+    expect_whole(message, decode);
+    const auto read = decode(message).value();
+    ASSERT_TRUE(read[0]);
+    EXPECT_EQ(read[0]->places.size(), 1U);
+    EXPECT_TRUE(read[0]->return_probe && read[0]->arguments_on_stack);
+    EXPECT_EQ(read[0]->first_code, "\x90");
+    EXPECT_EQ(read[0]->goid_offset, 152U);
+    EXPECT_EQ(read[0]->frame_offset, max_go_offset);
+    ASSERT_FALSE(read[1]);
+    EXPECT_EQ(read[1].error().kind, ErrorKind::NotFound);
+    EXPECT_EQ(read[1].error().message.substr(0, 16), "no such function");
+    EXPECT_EQ(read[1].error().message.find('\x1b'), std::string::npos);
+    EXPECT_FALSE(decode_places(message, 1)) << "an answer for each question";
+    EXPECT_FALSE(decode_places(message, 3));
+    const auto is_one_accepted = [](const FunctionPlaces& one) {
+        return decode_places(encode_places({Result<FunctionPlaces>(one)}), 1).ok();
+    };
+    FunctionPlaces odd = found;
+    odd.goid_offset = max_go_offset + 1;
+    EXPECT_FALSE(is_one_accepted(odd));
+    odd = found;
+    odd.frame_offset = max_go_offset + 1;
+    EXPECT_FALSE(is_one_accepted(odd));
+    odd = found;
+    odd.places.clear();
+    EXPECT_FALSE(is_one_accepted(odd));
+    // The longest message that is sent.
+    const auto long_error = decode_places(encode_places({Result<FunctionPlaces>(make_error(
+                                              ErrorKind::Invalid, std::string(5000, 'x')))}),
+                                          1);
+    EXPECT_EQ(long_error.value()[0].error().message.size(), 4096U);
+}
+
+TEST(ReaderMessages, QuestionsForNamesAreKept) {
+    PlaceNamesRequest request;
+    request.path = "/usr/bin/app";
+    request.offsets = {1, 2, 3};
+    request.symbol_table_bytes = 4;
+    request.read_bytes = 5;
+    request.debug_info.file_bytes = 6;
+    request.debug_info.memory_bytes = 7;
+    request.cpu_time = std::chrono::milliseconds(8);
+    const std::string message = encode_names_request(request);
+    expect_whole(message, decode_names_request);
+    const PlaceNamesRequest read = decode_names_request(message).value();
+    EXPECT_EQ(read.path, "/usr/bin/app");
+    EXPECT_EQ(read.offsets, request.offsets);
+    EXPECT_EQ(read.symbol_table_bytes, 4U);
+    EXPECT_EQ(read.read_bytes, 5U);
+    EXPECT_EQ(read.debug_info.file_bytes, 6U);
+    EXPECT_EQ(read.debug_info.memory_bytes, 7U);
+    EXPECT_EQ(read.cpu_time, std::chrono::milliseconds(8));
+}
+
+TEST(ReaderMessages, NamesAreOnePerPlace) {
+    PlaceNames names;
+    names.left_out = true;
+    names.places.resize(2);
+    names.places[0].symbol = "work";
+    names.places[0].frames = {{"inner", "/src/a.h", 7}, {"outer", "/src/a.c", 9}};
+    const auto decode = [](const std::string& message) { return decode_names(message, 2); };
+    const std::string message = encode_names(names);
+    expect_whole(message, decode);
+    const PlaceNames read = decode(message).value();
+    EXPECT_TRUE(read.left_out);
+    EXPECT_EQ(read.places[0].symbol, "work");
+    ASSERT_EQ(read.places[0].frames.size(), 2U);
+    EXPECT_EQ(read.places[0].frames[0].function, "inner");
+    EXPECT_EQ(read.places[0].frames[0].file, "/src/a.h");
+    EXPECT_EQ(read.places[0].frames[0].line, 7U);
+    EXPECT_EQ(read.places[0].frames[1].line, 9U);
+    EXPECT_TRUE(read.places[1].frames.empty());
+    EXPECT_FALSE(decode_names(message, 1));
+    names.left_out = false;
+    names.places[0].symbol = std::string(70'000, 's');
+    names.places[0].frames.assign(5000, {std::string(), std::string(), 1});
+    const PlaceNames cut = decode(encode_names(names)).value();
+    EXPECT_FALSE(cut.left_out);
+    EXPECT_EQ(cut.places[0].symbol.size(), 65'536U);
+    EXPECT_EQ(cut.places[0].frames.size(), 4096U);
+}
+
+}  // namespace
+}  // namespace lagtrap::binaries::test::reader_messages_test
