@@ -2,7 +2,11 @@
 // on a line of its own, so that a problem says which of them it is about.
 #pragma once
 
+#include <array>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "settings/build.hpp"
@@ -11,8 +15,30 @@
 
 namespace lagtrap::settings::testing_sources {
 
+// A link with a short path, because messages shorten long ones.
+class ShortLink {
+  public:
+    explicit ShortLink(const std::string& target) {
+        std::array<char, 32> name{"/dev/shm/settings-XXXXXX"};
+        if (::mkdtemp(name.data()) == nullptr) std::abort();
+        folder_ = name.data();
+        std::filesystem::create_symlink(target, path());
+    }
+    ShortLink(const ShortLink&) = delete;
+    ShortLink& operator=(const ShortLink&) = delete;
+    ~ShortLink() {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+    [[nodiscard]] std::string path() const { return folder_ / "marked.so"; }
+
+  private:
+    std::filesystem::path folder_;
+};
+
 // A library with functions and markers: tests/data/settings/marked.cpp.
-inline const std::string marked_library = build_folder() + "/settings/libsettings_test_marked.so";
+inline const ShortLink marked_link(build_folder() + "/settings/libsettings_test_marked.so");
+inline const std::string marked_library = marked_link.path();
 
 inline MarkerSource source_of(MarkerKind kind, const std::string& name,
                               const std::string& binary = marked_library) {
