@@ -241,7 +241,7 @@ TEST_F(KernelRecords, InferredSwitchesAreGapsWithoutAStack) {
 
 TEST_F(KernelRecords, AMissingSwitchIsInserted) {
     take(switched(100, 101, 1), 20);
-    take(switched(102, 0, 2), 30);  // 102's arrival was not recorded
+    take(switched(102, 101, 2), 30);  // 102's arrival was not recorded
     take(switched(100, 101, 1), 31, 3);
     EXPECT_EQ(records_.counts().switch_gaps, 1U);
     EXPECT_EQ(records_.counts().switches, 3U);
