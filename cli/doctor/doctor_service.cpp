@@ -20,6 +20,7 @@
 #include "cli/control/control_client.hpp"
 #include "cli/control/status_fields.hpp"
 #include "cli/doctor/doctor_findings.hpp"
+#include "cli/doctor/service_findings.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "core/files.hpp"
@@ -39,41 +40,6 @@ constexpr auto server_wait = std::chrono::seconds(5);
 constexpr std::size_t processes_limit = 1U << 20;
 constexpr std::size_t entries_limit = 100'000;
 
-Finding settings_finding(const std::string& file, const settings::ParseOutcome& outcome) {
-    const std::string events = fmt::format("{}: {} events", file, outcome.settings.events.size());
-    if (outcome.ok() && !outcome.notes.empty())
-        return {"settings", Health::Unknown,
-                fmt::format("{}; {} of their markers or files could not be checked", events,
-                            outcome.notes.size()),
-                "run `lagtrap doctor` as root", true};
-    if (outcome.ok()) return {"settings", Health::Works, events, {}, true};
-    std::error_code failure;
-    if (!fs::exists(file, failure))
-        return {"settings", Health::Missing, file + " does not exist",
-                "create it, or use --settings", true};
-    if (::access(file.c_str(), R_OK) != 0 && errno == EACCES)
-        return {"settings", Health::Unknown, "no permission to read " + file,
-                "run `lagtrap doctor` as root", true};
-    const settings::Diagnostic& first = outcome.diagnostics.front();
-    return {"settings", Health::Missing,
-            fmt::format("{}:{}:{}: {} ({} in total)", file, first.line, first.column,
-                        printable(first.found), outcome.diagnostics.size()),
-            "`lagtrap check` shows every error and how to fix it", true};
-}
-
-Finding files_finding(const settings::ParseOutcome& outcome) {
-    const char* const name = "watched files";
-    if (outcome.warnings.empty())
-        return {
-            name, Health::Works, "only root and the owners can change or replace them", {}, false};
-    return {
-        name, Health::Otherwise,
-        fmt::format("{} ({} in total)", printable(outcome.warnings.front().text),
-                    outcome.warnings.size()),
-        "they are still watched; remove write permission for others from the file or its folder",
-        false};
-}
-
 // The nearest existing folder, from `path` upwards.
 fs::path existing(fs::path path) {
     std::error_code failure;
@@ -81,7 +47,7 @@ fs::path existing(fs::path path) {
     return path;
 }
 
-Finding room_finding(const settings::Settings& settings) {
+Finding room_at(const settings::Settings& settings) {
     const fs::path place = existing(settings.spool.path);
     struct statvfs facts {};
     if (::statvfs(place.c_str(), &facts) != 0)
@@ -90,25 +56,9 @@ Finding room_finding(const settings::Settings& settings) {
                 place.string() + ": " + std::strerror(errno),
                 {},
                 false};
-    const std::uint64_t free_bytes = std::uint64_t{facts.f_bavail} * facts.f_frsize;
-    const std::string found =
-        fmt::format("{} free at {}; the spool may take {}", format_byte_size(free_bytes),
-                    place.string(), format_byte_size(settings.spool.size_limit_bytes));
-    if (free_bytes < (64ULL << 20))
-        return {"room for recordings", Health::Missing, found,
-                "free some space: a recording takes some megabytes", true};
-    if (free_bytes < settings.spool.size_limit_bytes)
-        return {"room for recordings", Health::Otherwise, found,
-                "the disk may fill up before old bundles are deleted: lower <spool size-limit>",
-                false};
-    return {"room for recordings", Health::Works, found, {}, true};
+    return room_finding(place, std::uint64_t{facts.f_bavail} * facts.f_frsize,
+                        settings.spool.size_limit_bytes);
 }
-
-struct FolderCount {
-    std::size_t entries = 0;
-    std::optional<fs::file_time_type> newest;
-    bool readable = false;
-};
 
 FolderCount count_entries(const fs::path& folder) {
     FolderCount count;
@@ -127,9 +77,7 @@ FolderCount count_entries(const fs::path& folder) {
 }
 
 Finding upload_finding(const settings::Settings& settings) {
-    if (!settings.upload)
-        return {"sending", Health::Otherwise, "the settings have no <upload>",
-                "bundles stay in the spool", false};
+    if (!settings.upload) return not_sending();
     const fs::path spool = settings.spool.path;
     const FolderCount ready = count_entries(spool / "ready"), sent = count_entries(spool / "sent"),
                       rejected = count_entries(spool / "rejected");
@@ -141,17 +89,7 @@ Finding upload_finding(const settings::Settings& settings) {
         return {"sending", Health::Unknown, "no permission to read the spool " + spool.string(),
                 "run as root or join the group lagtrap", false};
     }
-    std::string found = "nothing sent yet";
-    if (sent.newest) {
-        const auto ago = fs::file_time_type::clock::now() - *sent.newest;
-        found = fmt::format("last sent {} ago",
-                            format_duration(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                std::max(ago, fs::file_time_type::duration::zero()))));
-    }
-    found += fmt::format("; {} waiting, {} rejected", ready.entries, rejected.entries);
-    if (rejected.entries > 0)
-        return {"sending", Health::Otherwise, found, "see rejected/*.reason in the spool", false};
-    return {"sending", Health::Works, found, {}, false};
+    return sending_finding(ready, sent, rejected, fs::file_time_type::clock::now());
 }
 
 Finding uploader_finding(const fs::path& root, const settings::Settings& settings) {
@@ -186,43 +124,8 @@ Finding reader_of_disk() {
         "reader of files", Health::Unknown, program + " exists; the daemon starts it", {}, false};
 }
 
-// The unprivileged processes that read other users' files for the daemon.
-Finding reader_finding(const Result<boost::json::object>& answer) {
-    if (!answer) return reader_of_disk();
-    const auto& reader = part(*answer, "file_reader");
-    if (const std::string problem = text(reader, "problem"); !problem.empty())
-        return {"reader of files", Health::Missing, problem,
-                "reinstall lagtrapd; the daemon retries by itself", true};
-    if (truth(reader, "as_root"))
-        return {"reader of files", Health::Otherwise,
-                "runs as root, without capabilities and with a system call filter",
-                "give the daemon CAP_SETUID and CAP_SETGID, so that it can use a separate user",
-                true};
-    return {"reader of files",
-            Health::Works,
-            fmt::format("runs as user {}, without capabilities", number(reader, "user")),
-            {},
-            true};
-}
-
-Finding daemon_finding(const Result<boost::json::object>& answer) {
-    if (!answer && answer.error().kind == ErrorKind::Denied)
-        return {"daemon", Health::Unknown, answer.error().message, {}, false};
-    if (!answer) return {"daemon", Health::Missing, answer.error().message, {}, false};
-    std::size_t armed = 0, shed = 0, off = 0;
-    for (const auto& value : list(*answer, "events")) {
-        if (!value.is_object()) continue;
-        const auto& event = value.as_object();
-        ++(truth(event, "armed") || (truth(event, "shed") && !is_shed(event)) ? armed
-           : truth(event, "shed")                                             ? shed
-                                                                              : off);
-    }
-    const std::string found =
-        fmt::format("running, process {}: {} events armed, {} disabled by the budget, {} off",
-                    number(*answer, "pid"), armed, shed, off);
-    if (shed + off > 0)
-        return {"daemon", Health::Otherwise, found, "`lagtrap status` says why", false};
-    return {"daemon", Health::Works, found, {}, false};
+Finding reader_of(const Result<boost::json::object>& answer) {
+    return answer ? reader_finding(*answer) : reader_of_disk();
 }
 
 Finding debug_files(const fs::path& root) {
@@ -271,15 +174,6 @@ Status connect_to(const std::string& host, const std::string& port) {
     return system_error(fmt::format("{} port {}", host, port), number);
 }
 
-std::string port_of(const std::string& address) {
-    const std::size_t begin = address.find("://") + 3;
-    const std::string authority = address.substr(begin, address.find('/', begin) - begin);
-    const std::size_t colon = authority.rfind(':');
-    if (colon != std::string::npos && authority.find(']', colon) == std::string::npos)
-        return authority.substr(colon + 1);
-    return address.starts_with("https") ? "443" : address.starts_with("socks") ? "1080" : "80";
-}
-
 Finding server_finding(const settings::Settings& settings) {
     if (!settings.upload)
         return {"server", Health::Otherwise, "the settings have no <upload>", {}, false};
@@ -305,9 +199,9 @@ std::vector<Finding> service_findings(const DoctorPlaces& places) {
     const auto daemon = ask_daemon(places.socket, {{"command", "status"}});
     std::vector<Finding> findings{settings_finding(places.settings, outcome),
                                   files_finding(outcome),
-                                  room_finding(outcome.settings),
+                                  room_at(outcome.settings),
                                   daemon_finding(daemon),
-                                  reader_finding(daemon),
+                                  reader_of(daemon),
                                   uploader_finding(places.root, outcome.settings),
                                   upload_finding(outcome.settings)};
     if (places.ask_server) findings.push_back(server_finding(outcome.settings));
