@@ -38,7 +38,7 @@ bool lacks_needed(const std::vector<Finding>& findings) {
 }
 
 std::string doctor_text(const std::vector<Finding>& findings, const Paint& paint) {
-    constexpr std::size_t name_columns = 25, state_columns = 17;
+    constexpr std::size_t name_columns = 25, state_columns = 22;
     std::string text;
     for (const Finding& finding : findings) {
         text +=
