@@ -11,9 +11,8 @@ namespace lagtrap::cli {
 // lagtrapd decides with the code that it uses on the machine, so it does the rehearsal, too.
 int rehearse_settings(const RehearseOptions& options, Console& console) {
     const std::string program = find_daemon();
-    std::vector<std::string> words{program, "--rehearse", options.file, "--settings",
-                                   options.settings};
-    if (options.json) words.emplace_back("--json");
+    std::vector<std::string> words =
+        rehearsal_by(program, options.file, options.settings, options.json);
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

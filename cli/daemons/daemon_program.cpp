@@ -18,4 +18,11 @@ std::string find_daemon() {
     return "lagtrapd";
 }
 
+std::vector<std::string> rehearsal_by(const std::string& program, const std::string& file,
+                                      const std::string& settings, bool json) {
+    std::vector<std::string> words{program, "--rehearse", file, "--settings", settings};
+    if (json) words.emplace_back("--json");
+    return words;
+}
+
 }  // namespace lagtrap::cli

@@ -11,6 +11,7 @@
 #include "cli/bundles/bundle_finder.hpp"
 #include "cli/control/control_client.hpp"
 #include "cli/control/status_fields.hpp"
+#include "cli/daemons/daemon_program.hpp"
 
 namespace lagtrap::cli {
 namespace {
@@ -58,17 +59,25 @@ std::filesystem::path spool_of(const std::string& bundle) {
 
 Result<std::unique_ptr<RecordingSource>> RecordingSource::find(
     const std::filesystem::path& socket, const volatile std::sig_atomic_t& stop) {
-    std::unique_ptr<RecordingSource> source(new RecordingSource(stop));
     // Without root, a recording could be started but not read.
     if (::geteuid() != 0)
         return make_error(ErrorKind::Denied, "recording the machine needs root; try sudo");
+    if (auto running = with_running_daemon(socket, stop)) return running;
+    std::unique_ptr<RecordingSource> source(new RecordingSource(stop));
+    TRY(source->start_own());
+    return source;
+}
+
+std::unique_ptr<RecordingSource> RecordingSource::with_running_daemon(
+    const std::filesystem::path& socket, const volatile std::sig_atomic_t& stop) {
+    if (!is_free(ask_daemon(socket, {{"command", "status"}}))) return nullptr;
+    std::unique_ptr<RecordingSource> source(new RecordingSource(stop));
     source->socket_ = socket;
-    if (!is_free(ask_daemon(socket, {{"command", "status"}}))) TRY(source->start_own());
     return source;
 }
 
 Status RecordingSource::start_own() {
-    TRY_ASSIGN(own_, TemporaryDaemon::start(event_of_recordings(), stop_));
+    TRY_ASSIGN(own_, TemporaryDaemon::start(find_daemon(), event_of_recordings(), stop_));
     socket_ = own_->socket();
     return success();
 }

@@ -21,6 +21,9 @@ class RecordingSource {
     // end with ErrorKind::Vanished.
     [[nodiscard]] static Result<std::unique_ptr<RecordingSource>> find(
         const std::filesystem::path& socket, const volatile std::sig_atomic_t& stop);
+    // The daemon behind `socket`; nullptr if it does not run, records already or watches nothing.
+    [[nodiscard]] static std::unique_ptr<RecordingSource> with_running_daemon(
+        const std::filesystem::path& socket, const volatile std::sig_atomic_t& stop);
 
     // Returns once the recording has started; it ends by itself after `length`.
     [[nodiscard]] Status begin(std::chrono::nanoseconds length);

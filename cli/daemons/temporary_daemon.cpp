@@ -9,7 +9,6 @@
 
 #include "cli/control/control_client.hpp"
 #include "cli/control/status_fields.hpp"
-#include "cli/daemons/daemon_program.hpp"
 #include "core/files.hpp"
 
 namespace lagtrap::cli {
@@ -34,15 +33,16 @@ bool is_armed(const boost::json::object& status) {
 }
 
 Result<std::unique_ptr<TemporaryDaemon>> TemporaryDaemon::start(
-    const std::string& events, const volatile std::sig_atomic_t& stop, DaemonPurpose purpose) {
+    const std::string& program, const std::string& events, const volatile std::sig_atomic_t& stop,
+    DaemonPurpose purpose) {
     std::unique_ptr<TemporaryDaemon> daemon(new TemporaryDaemon(stop, purpose));
     std::string name = (fs::temp_directory_path() / "lagtrap-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr)
         return system_error("making a folder for a temporary lagtrapd");
     daemon->folder_ = name;
     TRY(daemon->write_settings(events));
-    TRY_ASSIGN(daemon->keeper_, DaemonKeeper::start(find_daemon(), name + "/settings.xml",
-                                                    name + "/log", daemon->folder_));
+    TRY_ASSIGN(daemon->keeper_, DaemonKeeper::start(program, name + "/settings.xml", name + "/log",
+                                                    daemon->folder_));
     TRY(daemon->await(start_limit, "the events to be armed", is_armed));
     return daemon;
 }

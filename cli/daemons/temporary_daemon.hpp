@@ -26,11 +26,11 @@ enum class DaemonPurpose {
 // this process does. Needs root.
 class TemporaryDaemon {
   public:
-    // `events` are elements of the settings. Returns once they are armed or cannot be armed. Once
-    // `stop` is set, waits end early with ErrorKind::Vanished.
+    // `program` is lagtrapd's; `events` are elements of the settings. Returns once they are armed
+    // or cannot be armed. Once `stop` is set, waits end early with ErrorKind::Vanished.
     [[nodiscard]] static Result<std::unique_ptr<TemporaryDaemon>> start(
-        const std::string& events, const volatile std::sig_atomic_t& stop,
-        DaemonPurpose purpose = DaemonPurpose::Measuring);
+        const std::string& program, const std::string& events,
+        const volatile std::sig_atomic_t& stop, DaemonPurpose purpose = DaemonPurpose::Measuring);
     TemporaryDaemon(const TemporaryDaemon&) = delete;
     TemporaryDaemon& operator=(const TemporaryDaemon&) = delete;
     ~TemporaryDaemon();

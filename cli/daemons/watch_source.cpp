@@ -9,6 +9,7 @@
 
 #include <boost/json.hpp>
 
+#include "cli/daemons/daemon_program.hpp"
 #include "core/files.hpp"
 
 namespace lagtrap::cli {
@@ -56,7 +57,8 @@ Result<std::unique_ptr<WatchSource>> WatchSource::start(const std::string& eleme
             source->why_temporary_.empty()
                 ? "watching needs root; try sudo"
                 : "watching needs root, or the running lagtrapd: " + source->why_temporary_);
-    TRY_ASSIGN(source->own_, TemporaryDaemon::start(element, stop, DaemonPurpose::Watching));
+    TRY_ASSIGN(source->own_,
+               TemporaryDaemon::start(find_daemon(), element, stop, DaemonPurpose::Watching));
     return source;
 }
 
