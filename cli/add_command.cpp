@@ -11,6 +11,7 @@
 
 #include "analysis/recording.hpp"
 #include "cli/add/add_offers.hpp"
+#include "cli/add/add_text.hpp"
 #include "cli/add/add_write.hpp"
 #include "cli/bundles/confined_decoding.hpp"
 #include "cli/bundles/confined_reading.hpp"
@@ -18,6 +19,7 @@
 #include "cli/console/interrupt.hpp"
 #include "cli/console/text_layout.hpp"
 #include "cli/control/status_fields.hpp"
+#include "cli/daemons/daemon_program.hpp"
 #include "cli/daemons/temporary_daemon.hpp"
 #include "cli/runs/run_summary.hpp"
 #include "core/duration.hpp"
@@ -30,9 +32,7 @@ namespace json = boost::json;
 using namespace std::chrono_literals;
 
 constexpr auto max_look = std::chrono::minutes(10);
-constexpr std::size_t offers_shown = 8;
 constexpr std::size_t offers_with_stages = 3;
-constexpr std::uint64_t enough_runs = 20;  // for a threshold
 constexpr std::chrono::nanoseconds stage_trial_limit = 3s;
 constexpr std::size_t stage_runs_kept = 1000;
 constexpr auto last_batch_limit = 10s;
@@ -64,11 +64,13 @@ class Add {
     }
 
     int offer() {
-        if (offers_.empty()) return console_.fail(nothing_found());
+        if (offers_.empty()) return console_.fail(nothing_found(target_, time_));
         std::size_t chosen = options_.choose;
         const bool asks =
             chosen == 0 && console_.terminal && ::isatty(STDIN_FILENO) == 1 && !options_.json;
-        if (!options_.json) show_offers();
+        if (!options_.json)
+            console_.out << offers_text(offers_, target_, time_, options_.target,
+                                        {console_.paint, console_.columns});
         if (asks) {
             chosen = ask_which();
             if (chosen == 0) return exit_failed;
@@ -91,7 +93,10 @@ class Add {
                 return console_.fail(written.error().message);
         }
         if (options_.json) {
-            console_.out << json::serialize(outcome_json(chosen, xml, writes, said)) << "\n";
+            console_.out << json::serialize(add_json(
+                                offers_, target_,
+                                {chosen, xml, options_.prefix, writes, options_.settings, said}))
+                         << "\n";
         } else if (writes) {
             console_.out << "\n"
                          << wrap_words(fmt::format("Written to {}. {}", options_.settings, said),
@@ -119,7 +124,7 @@ class Add {
         const std::string first =
             with_functions ? recording_event(time_) : trial_elements(offers_, target_);
         tell(fmt::format("Preparing to measure {} ...", target_.name));
-        TRY_ASSIGN(const auto daemon, TemporaryDaemon::start(first, interrupted));
+        TRY_ASSIGN(const auto daemon, TemporaryDaemon::start(find_daemon(), first, interrupted));
         if (with_functions) {
             TRY(search_functions(*daemon));
             if (offers_.empty()) return success();
@@ -217,118 +222,13 @@ class Add {
         return seen;
     }
 
-    [[nodiscard]] std::string nothing_found() const {
-        if (target_.processes.empty())
-            return target_.name +
-                   " is not running and has no preset; start it, give it work, and try again";
-        if (time_ == std::chrono::nanoseconds::zero())
-            return "no preset for " + target_.name +
-                   "; without --for 0s, it is measured while it works";
-        return fmt::format(
-            "no requests found in {} within {}: no functions stand out, and no event loop is busy; "
-            "give it work meanwhile, or measure longer (--for 30s). `lagtrap list-markers "
-            "--functions {}` lists what can be watched",
-            target_.name, format_duration(time_), target_.name);
-    }
-
-    void show_offers() {
-        std::string heading = target_.name;
-        if (!target_.unit.empty()) heading += ", unit " + target_.unit;
-        heading +=
-            target_.processes.empty()
-                ? ", which is not running"
-                : fmt::format(", {}", counted(target_.processes.size(), "process", "processes"));
-        console_.out << console_.paint(Colour::Bold, heading) << "\n";
-        if (const std::string note = interpreter_note(); !note.empty())
-            console_.out << wrap_words(note, console_.columns, 0);
-        for (std::size_t i = 0; i < std::min(offers_.size(), offers_shown); ++i)
-            show_offer(i + 1, offers_[i]);
-        if (offers_.size() > offers_shown)
-            console_.out << fmt::format(
-                "  and {}; --json shows them\n",
-                counted(offers_.size() - offers_shown, "more proposal", "more proposals"));
-        std::string libraries;
-        for (const std::string& name : library_presets(target_))
-            libraries += (libraries.empty() ? "" : ", ") + name;
-        if (!libraries.empty())
-            console_.out << wrap_words("Presets for libraries that it uses: " + libraries + ".",
-                                       console_.columns, 0);
-    }
-
-    // A script is not the program that its processes run.
-    [[nodiscard]] std::string interpreter_note() const {
-        const bool by_name = options_.target.find_first_not_of("0123456789") != std::string::npos &&
-                             options_.target.find('/') == std::string::npos && target_.unit.empty();
-        const auto is_named = [&](const std::string& path) {
-            return std::filesystem::path(path).filename() == options_.target;
-        };
-        if (!by_name || is_named(target_.name) || is_named(target_.program)) return {};
-        return fmt::format(
-            "{} runs in {}: the events count all processes of that program. Give a unit to limit "
-            "them to it.",
-            printable(options_.target), target_.name);
-    }
-
-    void show_offer(std::size_t number, const Offer& offer) {
-        console_.out << fmt::format("{:3}. ", number)
-                     << console_.paint(Colour::Bold, cut_middle(offer.title, console_.columns - 5))
-                     << "\n"
-                     << wrap_words(offer.about, console_.columns, 5);
-        for (const OfferedEvent& event : offer.events)
-            if (time_ > std::chrono::nanoseconds::zero() && !target_.processes.empty())
-                console_.out << wrap_words(
-                    (offer.kind == OfferKind::Preset ? event.name + ": " : std::string()) +
-                        seen_text(event),
-                    console_.columns, 5);
-        if (!offer.stages.empty())
-            console_.out << wrap_words(stages_text(offer), console_.columns, 5);
-    }
-
-    [[nodiscard]] static std::string stages_text(const Offer& offer) {
-        const auto share = [](std::uint64_t permille) {
-            return percent(static_cast<double>(permille) / 1000);
-        };
-        std::string text = fmt::format("stages in {}: ", counted(offer.stage_runs, "run", "runs"));
-        if (offer.before_stages_permille > 0)
-            text += share(offer.before_stages_permille) + " before the first, ";
-        for (const OfferedStage& stage : offer.stages)
-            text += fmt::format("{}{} {}", &stage == &offer.stages.front() ? "" : ", ", stage.name,
-                                share(stage.share_permille));
-        return text;
-    }
-
-    [[nodiscard]] std::string seen_text(const OfferedEvent& event) const {
-        const Measured& seen = event.measured;
-        if (!seen.armed && !seen.too_often)
-            return "cannot be watched" +
-                   (seen.problem.empty() ? std::string() : ": " + seen.problem);
-        if (seen.too_often && seen.runs == 0) return "called too often to fit the budget";
-        if (seen.runs == 0) return "no run";
-        std::string text = fmt::format("{}, median {}, 99 % within {}, longest {}",
-                                       counted(seen.runs, "run", "runs"), duration(seen.p50_ns),
-                                       duration(seen.p99_ns), duration(seen.max_ns));
-        if (seen.sum_ns > 0)
-            text += fmt::format("; {} of it on a CPU", percent(static_cast<double>(seen.on_cpu_ns) /
-                                                               static_cast<double>(seen.sum_ns)));
-        if (seen.too_often) text += "; called too often to fit the budget";
-        if (seen.runs < enough_runs)
-            text += "; few runs: a longer --for proposes a better threshold";
-        return text;
-    }
-
     std::size_t ask_which() {
         std::string answer;
         console_.out << fmt::format("Which one? [1 to {}, Enter for 1, q for none] ",
                                     offers_.size())
                      << std::flush;
         if (!std::getline(std::cin, answer) || answer == "q") return 0;
-        if (answer.empty()) return 1;
-        std::size_t number = 0;
-        for (const char c : answer)
-            number = c >= '0' && c <= '9' && number < 1000
-                         ? number * 10 + static_cast<std::size_t>(c - '0')
-                         : 100'000;
-        if (number >= 1 && number <= offers_.size()) return number;
+        if (const auto number = chosen_number(answer, offers_.size())) return *number;
         console_.err << fmt::format("lagtrap: {} is not a choice; enter 1 to {}\n",
                                     printable(answer), offers_.size());
         return 0;
@@ -344,47 +244,6 @@ class Add {
         TRY(add_to_settings(options_.settings, xml));
         TRY_ASSIGN(said, reload_daemon(options_.socket, options_.settings));
         return success();
-    }
-
-    [[nodiscard]] json::object outcome_json(std::size_t chosen, const std::string& xml,
-                                            bool written, const std::string& said) const {
-        json::array offers, pids;
-        for (const Offer& offer : offers_) {
-            json::array events, stages;
-            for (const OfferedStage& stage : offer.stages)
-                stages.push_back(json::object{{"name", stage.name},
-                                              {"function", stage.function},
-                                              {"runs", stage.runs},
-                                              {"share_permille", stage.share_permille}});
-            for (const OfferedEvent& event : offer.events)
-                events.push_back(json::object{{"name", event.name},
-                                              {"threshold", event.threshold},
-                                              {"runs", event.measured.runs},
-                                              {"p50_ns", event.measured.p50_ns},
-                                              {"p99_ns", event.measured.p99_ns},
-                                              {"max_ns", event.measured.max_ns},
-                                              {"too_often", event.measured.too_often},
-                                              {"problem", event.measured.problem}});
-            offers.push_back(json::object{
-                {"title", offer.title},
-                {"about", offer.about},
-                {"preset", offer.preset},
-                {"events", std::move(events)},
-                {"stages", std::move(stages)},
-                {"stage_runs", offer.stage_runs},
-                {"xml", settings_elements(offer, {{}, options_.prefix, target_.unit})}});
-        }
-        for (const MappedProcess& process : target_.processes) pids.push_back(process.pid);
-        return {{"program", target_.name},
-                {"unit", target_.unit},
-                {"processes", std::move(pids)},
-                {"offers", std::move(offers)},
-                {"chosen", chosen},
-                {"xml", xml},
-                {"written", written},
-                {"settings", options_.settings},
-                {"daemon", said},
-                {"library_presets", json::value_from(library_presets(target_))}};
     }
 
     const AddOptions& options_;
