@@ -59,7 +59,6 @@ class Add {
         if (!has_preset || options_.functions) append(probe_offers(target_));
         if (time_ > std::chrono::nanoseconds::zero() && !target_.processes.empty())
             return measure(!has_preset || options_.functions);
-        offers_ = ranked(std::move(offers_));
         return success();
     }
 
