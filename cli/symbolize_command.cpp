@@ -11,8 +11,7 @@
 #include "binaries/dwarf/debug_server.hpp"
 #include "cli/bundles/bundle_finder.hpp"
 #include "cli/commands.hpp"
-#include "cli/console/ratio.hpp"
-#include "cli/console/text_layout.hpp"
+#include "cli/reports/symbolize_text.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "trace/bundle/bundle.hpp"
@@ -29,25 +28,6 @@ constexpr std::uint64_t trace_limit_bytes = 2ULL << 30;
 constexpr std::uint64_t xml_limit_bytes = 16 << 20;
 // A foreign bundle may name any number of modules. Limits those that servers are asked for.
 constexpr std::size_t asked_modules_limit = 2000;
-
-// The result for one module.
-struct Outcome {
-    std::string path;
-    std::string build_id;
-    std::size_t places = 0;  // without a name or line
-    std::size_t found = 0;
-    std::string found_in;
-    std::string problem;
-};
-
-struct Summary {
-    analysis::FrameCounts before;
-    analysis::FrameCounts after;
-    std::vector<Outcome> modules;
-    std::uint64_t places_without_build_id = 0;
-    std::vector<std::string> server_problems;
-    trace::BundleInfo bundle;
-};
 
 // A temporary folder, deleted with its content.
 class Workplace {
@@ -121,9 +101,9 @@ trace::LaterNamesOptions search_options(const SymbolizeOptions& options, Servers
 }
 
 // Appends names that were found to the trace; returns one outcome per module.
-std::vector<Outcome> name_places(const analysis::TracePlaces& places,
-                                 trace::LaterNamesOptions options, std::string& trace) {
-    std::vector<Outcome> outcomes;
+std::vector<SymbolizedModule> name_places(const analysis::TracePlaces& places,
+                                          trace::LaterNamesOptions options, std::string& trace) {
+    std::vector<SymbolizedModule> outcomes;
     for (const trace::UnnamedModule& module : places.modules) {
         if (outcomes.size() >= asked_modules_limit) options.search.ask_servers = nullptr;
         const trace::LaterNames found = trace::find_later_names(module, options);
@@ -132,18 +112,6 @@ std::vector<Outcome> name_places(const analysis::TracePlaces& places,
                             found.names.places.size(), found.found_in.string(), found.problem});
     }
     return outcomes;
-}
-
-void update_quality(const Summary& summary, trace::StackQuality& quality) {
-    quality.frames = summary.after.frames;
-    quality.frames_named = summary.after.named;
-    quality.frames_located = summary.after.located;
-    // Whatever the recording's machine left out has now been looked up.
-    quality.naming.modules_left_out = quality.naming.places_left_out =
-        quality.naming.lines_left_out = 0;
-    quality.naming.modules_gone = static_cast<std::uint64_t>(
-        std::count_if(summary.modules.begin(), summary.modules.end(),
-                      [](const Outcome& module) { return module.found_in.empty(); }));
 }
 
 // `output` is a folder or a file name.
@@ -166,7 +134,7 @@ Result<trace::BundleInfo> write_output(const trace::BundleContent& content,
     return bundle;
 }
 
-Result<Summary> symbolize(const SymbolizeOptions& options) {
+Result<SymbolizeSummary> symbolize(const SymbolizeOptions& options) {
     Servers servers;
     if (options.debuginfod) {
         TRY_ASSIGN(servers.server, binaries::DebugServer::make({}));
@@ -177,7 +145,7 @@ Result<Summary> symbolize(const SymbolizeOptions& options) {
     TRY_ASSIGN(trace::BundleContent content, read_content(path));
     TRY_ASSIGN(trace::SystemFile system, trace::read_system_file(content.system_xml));
     TRY_ASSIGN(const analysis::TracePlaces places, analysis::read_places(content.trace));
-    Summary summary;
+    SymbolizeSummary summary;
     summary.before = places.counts;
     summary.places_without_build_id = places.places_without_build_id;
     summary.modules = name_places(places, search_options(options, servers), content.trace);
@@ -192,80 +160,6 @@ Result<Summary> symbolize(const SymbolizeOptions& options) {
     return summary;
 }
 
-std::string module_row(const Outcome& module) {
-    const std::string share = std::to_string(module.found) + "/" + std::to_string(module.places);
-    std::string text =
-        pad_left(share, 11) + "  " + printable(module.path) + "\n" + std::string(13, ' ');
-    text += module.found_in.empty() ? "no file with build id " + module.build_id
-                                    : "by " + printable(module.found_in);
-    if (!module.problem.empty()) text += "; " + printable(module.problem);
-    return text + "\n";
-}
-
-// Modules found, then missing ones. Files that exist without debug information are only counted.
-std::string module_rows(const Summary& summary) {
-    constexpr std::size_t missing_rows = 20;
-    std::string found, missing;
-    std::size_t missing_count = 0;
-    std::size_t bare = 0;
-    for (const Outcome& module : summary.modules) {
-        if (module.found > 0) {
-            found += module_row(module);
-        } else if (module.found_in.empty() || !module.problem.empty()) {
-            if (++missing_count <= missing_rows) missing += module_row(module);
-        } else {
-            ++bare;
-        }
-    }
-    std::string text = found + missing;
-    if (missing_count > missing_rows)
-        text += "  and " + counted(missing_count - missing_rows, "more file", "more files") +
-                " not found\n";
-    if (bare > 0)
-        text +=
-            "No debug information for " + counted(bare, "file", "files") + " on this machine.\n";
-    return text;
-}
-
-std::string summary_text(const Summary& summary) {
-    std::string text = module_rows(summary);
-    if (summary.modules.empty()) text += "No names or source lines are missing.\n";
-    if (summary.places_without_build_id > 0)
-        text += with_commas(summary.places_without_build_id) +
-                " addresses are in files without a build id.\n";
-    const auto change = [](std::uint64_t before, const std::uint64_t after, std::uint64_t whole) {
-        return percent(ratio(before, whole)) + " -> " + percent(ratio(after, whole));
-    };
-    text += "named frames " +
-            change(summary.before.named, summary.after.named, summary.after.frames) +
-            ", with source lines " +
-            change(summary.before.located, summary.after.located, summary.after.frames) + "\n";
-    return text + "wrote " + summary.bundle.path.string() + "\n";
-}
-
-boost::json::object summary_json(const Summary& summary) {
-    boost::json::array modules;
-    for (const Outcome& module : summary.modules)
-        modules.push_back(boost::json::object{{"path", printable(module.path)},
-                                              {"build_id", module.build_id},
-                                              {"places", module.places},
-                                              {"found", module.found},
-                                              {"found_in", printable(module.found_in)},
-                                              {"problem", printable(module.problem)}});
-    const auto counts = [](const analysis::FrameCounts& frames) {
-        return boost::json::object{{"frames", frames.frames},
-                                   {"frames_named", frames.named},
-                                   {"frames_located", frames.located}};
-    };
-    return {{"bundle", printable(summary.bundle.path.string())},
-            {"digest", summary.bundle.digest},
-            {"bytes", summary.bundle.size_bytes},
-            {"before", counts(summary.before)},
-            {"after", counts(summary.after)},
-            {"modules", std::move(modules)},
-            {"places_without_build_id", summary.places_without_build_id}};
-}
-
 }  // namespace
 
 int symbolize_bundle(const SymbolizeOptions& options, Console& console) {
@@ -274,9 +168,9 @@ int symbolize_bundle(const SymbolizeOptions& options, Console& console) {
     for (const std::string& problem : summary->server_problems)
         console.err << "lagtrap: " << printable(problem) << "\n";
     if (options.json) {
-        console.out << boost::json::serialize(summary_json(*summary)) << "\n";
+        console.out << boost::json::serialize(symbolize_json(*summary)) << "\n";
     } else {
-        console.out << summary_text(*summary);
+        console.out << symbolize_text(*summary);
     }
     return exit_done;
 }
