@@ -1,11 +1,9 @@
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <ctime>
-#include <sstream>
 
 #include <boost/json.hpp>
 #include <fmt/core.h>
@@ -22,38 +20,17 @@
 #include "cli/why/life_json.hpp"
 #include "cli/why/life_text.hpp"
 #include "cli/why/lock_owners.hpp"
+#include "cli/why/report_output.hpp"
 #include "cli/why/waited_files.hpp"
-#include "cli/why/why_json.hpp"
+#include "cli/why/why_report.hpp"
 #include "cli/why/why_target.hpp"
-#include "cli/why/why_text.hpp"
 #include "core/duration.hpp"
-#include "core/files.hpp"
-#include "core/text.hpp"
-#include "core/unique_fd.hpp"
 
 namespace lagtrap::cli {
 namespace {
 
 namespace json = boost::json;
 using namespace std::chrono_literals;
-
-constexpr std::chrono::nanoseconds min_recording = 10ms;
-constexpr std::chrono::nanoseconds max_recording = 10min;
-// Exit codes if the command could not be run, as in env(1).
-constexpr int exit_not_run = 125;
-constexpr int exit_not_executable = 126;
-constexpr int exit_no_such_command = 127;
-
-// Parses the length of a recording; `option` is named in errors.
-Result<std::chrono::nanoseconds> length_of(const char* option, const std::string& text) {
-    const auto length = parse_duration(text);
-    if (!length)
-        return make_error(ErrorKind::Invalid, fmt::format("{} {}: {}", option, printable(text),
-                                                          length.error().message));
-    if (*length < min_recording || *length > max_recording)
-        return make_error(ErrorKind::Invalid, std::string(option) + ": expected 10ms to 10min");
-    return *length;
-}
 
 void tell(const WhyOptions& options, const Console& console, const std::string& text) {
     if (!options.json) console.err << wrap_words(text, console.columns, 0) << std::flush;
@@ -63,20 +40,6 @@ void tell(const WhyOptions& options, const Console& console, const std::string& 
 // command's alone.
 void tell_of_preparation(const WhyOptions& options, const Console& console) {
     if (::isatty(STDERR_FILENO) == 1) tell(options, console, "Preparing to record ...");
-}
-
-Result<std::string> text_of_processes(const analysis::Recording& recording, const WhyTarget& target,
-                                      const WhyOptions& options, const WhyLook& look) {
-    const bool known = std::any_of(
-        recording.threads.begin(), recording.threads.end(),
-        [&](const analysis::Thread& thread) { return target.pids.contains(thread.pid); });
-    if (!known)
-        return make_error(ErrorKind::Vanished,
-                          (target.name.empty() ? "process " + std::to_string(*target.pids.begin())
-                                               : target.name) +
-                              " had ended before the recording began");
-    return options.json ? json::serialize(why_json(recording, target, look)) + "\n"
-                        : why_text(recording, target, look);
 }
 
 constexpr std::size_t processes_examined = 100;  // whose open files and locks are read
@@ -99,29 +62,6 @@ std::map<std::uint32_t, std::uint32_t> owners_of_stopped(
     return owners;
 }
 
-// Where the report goes: the file of --output, or else a stream of the console.
-class ReportOutput {
-  public:
-    // Opens the file, so that a bad name is known before anything is recorded.
-    Status open(const std::string& file) {
-        if (file.empty()) return success();
-        auto opened = open_file(file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-        // Without an errno, which would be taken for one of the command.
-        if (!opened) return make_error(opened.error().kind, "--output: " + opened.error().message);
-        file_ = std::move(*opened);
-        return success();
-    }
-    [[nodiscard]] bool is_file() const { return file_.valid(); }
-    Status write(const std::string& text, std::ostream& stream) const {
-        if (file_.valid()) return write_all(file_.get(), text.data(), text.size());
-        stream << text << std::flush;
-        return success();
-    }
-
-  private:
-    UniqueFd file_;
-};
-
 // Records the machine and explains what the processes do.
 class Look {
   public:
@@ -130,7 +70,7 @@ class Look {
 
     // Call it once, before once(). While `stop` is not set, once() can be called again.
     Status start() {
-        TRY_ASSIGN(length_, length_of("--for", options_.length));
+        TRY_ASSIGN(length_, recording_length("--for", options_.length));
         TRY_ASSIGN(target_, find_why_target(options_.target));
         note_interrupts_while_waiting();
         tell_of_preparation(options_, console_);
@@ -161,9 +101,9 @@ class Look {
             bundle, [&](const std::filesystem::path& opened) -> Result<std::string> {
                 TRY_ASSIGN(auto recording, analysis::read_recording(opened));
                 recording.lock_owners = owners;
-                return text_of_processes(recording, target_, options_,
-                                         {options_.output.empty() ? console_.paint : Paint(false),
-                                          console_.columns, options_.all, stopped, files});
+                return why_report(recording, target_, options_.json,
+                                  {options_.output.empty() ? console_.paint : Paint(false),
+                                   console_.columns, options_.all, stopped, files});
             });
         std::error_code ignored;
         if (source_->is_temporary()) std::filesystem::remove(bundle, ignored);
@@ -184,20 +124,6 @@ class Look {
     std::unique_ptr<RecordingSource> source_;
 };
 
-// On a terminal, each report replaces the one before; lines beyond the screen are left out.
-void show_round(const std::string& text, const Console& console) {
-    if (!console.terminal) {
-        console.out << text << (text.starts_with('{') ? "" : "\n") << std::flush;
-        return;
-    }
-    const std::size_t rows = screen_rows();
-    std::istringstream lines(text);
-    std::string shown;
-    std::size_t count = 0;
-    for (std::string line; std::getline(lines, line) && ++count < rows;) shown += line + "\n";
-    console.out << "\x1b[H\x1b[2J" << shown << std::flush;
-}
-
 // Returns when interrupted, or when no process is left.
 int repeat(Look& look, const Console& console, const auto& fail) {
     for (bool first = true; interrupted == 0; first = false) {
@@ -205,7 +131,9 @@ int repeat(Look& look, const Console& console, const auto& fail) {
         const auto text = found ? look.once() : Result<std::string>(found.error());
         if (interrupted != 0) break;
         if (!text) return fail(text.error().message);
-        show_round(*text, console);
+        console.out << (console.terminal ? round_on_screen(*text, screen_rows())
+                                         : round_in_file(*text))
+                    << std::flush;
     }
     return exit_done;
 }
@@ -232,12 +160,6 @@ std::uint64_t now_ns() {
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-std::string words_of(const std::vector<std::string>& command) {
-    std::string text;
-    for (const std::string& word : command) text += (text.empty() ? "" : " ") + word;
-    return text;
-}
-
 // Runs a command while recording, then reports on it.
 class Command {
   public:
@@ -246,7 +168,7 @@ class Command {
     // Returns the command's exit code, or an error if it did not run. Prints later errors, which do
     // not change the exit code.
     Result<int> run() {
-        TRY_ASSIGN(const auto limit, length_of("--limit", options_.limit));
+        TRY_ASSIGN(const auto limit, recording_length("--limit", options_.limit));
         TRY(output_.open(options_.output));
         note_interrupts_while_waiting();
         tell_of_preparation(options_, console_);
@@ -308,8 +230,7 @@ int look_at_command(const WhyOptions& options, Console& console) {
     const auto code = Command(options, console).run();
     if (code) return *code;
     console.fail(code.error().message);
-    if (code.error().system_errno == ENOENT) return exit_no_such_command;
-    return code.error().system_errno == EACCES ? exit_not_executable : exit_not_run;
+    return exit_code_of_failed_start(code.error());
 }
 
 }  // namespace
