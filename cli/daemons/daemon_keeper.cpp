@@ -72,11 +72,18 @@ void await_owner(int link) {
     ::close_range(own_link + 1, ~0U, 0);
     ::fcntl(own_link, F_SETFD, FD_CLOEXEC);
     const pid_t keeper = ::getpid();
+    // Otherwise the daemon would miss a signal that comes before it stops ignoring them.
+    sigset_t signals, before;
+    sigemptyset(&signals);
+    for (const int signal : {SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+    ::sigprocmask(SIG_BLOCK, &signals, &before);
     const pid_t daemon = ::fork();
     if (daemon == 0) {
         for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(signal, SIG_DFL);
+        ::sigprocmask(SIG_SETMASK, &before, nullptr);
         become_daemon(task, keeper);
     }
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
     (void)::send(own_link, &daemon, sizeof daemon, 0);
     const int ended = daemon > 0 ? static_cast<int>(::syscall(SYS_pidfd_open, daemon, 0)) : -1;
     std::array<pollfd, 2> either{{{own_link, POLLIN, 0}, {ended, POLLIN, 0}}};
