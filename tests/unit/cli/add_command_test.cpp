@@ -71,7 +71,8 @@ TEST_F(AddCommand, WithoutMeasuringProposesProbesToo) {
     const auto titles = [this](std::vector<std::string> words) {
         words.insert(words.begin(), {postgres, "--json"});
         std::vector<std::string> all;
-        for (const auto& offer : json::parse(add(words).out).at("offers").as_array())
+        const json::value shown = json::parse(add(words).out);
+        for (const auto& offer : shown.at("offers").as_array())
             all.emplace_back(offer.at("title").as_string());
         return all;
     };

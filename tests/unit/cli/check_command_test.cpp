@@ -57,11 +57,12 @@ TEST_F(CheckCommand, ShowsWarnings) {
         "</event>\n</lagtrap>\n";
     const auto warned = check(text);
     EXPECT_EQ(warned.code, 0) << warned.err;
-    ASSERT_FALSE(parsed().warnings.empty());
-    EXPECT_EQ(warned.err, settings::format_notes(file_, parsed()));
+    const auto outcome = parsed();
+    ASSERT_FALSE(outcome.warnings.empty());
+    EXPECT_EQ(warned.err, settings::format_notes(file_, outcome));
     const auto shown = json::parse(check(text, {"--json"}).out);
-    ASSERT_EQ(shown.at("warnings").as_array().size(), parsed().warnings.size());
-    const auto& first = parsed().warnings.front();
+    ASSERT_EQ(shown.at("warnings").as_array().size(), outcome.warnings.size());
+    const auto& first = outcome.warnings.front();
     EXPECT_EQ(
         shown.at("warnings").at(0),
         (json::object{{"line", first.line}, {"column", first.column}, {"found", first.text}}));

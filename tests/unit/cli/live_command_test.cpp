@@ -42,8 +42,8 @@ class LiveCommand : public testing::Test {
                               const std::string& second = "rest") {
         const std::string event =
             R"({"armed":true,"threshold_ns":50000000,"delays":0,"runs":5,"name":")";
-        return R"({"ok":true,"version":"0.1.0","state":"waiting","events":[)" + event +
-               "work\"}," + event + second + R"("}],"last_bundle":)" + last + "}";
+        return R"({"ok":true,"version":"0.1.0","state":"waiting","events":[)" + event + "work\"}," +
+               event + second + R"("}],"last_bundle":)" + last + "}";
     }
     static ScriptedDaemon::Handler answers(const std::string& text, const std::string& other) {
         return [=](const std::string& line) {
@@ -87,8 +87,8 @@ TEST_F(LiveCommand, ShowsTheEventsUntilQ) {
 }
 
 TEST_F(LiveCommand, AsksAgainAfterEachInterval) {
-    const auto session = start(test::statuses({status(), status("null", "later")}),
-                               std::chrono::seconds(1));
+    const auto session =
+        start(test::statuses({status(), status("null", "later")}), std::chrono::seconds(1));
     ASSERT_TRUE(session->shows("> work"));
     ASSERT_TRUE(session->shows("  later "));
     session->type("p");
