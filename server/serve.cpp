@@ -146,6 +146,8 @@ int serve(Options& options) {
         return fail(cache.error(), wrong_options);
     if (const auto alert_sender = read_alert_options(options); !alert_sender)
         return fail(alert_sender.error(), wrong_options);
+    if (const auto trace_viewer = read_trace_viewer(options); !trace_viewer)
+        return fail(trace_viewer.error(), wrong_options);
     auto base = read_base_path(options);
     if (!base) return fail(base.error(), wrong_options);
     if (const auto provider = read_provider(options); !provider)
