@@ -164,6 +164,8 @@ test("the part that most of the difference is has its share of it", () => {
   ];
   assert.deepEqual(mainShift(parts, 10e6, 110e6), { name: "disk", share: 0.8 });
   assert.equal(mainShift(parts, 10e6, 10e6), null);
+  assert.equal(mainShift(parts, 10e6, 10e6 + 1)?.name, "disk");
+  assert.equal(mainShift([{ ...parts[0], slow_ns: parts[0].middle_ns }], 10e6, 20e6), null);
   assert.equal(mainShift([], 10e6, 20e6), null);
 });
 

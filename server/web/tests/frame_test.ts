@@ -226,6 +226,11 @@ test("clicks on hits open them; clicks elsewhere close the list", async () => {
   await open("/events", { ...no_events, ...no_bundles, "/api/v1/search": found });
   await enter(field, "x");
   await pass(150);
+  for (const more of [{ ctrlKey: true }, { metaKey: true }, { button: 1 }]) {
+    await point(".hits li + li a", "click", 0, 0, more);
+    assert.equal(address(), "/events", "a new tab is the browser's");
+    assert.ok(document.querySelector(".hits"));
+  }
   await point(".hits li + li a", "click", 0, 0);
   assert.equal(address(), "/event/login");
   for (const type of ["pointerdown", "focusin"]) {

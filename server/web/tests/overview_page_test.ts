@@ -49,7 +49,7 @@ const worse = [
     factor: 1.6,
     lasting: level({ measure: "p50", before: 0, after: 3e6 }),
     extent: {
-      hosts: { changed: 4, total: 4, concentrated: false, pattern: null },
+      hosts: { changed: 2, total: 2, concentrated: false, pattern: null },
       units: { changed: 3, total: 3, concentrated: false, pattern: null },
       cause: null,
     },
