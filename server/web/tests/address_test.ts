@@ -154,3 +154,38 @@ test("addresses below a path of the host, and back", () => {
     assert.equal(outer(address, "/lagtrap"), address);
   assert.equal(inner(outer("/events", ""), ""), "/events");
 });
+
+test("each page has its address, and numbers have as many digits as the server's", () => {
+  for (const page of [
+    "events",
+    "causes",
+    "bundles",
+    "objects",
+    "watches",
+    "account",
+    "accounts",
+    "audit",
+    "compare",
+    "rules",
+  ])
+    assert.deepEqual(parseRoute(`/${page}`), { page });
+  const digits = (count: number) => "1".repeat(count);
+  const digest = "ab".repeat(32);
+  for (const [path, page] of [
+    [`/rule/${digits(19)}`, "rule"],
+    [`/rule/${digits(20)}`, "missing"],
+    [`/cause/${digits(19)}`, "cause"],
+    [`/cause/${digits(20)}`, "missing"],
+    [`/run/${digits(20)}`, "run"],
+    [`/run/${digits(21)}`, "missing"],
+    [`/bundle/${digest}/${digits(6)}`, "delay"],
+    [`/bundle/${digest}/${digits(7)}`, "missing"],
+    [`/bundle/${digest}/${digits(6)}/machine`, "machine"],
+    [`/bundle/${digest}/0/machine`, "missing"],
+    [`/bundle/${digest}/1/machine/1`, "missing"],
+    [`/bundle/${digest}0`, "missing"],
+    ["/events/1", "missing"],
+  ])
+    assert.equal(parseRoute(path).page, page, path);
+  assert.deepEqual(parseRoute("/rule/12"), { page: "rule", id: "12" });
+});

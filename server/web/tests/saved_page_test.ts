@@ -24,7 +24,7 @@ Object.assign(dom.HTMLAnchorElement.prototype, {
 dom.HTMLCanvasElement.prototype.toDataURL = () =>
   `data:image/png;${document.documentElement.dataset.theme}`;
 
-async function saved(): Promise<string> {
+async function openDelay(): Promise<void> {
   await open(`/bundle/${digest("a")}/3?state=all`, {
     [`${api}/delays`]: bundleDelays([delay({ event: "<b>checkout</b>", surroundings: null })], {
       bundle: bundle({ host: "web & 1" }),
@@ -35,6 +35,9 @@ async function saved(): Promise<string> {
     "/api/v1/delays": { delays: [], next: null },
     "/api/v1/events/%3Cb%3Echeckout%3C%2Fb%3E/runs": runList([]),
   });
+}
+
+async function savedNow(): Promise<string> {
   const style = document.createElement("style");
   style.textContent = "main { color: red; }";
   document.head.append(style);
@@ -42,6 +45,11 @@ async function saved(): Promise<string> {
   await pass(100);
   style.remove();
   return made[made.length - 1].text();
+}
+
+async function saved(): Promise<string> {
+  await openDelay();
+  return savedNow();
 }
 
 test("a page is saved as one file without scripts, requests and controls", async () => {
@@ -83,4 +91,15 @@ test("in the dark, pictures are saved light, and the page stays dark", async () 
   assert.doesNotMatch(text, /data:image\/png;dark/);
   assert.equal(document.documentElement.dataset.theme, "dark");
   document.documentElement.dataset.theme = "light";
+});
+
+test("a picture without a size is empty, of whichever side", async () => {
+  for (const side of ["width", "height"] as const) {
+    await openDelay();
+    const canvas = document.querySelectorAll("canvas")[1];
+    canvas[side] = 0;
+    const pictures = [...(await savedNow()).matchAll(/<img [^>]*>/g)].map(([picture]) => picture);
+    assert.match(pictures[0], /src="data:image/);
+    assert.match(pictures[1], /src="data:,"/);
+  }
 });
