@@ -67,6 +67,16 @@ for (const name of [
 ] as const)
   give(name, dom[name]);
 give("window", dom);
+// happy-dom would forget observers of mutations when memory is collected; browsers keep them.
+give(
+  "WeakRef",
+  class {
+    constructor(private readonly held: unknown) {}
+    deref() {
+      return this.held;
+    }
+  },
+);
 Object.assign(dom, {
   ResizeObserver: NeverResized,
   getComputedStyle: styles,
