@@ -271,6 +271,15 @@ TEST(Otlp, StagesLastUntilTheNextOne) {
     EXPECT_NE(spans[1].span_id, spans[2].span_id);
 }
 
+TEST(Otlp, AStageEndsNotBeforeItBegins) {
+    trace::Delay delay = delay_of(7, 10);
+    delay.stages = {{"second", 60 * ms, 11}, {"first", 40 * ms, 11}};
+    const auto spans = groups_of(recording_of({delay})).at(0).spans;
+    ASSERT_EQ(spans.size(), 3U);
+    EXPECT_EQ(spans[1].begin_ns, spans[0].begin_ns + 60 * ms);
+    EXPECT_EQ(spans[1].end_ns, spans[1].begin_ns);
+}
+
 TEST(Otlp, NumbersBeyondTheFormatAreTheLargest) {
     trace::Delay delay = delay_of(UINT64_MAX, 10);
     delay.threshold_ns = INT64_MAX;

@@ -50,6 +50,13 @@ TEST(UnitFunctionsTest, TheInnermostIsTheSmallest) {
     EXPECT_EQ(functions.find(0x10ff), outer) << "behind a shorter one";
 }
 
+TEST(UnitFunctionsTest, OfFunctionsWithTheSameCodeTheLastIsFound) {
+    MadeDwarf made;
+    made.add(DW_TAG_subprogram, MadeDwarf::code(0x1000, 0x10));
+    const auto last = made.add(DW_TAG_subprogram, MadeDwarf::code(0x1000, 0x10));
+    EXPECT_EQ(functions_of(made).find(0x1000), last);
+}
+
 TEST(UnitFunctionsTest, OutsideTheCodeAreOfDroppedFunctions) {
     MadeDwarf made;
     made.add(DW_TAG_subprogram, MadeDwarf::code(0xfff, 0x10));
