@@ -109,8 +109,9 @@ TEST_F(RuleStoreTest, TheRuleThatWaitedLongestIsEvaluatedFirst) {
     EXPECT_EQ(taken(monday), first.id);
     EXPECT_EQ(taken(monday + second), second_rule.id);
     EXPECT_EQ(taken(monday + 2 * second), 0U);
-    EXPECT_EQ(taken(monday + 5 * 60 * second), first.id);
+    EXPECT_EQ(taken(monday + 60 * second), first.id);
     EXPECT_EQ(taken(monday + 5 * 60 * second), second_rule.id);
+    EXPECT_EQ(taken(monday + 5 * 60 * second), first.id);
 }
 
 TEST_F(RuleStoreTest, NumbersThatNoRuleCanHaveAreNoRules) {
