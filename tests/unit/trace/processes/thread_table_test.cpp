@@ -169,6 +169,17 @@ TEST_F(Threads, ReusedNumbersAreAnotherGeneration) {
     EXPECT_EQ(threads_.find(55), nullptr);
 }
 
+TEST_F(Threads, AProcessThatReusesANumberHasItsOwnParent) {
+    know_process(300, 1, "/a");
+    threads_.write_initial({thread(100, 100, "app"), thread(300, 300, "old")}, 10);
+    load_rundown(spaces_, record_with(lagtrap_task_change{{}, 300, 300, 100, 100},
+                                      LAGTRAP_RECORD_FORK, 20, 3));
+    fork(300, 300, 100, 100, 20);
+    threads_.write_pending(25);
+    EXPECT_THAT(packets("pid=300 ppid="),
+                ElementsAre(HasSubstr("pid=300 ppid=1 "), HasSubstr("pid=300 ppid=100 ")));
+}
+
 TEST_F(Threads, AProcessKeepsItsFirstParent) {
     know_process(100, 1, "/a");
     threads_.write_initial({thread(100, 100, "app")}, 10);
