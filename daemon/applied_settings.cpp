@@ -13,4 +13,22 @@ CommandLines command_lines_of(const settings::Privacy& privacy) {
                                                                 : CommandLines::Masked;
 }
 
+std::vector<std::string> changes_at_restart(const settings::Settings& in_force,
+                                            const settings::Settings& next) {
+    std::vector<std::string> changes;
+    if (next.spool.path != in_force.spool.path || next.control.socket != in_force.control.socket)
+        changes.emplace_back("spool path and control socket change only when the daemon restarts");
+    const settings::Unwinding &before = in_force.unwinding, &after = next.unwinding;
+    if (after.memory_bytes != before.memory_bytes || after.cache_path != before.cache_path ||
+        after.cache_limit_bytes != before.cache_limit_bytes)
+        changes.emplace_back("<unwinding> changes only when the daemon restarts");
+    return changes;
+}
+
+bool may_feed_watchdog(std::chrono::nanoseconds silent, std::uint64_t timeout_us) {
+    constexpr std::uint64_t usual_timeout_us = 120'000'000;
+    const std::chrono::microseconds timeout(timeout_us != 0 ? timeout_us : usual_timeout_us);
+    return silent < timeout / 2;
+}
+
 }  // namespace lagtrap::daemon

@@ -41,7 +41,6 @@ constexpr auto watch_interval = 10s;
 // How often to check whether watched binaries were replaced. A new version is not watched until
 // then.
 constexpr auto file_interval = 5s;
-constexpr std::uint64_t usual_watchdog_us = 120'000'000;  // if the service manager sets none
 
 std::uint64_t realtime_ns() { return ClockSnapshot::take().realtime_ns; }
 
@@ -432,14 +431,7 @@ Status Service::apply_settings(const settings::Settings& settings) {
 }
 
 void Service::apply(const settings::Settings& settings) {
-    if (settings.spool.path != settings_.spool.path ||
-        settings.control.socket != settings_.control.socket)
-        options_.warn("spool path and control socket change only when the daemon restarts");
-    const settings::Unwinding& unwinding = settings.unwinding;
-    if (unwinding.memory_bytes != settings_.unwinding.memory_bytes ||
-        unwinding.cache_path != settings_.unwinding.cache_path ||
-        unwinding.cache_limit_bytes != settings_.unwinding.cache_limit_bytes)
-        options_.warn("<unwinding> changes only when the daemon restarts");
+    for (const std::string& change : changes_at_restart(settings_, settings)) options_.warn(change);
     note_failure(apply_settings(settings));
 }
 
@@ -479,13 +471,11 @@ void Service::report_pairing() {
                                           finding.sentence, event.name));
 }
 
-// Keeps feeding until half of the timeout has passed: a thread that is merely late is no reason to
-// restart the daemon.
 void Service::feed_watchdog() {
     std::uint64_t timeout_us = 0;
-    if (::sd_watchdog_enabled(0, &timeout_us) <= 0) timeout_us = usual_watchdog_us;
+    if (::sd_watchdog_enabled(0, &timeout_us) <= 0) timeout_us = 0;
     const auto silent = unwinder_->silent_for();
-    const bool missed = silent >= std::chrono::microseconds(timeout_us) / 2;
+    const bool missed = !may_feed_watchdog(silent, timeout_us);
     if (!missed) sd_notify(0, "WATCHDOG=1");
     if (missed && !follower_missed_)
         options_.warn(
