@@ -11,6 +11,7 @@
 #include "core/clock.hpp"
 #include "daemon/budget/own_use.hpp"
 #include "daemon/capture/capture_logs.hpp"
+#include "daemon/capture/recorder_rules.hpp"
 #include "daemon/capture/recording_counts.hpp"
 #include "daemon/capture/rundown.hpp"
 #include "daemon/kernel/iterator.hpp"
@@ -60,20 +61,12 @@ struct Recorder::Capture {
     void write(const RecordBuffer& records) {
         records.for_each([this](const lagtrap_record* record) { write(record); });
     }
-    [[nodiscard]] bool is_of_earlier_capture(const lagtrap_record* record) const;
     void take_events();
 };
 
-// A run whose deadline was reported is reported again when it ends, perhaps after its capture.
-bool Recorder::Capture::is_of_earlier_capture(const lagtrap_record* record) const {
-    if (record->type != LAGTRAP_RECORD_RUN) return false;
-    const auto& run = *reinterpret_cast<const lagtrap_run*>(record);
-    return run.end_ns < started_ns && run.begin_ns != trigger.begin_ns;
-}
-
 void Recorder::Capture::write(const lagtrap_record* record) {
     if (logs.are_open()) {
-        if (is_of_earlier_capture(record)) return;
+        if (is_of_earlier_capture(record, started_ns, trigger.begin_ns)) return;
         if (first_run) first_run->take(record);
     }
     logs.write(record);
@@ -238,10 +231,7 @@ void Recorder::follow_cpus() {
     if (came.empty()) return;
     const std::vector<bool> sampled = programs_.renew_samplers(came);
     for (std::size_t i = 0; capture_ && i < came.size(); ++i)
-        capture_->gaps.push_back(
-            "samples and process changes of CPU " + std::to_string(came[i]) +
-            ", which went offline and came back" +
-            (sampled[i] ? ", until they were recorded again" : ", until the end"));
+        capture_->gaps.push_back(gap_of_cpu(came[i], sampled[i]));
     cpus_that_came_.insert(cpus_that_came_.end(), came.begin(), came.end());
 }
 
@@ -334,9 +324,7 @@ Status Recorder::stop(trace::Session& session) {
     const OpenRuns::Snapshot open = capture->monitor.breaches().open_runs();
     for (const lagtrap_run& run : open.runs) capture->write(&run.header);
     if (open.left_out > 0)
-        capture->gaps.push_back(std::to_string(open.left_out) +
-                                " of the runs that were open, beyond the first " +
-                                std::to_string(open.runs.size()));
+        capture->gaps.push_back(gap_of_open_runs(open.left_out, open.runs.size()));
     capture->monitor.breaches().forget_left_delays();
 
     describe_quality(*capture, session.quality);

@@ -18,6 +18,7 @@
 #include "core/perf_event.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/budget/own_use.hpp"
+#include "daemon/capture/recorder_rules.hpp"
 #include "daemon/kernel/context_switches.hpp"
 #include "daemon/kernel/iterator.hpp"
 #include "daemon/kernel/optional_programs.hpp"
@@ -35,15 +36,6 @@ using Clock = std::chrono::steady_clock;
 // interrupt.
 constexpr auto links_kept = std::chrono::minutes(10);
 
-// 4 MiB of ring per CPU hold 8 s of samples and 65,000 switches. The total is limited for small
-// machines.
-std::uint32_t ring_bytes_for(long cpus) {
-    std::uint64_t bytes = 8ULL << 20;
-    while (bytes < static_cast<std::uint64_t>(cpus) * (4ULL << 20) && bytes < (64ULL << 20))
-        bytes *= 2;
-    return static_cast<std::uint32_t>(bytes);
-}
-
 Result<UniqueFd> open_sampler(int cpu, std::chrono::nanoseconds interval) {
     perf_event_attr attributes{};
     attributes.type = PERF_TYPE_SOFTWARE;
@@ -57,15 +49,6 @@ Result<UniqueFd> open_sampler(int cpu, std::chrono::nanoseconds interval) {
 
 // Takes up to 30 ms on a busy machine, if the memory is fresh.
 constexpr std::uint64_t part_bytes = 1 << 20;
-
-// Costs from docs/performance.md: a stack of 30 frames; two of them for a wait, with its record;
-// two lookups in the table of threads, for a switch and a wakeup.
-constexpr std::uint64_t sample_cost_ns = 6'000, wait_cost_ns = 12'000, look_cost_ns = 60;
-
-bool is_of_history(const lagtrap_record* record) {
-    return record->type == LAGTRAP_RECORD_HISTORY_SAMPLE ||
-           record->type == LAGTRAP_RECORD_HISTORY_WAIT;
-}
 
 }  // namespace
 
@@ -292,9 +275,7 @@ void RecorderPrograms::end_history() {
 
 std::uint64_t RecorderPrograms::history_cost_ns() const {
     if (!history_) return 0;
-    const lagtrap_capture_counters counted = counters();
-    return counted.history_samples * sample_cost_ns + counted.history_waits * wait_cost_ns +
-           context_switches() * look_cost_ns;
+    return history_cost_of(counters(), context_switches());
 }
 
 int RecorderPrograms::history_calls_fd() const {
@@ -313,11 +294,9 @@ void RecorderPrograms::turn_history() {
 }
 
 void RecorderPrograms::take(const lagtrap_record* record) {
-    const bool recorded = take_ && !is_of_history(record);
-    if (recorded)
-        take_(record);
-    else if (history_ && (is_of_history(record) || record->type == LAGTRAP_RECORD_STACK))
-        history_->take(record);
+    const RecordTarget target = target_of(record, take_ != nullptr, history_.has_value());
+    if (target == RecordTarget::Recording) take_(record);
+    if (target == RecordTarget::History) history_->take(record);
 }
 
 Result<bool> RecorderPrograms::consume_rings(std::uint64_t max_bytes) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "daemon/capture/recorder_rules.hpp"
 #include "daemon/kernel/iterator.hpp"
 #include "daemon/processes/inspector_pool.hpp"
 
@@ -38,16 +39,7 @@ Rundown::~Rundown() { finish(); }
 void Rundown::name_container(const lagtrap_record* record) {
     if (names_ == nullptr || record->type != LAGTRAP_RECORD_PROCESS) return;
     const auto& process = *reinterpret_cast<const lagtrap_process*>(record);
-    const std::string_view texts(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
-    // Program, command line, control group, each with a terminating NUL.
-    std::size_t begin = 0;
-    for (int skipped = 0; skipped < 2; ++skipped) {
-        const std::size_t end = texts.find('\0', begin);
-        if (end == std::string_view::npos) return;
-        begin = end + 1;
-    }
-    const std::string_view group = texts.substr(begin, texts.find('\0', begin) - begin);
-    const std::string id = trace::container_of_group(group).id;
+    const std::string id = container_of(process);
     if (id.empty() || containers_.size() >= trace::session_containers_limit ||
         containers_.contains(id))
         return;
