@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/clock.hpp"
+#include "daemon/events/event_totals.hpp"
 #include "daemon/kernel/context_switches.hpp"
 
 namespace lagtrap::daemon {
@@ -108,16 +109,8 @@ std::vector<EventStatus> EventMonitor::status() const {
                 status.pairing.push_back(std::move(*finding));
                 break;
             }
-        status.counters.abandoned += status.open.abandoned;
-        status.counters.left += status.open.left;
-        status.counters.expired += status.open.expired;
-        // A delay noticed while it was open counts from then on, and not again at its end.
-        const std::uint64_t counted_before =
-            status.counters.reported_delays + status.counters.withdrawn;
         const auto before_us = reported_before_.find(index);
-        const std::uint64_t reported =
-            status.open.reported + (before_us == reported_before_.end() ? 0 : before_us->second);
-        status.counters.delays += reported - std::min(reported, counted_before);
+        add_open_runs(status, before_us == reported_before_.end() ? 0 : before_us->second);
         status.by_goroutine = programs_->pairs_by_goroutine(index);
         status.records_runs = events_[index].record == settings::RecordMode::Runs;
         if (auto runs = programs_->run_counters(index); runs) status.runs = *runs;
@@ -178,14 +171,12 @@ std::uint64_t EventMonitor::take_over(EventMonitor& before) {
     return reported_until_ns;
 }
 
-// Delays noticed while open are in the totals already, and are counted again when they end.
 void EventMonitor::carry(const EventMonitor& before,
                          const std::map<std::uint32_t, RunTakeover::Counts>& moved,
                          const std::map<std::uint32_t, std::uint32_t>& numbers) {
     for (const auto& [event, counts] : moved) {
         EventCounters& counters = carried_[before.events_[event].name].counters;
-        counters.abandoned += counts.left;
-        counters.delays -= std::min(counters.delays, counts.reported);
+        carry_open_runs(counters, counts);
         if (const auto number = numbers.find(event); number != numbers.end())
             reported_before_[number->second] = counts.reported;
     }
@@ -210,17 +201,7 @@ std::vector<EventMonitor::EventHits> EventMonitor::hits() const {
     for (std::uint32_t index = 0; index < events_.size(); ++index) {
         const auto counters = programs_->counters(index);
         if (!counters) continue;
-        SeenParties seen;
-        seen.add(counters->seen);
-        const std::uint64_t hits = counters->hits(), begins = counters->begins().hits;
-        result[index] = {hits,
-                         begins,
-                         hits - std::min<std::uint64_t>(hits, begins + counters->ends().hits),
-                         counters->out_of_scope + counters->limited,
-                         seen,
-                         counters->stack_ns,
-                         counters->costs,
-                         attachments_->probe_kinds(index)};
+        result[index] = hits_of(*counters, attachments_->probe_kinds(index));
     }
     return result;
 }
