@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/clock.hpp"
-#include "core/text.hpp"
+#include "daemon/functions/function_records.hpp"
 #include "functions.skel.h"
 
 namespace lagtrap::daemon {
@@ -88,21 +88,8 @@ int FunctionEngine::on_call(void* self, void* data, std::size_t bytes) {
                                       engine->runtime_sites_[named.site].second});
         return 0;
     }
-    lagtrap_traced_call record{};
-    if (bytes < sizeof record) return 0;
-    std::memcpy(&record, data, sizeof record);
-    calls::TracedCall call;
-    call.function = record.function;
-    call.tid = record.tid;
-    call.begin_ns = record.begin_ns;
-    call.end_ns = std::max<std::uint64_t>(record.begin_ns, record.end_ns);
-    const std::uint64_t whole_ns = call.end_ns - call.begin_ns;
-    call.probes_ns = std::min<std::uint64_t>(record.probes_ns, whole_ns);
-    call.off_cpu_ns = std::min<std::uint64_t>(record.off_cpu_ns, whole_ns);
-    call.left = record.end == LAGTRAP_TRACED_LEFT;
-    call.thread =
-        printable(std::string_view(record.comm, ::strnlen(record.comm, sizeof record.comm)));
-    if (call.function < engine->count()) engine->calls_.push_back(std::move(call));
+    if (auto call = traced_call_of(data, bytes, engine->count()))
+        engine->calls_.push_back(std::move(*call));
     return 0;
 }
 
@@ -188,15 +175,7 @@ std::vector<calls::FunctionTotals> FunctionEngine::functions() const {
     std::vector<calls::FunctionTotals> totals;
     for (std::uint32_t number = 0; number < count(); ++number) {
         const lagtrap_traced_function function = all()[number];
-        if (function.calls == 0 && function.unbegun == 0) continue;
-        calls::FunctionTotals one{number,          function.calls,      function.left,
-                                  function.own_ns, function.longest_ns, {},
-                                  function.unbegun};
-        const std::uint32_t length =
-            std::min<std::uint32_t>(function.path_length, LAGTRAP_LONGEST_PATH);
-        for (std::uint32_t place = 0; place < length; ++place)
-            if (function.path[place] < count()) one.path.push_back(function.path[place]);
-        totals.push_back(std::move(one));
+        if (auto one = totals_of(function, number, count())) totals.push_back(std::move(*one));
     }
     return totals;
 }

@@ -37,7 +37,6 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
     engine_->set_least(request_.least);
     TRY(attach(costs));
     began_ns_ = monotonic_ns();
-    taken_.resize(LAGTRAP_TRACED_FUNCTIONS);
     (void)runtime_pauses_.look(began_ns_, 0, budget());
     return success();
 }
@@ -179,18 +178,8 @@ std::vector<calls::RuntimeEnd> FunctionWatch::runtimes() const {
 std::vector<calls::FunctionTotals> FunctionWatch::take_totals() {
     std::vector<calls::FunctionTotals> fresh;
     for (calls::FunctionTotals& now : engine_->functions()) {
-        if (now.function >= taken_.size()) continue;
-        const calls::FunctionTotals before = std::exchange(taken_[now.function], now);
-        if (now.calls <= before.calls && now.unbegun <= before.unbegun) continue;
-        const bool timed = now.unbegun == 0;
-        now.calls -= before.calls;
-        now.left -= before.left;
-        now.own_ns = timed ? now.own_ns - before.own_ns : 0;
-        now.unbegun -= before.unbegun;
-        if (!timed) now.longest_ns = 0;
-        if (!timed) now.path.clear();
-        if (!renumber(now)) continue;
-        fresh.push_back(std::move(now));
+        auto one = totals_.take(std::move(now));
+        if (one && renumber(*one)) fresh.push_back(std::move(*one));
     }
     engine_->forget_longest();
     return fresh;

@@ -16,6 +16,7 @@
 #include "daemon/calls/call_thinning.hpp"
 #include "daemon/functions/function_engine.hpp"
 #include "daemon/functions/function_plan.hpp"
+#include "daemon/functions/function_records.hpp"
 #include "daemon/functions/reported_rate.hpp"
 #include "daemon/functions/runtime_functions.hpp"
 #include "daemon/functions/runtime_pauses.hpp"
@@ -104,7 +105,7 @@ class FunctionWatch {
     bool runtimes_in_ = false;
     calls::ProbeCost runtime_cost_;
     std::uint64_t began_ns_ = 0, beyond_rate_ = 0;
-    std::vector<calls::FunctionTotals> taken_;  // by function: totals at the last take_totals()
+    FreshTotals totals_{LAGTRAP_TRACED_FUNCTIONS};
 };
 
 }  // namespace lagtrap::daemon
