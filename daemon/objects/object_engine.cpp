@@ -7,16 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <map>
 #include <thread>
 
-#include <fmt/core.h>
-
-#include "binaries/elf/program_file.hpp"
 #include "core/clock.hpp"
-#include "core/text.hpp"
 #include "daemon/kernel/shared_maps.hpp"
-#include "daemon/probes/exit_cookies.hpp"
 #include "objects.skel.h"
 
 namespace lagtrap::daemon {
@@ -24,24 +18,6 @@ namespace {
 
 // The rare probes of exceptions are not counted.
 constexpr std::uint32_t no_function = LAGTRAP_OBJECT_FUNCTIONS - 1;
-
-template <std::size_t bytes>
-std::string text_of(const char (&text)[bytes]) {
-    return printable(std::string_view(text, ::strnlen(text, bytes)));
-}
-
-// For example "std::runtime_error: no such page".
-std::string thrown_text(const lagtrap_object_call_texts& texts) {
-    std::string type = text_of(texts.thrown_type);
-    if (type.starts_with('*')) type.erase(0, 1);
-    if (type.empty()) return {};
-    // The type name lacks the prefix of a symbol.
-    std::string name = binaries::demangle("_ZTS" + type);
-    constexpr std::string_view prefix = "typeinfo name for ";
-    name = name.starts_with(prefix) ? name.substr(prefix.size()) : type;
-    const std::string text = text_of(texts.thrown_text);
-    return text.empty() ? name : name + ": " + text;
-}
 
 }  // namespace
 
@@ -157,39 +133,15 @@ Result<std::vector<CallProbes::Refused>> ObjectEngine::attach(
 
 Status ObjectEngine::attach_memory(const ObjectPlan& plan) {
     if (plan.memory.empty()) return success();
-    std::vector<CallProbe> entries, returns, leaving;
-    std::map<std::uint64_t, CallProbe> exits;
-    for (std::uint32_t at = 0; at < plan.memory.size(); ++at) {
-        const MemoryFunction& one = plan.memory[at];
-        const std::uint32_t number = watched_ + at;
-        const std::uint64_t cookie =
-            number | static_cast<std::uint64_t>(one.kind) << LAGTRAP_COOKIE_MEMORY_SHIFT |
-            std::uint64_t{one.size_from} << LAGTRAP_COOKIE_SIZE_SHIFT |
-            (one.size_times ? LAGTRAP_COOKIE_SIZE_TIMES : 0);
-        if (one.kind != LAGTRAP_MEMORY_TAKE || plan.memory_by_request)
-            entries.push_back({one.entry, cookie, {number}});
-        for (const binaries::FunctionExit& exit : one.exits) {
-            CallProbe& probe = exits[exit.file_offset];
-            if (probe.functions.empty())
-                probe = {exit.file_offset, number | exit_cookie_of(exit, 0), {}};
-            probe.functions.push_back(number);
-        }
-        if (!one.exits.empty()) continue;
-        if (one.kind != LAGTRAP_MEMORY_GIVE || !plan.jumps.empty())
-            returns.push_back({one.entry, cookie, {number}});
-    }
+    MemoryProbes probes = memory_probes(plan, watched_);
     const auto& file = plan.files[plan.memory_file].file;
-    TRY(other_probes_->attach(programs_->progs.on_memory_call, file, std::move(entries), false));
-    TRY(other_probes_->attach(programs_->progs.on_memory_return, file, std::move(returns), true));
-    for (auto& [offset, probe] : exits) leaving.push_back(std::move(probe));
-    TRY(other_probes_->attach(programs_->progs.on_memory_exit, file, std::move(leaving), false));
-    std::map<std::uint32_t, std::vector<CallProbe>> jumps;  // by file
-    for (const ObjectPlan::Jump& one : plan.jumps)
-        jumps[plan.functions[one.function].file].push_back(
-            {one.offset, one.function, {one.function}});
-    for (auto& [number, probes] : jumps)
-        TRY(other_probes_->attach(programs_->progs.on_object_jump, plan.files[number].file,
-                                  std::move(probes), false));
+    const auto& all = programs_->progs;
+    TRY(other_probes_->attach(all.on_memory_call, file, std::move(probes.entries), false));
+    TRY(other_probes_->attach(all.on_memory_return, file, std::move(probes.returns), true));
+    TRY(other_probes_->attach(all.on_memory_exit, file, std::move(probes.exits), false));
+    for (auto& [number, jumps] : jump_probes(plan))
+        TRY(other_probes_->attach(all.on_object_jump, plan.files[number].file, std::move(jumps),
+                                  false));
     return success();
 }
 
@@ -248,48 +200,20 @@ bool ObjectEngine::speak_of_one(std::uint32_t failed, std::uint32_t reported) co
     return files_[failed] == files_[reported] || class_numbers_[failed] == class_numbers_[reported];
 }
 
-// Adds the text to the thread's last failure that it may be about.
 void ObjectEngine::take_message(const lagtrap_object_message& record) {
-    const std::string text = shown_text(text_of(record.text), texts_);
-    for (auto call = taken_.calls.rbegin(); call != taken_.calls.rend(); ++call) {
-        if (call->tid != record.tid || !call->failed ||
-            !speak_of_one(call->function, record.function))
-            continue;
-        if (!call->left && call->error.empty()) call->error = text;
-        return;
-    }
-    taken_.messages.push_back({record.function, record.tid, record.at_ns, text});
+    add_message(
+        taken_, record,
+        [this](std::uint32_t failed, std::uint32_t reported) {
+            return speak_of_one(failed, reported);
+        },
+        texts_);
 }
 
 void ObjectEngine::take_call(const lagtrap_object_call& record,
                              const lagtrap_object_call_texts* texts) {
-    if (record.function >= watched_) return;
-    calls::ObjectCall call;
-    call.function = record.function;
-    call.tid = record.tid;
-    call.begin_ns = record.begin_ns;
-    call.end_ns = std::max<std::uint64_t>(record.begin_ns, record.end_ns);
-    const std::uint64_t whole_ns = call.end_ns - call.begin_ns;
-    call.probes_ns = std::min<std::uint64_t>(record.probes_ns, whole_ns);
-    call.off_cpu_ns = std::min<std::uint64_t>(record.off_cpu_ns, whole_ns);
-    call.object = record.object;
-    call.result = record.result;
-    call.taken_bytes = record.taken_bytes;
-    call.given_bytes = record.given_bytes;
-    call.resident_bytes = record.resident_pages * ::sysconf(_SC_PAGESIZE);
-    call.allocations = record.allocations;
-    call.error_number = record.error_number;
-    call.state =
-        static_cast<calls::ObjectState>(std::min<__u8>(record.state, LAGTRAP_OBJECT_WITHIN));
-    call.failed = record.failed != 0;
-    call.left = record.left != 0;
-    call.depth = record.depth;
-    call.thread = text_of(record.comm);
-    if (texts != nullptr) {
-        call.title = shown_text(text_of(texts->title), texts_);
-        call.error = shown_text(thrown_text(*texts), texts_);
-    }
-    taken_.calls.push_back(std::move(call));
+    if (record.function < watched_)
+        taken_.calls.push_back(object_call_of(record, texts, texts_,
+                                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))));
 }
 
 ObjectEngine::Taken ObjectEngine::take(std::chrono::milliseconds wait) {
@@ -340,48 +264,18 @@ std::vector<calls::ClassCounts> ObjectEngine::counts(std::size_t classes) const 
     for (std::size_t number = 0; number < std::min<std::size_t>(classes, LAGTRAP_OBJECT_CLASSES);
          ++number) {
         const lagtrap_object_class one = known[number];
-        const std::uint64_t created = one.created,
-                            gone = one.released + one.replaced + one.not_followed;
-        counts.push_back({created, created - std::min(created, gone), one.released, one.failures,
-                          one.released_twice, one.used_after, one.unknown, one.replaced,
-                          one.not_followed});
+        counts.push_back(class_counts_of(one));
     }
     return counts;
 }
 
 std::vector<ObjectEngine::Old> ObjectEngine::oldest(std::size_t most) const {
-    const std::uint64_t now_ns = monotonic_ns();
-    std::map<std::uint32_t, std::vector<Old>> by_class;
-    const auto is_older = [](const auto& one, const auto& other) {
-        return one.object.age_ns > other.object.age_ns;
-    };
+    OldestObjects oldest(most, monotonic_ns(), texts_);
     for_each_alive(bpf_map__fd(programs_->maps.alive),
                    [&](const lagtrap_object_key& key, const lagtrap_object_alive& one) {
-                       auto& own = by_class[one.class_number];
-                       own.push_back({{one.class_number,
-                                       one.function,
-                                       one.tid,
-                                       key.object,
-                                       now_ns - std::min<std::uint64_t>(now_ns, one.created_ns),
-                                       one.uses,
-                                       one.bytes,
-                                       shown_text(text_of(one.title), texts_),
-                                       {},
-                                       0,
-                                       one.shares_stack != 0},
-                                      one.caller,
-                                      one.stack});
-                       std::push_heap(own.begin(), own.end(), is_older);
-                       if (own.size() <= most) return;
-                       std::pop_heap(own.begin(), own.end(), is_older);
-                       own.pop_back();
+                       oldest.add(key, one);
                    });
-    std::vector<Old> oldest;
-    for (auto& [number, own] : by_class) {
-        std::sort(own.begin(), own.end(), is_older);
-        std::move(own.begin(), own.end(), std::back_inserter(oldest));
-    }
-    return oldest;
+    return oldest.take();
 }
 
 lagtrap_object_totals ObjectEngine::totals() const {

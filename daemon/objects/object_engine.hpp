@@ -18,6 +18,7 @@
 #include "daemon/calls/function_probes.hpp"
 #include "daemon/kernel/mapped_map.hpp"
 #include "daemon/objects/object_plan.hpp"
+#include "daemon/objects/object_records.hpp"
 #include "daemon/unwinding/unwind_store.hpp"
 
 struct objects_bpf;
@@ -54,10 +55,7 @@ class ObjectEngine {
     // See CallProbes. Functions of the allocator are detached all together.
     [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
 
-    struct Taken {
-        std::vector<calls::ObjectMessage> messages;  // about failures that were returned before
-        std::vector<calls::ObjectCall> calls;
-    };
+    using Taken = TakenObjects;
     // Sleeps for `wait`, then reads the ring; calls do not wake it up.
     [[nodiscard]] Taken take(std::chrono::milliseconds wait);
     // True if a text from function `told` may be about a failure of function `failed`: both are in
@@ -69,11 +67,7 @@ class ObjectEngine {
     [[nodiscard]] std::vector<calls::ObjectFunctionTotals> totals_of_functions() const;
     // Counts living objects, which takes some time for each of them.
     [[nodiscard]] std::vector<calls::ClassCounts> counts(std::size_t classes) const;
-    struct Old {
-        calls::OldObject object;
-        std::uint64_t caller = 0;  // address of the code that created it
-        std::uint64_t stack = 0;   // its number; 0 if unknown
-    };
+    using Old = AgedObject;
     // Living objects: the oldest of each class, at most `most` each.
     [[nodiscard]] std::vector<Old> oldest(std::size_t most) const;
     // nullopt if it was removed.
