@@ -38,38 +38,30 @@ void ThresholdWatch::look() {
 
 void ThresholdWatch::set_thresholds() {
     EventMonitor& monitor = controller_.monitor();
-    const auto longest_ns = static_cast<std::uint64_t>(settings::max_threshold.count());
-    for (const auto& [event, decision] : keeper_.decisions()) {
-        const std::uint64_t before_ns = monitor.thresholds()->of_ns(event);
-        if (decision.threshold_ns == before_ns) continue;
-        const std::string& name = keeper_.events()[event].name;
-        const std::chrono::nanoseconds threshold(static_cast<std::int64_t>(decision.threshold_ns));
-        if (const Status set = monitor.set_threshold(event, threshold); !set)
+    for (const ThresholdChange& change :
+         threshold_changes(keeper_.decisions(), *monitor.thresholds())) {
+        const std::string& name = keeper_.events()[change.event].name;
+        if (const Status set = monitor.set_threshold(change.event, change.threshold); !set)
             warn_(fmt::format("the threshold of event {} cannot be changed: {}", name,
                               set.error().message));
-        else if (before_ns == longest_ns)
-            inform_(
-                fmt::format("event {} has a threshold now: {}", name, format_duration(threshold)));
+        else if (change.is_first)
+            inform_(fmt::format("event {} has a threshold now: {}", name,
+                                format_duration(change.threshold)));
     }
 }
 
-// Events that used their recordings of the day start none.
 void ThresholdWatch::hold_events() {
+    const HeldEvents::Held held =
+        held_.look(keeper_.decisions(), keeper_.events(), ClockSnapshot::take().realtime_ns);
+    for (const std::string& name : held.news)
+        warn_(fmt::format("event {} used its {} captures per day; none for {}", name,
+                          keeper_.limits().captures_per_day,
+                          format_duration_ns(held.left_ns.at(name))));
+    if (!held.has_changed) return;
     std::map<std::string, std::chrono::steady_clock::time_point> until;
-    std::set<std::string> names;
-    const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
-    for (const auto& [event, decision] : keeper_.decisions()) {
-        if (!decision.closed_until_ns || *decision.closed_until_ns <= now_ns) continue;
-        const std::string& name = keeper_.events()[event].name;
-        names.insert(name);
-        until[name] = std::chrono::steady_clock::now() +
-                      std::chrono::nanoseconds(*decision.closed_until_ns - now_ns);
-        if (!held_.contains(name))
-            warn_(fmt::format("event {} used its {} captures per day; none for {}", name,
-                              keeper_.limits().captures_per_day,
-                              format_duration_ns(*decision.closed_until_ns - now_ns)));
-    }
-    if (std::exchange(held_, names) != names) controller_.hold_events(std::move(until));
+    for (const auto& [name, left_ns] : held.left_ns)
+        until[name] = std::chrono::steady_clock::now() + std::chrono::nanoseconds(left_ns);
+    controller_.hold_events(std::move(until));
 }
 
 void ThresholdWatch::note_capture(std::uint32_t event) {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <set>
 #include <string>
 
 #include "daemon/capture/capture_controller.hpp"
+#include "daemon/thresholds/threshold_changes.hpp"
 #include "daemon/thresholds/threshold_keeper.hpp"
 #include "settings/settings.hpp"
 
@@ -45,7 +45,7 @@ class ThresholdWatch {
     Say inform_;
     Say warn_;
     ThresholdKeeper keeper_;
-    std::set<std::string> held_;
+    HeldEvents held_;
 };
 
 }  // namespace lagtrap::daemon
