@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,8 +17,9 @@
 
 namespace lagtrap::daemon {
 
-// Process 7. It has mapped the whole program of tests/unit/daemon/programs/deeply_inlined.cpp once
-// for each path: the first at 0x100000, the second at 0x200000, and so on.
+// Process 7. It has mapped a whole file once for each path: the first at 0x100000, the second at
+// 0x200000, and so on. The files are the program of tests/unit/daemon/programs/deeply_inlined.cpp,
+// except those in `programs`.
 class MadeUpProcess : public DirectInspector {
   public:
     static constexpr std::uint32_t pid = 7;
@@ -32,7 +34,7 @@ class MadeUpProcess : public DirectInspector {
             mapping.pid = pid;
             mapping.start = (i + 1) * distance;
             mapping.length = 0x10000;
-            mapping.inode = i + 1;
+            mapping.inode = inodes.empty() ? i + 1 : inodes.at(i);
             mapping.path_bytes = static_cast<std::uint16_t>(paths[i].size());
             found.records.append(&mapping, sizeof(mapping), paths[i]);
         }
@@ -41,7 +43,10 @@ class MadeUpProcess : public DirectInspector {
     Result<OpenedFile> open(const NamedMapping& mapping) override {
         if (unreadable.contains(mapping.path)) return make_error(ErrorKind::Denied, "is locked");
         OpenedFile opened;
-        opened.file = open_file(program(), O_RDONLY | O_CLOEXEC).value();
+        const auto other = programs.find(mapping.path);
+        opened.file =
+            open_file(other == programs.end() ? program() : other->second, O_RDONLY | O_CLOEXEC)
+                .value();
         return opened;
     }
     Result<std::vector<std::uint64_t>> read_words(
@@ -51,8 +56,14 @@ class MadeUpProcess : public DirectInspector {
     static std::string program() {
         return build_folder() + "/daemon/daemon_deeply_inlined_program";
     }
+    // The library of tests/unit/daemon/programs/own_allocator.cpp.
+    static std::string own_allocator() {
+        return build_folder() + "/daemon/libdaemon_own_allocator.so";
+    }
 
     std::vector<std::string> paths;
+    std::vector<std::uint64_t> inodes;            // of the paths; empty: they all differ
+    std::map<std::string, std::string> programs;  // by path
     std::set<std::string> unreadable;
 };
 

@@ -1,0 +1,107 @@
+#include "daemon/processes/process_files.hpp"
+
+#include <atomic>
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/daemon/process_fixture.hpp"
+
+namespace lagtrap::daemon::process_files_test {
+namespace {
+
+using testing::HasSubstr;
+
+class ProcessFilesTest : public testing::Test {
+  protected:
+    ProcessFilesTest() { files_.begin_anew(); }
+
+    MadeUpProcess process_{{"/opt/shop", "/opt/lib.so"}};
+    std::atomic<bool> given_up_{false};
+    ProcessFiles files_{process_, given_up_};
+};
+
+TEST_F(ProcessFilesTest, AreNumberedAsTheyAreMapped) {
+    ASSERT_TRUE(files_.read(MadeUpProcess::pid));
+    ASSERT_EQ(files_.files().size(), 2U);
+    EXPECT_EQ(files_.files()[0].file.path, "/opt/shop");
+    EXPECT_EQ(files_.files()[1].file.path, "/opt/lib.so");
+    EXPECT_EQ(files_.files()[1].mapping.path, "/opt/lib.so");
+    ASSERT_EQ(files_.parts().size(), 2U);
+    EXPECT_EQ(files_.parts()[1].file, 1U);
+    EXPECT_EQ(files_.parts()[1].mapping.start, 2 * MadeUpProcess::distance);
+}
+
+TEST_F(ProcessFilesTest, AFileThatIsMappedTwiceIsOne) {
+    process_.inodes = {5, 5};
+    ASSERT_TRUE(files_.read(MadeUpProcess::pid));
+    ASSERT_EQ(files_.files().size(), 1U);
+    ASSERT_EQ(files_.parts().size(), 2U);
+    EXPECT_EQ(files_.parts()[1].file, 0U);
+}
+
+TEST_F(ProcessFilesTest, AProcessWithoutCodeIsNone) {
+    const Status read = files_.read(8);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().kind, ErrorKind::NotFound);
+    EXPECT_EQ(read.error().message, "no process 8, or it is a kernel thread");
+}
+
+TEST_F(ProcessFilesTest, AreOpenedWhenTheyAreNeeded) {
+    ASSERT_TRUE(files_.read(MadeUpProcess::pid));
+    EXPECT_EQ(files_.opened().at(0).file, nullptr);
+    const auto first = files_.program(1), again = files_.program(1);
+    ASSERT_TRUE(first && again);
+    EXPECT_EQ(*first, *again);
+    const auto opened = files_.opened();
+    ASSERT_EQ(opened.size(), 2U);
+    EXPECT_EQ(opened[0].file, nullptr);
+    ASSERT_NE(opened[1].file, nullptr);
+    EXPECT_TRUE(opened[1].file->valid());
+    EXPECT_EQ(opened[1].path, "/opt/lib.so");
+}
+
+TEST_F(ProcessFilesTest, AProblemIsRemembered) {
+    process_.unreadable = {"/opt/lib.so"};
+    ASSERT_TRUE(files_.read(MadeUpProcess::pid));
+    EXPECT_EQ(files_.program(1).error().kind, ErrorKind::Denied);
+    process_.unreadable.clear();
+    EXPECT_EQ(files_.program(1).error().message, "is locked");
+    EXPECT_EQ(files_.calls_of(1, {0}).error().kind, ErrorKind::Denied);
+    EXPECT_TRUE(files_.program(0));
+}
+
+TEST_F(ProcessFilesTest, NothingIsReadOnceItIsNotWanted) {
+    ASSERT_TRUE(files_.read(MadeUpProcess::pid));
+    EXPECT_TRUE(files_.still_wanted());
+    given_up_ = true;
+    ASSERT_FALSE(files_.still_wanted());
+    EXPECT_EQ(files_.still_wanted().error().kind, ErrorKind::Timeout);
+    EXPECT_EQ(files_.still_wanted().error().message, "the trace was cancelled");
+    EXPECT_EQ(files_.calls_of(0, {}).error().kind, ErrorKind::Timeout);
+}
+
+TEST_F(ProcessFilesTest, TheTimeIsOverUnlessItBegins) {
+    ProcessFiles late(process_, given_up_);
+    ASSERT_FALSE(late.still_wanted());
+    EXPECT_EQ(late.still_wanted().error().kind, ErrorKind::Timeout);
+    EXPECT_THAT(late.still_wanted().error().message, HasSubstr("longer than 60 s"));
+    late.begin_anew();
+    EXPECT_TRUE(late.still_wanted());
+}
+
+#if defined(__x86_64__)
+TEST_F(ProcessFilesTest, CallsAreThoseOfTheFile) {
+    process_.programs["/opt/lib.so"] = MadeUpProcess::own_allocator();
+    ASSERT_TRUE(files_.read(MadeUpProcess::pid));
+    const auto found = (*files_.program(1))->find_functions("malloc");
+    ASSERT_TRUE(found && !found->empty());
+    const auto calls = files_.calls_of(1, {found->front().file_offset});
+    ASSERT_TRUE(calls) << calls.error().message;
+    ASSERT_EQ(calls->size(), 1U);
+    EXPECT_EQ(calls->front().name, "malloc");
+    EXPECT_EQ(calls->front().exits.size(), 1U);
+}
+#endif
+
+}  // namespace
+}  // namespace lagtrap::daemon::process_files_test
