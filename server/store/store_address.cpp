@@ -21,9 +21,12 @@ struct FreeOptions {
 
 }  // namespace
 
+bool is_postgres_address(std::string_view where) {
+    return where.starts_with("postgresql://") || where.starts_with("postgres://");
+}
+
 Result<std::string> parse_store_address(const std::string& address) {
-    for (const std::string_view start : {"postgresql://", "postgres://"})
-        if (address.starts_with(start)) return address;
+    if (is_postgres_address(address)) return address;
     constexpr std::string_view sqlite = "sqlite:";
     if (address.starts_with(sqlite) && address.size() > sqlite.size())
         return address.substr(sqlite.size());

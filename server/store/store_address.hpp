@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "core/result.hpp"
 
@@ -12,6 +13,9 @@ namespace lagtrap::server {
 // Converts "sqlite:PATH", "postgresql://..." or "postgres://..." for open_store().
 // ErrorKind::Invalid for anything else; the error does not show the address.
 [[nodiscard]] Result<std::string> parse_store_address(const std::string& address);
+
+// Whether the argument of open_store() is a URI of PostgreSQL, not the path of a file.
+[[nodiscard]] bool is_postgres_address(std::string_view where);
 
 // Whether a PostgreSQL address contains a password that libpq would use: before the host or as a
 // parameter.

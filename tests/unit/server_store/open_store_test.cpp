@@ -1,4 +1,4 @@
-// Which database an address names.
+// Which database a path names.
 #include <cstdlib>
 #include <filesystem>
 
@@ -11,15 +11,6 @@ namespace lagtrap::server::open_store_test {
 namespace {
 
 namespace fs = std::filesystem;
-
-TEST(OpenStore, AnAddressOfPostgresqlIsNoFile) {
-    for (const char* scheme : {"postgresql://", "postgres://"}) {
-        const auto opened = open_store(std::string(scheme) + "nobody@127.0.0.1:1/none");
-        ASSERT_FALSE(opened.ok());
-        EXPECT_EQ(opened.error().kind, ErrorKind::Busy);
-        EXPECT_TRUE(opened.error().message.starts_with("database: ")) << opened.error().message;
-    }
-}
 
 TEST(OpenStore, AnythingElseIsAFile) {
     std::string pattern = fs::temp_directory_path() / "lagtrap-open-XXXXXX";

@@ -10,6 +10,13 @@
 namespace lagtrap::server::store_address_test {
 namespace {
 
+TEST(StoreAddress, OfPostgresqlIsNoFile) {
+    EXPECT_TRUE(is_postgres_address("postgresql:///d?host=/run"));
+    EXPECT_TRUE(is_postgres_address("postgres://h/d"));
+    for (const char* file : {"", "postgresql", "postgres:", "/srv/postgresql://d"})
+        EXPECT_FALSE(is_postgres_address(file)) << file;
+}
+
 TEST(StoreAddress, KnowsItsSpellings) {
     EXPECT_EQ(*parse_store_address("sqlite:/srv/x"), "/srv/x");
     EXPECT_EQ(*parse_store_address("postgres://h/d"), "postgres://h/d");
