@@ -78,8 +78,7 @@ class CallsCommand : public testing::Test {
         for (const std::string& line : lines) text += line + "\n";
         const pid_t command = ::getpid();
         const auto handler = [=](const std::string&) {
-            if (interrupts) ::kill(command, SIGINT);
-            return ScriptedDaemon::Answer{text, !interrupts};
+            return ScriptedDaemon::Answer{text, !interrupts, {}, interrupts ? command : 0};
         };
         words.insert(words.begin(),
                      {"calls", "--process", std::to_string(command), "--function", "buy"});

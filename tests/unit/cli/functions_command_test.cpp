@@ -193,8 +193,7 @@ TEST_F(FunctionsCommand, AnInterruptAsksForTheResultsSoFar) {
     const std::string begin = begin_ + "\n", end = end_ + "\n";
     const auto handler = [=](const std::string& line) {
         if (line.empty()) return ScriptedDaemon::Answer{end, true};
-        ::kill(command, SIGINT);
-        return ScriptedDaemon::Answer{begin};
+        return ScriptedDaemon::Answer{begin, false, {}, command};
     };
     const auto outcome = test::run_with_daemon(
         {"functions", "--process", std::to_string(command), "--json"}, handler, &asked_);

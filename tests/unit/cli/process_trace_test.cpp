@@ -66,8 +66,7 @@ TEST_F(EachLine, TheFirstInterruptAsksForTheRest) {
     const pid_t reader = ::getpid();
     EXPECT_TRUE(read([reader](const std::string& line) {
         if (line.empty()) return ScriptedDaemon::Answer{"results\n", true};
-        ::kill(reader, SIGINT);
-        return ScriptedDaemon::Answer{"a\n"};
+        return ScriptedDaemon::Answer{"a\n", false, {}, reader};
     }));
     EXPECT_THAT(seen_, ElementsAre("a", "results"));
 }

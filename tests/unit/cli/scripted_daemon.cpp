@@ -1,8 +1,10 @@
 #include "tests/unit/cli/scripted_daemon.hpp"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -64,6 +66,17 @@ void send_text(int socket, std::string_view text) {
     }
 }
 
+// Returns when the other end has read everything, or is gone.
+void await_read(int socket) {
+    const auto unread = [socket] {
+        int bytes = 0;
+        return ::ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+    };
+    pollfd gone{socket, 0, 0};
+    while (unread() && ::poll(&gone, 1, 1) == 0) {
+    }
+}
+
 // False once the connection is over.
 bool serve(Peer& peer, const ScriptedDaemon::Handler& handler, const std::string& log) {
     char buffer[65536];
@@ -77,6 +90,10 @@ bool serve(Peer& peer, const ScriptedDaemon::Handler& handler, const std::string
         const ScriptedDaemon::Answer answer = handler(line);
         if (!answer.file.empty()) send_file(peer.socket.get(), answer.file);
         send_text(peer.socket.get(), answer.text);
+        if (answer.interrupted != 0) {
+            await_read(peer.socket.get());
+            ::kill(answer.interrupted, SIGINT);
+        }
         if (answer.ends) return false;
     }
     return true;

@@ -21,6 +21,8 @@ class ScriptedDaemon {
         std::string text;    // all lines, with their ends
         bool ends = false;   // the connection, after them
         std::string file{};  // its descriptor comes with the text; empty for none
+        // Gets SIGINT once the text has been read; 0 for none.
+        pid_t interrupted = 0;
     };
     // Gets every line that comes, without its end. Runs in the daemon's process.
     using Handler = std::function<Answer(const std::string& line)>;

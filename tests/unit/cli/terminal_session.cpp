@@ -48,6 +48,12 @@ void TerminalSession::resize(unsigned short columns, unsigned short rows) const 
 
 void TerminalSession::signal(int number) const { EXPECT_EQ(::kill(child_, number), 0); }
 
+bool TerminalSession::stops() const {
+    siginfo_t facts{};
+    return ::waitid(P_PID, static_cast<id_t>(child_), &facts, WSTOPPED | WEXITED | WNOWAIT) == 0 &&
+           facts.si_code == CLD_STOPPED;
+}
+
 bool TerminalSession::read_more() {
     constexpr int minute_ms = 60'000;
     // The test's own side keeps the terminal open when the program ends.

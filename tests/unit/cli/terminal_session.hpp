@@ -23,6 +23,8 @@ class TerminalSession {
     void type(const std::string& keys) const;
     void resize(unsigned short columns, unsigned short rows) const;
     void signal(int number) const;
+    // Waits until a signal has stopped the program. False if it ends instead.
+    [[nodiscard]] bool stops() const;
     // Waits until the text appears in what came since the last call. False if it does not come
     // before the program ends, or for a minute.
     [[nodiscard]] bool shows(const std::string& text);
