@@ -67,6 +67,75 @@ TEST(ObjectStreamTest, WhatIsToldIsRead) {
     EXPECT_FALSE(parse_objects_reply(boost::json::serialize(to_json(ended))).ok());
 }
 
+std::string again(const std::string& line) {
+    const auto reply = parse_objects_reply(line);
+    if (!reply.ok()) return reply.error().message;
+    if (reply->started) return boost::json::serialize(to_json(*reply->started));
+    if (reply->calls) return boost::json::serialize(to_json(*reply->calls));
+    if (reply->messages) return boost::json::serialize(to_json(*reply->messages));
+    if (reply->counts) return boost::json::serialize(to_json(*reply->counts));
+    if (reply->failures) return boost::json::serialize(to_json(*reply->failures));
+    return reply->ended ? boost::json::serialize(to_json(*reply->ended)) : "nothing";
+}
+
+TEST(ObjectStreamTest, EachNumberHasItsPlace) {
+    const ObjectCall call{1,    2,     3,  4,   5,   6,  7,
+                          8,    9,     10, 11,  12,  13, ObjectState::After,
+                          true, false, 14, "t", "u", "v"};
+    const std::string calls = boost::json::serialize(to_json(std::vector{call}));
+    EXPECT_EQ(calls, R"({"object_calls":[[1,2,3,4,5,6,7,8,9,10,11,12,13,4,1,0,14,"t","u","v"]]})");
+    EXPECT_EQ(again(calls), calls);
+    const ObjectMessage message{1, 2, 3, "t"};
+    const std::string messages = boost::json::serialize(to_json(std::vector{message}));
+    EXPECT_EQ(messages, R"({"messages":[[1,2,3,"t"]]})");
+    EXPECT_EQ(again(messages), messages);
+    const ObjectCounts seen{10, {{1, 2, 3, 4, 5, 6, 7, 8, 9}}};
+    const std::string counts = boost::json::serialize(to_json(seen));
+    EXPECT_EQ(counts, R"({"counts":{"at_ns":10,"classes":[[1,2,3,4,5,6,7,8,9]]}})");
+    EXPECT_EQ(again(counts), counts);
+    const ObjectFailure failure{1, 2, "e", "t", 3, 4};
+    const std::string failures = boost::json::serialize(to_json(std::vector{failure}));
+    EXPECT_EQ(failures, R"({"failures":[[1,2,"e","t",3,4]]})");
+    EXPECT_EQ(again(failures), failures);
+    const ObjectsEnded over{"r",
+                            1,
+                            2,
+                            3,
+                            4,
+                            5,
+                            {},
+                            {{1, 2, 3, 4}},
+                            {{1, 2, 3, 4, 5, 6, 7, "t", "c", 8, true}},
+                            {{9, false, {"f"}}},
+                            6};
+    const std::string ended = boost::json::serialize(to_json(over));
+    EXPECT_EQ(ended, R"({"ended_objects":{"reason":"r","length_ns":1,"sent":2,"not_sent":3,)"
+                     R"("too_deep":4,"detach_ns":5,"classes":[],"totals":[[1,2,3,4]],)"
+                     R"("oldest":[[1,2,3,4,5,6,7,"t","c",8,1]],"stacks":[[9,0,["f"]]],)"
+                     R"("stacks_lost":6}})");
+    EXPECT_EQ(again(ended), ended);
+    ObjectsStarted begun;
+    begun.pid = 1;
+    begun.process = "p";
+    begun.began_realtime_ns = 2;
+    begun.began_monotonic_ns = 3;
+    begun.classes = {"c"};
+    begun.memory = "m";
+    begun.notes = {"n"};
+    begun.refused = {{"r", 4}};
+    begun.beyond_limit = 5;
+    begun.attached_by = "a";
+    begun.plan_ns = 6;
+    begun.attach_ns = 7;
+    const std::string started = boost::json::serialize(to_json(begun));
+    EXPECT_EQ(started, R"({"ok":true,"started_objects":{"pid":1,"process":"p",)"
+                       R"("began_realtime_ns":2,"began_monotonic_ns":3,"classes":["c"],)"
+                       R"("functions":[],"roles":[],"memory":"m","notes":["n"],)"
+                       R"("refused":[["r",4]],"beyond_limit":5,"attached_by":"a","plan_ns":6,)"
+                       R"("attach_ns":7}})");
+    EXPECT_EQ(again(started), started);
+}
+
 TEST(ObjectStreamTest, WhatMakesNoSenseIsRefused) {
     for (const char* line :
          {"", "{", "[]", "{}", R"({"object_calls":[[1]]})", R"({"object_calls":5})",
@@ -82,6 +151,85 @@ TEST(ObjectStreamTest, WhatMakesNoSenseIsRefused) {
     started.functions.resize(1);
     started.functions[0].class_number = 3;
     EXPECT_FALSE(parse_objects_reply(boost::json::serialize(to_json(started))).ok());
+    // One class more than there are: the functions of allocators.
+    started.functions[0].class_number = 0;
+    EXPECT_TRUE(parse_objects_reply(boost::json::serialize(to_json(started))).ok());
+    for (const int role : {0, 5}) {
+        started.functions[0].role = static_cast<ObjectRole>(role);
+        EXPECT_FALSE(parse_objects_reply(boost::json::serialize(to_json(started))).ok()) << role;
+    }
+    ObjectCall odd;
+    odd.state = static_cast<ObjectState>(7);
+    EXPECT_FALSE(
+        parse_objects_reply(boost::json::serialize(to_json(std::vector<ObjectCall>{odd}))).ok());
+}
+
+TEST(ObjectStreamTest, RolesAndStatesHaveNames) {
+    using enum ObjectState;
+    EXPECT_EQ(name_of(ObjectRole::Create), "create");
+    EXPECT_EQ(name_of(ObjectRole::Use), "use");
+    EXPECT_EQ(name_of(ObjectRole::Release), "release");
+    EXPECT_EQ(name_of(ObjectRole::Message), "message");
+    EXPECT_EQ(name_of(Unknown), "not seen created");
+    EXPECT_EQ(name_of(Alive), "alive");
+    EXPECT_EQ(name_of(Created), "created");
+    EXPECT_EQ(name_of(Released), "released");
+    EXPECT_EQ(name_of(After), "used after release");
+    EXPECT_EQ(name_of(Twice), "released twice");
+    EXPECT_EQ(name_of(Within), "being created or released");
+}
+
+// They come from the program that is watched, and end on a terminal.
+TEST(ObjectStreamTest, TextsArePrintable) {
+    const std::string wild = "a\x1b[2J", tame = "a\\x1b[2J";
+    ObjectsStarted started;
+    started.process = started.memory = started.attached_by = wild;
+    started.classes = started.notes = {wild};
+    started.refused = {{wild, 1}};
+    const auto begun = reply_of(to_json(started)).started;
+    ASSERT_TRUE(begun.has_value());
+    EXPECT_EQ(begun->process, tame);
+    EXPECT_EQ(begun->memory, tame);
+    EXPECT_EQ(begun->attached_by, tame);
+    EXPECT_EQ(begun->classes, std::vector{tame});
+    EXPECT_EQ(begun->notes, std::vector{tame});
+    EXPECT_EQ(begun->refused.at(0).reason, tame);
+
+    ObjectCall call;
+    call.thread = call.title = call.error = wild;
+    const auto calls = reply_of(to_json(std::vector{call})).calls;
+    ASSERT_TRUE(calls.has_value());
+    EXPECT_EQ(calls->at(0).thread, tame);
+    EXPECT_EQ(calls->at(0).title, tame);
+    EXPECT_EQ(calls->at(0).error, tame);
+
+    ObjectMessage message;
+    message.text = wild;
+    EXPECT_EQ(reply_of(to_json(std::vector{message})).messages.value().at(0).text, tame);
+
+    ObjectFailure failure;
+    failure.error = failure.title = wild;
+    const auto failures = reply_of(to_json(std::vector{failure})).failures;
+    ASSERT_TRUE(failures.has_value());
+    EXPECT_EQ(failures->at(0).error, tame);
+    EXPECT_EQ(failures->at(0).title, tame);
+
+    ObjectsEnded ended;
+    ended.reason = wild;
+    ended.oldest.resize(1);
+    ended.oldest[0].title = ended.oldest[0].caller = wild;
+    ended.stacks.resize(1);
+    ended.stacks[0].frames = {wild};
+    const auto over = reply_of(to_json(ended)).ended;
+    ASSERT_TRUE(over.has_value());
+    EXPECT_EQ(over->reason, tame);
+    EXPECT_EQ(over->oldest.at(0).title, tame);
+    EXPECT_EQ(over->oldest.at(0).caller, tame);
+    EXPECT_EQ(over->stacks.at(0).frames, std::vector{tame});
+
+    const auto refused = parse_objects_reply(R"({"ok":false,"error":"a\u001b[2J"})");
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, tame);
 }
 
 TEST(ObjectStreamTest, ARefusalIsItsError) {
