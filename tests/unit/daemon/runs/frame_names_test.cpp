@@ -1,5 +1,9 @@
 #include "daemon/runs/frame_names.hpp"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +25,25 @@ std::string bytes_of(const std::string& digits) {
     return bytes;
 }
 
+// Opens files through one process only; 0: on the machine.
+class OneProcess : public DirectInspector {
+  public:
+    explicit OneProcess(std::uint32_t pid) : pid(pid) { inspect_processes_by(this); }
+    OneProcess(const OneProcess&) = delete;
+    OneProcess& operator=(const OneProcess&) = delete;
+    ~OneProcess() override { inspect_processes_by(nullptr); }
+
+    Result<OpenedFile> open(const NamedMapping& mapping) override {
+        asked.push_back(mapping.mapping.pid);
+        if (mapping.mapping.pid != pid)
+            return make_error(ErrorKind::Vanished, "the process is gone");
+        return DirectInspector::open(mapping);
+    }
+
+    std::uint32_t pid;
+    std::vector<std::uint32_t> asked;
+};
+
 // Stacks of tests/unit/daemon/programs/deeply_inlined.cpp: thirty functions inlined at one address.
 class NamesOfFrames : public testing::Test {
   protected:
@@ -35,9 +58,10 @@ class NamesOfFrames : public testing::Test {
         module.build_id = bytes_of(program->build_id());
         gathered_.modules.push_back(module);
     }
-    trace::RunStack named(trace::RunStack stack) {
+    trace::RunStack named(trace::RunStack stack) { return named_by(names_, std::move(stack)); }
+    trace::RunStack named_by(FrameNames& names, trace::RunStack stack) {
         gathered_.batch.stacks = {std::move(stack)};
-        names_.name(gathered_);
+        names.name(gathered_);
         return gathered_.batch.stacks[0];
     }
 
@@ -69,6 +93,43 @@ TEST_F(NamesOfFrames, FramesOfAnotherBuildKeepModuleAndOffset) {
     build_id[0] = static_cast<char>(build_id[0] ^ 1);
     frame_.build_id = hexadecimal(build_id);
     EXPECT_EQ(named({frame_}), trace::RunStack{frame_});
+}
+
+TEST_F(NamesOfFrames, AFileIsReadThroughTheFirstOfItsProcessesThatStillHasIt) {
+    const auto own = static_cast<std::uint32_t>(::getpid());
+    gathered_.modules[0].users = {{0x7ffffffe, 0, 0}, {own, 0, 0}, {0x7fffffff, 0, 0}};
+    OneProcess inspector(own);
+    FrameNames names({});
+    EXPECT_EQ(named_by(names, {frame_}).back().function, "outermost_function");
+    EXPECT_THAT(inspector.asked, testing::ElementsAre(0x7ffffffeU, own));
+    // Its functions remain known.
+    inspector.pid = 0x7fffffff;
+    EXPECT_EQ(named_by(names, {frame_}).back().function, "outermost_function");
+    EXPECT_THAT(inspector.asked, SizeIs(2));
+}
+
+TEST_F(NamesOfFrames, AFileWithoutBuildIdIsKnownByItsDeviceAndInode) {
+    struct stat facts {};
+    ASSERT_EQ(::stat(path_.c_str(), &facts), 0);
+    trace::RecordedModule& module = gathered_.modules[0];
+    module.build_id.clear();
+    frame_.build_id.clear();
+    module.inode = facts.st_ino;
+    module.device = device_number(major(facts.st_dev), minor(facts.st_dev)) + 1;
+    EXPECT_EQ(named({frame_}), trace::RunStack{frame_});
+    --module.device;
+    FrameNames names({});
+    EXPECT_EQ(named_by(names, {frame_}).back().function, "outermost_function");
+}
+
+TEST_F(NamesOfFrames, FramesWithoutAFileStayInTheirPlace) {
+    trace::RunFrame unknown = frame_;
+    unknown.module.clear();
+    const trace::RunStack stack = named({unknown, frame_, unknown});
+    ASSERT_THAT(stack, SizeIs(18));
+    EXPECT_EQ(stack.front(), unknown);
+    EXPECT_EQ(stack[16].function, "outermost_function");
+    EXPECT_EQ(stack.back(), unknown);
 }
 
 }  // namespace
