@@ -129,6 +129,22 @@ void RunModel::drop_left(std::uint32_t event, Runs& runs, const Hit& hit) {
     }
 }
 
+// A begin while an outermost run is open: whether that one was left.
+bool RunModel::begin_around(std::uint32_t event, ModelRun& run, const Hit& hit) {
+    const bool is_call = has(event, LAGTRAP_EVENT_MATCH_STACK);
+    const bool ordered = is_call || has(event, LAGTRAP_EVENT_STACK_ORDER);
+    const bool same_frame = run.stack_pointer == hit.stack_pointer;
+    if (ordered &&
+        (same_frame ? is_call || run.site == hit.site : run.stack_pointer < hit.stack_pointer)) {
+        is_call ? count_left_call(event) : count_unended(event, run);
+        return true;
+    }
+    if (is_call) return false;
+    ++run.inside;
+    if (!ordered || same_frame) run.doubtful = true;
+    return false;
+}
+
 void RunModel::begin(std::uint32_t event, std::uint32_t tid, const Hit& hit) {
     Runs& runs = runs_of(event, tid, hit);
     ++counters_[event].markers[LAGTRAP_PLACE_BEGIN].hits;
@@ -137,9 +153,8 @@ void RunModel::begin(std::uint32_t event, std::uint32_t tid, const Hit& hit) {
         count_unended(event, runs.back());
         runs.pop_back();
     } else if (nesting == LAGTRAP_NESTING_OUTERMOST && !runs.empty()) {
-        ++runs.back().inside;
-        runs.back().doubtful = true;
-        return;
+        if (!begin_around(event, runs.back(), hit)) return;
+        runs.pop_back();
     } else if (has(event, LAGTRAP_EVENT_MATCH_STACK | LAGTRAP_EVENT_STACK_ORDER)) {
         drop_left(event, runs, hit);
     } else if (!runs.empty()) {
@@ -198,13 +213,21 @@ std::optional<ModelRun> RunModel::end(std::uint32_t event, std::uint32_t tid, co
     lagtrap_marker_count& marker = counters_[event].markers[LAGTRAP_PLACE_END];
     ++marker.hits;
     const bool is_call = has(event, LAGTRAP_EVENT_MATCH_STACK);
+    if (is_call && events_[event].nesting == LAGTRAP_NESTING_OUTERMOST && !runs.empty() &&
+        hit.stack_pointer < runs.back().stack_pointer)
+        return std::nullopt;
     if (runs.empty() || (is_call && !drop_calls_inside(event, runs, hit))) {
         ++marker.unmatched;
         return std::nullopt;
     }
-    if (runs.back().inside > 0) {
-        --runs.back().inside;
-        return std::nullopt;
+    if (ModelRun& run = runs.back(); run.inside > 0) {
+        const bool ends = has(event, LAGTRAP_EVENT_STACK_ORDER) && !run.doubtful &&
+                          hit.stack_pointer >= run.stack_pointer;
+        if (!ends) {
+            --run.inside;
+            return std::nullopt;
+        }
+        counters_[event].markers[LAGTRAP_PLACE_BEGIN].unmatched += run.inside;
     }
     if (has(event, LAGTRAP_EVENT_STACK_ORDER)) drop_unended(event, runs, hit);
     ModelRun run = runs.back();

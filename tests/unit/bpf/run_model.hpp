@@ -68,6 +68,7 @@ class RunModel {
     void count_unended(std::uint32_t event, const ModelRun& run);
     void count_left_call(std::uint32_t event);
     void drop_left(std::uint32_t event, Runs& runs, const Hit& hit);
+    bool begin_around(std::uint32_t event, ModelRun& run, const Hit& hit);
     void drop_unended(std::uint32_t event, Runs& runs, const Hit& hit);
     bool drop_calls_inside(std::uint32_t event, Runs& runs, const Hit& hit);
     void count_hit(ModelRun& run, std::uint32_t tid);

@@ -97,6 +97,25 @@ TEST_F(StackOrder, an_outermost_run_is_begun_anew_in_its_own_frame) {
     EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_BEGIN), 1);
 }
 
+// Either it is inside the run, or the run was left: its next end may be that of either.
+TEST_F(StackOrder, of_two_markers_of_one_frame_the_outermost_run_is_doubtful) {
+    add_event(0, LAGTRAP_EVENT_STACK_ORDER | LAGTRAP_EVENT_RECORD_RUNS, LAGTRAP_NESTING_OUTERMOST);
+    begin_at(0x7000, 0x400000);
+    begin_at(0x6000, 0x400010);
+    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 0))->doubtful, 0) << "it is in an inner frame";
+    end_at(0x6000);
+    begin_at(0x7000, 0x400010);
+    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 0))->doubtful, 1);
+    pass(10);
+    end_at(0x7000);
+    EXPECT_TRUE(ended().empty());
+    end_at(0x7000);
+    EXPECT_EQ(ended(), (Ended{{0, 10}}));
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_BEGIN), 0);
+    begin_at(0x7000, 0x400000);
+    EXPECT_EQ(slot_of(lagtrap_run_tag(101, 0, 0, 0))->doubtful, 0) << "a new run";
+}
+
 TEST_F(StackOrder, the_end_of_an_outermost_run_ends_it_although_inner_ends_are_missing) {
     add_event(0, LAGTRAP_EVENT_STACK_ORDER | LAGTRAP_EVENT_RECORD_RUNS, LAGTRAP_NESTING_OUTERMOST);
     begin_at(0x7000);
