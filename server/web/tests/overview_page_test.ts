@@ -237,6 +237,10 @@ test("an empty overview says why", async () => {
     { ...reader, sees_everything: false, teams: ["shop"] },
   );
   expected.is("first steps in a team", shown(...all_but_filters));
+  await open("/", { ...nothing, ...no_events }, { ...reader, role: "uploader" });
+  expected.is("first steps of an uploader", shown(...all_but_filters));
+  await open("/", { ...nothing, ...no_events }, { ...admin, sees_everything: false });
+  expected.is("first steps of an admin without a team", shown("[data-testid=first-steps] li"));
 });
 
 test("errors stay until an answer comes; old data stays while there is none", async () => {
