@@ -78,8 +78,14 @@ native_thread& Machine::thread(std::uint32_t tid) {
 
 void Machine::reach(std::uint32_t event, std::uint32_t place, const native_thread& thread,
                     const Hit& hit) {
-    const native_registers registers{hit.stack_pointer, hit.site,         hit.key,
-                                     hit.begin_ns,      hit.text_address, 0};
+    const native_registers registers{.stack_pointer = hit.stack_pointer,
+                                     .instruction = hit.site,
+                                     .rdi = hit.key,
+                                     .rsi = hit.begin_ns,
+                                     .rdx = hit.text_address,
+                                     .rax = 0,
+                                     .rcx = 0,
+                                     .flags = 0};
     const Probe probe = probes_[event];
     kernel.current = &thread;
     kernel.cookie = event * markers_of_event + place;

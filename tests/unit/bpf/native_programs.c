@@ -27,6 +27,7 @@ const struct native_maps native_maps = {
     .thread_times = &thread_times,
     .marker_configs = &marker_configs,
     .argument_sites = &argument_sites,
+    .exit_sites = &exit_sites,
     .limited_parties = &limited_parties,
     .scoped_groups = &scoped_groups,
     .hits_by_party = &hits_by_party,
@@ -212,7 +213,9 @@ static struct pt_regs registers_at(const struct native_registers* from) {
                                 .rdi = from->rdi,
                                 .rsi = from->rsi,
                                 .rdx = from->rdx,
-                                .rax = from->rax};
+                                .rax = from->rax,
+                                .rcx = from->rcx,
+                                .eflags = from->flags};
     return registers;
 }
 

@@ -13,7 +13,7 @@ struct native_maps {
     void *event_configs, *event_counters, *open_tags, *open_slots, *notices, *recorded_runs,
         *reported_runs, *run_quotas;
     void *program_starts, *parties_without_recordings, *timed_sets, *thread_times, *marker_configs,
-        *argument_sites;
+        *argument_sites, *exit_sites;
     void *limited_parties, *scoped_groups, *hits_by_party, *hits_by_process;
 };
 extern const struct native_maps native_maps;
@@ -34,6 +34,8 @@ struct native_registers {
     __u64 rsi; /* the time of the begin */
     __u64 rdx; /* the address of a trace id's text */
     __u64 rax;
+    __u64 rcx;
+    __u64 flags;
 };
 void native_on_site(const struct native_registers* registers);
 void native_on_usdt(const struct native_registers* registers);
