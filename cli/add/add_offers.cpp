@@ -23,11 +23,18 @@ namespace fs = std::filesystem;
 constexpr std::size_t name_bytes = 63;
 constexpr std::size_t probes_limit = 24;
 
-// A path that can be read: a process in a container sees the file under its own root.
-fs::path readable_path(const AddTarget& target) {
-    if (target.processes.empty()) return target.program;
-    return fs::path("/proc") / std::to_string(target.processes.front().pid) / "root" /
-           fs::path(target.program).relative_path();
+// A process in a container sees the file under its own root. One that was just found may have
+// ended.
+Result<FileMarkers> markers_of_program(const AddTarget& target) {
+    for (const MappedProcess& process : target.processes) {
+        const fs::path path = fs::path("/proc") / std::to_string(process.pid) / "root" /
+                              fs::path(target.program).relative_path();
+        auto markers = markers_of_file(path, target.program, ListFunctions::No);
+        if (markers) return markers;
+        const ErrorKind kind = markers.error().kind;
+        if (kind != ErrorKind::NotFound && kind != ErrorKind::Vanished) return markers;
+    }
+    return markers_of_file(target.program, target.program, ListFunctions::No);
 }
 
 std::optional<settings::Preset> load(const std::string& name) {
@@ -193,7 +200,7 @@ std::vector<std::string> library_presets(const AddTarget& target) {
 }
 
 std::vector<Offer> probe_offers(const AddTarget& target) {
-    const auto markers = markers_of_file(readable_path(target), target.program, ListFunctions::No);
+    const auto markers = markers_of_program(target);
     std::vector<Offer> offers;
     if (!markers) return offers;
     std::set<std::string> known;

@@ -1,10 +1,12 @@
 // `lagtrap add` without measuring, on a preset of the test's own.
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
+#include "cli/add/add_offers.hpp"
 #include "tests/unit/cli/scripted_daemon.hpp"
 
 namespace lagtrap::cli::add_command_test {
@@ -83,7 +85,24 @@ TEST_F(AddCommand, WithoutMeasuringProposesProbesToo) {
     std::filesystem::remove(folder_.string("syncs.xml"));
     const auto probes = titles({});
     EXPECT_EQ(probes.size(), both.size() - 1);
-    EXPECT_THAT(add({postgres}).out, HasSubstr("threshold=\"500ms\""));
+    const auto shown = add({postgres});
+    EXPECT_THAT(shown.out, HasSubstr("threshold=\"500ms\"")) << shown.err;
+}
+
+TEST(ProbeOffers, AreFoundThroughAProcessThatStillRuns) {
+    AddTarget target;
+    target.program = target.name = postgres;
+    const std::size_t without_processes = probe_offers(target).size();
+    EXPECT_GT(without_processes, 1U);
+    const pid_t ended = ::fork();
+    if (ended == 0) ::_exit(0);
+    ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
+    target.processes.resize(2);
+    target.processes[0].pid = static_cast<std::uint32_t>(ended);
+    target.processes[1].pid = static_cast<std::uint32_t>(::getpid());
+    EXPECT_EQ(probe_offers(target).size(), without_processes);
+    target.processes.pop_back();
+    EXPECT_EQ(probe_offers(target).size(), without_processes);
 }
 
 TEST_F(AddCommand, JsonIsAlone) {
