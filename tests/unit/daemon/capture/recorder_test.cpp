@@ -57,7 +57,7 @@ class ARecorder : public BpfFixture {
     const std::filesystem::path folder_ =
         testing::TempDir() + "recorder-" + std::to_string(::getpid());
     inline static settings::Settings settings_;
-    inline static DirectInspector inspector_;
+    inline static DirectInspector inspector_{"/proc", {}};
     inline static MappedFiles mapped_files_;
     inline static std::unique_ptr<Unwinder> unwinder_;
     inline static std::unique_ptr<EventMonitor> monitor_;

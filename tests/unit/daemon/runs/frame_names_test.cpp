@@ -28,7 +28,7 @@ std::string bytes_of(const std::string& digits) {
 // Opens files through one process only; 0: on the machine.
 class OneProcess : public DirectInspector {
   public:
-    explicit OneProcess(std::uint32_t pid) : pid(pid) { inspect_processes_by(this); }
+    explicit OneProcess(std::uint32_t only) : pid(only) { inspect_processes_by(this); }
     OneProcess(const OneProcess&) = delete;
     OneProcess& operator=(const OneProcess&) = delete;
     ~OneProcess() override { inspect_processes_by(nullptr); }
