@@ -100,7 +100,7 @@ test("what the bars show is in the address", async () => {
   assert.equal(address(), "/event/checkout");
 });
 
-test("hidden, dirty and outlying runs are told, and shown on request", async () => {
+test("hidden, dirty and outlying runs are counted, and shown on request", async () => {
   const because = [
     { rule: "suspended", runs: 3 },
     { rule: "failed", runs: 1234 },

@@ -102,7 +102,7 @@ TEST_F(ObjectCalls, on_objects_whose_creation_was_not_seen_are_counted) {
     call(use, another);
     EXPECT_EQ(counts().used_after, 1U);
     call(use, 0);
-    EXPECT_EQ(counts().unknown, 2U) << "that is no object";
+    EXPECT_EQ(counts().unknown, 2U) << "this is not an object";
 }
 
 TEST_F(ObjectCalls, with_numbers_that_others_use_too_are_no_mistakes) {

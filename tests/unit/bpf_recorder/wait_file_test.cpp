@@ -314,7 +314,7 @@ TEST_F(WaitFile, that_is_being_opened_is_found_on_the_kernel_stack) {
     EXPECT_EQ(leased.kind, LAGTRAP_FILE_LOCK);
     EXPECT_EQ(leased.holder_pid, 66U);
     file_.entry.d_inode = &other_.inode;
-    EXPECT_EQ(wait_in(call_open, 1, interruptible).kind, 0) << "that is no file with this name";
+    EXPECT_EQ(wait_in(call_open, 1, interruptible).kind, 0) << "no file has this name";
     EXPECT_EQ(wait_in(call_open, 1, uninterruptible).kind, 0);
 }
 

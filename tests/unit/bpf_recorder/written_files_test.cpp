@@ -200,7 +200,7 @@ TEST_F(WrittenFiles, processes_that_wrote_much_are_told_after_their_end) {
     EXPECT_STREQ(found[0].name, "thread-500");
     EXPECT_EQ(found[1].pid, 600U);
     EXPECT_EQ(found[1].bytes, much);
-    EXPECT_EQ(look_at(file_.file).size(), 1U) << "they are told once";
+    EXPECT_EQ(look_at(file_.file).size(), 1U) << "each is listed once";
 }
 
 TEST_F(WrittenFiles, of_kernels_that_do_not_count_have_no_ended_writers) {

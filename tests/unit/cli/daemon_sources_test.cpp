@@ -108,7 +108,7 @@ TEST_F(Recordings, EndByThemselvesOrEarlyAndHaveABundle) {
     ASSERT_TRUE(recording->begin(1500ms));
     int polled = 0;
     ASSERT_TRUE(recording->await_end([&] { return ++polled >= 1; }));
-    EXPECT_EQ(polled, 1) << "once it is told to end, nothing more is asked";
+    EXPECT_EQ(polled, 1) << "it asks nothing after the request to end";
     EXPECT_EQ(recording->bundle().value(), "/spool/b");
     EXPECT_EQ(daemon.lines().at(1), R"({"command":"record","length_ns":1500000000})");
     EXPECT_EQ(daemon.count("status"), 4U);

@@ -54,7 +54,7 @@ class WhyCommand : public testing::Test {
         words.insert(words.begin(), "why");
         return test::run_with_daemon(words, handler, &lines_);
     }
-    // Only root may record; others are told so at once.
+    // Only root may record; other users get an error at once.
     static bool may_record() { return ::geteuid() == 0; }
     void expect_refused(const test::Outcome& outcome, int code) const {
         EXPECT_EQ(outcome.code, code);
