@@ -15,10 +15,10 @@
 namespace lagtrap::cli {
 
 struct FollowOptions {
-    std::string url;  // of the server
-    std::string token_file, ca_file;
-    std::string watch;          // id; empty: the newest watch that matches the next two
-    std::string host, process;  // empty for any; a process by id or name
+    std::string url{};  // of the server
+    std::string token_file{}, ca_file{};
+    std::string watch{};            // id; empty: the newest watch that matches the next two
+    std::string host{}, process{};  // empty for any; a process by id or name
 };
 
 struct WatchOnServer {

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 

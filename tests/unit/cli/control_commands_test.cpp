@@ -170,7 +170,9 @@ TEST_F(MetricsCommand, AFullDiskBehindStandardOutputIsAFailure) {
     std::ostringstream out, err;
     out.setstate(std::ios::badbit);
     Console console{out, err, Paint(false)};
-    EXPECT_EQ(show_metrics({.socket = folder_.string("socket")}, console), 1);
+    ControlOptions options;
+    options.socket = folder_.string("socket");
+    EXPECT_EQ(show_metrics(options, console), 1);
     EXPECT_EQ(err.str(), "lagtrap: cannot write to standard output\n");
 }
 

@@ -201,7 +201,9 @@ TEST_F(ExportCommand, ListsItsFormats) {
     EXPECT_EQ(test::run_lagtrap({"export", "--format", "nonsense"}).code, 2);
     std::ostringstream out, err;
     Console console{out, err, Paint(false)};
-    EXPECT_EQ(export_recording({.format = "nonsense"}, console), 1);
+    ExportOptions options;
+    options.format = "nonsense";
+    EXPECT_EQ(export_recording(options, console), 1);
     EXPECT_EQ(err.str(), "lagtrap: unknown format \"nonsense\"\n");
 }
 

@@ -57,8 +57,8 @@ class WatchCommand : public testing::Test {
     // The status after each of the command's questions; after the last one, it interrupts.
     test::Outcome watch(std::vector<std::string> words, std::vector<std::string> all_statuses) {
         const pid_t command = ::getpid();
-        const auto handler =
-            [=, asked = std::size_t{0}](const std::string& line) mutable -> ScriptedDaemon::Answer {
+        const auto handler = [=, this, asked = std::size_t{0}](
+                                 const std::string& line) mutable -> ScriptedDaemon::Answer {
             if (line.find("\"bundle\"") != std::string::npos)
                 return {"{\"ok\":true}\n", false, bundle_};
             if (line.find("\"status\"") == std::string::npos) return {"{\"ok\":true}\n"};
