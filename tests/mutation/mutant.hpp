@@ -1,6 +1,12 @@
 // Switches of the mistakes that mutate.py puts into the sources. The environment variable
-// LAGTRAP_MUTANT has the number of the one that is on.
+// LAGTRAP_MUTANT has the number of the one that is on. The file that LAGTRAP_MUTANTS_REACHED names
+// has a byte for each, which becomes 1 when its place is run.
 #pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <type_traits>
@@ -9,11 +15,27 @@
 
 namespace lagtrap_mutant {
 
+// Shared with the file, so that children and processes that are killed count, too.
+inline char* map_reached() {
+    const char* path = std::getenv("LAGTRAP_MUTANTS_REACHED");
+    if (path == nullptr) return nullptr;
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    struct stat status = {};
+    if (file < 0 || fstat(file, &status) != 0) std::abort();
+    const auto size = static_cast<size_t>(status.st_size);
+    void* map = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (map == MAP_FAILED) std::abort();
+    close(file);
+    return static_cast<char*>(map);
+}
+
 inline bool is_on(int number) {
     static const int on = [] {
         const char* text = std::getenv("LAGTRAP_MUTANT");
         return text == nullptr ? 0 : std::atoi(text);
     }();
+    static char* const reached = map_reached();
+    if (reached != nullptr) reached[number] = 1;
     return on == number;
 }
 

@@ -2,8 +2,9 @@
 a time, and lists those with which its unit tests still pass.
 
 Mistakes: a statement is skipped, a condition is negated, a comparison is off by one. All are built
-at once, into a copy of the tree, and an environment variable switches one on. Some change nothing
-that a user could notice, so a line of the list is a place to look at, not a fault.
+at once, into a copy of the tree, and an environment variable switches one on; only the tests that
+run its place are asked. Some change nothing that a user could notice, so a line of the list is a
+place to look at, not a fault.
 
     ./dev mutate FOLDER [PART OF A FILE NAME ...]
 """
@@ -17,6 +18,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import clang.cindex
 from clang.cindex import CursorKind
@@ -176,26 +178,43 @@ def program_for(folder):
     sys.exit(f"./dev mutate: {folder} has no unit tests")
 
 
-def suites_for(path):
-    """The tests that belong to a file by name, as a filter; empty if there are none."""
-    suites = set()
-    for test in (SOURCE_DIR / "tests" / "unit").rglob(f"{path.stem}_*test*.cpp"):
-        suites.update(re.findall(r"^TEST(?:_F|_P)?\((\w+)", test.read_text(), re.M))
-    return ":".join(f"*{suite}.*" for suite in sorted(suites))
-
-
-def passes(program, number, suites=""):
-    environment = {**os.environ, "LAGTRAP_MUTANT": str(number)}
-    command = [program, "--gtest_brief=1", "--gtest_fail_fast"]
-    if suites:
-        command.append(f"--gtest_filter={suites}")
+def run(program, suites, environment):
+    """Whether these tests pass."""
+    command = [program, "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=" + ":".join(suites)]
     try:
         done = subprocess.run(
-            command, cwd=program.parent, env=environment, capture_output=True, timeout=TIMEOUT_S
+            command,
+            cwd=program.parent,
+            env={**os.environ, **environment},
+            capture_output=True,
+            timeout=TIMEOUT_S,
         )
     except subprocess.TimeoutExpired:
         return False
     return done.returncode == 0
+
+
+def suites_of(program):
+    """Its test suites, as filters."""
+    listed = subprocess.check_output([program, "--gtest_list_tests"], text=True)
+    return [line.split()[0] + "*" for line in listed.splitlines() if re.match(r"\S+\.(\s|$)", line)]
+
+
+def reached_by(program, suites, size, pool):
+    """For each mistake the suites that run its place."""
+
+    def places_of(suite):
+        with tempfile.NamedTemporaryFile() as reached:
+            reached.truncate(size)
+            if not run(program, [suite], {"LAGTRAP_MUTANTS_REACHED": reached.name}):
+                sys.exit(f"./dev mutate: {suite} fails without a mistake")
+            return [number for number, byte in enumerate(reached.read()) if byte]
+
+    suites_by_number = {}
+    for suite, numbers in zip(suites, pool.map(places_of, suites)):
+        for number in numbers:
+            suites_by_number.setdefault(number, []).append(suite)
+    return suites_by_number
 
 
 def put_mistakes(paths):
@@ -211,15 +230,18 @@ def put_mistakes(paths):
     return sources
 
 
-def missed_in(source, program, pool):
+def missed_in(source, program, suites_by_number, pool):
     """The line and kind of each mistake that no test finds."""
-    suites = suites_for(source.path)
 
     def is_missed(number):
-        return (not suites or passes(program, number, suites)) and passes(program, number)
+        suites = suites_by_number.get(number)
+        return not suites or run(program, suites, {"LAGTRAP_MUTANT": str(number)})
 
-    verdicts = pool.map(is_missed, source.places)
-    return [place for place, missed in zip(source.places.values(), verdicts) if missed]
+    for (number, (line, kind)), missed in zip(
+        source.places.items(), pool.map(is_missed, source.places)
+    ):
+        if missed:
+            yield line, kind if number in suites_by_number else f"{kind} (not run)"
 
 
 def main():
@@ -237,17 +259,16 @@ def main():
     finally:
         for source in sources:
             source.path.write_bytes(source.text)
-    if not passes(program, 0):
-        sys.exit(f"./dev mutate: {program.name} fails without a mistake")
+    count = sum(len(source.places) for source in sources)
     missed_count = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        suites_by_number = reached_by(program, suites_of(program), count + 1, pool)
         for source in sources:
-            for line, kind in missed_in(source, program, pool):
+            for line, kind in missed_in(source, program, suites_by_number, pool):
                 missed_count += 1
                 text = source.text.splitlines()[line - 1].decode(errors="replace").strip()
                 where = source.path.relative_to(SOURCE_DIR)
                 print(f"{where}:{line}: {kind}: {text}", flush=True)
-    count = sum(len(source.places) for source in sources)
     print(f"{count - missed_count} of {count} mistakes found")
 
 
