@@ -180,7 +180,12 @@ def program_for(folder):
 
 def run(program, suites, environment):
     """Whether these tests pass."""
-    command = [program, "--gtest_brief=1", "--gtest_fail_fast", "--gtest_filter=" + ":".join(suites)]
+    command = [
+        program,
+        "--gtest_brief=1",
+        "--gtest_fail_fast",
+        "--gtest_filter=" + ":".join(suites),
+    ]
     try:
         done = subprocess.run(
             command,
