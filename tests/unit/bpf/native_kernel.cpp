@@ -87,7 +87,7 @@ Kernel& Kernel::instance() {
 }
 
 void Kernel::reset() {
-    before_exchange = at_barrier = nullptr;
+    before_exchange = at_barrier = at_clock = nullptr;
     now_ns = 1'000'000'000;
     cpu = 0;
     cookie = cgroup = 0;
@@ -215,7 +215,10 @@ long bpf_ringbuf_output(void* ring, const void* record, __u64 size, __u64) {
     return 0;
 }
 
-__u64 bpf_ktime_get_ns() { return Kernel::instance().now_ns; }
+__u64 bpf_ktime_get_ns() {
+    call_once(Kernel::instance().at_clock);
+    return Kernel::instance().now_ns;
+}
 __u32 bpf_get_smp_processor_id() { return Kernel::instance().cpu; }
 __u64 bpf_get_attach_cookie(const void*) { return Kernel::instance().cookie; }
 __u64 bpf_get_current_cgroup_id() { return Kernel::instance().cgroup; }

@@ -46,9 +46,9 @@ class Kernel {
     // The records of a ring since the last call.
     [[nodiscard]] std::vector<Bytes> take_records(const void* ring);
 
-    // Actions of another CPU, run once: before the next exchange, or at the next barrier, of the
-    // running program.
-    std::function<void()> before_exchange, at_barrier;
+    // Actions of another CPU, run once: before the next exchange, at the next barrier, or when the
+    // running program next asks for the time.
+    std::function<void()> before_exchange, at_barrier, at_clock;
 
     std::uint64_t now_ns = 0;
     std::uint32_t cpu = 0;

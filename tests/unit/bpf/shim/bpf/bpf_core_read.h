@@ -9,12 +9,14 @@ struct task_struct___started;
 struct task_struct___leader;
 struct task_struct___base;
 struct task_struct___memory;
+struct task_struct___own_stack;
 struct unix_sock;
 
 struct task_struct___started* native_started(const void* task);
 struct task_struct___leader* native_leader(const void* task);
 struct task_struct___base* native_base(const void* task);
 struct task_struct___memory* native_memory(const void* task);
+struct task_struct___own_stack* native_own_stack(const void* task);
 /* A local socket's own part, which lies behind its struct sock here. */
 struct unix_sock* native_local(const void* sk);
 /* The object itself. Where programs check that a number is an address of the kernel, tests mark
@@ -28,6 +30,7 @@ void* native_same(const void* object);
         struct task_struct___leader*: native_leader, \
         struct task_struct___base*: native_base, \
         struct task_struct___memory*: native_memory, \
+        struct task_struct___own_stack*: native_own_stack, \
         struct unix_sock*: native_local, \
         const struct unix_sock*: native_local, \
         default: native_same)(object))
