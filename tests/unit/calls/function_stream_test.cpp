@@ -130,5 +130,69 @@ TEST(FunctionMessages, ErrorsAreThoseOfTheDaemonOrOfTheVersion) {
     EXPECT_TRUE(parse_functions_message(R"({"calls":[]})")->calls);
 }
 
+TEST(FunctionMessages, LinesHaveTheNamesThatOtherVersionsKnow) {
+    FunctionsEnded ended;
+    ended.reason = "r";
+    ended.length_ns = 1;
+    ended.sent = 2;
+    ended.not_sent = 3;
+    ended.too_deep = 4;
+    ended.bytes = 5;
+    ended.min_ns = 6;
+    ended.detach_ns = 7;
+    ended.unnamed = 8;
+    ended.runtimes = {{"Ruby", 9, {{"in C", 10}}, 11, "a"}};
+    ended.totals = {{12, 13, 14, 15, 16, {17}, 18}};
+    EXPECT_EQ(boost::json::serialize(to_json(ended)),
+              R"({"ended_functions":{"reason":"r","length_ns":1,"sent":2,"not_sent":3,)"
+              R"("too_deep":4,"bytes":5,"least_ns":6,"detach_ns":7,"unnamed":8,)"
+              R"("runtimes":[["Ruby",9,[["in C",10]],11,"a"]],)"
+              R"("totals":[[12,13,14,15,16,[17],18]]}})");
+    EXPECT_EQ(read_again(ended, &FunctionsMessage::ended).runtimes.at(0).left_out.at(0).reason,
+              "in C");
+    const auto out = parse_functions_message(R"({"taken_out":[[1,2]]})");
+    ASSERT_TRUE(out && out->taken_out);
+    EXPECT_EQ(out->taken_out->at(0).function, 1U);
+    EXPECT_EQ(out->taken_out->at(0).calls_per_second, 2U);
+}
+
+// They come from the program that is watched, and end on a terminal.
+TEST(FunctionMessages, TextsArePrintable) {
+    const std::string wild = "a\x1b[2J", tame = "a\\x1b[2J";
+    const auto read = [](const boost::json::object& line) {
+        const auto message = parse_functions_message(boost::json::serialize(line));
+        EXPECT_TRUE(message) << message.error().message;
+        return message ? *message : FunctionsMessage{};
+    };
+    FunctionsStarted started;
+    started.process = started.attached_by = wild;
+    started.own_files = {wild};
+    started.system_files = started.system_functions = started.refused = {{wild, 1}};
+    started.hooks = {{wild, wild, wild, 1, 1}};
+    const auto begun = read(to_json(started)).started.value();
+    EXPECT_EQ(begun.process, tame);
+    EXPECT_EQ(begun.attached_by, tame);
+    EXPECT_EQ(begun.own_files, std::vector{tame});
+    for (const auto* counts : {&begun.system_files, &begun.system_functions, &begun.refused})
+        EXPECT_EQ(counts->at(0).reason, tame);
+    EXPECT_EQ(begun.hooks.at(0).entry, tame);
+    EXPECT_EQ(begun.hooks.at(0).exit, tame);
+    EXPECT_EQ(begun.hooks.at(0).reason, tame);
+    TracedCall call;
+    call.thread = wild;
+    EXPECT_EQ(read(to_json(std::vector{call})).calls.value().at(0).thread, tame);
+    FunctionsEnded ended;
+    ended.reason = wild;
+    ended.runtimes = {{wild, 1, {{wild, 1}}, 1, wild}};
+    const auto over = read(to_json(ended)).ended.value();
+    EXPECT_EQ(over.reason, tame);
+    EXPECT_EQ(over.runtimes.at(0).language, tame);
+    EXPECT_EQ(over.runtimes.at(0).left_out.at(0).reason, tame);
+    EXPECT_EQ(over.runtimes.at(0).advice, tame);
+    const auto refused = parse_functions_message(R"({"ok":false,"error":"a\u001b[2J"})");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, tame);
+}
+
 }  // namespace
 }  // namespace lagtrap::calls::function_stream_test

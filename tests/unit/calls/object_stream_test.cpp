@@ -75,6 +75,7 @@ std::string again(const std::string& line) {
     if (reply->messages) return boost::json::serialize(to_json(*reply->messages));
     if (reply->counts) return boost::json::serialize(to_json(*reply->counts));
     if (reply->failures) return boost::json::serialize(to_json(*reply->failures));
+    if (reply->taken_out) return boost::json::serialize(to_json(*reply->taken_out));
     return reply->ended ? boost::json::serialize(to_json(*reply->ended)) : "nothing";
 }
 
@@ -134,6 +135,43 @@ TEST(ObjectStreamTest, EachNumberHasItsPlace) {
                        R"("refused":[["r",4]],"beyond_limit":5,"attached_by":"a","plan_ns":6,)"
                        R"("attach_ns":7}})");
     EXPECT_EQ(again(started), started);
+}
+
+TEST(ObjectStreamTest, FunctionsAndTheirRolesHaveTheirPlaces) {
+    ObjectsStarted begun;
+    begun.classes = {"c"};
+    begun.functions.resize(2);
+    begun.functions[0].function.name = "make";
+    begun.functions[0].function.module = "m";
+    begun.functions[0].role = ObjectRole::Create;
+    begun.functions[1].function.name = "malloc";
+    begun.functions[1].role = ObjectRole::Release;
+    begun.functions[1].class_number = 1;
+    const std::string started = boost::json::serialize(to_json(begun));
+    EXPECT_NE(started.find(R"("functions":[["make","m",0,0,0,0,0],["malloc","",0,0,0,0,0]],)"
+                           R"("roles":[[1,0],[3,1]])"),
+              std::string::npos)
+        << started;
+    EXPECT_EQ(again(started), started);
+    auto without = to_json(begun);
+    without.at("started_objects").at("roles").as_array().pop_back();
+    EXPECT_EQ(again(boost::json::serialize(without)),
+              "the object trace has a line that cannot be read");
+}
+
+TEST(ObjectStreamTest, EachKindOfLineIsKnown) {
+    for (const std::string line : {R"({"taken_out":[[1,2]]})", R"({"messages":[]})",
+                                   R"({"failures":[]})", R"({"counts":{"at_ns":1,"classes":[]}})"})
+        EXPECT_EQ(again(line), line);
+    EXPECT_EQ(again(R"({"ok":true})"), "the object trace has a line of unknown kind");
+    EXPECT_EQ(again("{"), "the object trace has a line that cannot be read");
+    ObjectCall moment;
+    moment.begin_ns = moment.end_ns = 5;
+    moment.state = ObjectState::Within;
+    EXPECT_TRUE(reply_of(to_json(std::vector{moment})).calls) << "the shortest call";
+    ObjectsEnded ended;
+    ended.stacks = {{1, false, std::vector<std::string>(CreationStack::frames_limit, "f")}};
+    EXPECT_TRUE(reply_of(to_json(ended)).ended) << "the deepest stack";
 }
 
 TEST(ObjectStreamTest, WhatMakesNoSenseIsRefused) {

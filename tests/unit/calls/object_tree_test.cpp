@@ -110,5 +110,118 @@ TEST(ObjectErrorTest, SaysWhatIsKnown) {
     EXPECT_EQ(error_of(call), "left by an exception");
 }
 
+TEST(ObjectForestTest, ACallBelongsToTheInnermostThatCoversIt) {
+    ObjectForest forest;
+    EXPECT_TRUE(forest.add(call_of(5, 8, 1)).empty());
+    EXPECT_TRUE(forest.add(call_of(10, 20, 2)).empty());
+    EXPECT_TRUE(forest.add(call_of(10, 30, 1)).empty()) << "begins with what it calls";
+    const auto trees = forest.add(call_of(0, 40, 0));
+    ASSERT_EQ(trees.size(), 1U);
+    ASSERT_EQ(trees[0].below.size(), 2U);
+    EXPECT_EQ(trees[0].below[0].call.end_ns, 8U);
+    EXPECT_EQ(trees[0].below[1].call.end_ns, 30U);
+    ASSERT_EQ(trees[0].below[1].below.size(), 1U);
+    EXPECT_EQ(trees[0].below[1].below[0].call.end_ns, 20U);
+}
+
+TEST(ObjectForestTest, ATreeIsBoundedAndTheNextBeginsAfresh) {
+    ObjectForest forest;
+    for (int round = 0; round < 2; ++round) {
+        for (std::uint64_t at = 1; at <= ObjectForest::max_calls + 5; ++at)
+            EXPECT_TRUE(forest.add(call_of(at, at, 1)).empty());
+        const auto trees = forest.add(call_of(0, 1'000'000, 0));
+        ASSERT_EQ(trees.size(), 1U);
+        EXPECT_EQ(trees[0].below.size(), ObjectForest::max_calls);
+    }
+}
+
+TEST(ObjectFailuresTest, AnExceptionHasTheObjectThatCouldNotBeMade) {
+    const auto titled = [](std::uint64_t begin_ns, std::uint64_t end_ns, const char* title) {
+        ObjectCall call = thrown(begin_ns, end_ns, "std::bad_alloc");
+        call.title = title;
+        call.function = static_cast<std::uint32_t>(begin_ns);
+        call.object = begin_ns;
+        return call;
+    };
+    ObjectFailures failures;
+    failures.add(titled(30, 40, ""), ObjectRole::Use);
+    failures.add(titled(20, 50, "not of a creation"), ObjectRole::Use);
+    failures.add(titled(10, 60, "page 1"), ObjectRole::Create);
+    failures.add(titled(5, 70, "page 2"), ObjectRole::Create);
+    ASSERT_EQ(failures.all().size(), 1U);
+    const ObjectFailure failure = failures.all()[0];
+    EXPECT_EQ(failure.function, 30U);
+    EXPECT_EQ(failure.count, 1U);
+    EXPECT_EQ(failure.error, "std::bad_alloc");
+    EXPECT_EQ(failure.title, "page 1");
+    EXPECT_EQ(failure.object, 30U);
+    EXPECT_EQ(failure.first_ns, 30U);
+    // Not around it, of another error, or of another thread: further failures.
+    failures.add(titled(6, 80, ""), ObjectRole::Use);
+    EXPECT_EQ(failures.all().size(), 2U);
+    failures.add(titled(3, 75, ""), ObjectRole::Use);
+    EXPECT_EQ(failures.all().size(), 3U);
+    ObjectCall other = thrown(2, 90, "std::logic_error");
+    failures.add(other, ObjectRole::Use);
+    EXPECT_EQ(failures.all().size(), 4U);
+    other.tid = 2;
+    failures.add(other, ObjectRole::Use);
+    other.begin_ns = 1;
+    other.left = false;
+    failures.add(other, ObjectRole::Use);
+    EXPECT_EQ(failures.all().size(), 5U) << "one more, and one of a known kind";
+}
+
+TEST(ObjectFailuresTest, TheMostFrequentComeFirstAndKindsAreBounded) {
+    ObjectFailures failures;
+    ObjectCall call = call_of(0, 1, 0);
+    call.failed = true;
+    for (std::uint32_t at = 0; at < ObjectFailures::max_kinds + 5; ++at) {
+        call.function = at;
+        failures.add(call, ObjectRole::Use);
+    }
+    call.function = 7;
+    failures.add(call, ObjectRole::Use);
+    const auto all = failures.all();
+    EXPECT_EQ(all.size(), ObjectFailures::max_kinds);
+    EXPECT_EQ(all.front().function, 7U);
+    EXPECT_EQ(all.front().count, 2U);
+    EXPECT_EQ(all.at(1).function, 0U);
+}
+
+TEST(ObjectFailuresTest, AnErrorTextBelongsToTheLastFailureOfItsThread) {
+    ObjectFailures failures;
+    const std::vector<ObjectFunction> functions(1);
+    failures.add(ObjectMessage{0, 1, 2, "of nothing"}, functions);
+    ObjectCall call = call_of(0, 1, 0);
+    call.failed = true;
+    call.result = 1;
+    failures.add(call, ObjectRole::Use);
+    failures.add(ObjectMessage{0, 2, 2, "of another thread"}, functions);
+    failures.add(ObjectMessage{0, 1, 2, ""}, functions);
+    failures.add(ObjectMessage{0, 1, 2, "line 12"}, functions);
+    failures.add(ObjectMessage{0, 1, 2, "once more"}, functions);
+    failures.add(call, ObjectRole::Use);
+    failures.add(ObjectMessage{0, 1, 2, "line 345"}, functions);
+    ASSERT_EQ(failures.all().size(), 1U) << "they differ in a number";
+    EXPECT_EQ(failures.all()[0].error, "result 1, line 12");
+    EXPECT_EQ(failures.all()[0].count, 2U);
+}
+
+TEST(ObjectErrorTest, NamesTheNumberBesideAResult) {
+    ObjectCall call = call_of(0, 1, 0);
+    call.error_number = 2;
+    EXPECT_EQ(error_of(call), "ENOENT (No such file or directory)") << "without a result";
+    call.result = 7;
+    EXPECT_EQ(error_of(call), "result 7");
+    call.error_number = 100'000;
+    call.result = 0;
+    EXPECT_EQ(error_of(call), "no result");
+    call.result = 0x1'0000'0001;
+    EXPECT_EQ(error_of(call), "result 4294967297");
+    call.result = 0x8000'0000;
+    EXPECT_EQ(error_of(call), "result -2147483648");
+}
+
 }  // namespace
 }  // namespace lagtrap::calls::object_tree_test
