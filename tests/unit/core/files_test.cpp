@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/digest.hpp"
+#include "core/file_access.hpp"
 
 namespace lagtrap::test::files_test {
 namespace {
@@ -96,6 +97,135 @@ TEST(Digest, IsKnownByItsSpelling) {
     EXPECT_FALSE(is_sha256_hex(sha256_of("abc").substr(1)));
     EXPECT_FALSE(is_sha256_hex(std::string(64, 'G')));
     EXPECT_FALSE(is_sha256_hex(std::string(64, 'A')));
+}
+
+TEST_F(Files, AreWrittenAnew) {
+    const auto path = folder_ / "file";
+    const mode_t before = ::umask(0);
+    ASSERT_TRUE(write_file(path, "a longer text", 0600));
+    ASSERT_TRUE(write_file(path, "short", 0666));
+    ::umask(before);
+    EXPECT_EQ(read_file(path, 100).value(), "short");
+    struct stat facts {};
+    ASSERT_EQ(::stat(path.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 07777U, 0600U) << "of when it was made";
+    EXPECT_EQ(write_file(folder_ / "absent" / "file", "").error().kind, ErrorKind::NotFound);
+    const auto full = write_file("/dev/full", "x");
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().message, "/dev/full: write: No space left on device");
+}
+
+TEST_F(Files, OfAFolderAreListedUpToALimit) {
+    for (const char* name : {"a", "b", ".hidden"}) ASSERT_TRUE(write_file(folder_ / name, ""));
+    EXPECT_THAT(list_folder(folder_, 10).value(),
+                testing::UnorderedElementsAre("a", "b", ".hidden"));
+    EXPECT_EQ(list_folder(folder_, 3).value().size(), 3U);
+    EXPECT_EQ(list_folder(folder_, 2).value().size(), 2U);
+    EXPECT_EQ(list_folder(folder_ / "absent", 2).error().kind, ErrorKind::NotFound);
+    EXPECT_FALSE(list_folder(folder_ / "a", 2)) << "not a folder";
+}
+
+TEST_F(Files, FoldersAreMadeWithThoseAround) {
+    const mode_t before = ::umask(0);
+    EXPECT_TRUE(make_directories(folder_ / "a" / "b", 0750));
+    ::umask(before);
+    for (const auto& made : {folder_ / "a", folder_ / "a" / "b"}) {
+        struct stat facts {};
+        ASSERT_EQ(::stat(made.c_str(), &facts), 0);
+        EXPECT_EQ(facts.st_mode & 07777U, 0750U) << made;
+    }
+    EXPECT_TRUE(make_directories(folder_ / "a" / "b", 0750)) << "they are there";
+    ASSERT_TRUE(write_file(folder_ / "file", ""));
+    const auto on_file = make_directories(folder_ / "file", 0750);
+    ASSERT_FALSE(on_file);
+    EXPECT_EQ(on_file.error().message, (folder_ / "file").string() + ": not a directory");
+    const auto below = make_directories(folder_ / "file" / "x", 0750);
+    ASSERT_FALSE(below);
+    EXPECT_THAT(below.error().message, HasSubstr("mkdir " + (folder_ / "file" / "x").string()));
+}
+
+TEST_F(Files, AreMovedToAnotherFolder) {
+    std::filesystem::create_directory(folder_ / "to");
+    ASSERT_TRUE(write_file(folder_ / "file", "x"));
+    EXPECT_TRUE(rename_durably(folder_ / "file", folder_ / "to" / "file"));
+    EXPECT_EQ(read_file(folder_ / "to" / "file", 10).value(), "x");
+    EXPECT_EQ(entries(), 1U);
+    const auto absent = rename_durably(folder_ / "file", folder_ / "other");
+    ASSERT_FALSE(absent);
+    EXPECT_EQ(absent.error().message,
+              "rename " + (folder_ / "file").string() + ": No such file or directory");
+    remove_file(folder_ / "to" / "file");
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "to" / "file"));
+    EXPECT_TRUE(sync_directory(folder_));
+    EXPECT_TRUE(sync_directory("")) << "the current folder";
+    EXPECT_FALSE(sync_directory(folder_ / "absent"));
+}
+
+TEST_F(Files, AreOpenedForThisProcessAlone) {
+    std::string name = folder_ / "made-XXXXXX";
+    const auto made = make_temporary_file(name);
+    ASSERT_TRUE(made);
+    EXPECT_TRUE(std::filesystem::exists(name));
+    EXPECT_EQ(::fcntl(made->get(), F_GETFD), FD_CLOEXEC);
+    EXPECT_EQ(::fcntl(open_file(name, O_RDONLY)->get(), F_GETFD), FD_CLOEXEC);
+    EXPECT_TRUE(set_mode(made->get(), 0604));
+    struct stat facts {};
+    ASSERT_EQ(::fstat(made->get(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 07777U, 0604U);
+    EXPECT_FALSE(set_mode(-1, 0604));
+    std::string absent = folder_ / "absent" / "XXXXXX";
+    EXPECT_EQ(make_temporary_file(absent).error().kind, ErrorKind::NotFound);
+    EXPECT_FALSE(read_all(-1, 10));
+    EXPECT_FALSE(write_all(-1, "x", 1));
+}
+
+// Keeps what it was asked.
+class Broker : public FileAccess {
+  public:
+    Result<UniqueFd> open(const std::filesystem::path& path, int flags, unsigned mode) override {
+        asked += "open " + path.string() + " " + std::to_string(flags) + " " +
+                 std::to_string(mode) + "\n";
+        return UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    }
+    Result<UniqueFd> make_temporary(std::string& name) override {
+        asked += "make " + name + "\n";
+        return UniqueFd(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    }
+    Status rename(const std::filesystem::path& from, const std::filesystem::path& to) override {
+        asked += "rename " + from.string() + " " + to.string() + "\n";
+        return success();
+    }
+    void remove(const std::filesystem::path& path) override {
+        asked += "remove " + path.string() + "\n";
+    }
+    std::string asked;
+};
+
+TEST_F(Files, AreThoseOfTheBrokerIfThereIsOne) {
+    Broker broker;
+    use_file_access(&broker);
+    EXPECT_EQ(file_access(), &broker);
+    const auto read = open_file("/a", 1, 2);
+    std::string name = "/bX";
+    const auto made = make_temporary_file(name);
+    const auto renamed = rename_file("/c", "/d");
+    remove_file("/e");
+    // A file of another owner whose mode is right already.
+    struct stat facts {};
+    const bool has_facts = ::fstat(read->get(), &facts) == 0;
+    const bool same_mode = set_mode(read->get(), facts.st_mode & 0777).ok();
+    use_file_access(nullptr);
+    EXPECT_TRUE(read && made && renamed && has_facts && same_mode);
+    EXPECT_EQ(broker.asked, "open /a 1 2\nmake /bX\nrename /c /d\nremove /e\n");
+    EXPECT_EQ(file_access(), nullptr);
+}
+
+TEST(Uuid, IsRandomAndOfVersion4) {
+    const std::string one = random_uuid(), other = random_uuid();
+    EXPECT_NE(one, other);
+    for (const std::string& text : {one, other})
+        EXPECT_THAT(text, testing::MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]"
+                                                "[0-9a-f]{3}-[0-9a-f]{12}"));
 }
 
 }  // namespace
