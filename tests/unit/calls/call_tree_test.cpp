@@ -154,5 +154,46 @@ TEST(CallSummaryTest, EachPartIsAddedToItsOwn) {
     EXPECT_EQ(part.sum.on_cpu_ns, 5U);
 }
 
+TEST(CallEnds, HaveNames) {
+    const std::pair<CallEnd, const char*> names[] = {{CallEnd::Returned, "returned"},
+                                                     {CallEnd::TailCall, "tail call"},
+                                                     {CallEnd::Left, "left"},
+                                                     {CallEnd::ThreadEnd, "thread ended"}};
+    for (const auto& [end, name] : names) {
+        EXPECT_STREQ(name_of(end), name);
+        EXPECT_EQ(call_end_named(name), end);
+    }
+    EXPECT_EQ(call_end_named("lost"), std::nullopt);
+}
+
+TEST(CallTreeTest, SaysWhatMakesNoSense) {
+    const auto problem = [](const std::vector<Call>& calls) {
+        Tree tree;
+        tree.calls = calls;
+        const Status checked = check(tree, 2);
+        return checked ? std::string() : checked.error().message;
+    };
+    const Call root = call(0, no_parent, 0, 10, 10);
+    EXPECT_EQ(problem({}), "a tree of 0 calls; 1 to 65536 are allowed");
+    std::vector<Call> many(max_nodes, call(1, 0, 0, 0, 0));
+    many[0] = root;
+    EXPECT_EQ(problem(many), "");
+    many.push_back(many.back());
+    EXPECT_EQ(problem(many), "a tree of 65537 calls; 1 to 65536 are allowed");
+    EXPECT_EQ(problem({call(2, no_parent, 0, 10, 10)}),
+              "call 0 of a tree has an unknown function number");
+    EXPECT_EQ(problem({root, root}), "call 1 of a tree has no parent, or should have none");
+    EXPECT_EQ(problem({call(0, 0, 0, 10, 10)}),
+              "call 0 of a tree has no parent, or should have none");
+    EXPECT_EQ(problem({root, call(1, 1, 0, 10, 10)}), "call 1 of a tree comes before its caller");
+    EXPECT_EQ(problem({root, call(1, 0, 5, 4, 0)}), "call 1 of a tree ends before it begins");
+    EXPECT_EQ(problem({root, call(1, 0, 5, 5, 0)}), "");
+    EXPECT_EQ(problem({root, call(1, 0, 0, 10, 6, 4)}), "");
+    EXPECT_EQ(problem({root, call(1, 0, 0, 10, 6, 5)}),
+              "call 1 of a tree has parts that are longer than the whole");
+    EXPECT_EQ(problem({root, call(1, 0, 0, 10, 11)}),
+              "call 1 of a tree has parts that are longer than the whole");
+}
+
 }  // namespace
 }  // namespace lagtrap::calls::call_tree_test

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -139,6 +140,160 @@ TEST_F(Broker, LeavesOtherBundlesAlone) {
         files_->rename(folder_ / "output" / "other-bundle", folder_ / "output" / "session-bundle"));
     files_->remove(folder_ / "output" / "other-bundle");
     EXPECT_TRUE(std::filesystem::exists(folder_ / "output" / "other-bundle"));
+}
+
+TEST_F(Broker, SaysWhyAFileIsNotOpened) {
+    const auto kind = [&](const std::filesystem::path& path) {
+        const auto opened = files_->open(path, O_RDONLY, 0);
+        EXPECT_FALSE(opened);
+        if (opened) return std::string();
+        EXPECT_TRUE(opened.error().message.starts_with(path.string() + ": "));
+        return std::to_string(opened.error().system_errno);
+    };
+    EXPECT_EQ(kind(folder_ / "capture" / "absent"), std::to_string(ENOENT));
+    EXPECT_EQ(kind(folder_ / "secret"), std::to_string(EPERM));
+    EXPECT_EQ(kind(folder_ / "capture" / "link"), std::to_string(ELOOP));
+    EXPECT_EQ(kind("/proc/self/fd/x"), std::to_string(ENOENT));
+    EXPECT_EQ(kind("/proc/self/fd/100000"), std::to_string(EBADF));
+    EXPECT_EQ(files_->open(std::string(8193, 'x'), O_RDONLY, 0).error().system_errno, ENAMETOOLONG);
+    const auto renamed = files_->rename(folder_ / "capture" / "absent", folder_ / "output" / "x");
+    ASSERT_FALSE(renamed);
+    EXPECT_TRUE(renamed.error().message.starts_with("rename: ")) << renamed.error().message;
+    EXPECT_TRUE(opens(folder_ / "capture" / "user.log")) << "it still serves";
+}
+
+TEST_F(Broker, OpensDescriptorsOfItsOwnFromTheirBegin) {
+    const UniqueFd own(::open((folder_ / "secret").c_str(), O_RDONLY | O_CLOEXEC));
+    char byte = 0;
+    ASSERT_EQ(::read(own.get(), &byte, 1), 1);
+    const auto again = files_->open("/proc/self/fd/" + std::to_string(own.get()), O_RDONLY, 0);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(*read_all(again->get(), 100), "secret");
+    EXPECT_EQ(::fcntl(again->get(), F_GETFD), FD_CLOEXEC);
+}
+
+TEST_F(Broker, MakesFilesThatOnlyOwnerAndGroupReach) {
+    const auto mode_of = [](int fd) {
+        struct stat facts {};
+        EXPECT_EQ(::fstat(fd, &facts), 0);
+        return facts.st_mode & 07777U;
+    };
+    const mode_t before = ::umask(0);
+    const auto made = files_->open(folder_ / "capture" / "new", O_WRONLY | O_CREAT, 0777);
+    std::string first = folder_ / "output" / ".session.XXXXXX", second = first;
+    const auto one = files_->make_temporary(first), other = files_->make_temporary(second);
+    ::umask(before);
+    ASSERT_TRUE(made && one && other);
+    EXPECT_EQ(mode_of(made->get()), 0660U);
+    EXPECT_EQ(mode_of(one->get()), 0640U);
+    EXPECT_NE(first, second);
+    EXPECT_FALSE(first.ends_with("XXXXXX"));
+    EXPECT_TRUE(std::filesystem::exists(first) && std::filesystem::exists(second));
+    for (const char* name : {".session.XXXXX", ".other.XXXXXX", "XXXXXX"}) {
+        std::string wrong = folder_ / "output" / name;
+        EXPECT_FALSE(files_->make_temporary(wrong)) << name;
+    }
+    std::string outside = folder_ / "session.XXXXXX";
+    EXPECT_FALSE(files_->make_temporary(outside));
+}
+
+TEST_F(Broker, ChangesNothingInSubfolders) {
+    std::ofstream(folder_ / "capture" / "code" / "map") << "map";
+    EXPECT_TRUE(opens(folder_ / "capture" / "code" / "map"));
+    files_->remove(folder_ / "capture" / "code" / "map");
+    EXPECT_FALSE(files_->rename(folder_ / "capture" / "code" / "map", folder_ / "capture" / "map"));
+    EXPECT_FALSE(
+        files_->rename(folder_ / "capture" / "user.log", folder_ / "capture" / "code" / "x"));
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "capture" / "code" / "map"));
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "capture" / "user.log"));
+    EXPECT_FALSE(opens(folder_ / "capture" / "user.log", O_PATH)) << "an unknown flag";
+}
+
+// What a broker answers, asked from this thread; its policy is the test's.
+class AskedBroker : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        std::array<int, 2> ends{};
+        ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+        own_.reset(ends[0]);
+        other_.reset(ends[1]);
+    }
+    // Whether this path is opened.
+    bool opens(BrokerPolicy policy, const std::string& path) {
+        auto broker = FileBroker::create(std::move(policy));
+        EXPECT_TRUE(broker);
+        bool served = false;
+        std::thread serving([&] { served = broker->serve(other_.get()); });
+        BrokeredFiles files{UniqueFd(::dup(own_.get()))};
+        const bool opened = files.open(path, O_RDONLY, 0).ok();
+        serving.join();
+        EXPECT_TRUE(served);
+        return opened;
+    }
+    // Whether a message of these bytes is answered.
+    bool answers(const std::string& bytes) {
+        auto broker = FileBroker::create({});
+        EXPECT_EQ(::send(own_.get(), bytes.data(), bytes.size(), 0),
+                  static_cast<ssize_t>(bytes.size()));
+        return broker->serve(other_.get());
+    }
+    UniqueFd own_, other_;
+};
+
+TEST_F(AskedBroker, OpensWhatItsPolicyCallsReadable) {
+    BrokerPolicy policy;
+    EXPECT_FALSE(opens({}, "/etc/passwd"));
+    EXPECT_FALSE(opens({}, "/bin/true")) << "no program without a policy for them";
+    policy.readable = {"/etc/passwd"};
+    EXPECT_TRUE(opens(std::move(policy), "/etc/passwd"));
+    const auto readable = [] {
+        BrokerPolicy by_name;
+        by_name.is_readable = [](const std::filesystem::path& path) {
+            return path.native().starts_with("/etc/");
+        };
+        return by_name;
+    };
+    EXPECT_TRUE(opens(readable(), "/etc/passwd"));
+    EXPECT_FALSE(opens(readable(), "/etc/../etc/passwd")) << "not in normal form";
+    EXPECT_FALSE(opens(readable(), "/usr/bin/env"));
+}
+
+TEST_F(AskedBroker, TellsWhenItOpensAProgram) {
+    std::string told;
+    BrokerPolicy policy;
+    policy.program_access = [](const std::filesystem::path&) { return ProgramAccess::Allowed; };
+    policy.open_program = [&](const std::filesystem::path& path) {
+        told += "open " + path.string() + " ";
+        return open_file("/etc/passwd", O_RDONLY);
+    };
+    policy.on_program = [&](const std::filesystem::path& path) {
+        told += "[" + path.string() + "] ";
+    };
+    EXPECT_TRUE(opens(policy, "/bin/./true"));
+    EXPECT_EQ(told, "[/bin/true] open /bin/true [] ");
+    EXPECT_FALSE(opens(policy, "bin/true")) << "not a whole path";
+}
+
+TEST_F(AskedBroker, HangsUpOnWhatIsNoRequest) {
+    const auto head = [](std::int32_t kind) {
+        std::string bytes(12, '\0');
+        std::memcpy(bytes.data(), &kind, sizeof kind);
+        return bytes;
+    };
+    EXPECT_TRUE(answers(head(1) + "/etc/passwd"));
+    EXPECT_TRUE(answers(head(4) + "/etc/passwd"));
+    EXPECT_FALSE(answers(head(0) + "/etc/passwd"));
+    EXPECT_FALSE(answers(head(5) + "/etc/passwd"));
+    EXPECT_FALSE(answers(head(1))) << "no path";
+    EXPECT_FALSE(answers(head(3) + std::string("a\0b\0c", 5))) << "three paths";
+    EXPECT_FALSE(answers("short"));
+    EXPECT_FALSE(answers(head(1) + std::string(9000, 'x'))) << "too long";
+    own_.reset();
+    auto broker = FileBroker::create({});
+    EXPECT_FALSE(broker->serve(other_.get())) << "the other side is gone";
+    BrokerPolicy absent;
+    absent.folders = {{"/absent", ""}};
+    EXPECT_FALSE(FileBroker::create(std::move(absent)));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "sandbox/other_writers.hpp"
 
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +94,29 @@ TEST_F(OtherWriters, AreNoneOfAFileThatIsNotThere) {
 TEST(UserText, HasTheNameIfThereIsOne) {
     EXPECT_EQ(user_text(0), "root (0)");
     EXPECT_EQ(user_text(1234567), "1234567");
+}
+
+TEST_F(OtherWriters, AreThoseOfAGroupOfSeveral) {
+    if (::geteuid() != 0) GTEST_SKIP() << "files of other users need root";
+    set_mode("folder/file", 0775);
+    EXPECT_THAT(other_writers(file()), IsEmpty()) << "the group of root";
+    // A group of the owner's name without members is the owner's own.
+    const passwd* const user = ::getpwnam("daemon");
+    const ::group* const alike = ::getgrnam("daemon");
+    ASSERT_TRUE(user != nullptr && alike != nullptr);
+    const gid_t own = alike->gr_gid;
+    ASSERT_EQ(::chown(file().c_str(), user->pw_uid, own), 0);
+    EXPECT_THAT(other_writers(file()), IsEmpty());
+    ASSERT_EQ(::chown(file().c_str(), 0, own), 0);
+    EXPECT_EQ(other_writers(file()), file().string() + " is writable by the group daemon");
+    set_mode("folder/file", 0755);
+    EXPECT_THAT(other_writers(file()), IsEmpty());
+    // What anybody may write is said first.
+    set_mode("folder/file", 0777);
+    EXPECT_EQ(other_writers(file()), file().string() + " is writable by everyone");
+    set_mode("folder/file", 01777);
+    EXPECT_EQ(other_writers(file()), file().string() + " is writable by everyone")
+        << "only folders are sticky";
 }
 
 }  // namespace

@@ -129,5 +129,172 @@ TEST(Session, HugeAndDeepFilesAreRefused) {
     EXPECT_FALSE(read_session(directory.path()).ok());
 }
 
+// What other programs may read.
+constexpr const char* full_text =
+    R"({"id":"0f8fad5b-d9cb-469f-a165-70867728950e","lagtrap_version":"0.1.0",)"
+    R"("boot_id":"4b2a8c1e-0000-4000-8000-000000000001",)"
+    R"("clocks":{"monotonic_ns":1,"boottime_ns":2,"realtime_ns":18000000000000000000},)"
+    R"("started_ns":10,"ended_ns":20,"history_length_ns":38,"history_interval_ns":39,)"
+    R"("planned_length_ns":4000000000,"longest_length_ns":16000000000,"end":"run-end",)"
+    R"("sample_interval_ns":999,"cpu_count":16,"stack_method":"frame-pointer",)"
+    R"("events":[{"name":"query","threshold_ns":50000000,"trace_length_ns":4000000000,)"
+    R"("trace_length_limit_ns":16000000000,"stages":["parse","execute"],)"
+    R"("program":"/usr/bin/postgres","markers":["a","b","c","d"]},)"
+    R"({"name":"fsync","threshold_ns":1,"trace_length_ns":2,"trace_length_limit_ns":3,)"
+    R"("stages":[],"program":"","markers":[]}],)"
+    R"("trigger":{"reason":"deadline","event":1,"pid":33,"tid":34,"comm":"name",)"
+    R"("begin_ns":35,"breach_ns":36,"reported_ns":37},)"
+    R"("quality":{"samples_taken":1,"samples_lost":2,"switches_lost":3,"wakings_lost":4,)"
+    R"("stacks_lost":5,"stack_copies":11,"stack_copies_left_out":12,"runs_lost":6,)"
+    R"("task_changes_lost":7,"code_files_lost":10,"bpf_run_time_ns":8,"daemon_cpu_ns":9,)"
+    R"("truncated_by_size":true,"shed":["every 2nd sample alone was taken"]},)"
+    R"("containers":[{"id":"3f2a","name":"web","image":"nginx:1.25","pod":"cart-7d9",)"
+    R"("namespace":"shop"}],"finished":true})"
+    "\n";
+
+TEST(Session, EachFieldHasItsName) {
+    const TemporaryDirectory directory;
+    const auto path = directory.path() / "session.json";
+    Session session = full_session();
+    session.history_length_ns = 38;
+    session.history_interval_ns = 39;
+    ASSERT_TRUE(write_session(directory.path(), session));
+    EXPECT_EQ(read_file(path, 1 << 20).value(), full_text);
+    // Each field is read: what was read is written alike.
+    const auto read = read_session(directory.path());
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    ASSERT_TRUE(write_session(directory.path(), *read));
+    EXPECT_EQ(read_file(path, 1 << 20).value(), full_text);
+}
+
+// Reads the full text with a change.
+Result<Session> read_with(const std::string& found, const std::string& replacement) {
+    const TemporaryDirectory directory;
+    std::string text = full_text;
+    const std::size_t at = text.find(found);
+    EXPECT_NE(at, std::string::npos) << found;
+    text.replace(at, found.size(), replacement);
+    EXPECT_TRUE(write_file(directory.path() / "session.json", text));
+    return read_session(directory.path());
+}
+
+TEST(Session, OlderCapturesLackFields) {
+    EXPECT_EQ(read_with(R"("boot_id":"4b2a8c1e-0000-4000-8000-000000000001",)", "")->boot_id, "");
+    EXPECT_EQ(
+        read_with(R"("history_length_ns":38,"history_interval_ns":39,)", "")->history_interval_ns,
+        0U);
+    EXPECT_EQ(read_with(R"("longest_length_ns":16000000000,"end":"run-end",)", "")->end,
+              RecordingEnd::Unknown);
+    EXPECT_EQ(read_with(R"("trace_length_limit_ns":16000000000,)", "")
+                  ->events.at(0)
+                  .trace_length_limit_ns,
+              0U);
+    EXPECT_TRUE(read_with(R"(,"markers":["a","b","c","d"])", "")->events.at(0).markers.empty());
+    EXPECT_EQ(read_with(R"("stack_copies":11,"stack_copies_left_out":12,)", "")
+                  ->quality.stack_copies_left_out,
+              0U);
+    EXPECT_EQ(read_with(R"("code_files_lost":10,)", "")->quality.code_files_lost, 0U);
+    EXPECT_TRUE(
+        read_with(R"(,"shed":["every 2nd sample alone was taken"])", "")->quality.shed.empty());
+    EXPECT_TRUE(read_with(R"("containers":[{"id":"3f2a","name":"web","image":"nginx:1.25",)"
+                          R"("pod":"cart-7d9","namespace":"shop"}],)",
+                          "")
+                    ->containers.empty());
+    EXPECT_EQ(read_with(R"("end":"run-end")", R"("end":"unheard-of")")->end, RecordingEnd::Unknown);
+    EXPECT_EQ(read_with(R"("ended_ns":20)", R"("ended_ns":0)")->ended_ns, 0U) << "still running";
+}
+
+TEST(Session, SaysWhatIsAllowed) {
+    const auto problem = [](const std::string& found, const std::string& replacement) {
+        const auto session = read_with(found, replacement);
+        if (session) return std::string("accepted");
+        const std::string& message = session.error().message;
+        return message.substr(message.find("session.json: ") + 14);
+    };
+    const std::string longest(4096, 'x');
+    EXPECT_EQ(problem("frame-pointer", longest), "accepted");
+    EXPECT_EQ(problem("frame-pointer", longest + "x"),
+              "\"stack_method\" is longer than 4096 bytes");
+    EXPECT_EQ(problem("\"frame-pointer\"", "7"), "\"stack_method\" is not a text");
+    EXPECT_EQ(problem("[\"parse\"", "[\"" + longest + "\""), "accepted");
+    EXPECT_EQ(problem("[\"parse\"", "[\"" + longest + "x\""),
+              "\"events[0].stages[0]\" is not a short text");
+    EXPECT_EQ(problem("\"d\"]", "7]"), "\"events[0].markers[3]\" is not a short text");
+    EXPECT_EQ(problem("[\"every", "[\"" + longest), "\"quality.shed[0]\" is not a short text");
+    EXPECT_EQ(problem(R"("cpu_count":16)", R"("cpu_count":8192)"), "accepted");
+    EXPECT_EQ(problem(R"("cpu_count":16)", R"("cpu_count":8193)"),
+              "\"cpu_count\" is 8193; at most 8192 is allowed");
+    EXPECT_EQ(problem(R"("pid":33)", R"("pid":4294967296)"),
+              "\"trigger.pid\" is 4294967296; at most 4294967295 is allowed");
+    EXPECT_EQ(problem(R"("sample_interval_ns":999)", R"("sample_interval_ns":0)"),
+              "\"sample_interval_ns\" is 0");
+    EXPECT_EQ(problem(R"("ended_ns":20)", R"("ended_ns":10)"), "accepted");
+    EXPECT_EQ(problem(R"("ended_ns":20)", R"("ended_ns":9)"),
+              "\"ended_ns\" lies before \"started_ns\"");
+    EXPECT_EQ(problem(R"("clocks":{"monotonic_ns":1,)", R"("clocks":{)"),
+              "\"clocks.monotonic_ns\" is missing");
+    EXPECT_EQ(problem(R"("clocks":{"monotonic_ns":1,"boottime_ns":2,)", R"("clocks":[],"x":{)"),
+              "\"clocks\" is not an object");
+    EXPECT_EQ(problem(R"([{"name":"query")", R"([7,{"name":"query")"),
+              "\"events[0]\" is not an object");
+    EXPECT_EQ(problem(R"([{"id":"3f2a")", R"([7,{"id":"3f2a")"),
+              "\"containers[0]\" is not an object");
+    EXPECT_EQ(problem(R"("stages":["parse","execute"])", R"("stages":7)"),
+              "\"events[0].stages\" is not a list");
+    for (const char* reason : {"deadline", "end", "manual"})
+        EXPECT_EQ(problem("\"deadline\"", std::string("\"") + reason + "\""), "accepted");
+    EXPECT_EQ(problem("\"deadline\"", "\"x\""),
+              "\"trigger.reason\" is \"x\"; allowed are deadline, end and manual");
+}
+
+TEST(Session, ListsHaveTheirLimits) {
+    const auto counted = [](std::size_t stages, std::size_t markers, std::size_t events) {
+        const TemporaryDirectory directory;
+        Session session = full_session();
+        session.events.resize(events, session.events[1]);
+        session.events[0].stages.assign(stages, "s");
+        session.events[0].markers.assign(markers, "m");
+        EXPECT_TRUE(write_session(directory.path(), session));
+        const auto read = read_session(directory.path());
+        return read ? std::string() : read.error().message.substr(read.error().message.find("\""));
+    };
+    EXPECT_EQ(counted(16, 18, 256), "");
+    EXPECT_EQ(counted(17, 18, 2), "\"events[0].stages\" has 17 elements; at most 16 are allowed");
+    EXPECT_EQ(counted(16, 19, 2), "\"events[0].markers\" has 19 elements; at most 18 are allowed");
+    EXPECT_EQ(counted(16, 18, 257), "\"events\" has 257 elements; at most 256 are allowed");
+    const TemporaryDirectory directory;
+    Session session = full_session();
+    session.quality.shed.assign(shed_limit + 1, "x");
+    session.containers.clear();
+    for (std::size_t i = 0; i < session_containers_limit + 1; ++i)
+        session.containers[std::to_string(i)].name = std::string(300, 'n');
+    ASSERT_TRUE(write_session(directory.path(), session));
+    const auto read = read_session(directory.path());
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->quality.shed.size(), 64U);
+    EXPECT_EQ(read->containers.size(), 512U);
+    EXPECT_EQ(read->containers.begin()->second.name, std::string(256, 'n'));
+}
+
+TEST(RecordingEnds, HaveNames) {
+    using enum RecordingEnd;
+    const std::pair<RecordingEnd, const char*> names[] = {
+        {Length, "length"}, {RunEnd, "run-end"}, {RunGone, "run-gone"},
+        {Limit, "limit"},   {Size, "size"},      {Unknown, ""}};
+    for (const auto& [end, name] : names) {
+        EXPECT_EQ(recording_end_name(end), name);
+        EXPECT_EQ(recording_end_named(name), end);
+    }
+}
+
+TEST(RunningBootId, IsOneLineOfTheKernel) {
+    const TemporaryDirectory root;
+    EXPECT_EQ(running_boot_id(root.path()), "");
+    const auto folder = root.path() / "sys/kernel/random";
+    std::filesystem::create_directories(folder);
+    ASSERT_TRUE(write_file_durably(folder / "boot_id", "4b2a8c1e-\x01\nmore\n"));
+    EXPECT_EQ(running_boot_id(root.path()), "4b2a8c1e-\\x01");
+}
+
 }  // namespace
 }  // namespace lagtrap::trace::session_test
