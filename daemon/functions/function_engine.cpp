@@ -109,7 +109,8 @@ Status FunctionEngine::put_in(const PlannedRuntime& runtime, bool at_end) {
     std::vector<CallProbe> probes;
     for (const RuntimeProbe& one : runtime.probes)
         if (one.at_end == at_end)
-            probes.push_back({one.offset, epoch << 32 | one.site.number, {}, one.semaphore});
+            probes.push_back(
+                {one.offset, epoch << 32 | one.site.number, {one.site.number}, one.semaphore});
     bpf_program* const program =
         at_end ? programs_->progs.on_runtime_return : programs_->progs.on_runtime_entry;
     TRY_ASSIGN(const auto refused,

@@ -180,7 +180,7 @@ class Planner {
         PlannedFunction planned;
         planned.file = file;
         planned.entry = wanted.entry;
-        planned.name = name.substr(0, max_name_bytes);
+        planned.name = name.substr(0, max_pattern_name_bytes);
         planned.level = 1;
         planned.first_code = std::move(found.first_code);
         planned.exits = std::move(found.exits);
