@@ -1,15 +1,18 @@
 // Where a thread spun instead of waiting.
 #include <algorithm>
+#include <map>
 
 #include <gtest/gtest.h>
 
 #include "analysis/spinning.hpp"
 #include "analysis/time_split.hpp"
+#include "tests/unit/analysis/made_recording.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis::spinning_tests {
 namespace {
 
+using test::MadeRecording;
 using test::TraceBuilder;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 
@@ -57,6 +60,220 @@ TEST(Spinning, methods_of_spin_locks_are_known_by_their_names) {
     for (const char* function :
          {"my::SpinLock::unlock()", "std::mutex::lock()", "lock", "spin", "Spinning::rotate()"})
         EXPECT_EQ(kind_in(function), SpinKind::None) << function;
+}
+
+SpinKind kind_of(const std::vector<std::string>& stack) {
+    MadeRecording made;
+    const StackId id = made.stack(stack);
+    return spin_of_stack(made.recording, id);
+}
+
+TEST(Spinning, functions_that_spin_are_known_by_their_kind) {
+    for (const char* function : {"__do_sys_sched_yield", "__x64_sys_sched_yield",
+                                 "__arm64_sys_sched_yield", "do_sched_yield"})
+        EXPECT_EQ(kind_of({"main", std::string("k:") + function}), SpinKind::Yield) << function;
+    for (const char* function : {"futex_wait", "futex_wait_setup", "futex_wait_queue_me"})
+        EXPECT_EQ(kind_of({"main", std::string("k:") + function}), SpinKind::Futex) << function;
+    for (const char* function :
+         {"native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath",
+          "queued_spin_lock_slowpath", "queued_read_lock_slowpath", "queued_write_lock_slowpath",
+          "osq_lock", "mutex_spin_on_owner", "rwsem_spin_on_owner", "rwsem_optimistic_spin"})
+        EXPECT_EQ(kind_of({"main", std::string("k:") + function}), SpinKind::KernelLock)
+            << function;
+    for (const char* function : {"sched_yield", "runtime.osyield", "runtime.osyield_no_g"})
+        EXPECT_EQ(kind_of({"main", function}), SpinKind::Yield) << function;
+    for (const char* function :
+         {"pthread_spin_lock", "runtime.procyield", "runtime.procyield.abi0", "s_lock", "ut_delay",
+          "spin_lock", "spinlock_lock", "spinlock_acquire"})
+        EXPECT_EQ(kind_of({"main", function}), SpinKind::SpinLock) << function;
+    for (const char* function :
+         {"k:osq_lock_more", "k:do_sched_yield2", "k:spin_lock", "osq_lock", "sched_yield_more"})
+        EXPECT_EQ(kind_of({"main", function}), SpinKind::None) << function;
+    EXPECT_EQ(kind_of({}), SpinKind::None);
+}
+
+TEST(Spinning, the_innermost_function_counts_and_the_kernel_s_first) {
+    EXPECT_EQ(kind_of({"main", "spin_lock", "sched_yield"}), SpinKind::Yield);
+    EXPECT_EQ(kind_of({"main", "spin_lock", "callback"}), SpinKind::None);
+    EXPECT_EQ(kind_of({"main", "spin_lock", "callback@plt"}), SpinKind::SpinLock);
+    EXPECT_EQ(kind_of({"main", "spin_lock", "?:/usr/bin/app"}), SpinKind::SpinLock);
+    EXPECT_EQ(kind_of({"main", "spin_lock", "k:osq_lock"}), SpinKind::KernelLock);
+    EXPECT_EQ(kind_of({"main", "spin_lock", "k:schedule"}), SpinKind::SpinLock);
+    EXPECT_EQ(kind_of({"main", "k:do_sched_yield", "k:schedule"}), SpinKind::Yield);
+    EXPECT_EQ(kind_of({"main", "k:futex_wait", "k:osq_lock"}), SpinKind::KernelLock);
+}
+
+TEST(Spinning, each_kind_has_its_words) {
+    EXPECT_EQ(to_text(SpinKind::Yield), "calling sched_yield over and over");
+    EXPECT_EQ(to_text(SpinKind::Futex), "trying a futex over and over");
+    EXPECT_EQ(to_text(SpinKind::SpinLock), "in a loop around a lock");
+    EXPECT_EQ(to_text(SpinKind::KernelLock), "on a kernel lock");
+    EXPECT_EQ(to_text(SpinKind::None), "");
+}
+
+// Threads of process 10 from 0 to 100 ms, which are sampled each millisecond while they run.
+class SpinningThreads : public ::testing::Test {
+  protected:
+    SpinningThreads() {
+        made_.recording.end_ns = 100 * ms;
+        made_.recording.has_scheduling = true;
+        made_.recording.threads.reserve(8);  // references stay
+    }
+    // Call by ascending number. The thread runs in this period, and is blocked otherwise.
+    Thread& runs(std::uint32_t tid, std::uint64_t from_ms, std::uint64_t to_ms,
+                 std::uint32_t pid = 10) {
+        Thread& thread = made_.thread(pid, tid);
+        change(thread, 0, ThreadState::Blocked);
+        change(thread, from_ms, ThreadState::Running);
+        change(thread, to_ms, ThreadState::Blocked);
+        return thread;
+    }
+    static void change(Thread& thread, std::uint64_t at_ms, ThreadState state) {
+        StateChange one;
+        one.at_ns = at_ms * ms;
+        one.state = state;
+        thread.changes.push_back(one);
+    }
+    void seen(Thread& thread, std::uint64_t from_ms, std::uint64_t to_ms,
+              const std::vector<std::string>& frames) {
+        const StackId stack = made_.stack(frames);
+        for (std::uint64_t at = from_ms; at < to_ms; ++at)
+            thread.samples.push_back({at * ms, stack, 0});
+    }
+    static Interval spin(std::uint64_t from_ms, std::uint64_t to_ms,
+                         SpinKind kind = SpinKind::SpinLock) {
+        Interval interval;
+        interval.begin_ns = from_ms * ms;
+        interval.end_ns = to_ms * ms;
+        interval.tid = 11;
+        interval.state = ThreadState::Running;
+        interval.spin = kind;
+        return interval;
+    }
+    std::uint32_t holder(const std::vector<Interval>& spins) const {
+        return likely_spin_holder(made_.recording, spins);
+    }
+    MadeRecording made_;
+};
+
+TEST_F(SpinningThreads, the_thread_that_ran_last_is_the_holder) {
+    runs(11, 0, 100);
+    runs(12, 5, 30);
+    runs(13, 5, 40);
+    runs(14, 5, 60, 20);
+    EXPECT_EQ(holder({spin(10, 50)}), 13U);
+    EXPECT_EQ(holder({spin(10, 50, SpinKind::Yield)}), 13U);
+    EXPECT_EQ(holder({spin(10, 50, SpinKind::KernelLock)}), 0U);
+    EXPECT_EQ(holder({spin(70, 90)}), 0U) << "nobody ran";
+    EXPECT_EQ(holder({}), 0U);
+}
+
+TEST_F(SpinningThreads, of_several_that_went_on_it_is_the_one_that_left_its_function) {
+    runs(11, 0, 100);
+    Thread& leaves = runs(12, 5, 80);
+    seen(leaves, 10, 50, {"main", "hold"});
+    seen(leaves, 50, 80, {"main", "rest"});
+    Thread& stays = runs(13, 5, 80);
+    seen(stays, 10, 80, {"main", "work"});
+    EXPECT_EQ(holder({spin(10, 50)}), 12U);
+    for (Sample& sample : made_.recording.threads[1].samples)
+        sample.stack = made_.recording.threads[1].samples.front().stack;
+    EXPECT_EQ(holder({spin(10, 50)}), 0U) << "none of the two left";
+}
+
+TEST_F(SpinningThreads, whoever_spins_too_is_no_holder) {
+    runs(11, 0, 100);
+    seen(runs(12, 5, 80), 10, 80, {"main", "spin_lock"});
+    seen(runs(13, 5, 80), 10, 80, {"main", "work"});
+    EXPECT_EQ(holder({spin(10, 50)}), 13U);
+}
+
+TEST_F(SpinningThreads, a_holder_has_most_of_the_time) {
+    runs(11, 0, 100);
+    runs(12, 5, 20);
+    Thread& later = runs(13, 50, 60);
+    change(later, 90, ThreadState::Blocked);
+    EXPECT_EQ(holder({spin(10, 20), spin(50, 60)}), 0U);
+    EXPECT_EQ(holder({spin(10, 20), spin(45, 60)}), 13U);
+    EXPECT_EQ(holder({spin(5, 20), spin(50, 60)}), 12U);
+}
+
+TEST_F(SpinningThreads, periods_that_were_cut_are_one) {
+    runs(11, 0, 100);
+    runs(12, 5, 30);
+    runs(13, 35, 50);
+    // In the first part alone, it would be thread 12.
+    EXPECT_EQ(holder({spin(10, 30), spin(30, 50)}), 13U);
+    EXPECT_EQ(holder({spin(10, 30)}), 12U);
+}
+
+// The spinning time of thread 11 in the recording, by kind.
+std::map<SpinKind, std::uint64_t> spun_of(const MadeRecording& made, std::uint64_t from_ms,
+                                          std::uint64_t to_ms) {
+    auto intervals = intervals_of_thread(made.recording, 11, {from_ms * ms, to_ms * ms});
+    mark_spinning(made.recording, intervals);
+    std::map<SpinKind, std::uint64_t> times;
+    std::uint64_t at_ns = from_ms * ms;
+    for (const Interval& interval : intervals) {
+        EXPECT_EQ(interval.begin_ns, at_ns) << "no gap, and nothing twice";
+        at_ns = interval.end_ns;
+        if (interval.spin != SpinKind::None) times[interval.spin] += interval.length_ns();
+    }
+    EXPECT_EQ(at_ns, to_ms * ms);
+    return times;
+}
+
+using Times = std::map<SpinKind, std::uint64_t>;
+const std::string libc_yield = "!/usr/lib/x86_64-linux-gnu/libc.so.6!sched_yield";
+
+TEST_F(SpinningThreads, the_loop_around_a_call_counts) {
+    Thread& thread = runs(11, 0, 100);
+    seen(thread, 10, 20, {"main", "take", libc_yield});
+    seen(thread, 20, 30, {"main", "take"});
+    seen(thread, 30, 40, {"main", "take", libc_yield});
+    seen(thread, 40, 60, {"main", "encode"});
+    EXPECT_EQ(spun_of(made_, 10, 60), (Times{{SpinKind::Yield, 30 * ms - ms / 2}}));
+}
+
+TEST_F(SpinningThreads, the_loop_before_the_first_call_counts_too) {
+    Thread& thread = runs(11, 0, 100);
+    seen(thread, 10, 20, {"main", "take"});
+    seen(thread, 20, 30, {"main", "take", libc_yield});
+    seen(thread, 30, 60, {"main", "encode"});
+    EXPECT_EQ(spun_of(made_, 10, 60), (Times{{SpinKind::Yield, 20 * ms - ms / 2}}));
+}
+
+TEST_F(SpinningThreads, the_loop_around_a_kernel_lock_is_work) {
+    Thread& thread = runs(11, 0, 100);
+    seen(thread, 10, 20, {"main", "take", "k:osq_lock"});
+    seen(thread, 20, 60, {"main", "take"});
+    EXPECT_EQ(spun_of(made_, 10, 60), (Times{{SpinKind::KernelLock, 10 * ms - ms / 2}}));
+}
+
+TEST_F(SpinningThreads, waits_between_two_tries_are_spinning) {
+    Thread& thread = made_.thread(10, 11);
+    change(thread, 0, ThreadState::Running);
+    for (std::uint64_t at = 10; at < 40; at += 10) {
+        change(thread, at, ThreadState::Runnable);
+        thread.changes.back().yielded = true;
+        thread.changes.back().stack = made_.stack({"main", "take", libc_yield});
+        change(thread, at + 5, ThreadState::Running);
+    }
+    change(thread, 60, ThreadState::Blocked);
+    const Times times = spun_of(made_, 5, 80);
+    EXPECT_EQ(times.size(), 1U);
+    EXPECT_EQ(times.at(SpinKind::Yield), 55 * ms) << "until it blocks";
+}
+
+TEST_F(SpinningThreads, whoever_is_held_back_by_a_quota_does_not_spin) {
+    Thread& thread = made_.thread(10, 11);
+    change(thread, 0, ThreadState::Running);
+    change(thread, 20, ThreadState::Runnable);
+    thread.changes.back().throttled = true;
+    change(thread, 30, ThreadState::Running);
+    seen(thread, 10, 20, {"main", "spin_lock"});
+    seen(thread, 30, 40, {"main", "spin_lock"});
+    EXPECT_EQ(spun_of(made_, 10, 40), (Times{{SpinKind::SpinLock, 20 * ms}}));
 }
 
 }  // namespace

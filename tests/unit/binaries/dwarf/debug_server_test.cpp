@@ -124,6 +124,10 @@ class DebugServers : public ::testing::Test {
         options.stall_limit = 1s;
         return options;
     }
+    // The begin of errors.
+    [[nodiscard]] std::string what(const std::string& url) const {
+        return "debug information of build id " + id_ + " from " + url;
+    }
     const TemporaryFolder folder_;
     const SplitProgram split_;
     const std::string id_;
@@ -168,6 +172,38 @@ TEST_F(DebugServers, AreGivenUpBeyondTheSizeLimit) {
     const auto found = server->find(id_);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().kind, ErrorKind::TooLarge) << found.error().message;
+    EXPECT_EQ(found.error().message, what(daemon.url()) + ": has more than 0 MiB, the limit");
+}
+
+TEST_F(DebugServers, ThatHaveNoSuchFileSaySo) {
+    const Debuginfod daemon(served());
+    ASSERT_TRUE(daemon.serves(id_)) << content_of(folder_.path() / "debuginfod.log");
+    auto server = DebugServer::make(options(daemon.url()));
+    ASSERT_TRUE(server) << server.error().message;
+    const auto missing = server->find(std::string(40, 'a'));
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().kind, ErrorKind::NotFound);
+    EXPECT_EQ(missing.error().message, "debug information of build id " + std::string(40, 'a') +
+                                           " from " + daemon.url() + ": no server has it");
+    ASSERT_TRUE(server->find(id_));
+    const auto open_files = [] {
+        return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+    };
+    const auto before = open_files();
+    for (int again = 0; again < 5; ++again) ASSERT_TRUE(server->find(id_));
+    EXPECT_EQ(open_files(), before) << "the file that it opens is closed";
+}
+
+TEST_F(DebugServers, OfTheEnvironmentAreAskedIfNoOthersAreNamed) {
+    const std::string url = "http://127.0.0.1:" + std::to_string(free_port());
+    ::setenv("DEBUGINFOD_URLS", url.c_str(), 1);
+    std::vector<std::string> failures;
+    const auto ask = ask_debug_servers(
+        options(""), [&](const Error& error) { failures.push_back(error.message); });
+    EXPECT_EQ(ask(id_), std::nullopt);
+    ::unsetenv("DEBUGINFOD_URLS");
+    ASSERT_EQ(failures.size(), 1U);
+    EXPECT_TRUE(failures[0].starts_with(what(url) + ": ")) << failures[0];
 }
 
 TEST_F(DebugServers, ThatCannotBeReachedAreNamedAndNotAskedForEver) {
@@ -183,6 +219,8 @@ TEST_F(DebugServers, ThatCannotBeReachedAreNamedAndNotAskedForEver) {
     const auto later = server->find(std::string(40, '3'));
     ASSERT_FALSE(later);
     EXPECT_EQ(later.error().kind, ErrorKind::Busy) << later.error().message;
+    EXPECT_EQ(later.error().message,
+              "debuginfod servers are no longer asked, because none answered: " + url);
 }
 
 TEST_F(DebugServers, ThatSayNothingAreLeft) {
@@ -192,6 +230,8 @@ TEST_F(DebugServers, ThatSayNothingAreLeft) {
     const auto found = server->find(id_);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().kind, ErrorKind::Timeout) << found.error().message;
+    EXPECT_EQ(found.error().message,
+              what(silent.url()) + ": no answer within 1 s, or not all within 600 s");
 }
 
 TEST_F(DebugServers, AreLeftWhenTheUserSaysSo) {
@@ -205,6 +245,7 @@ TEST_F(DebugServers, AreLeftWhenTheUserSaysSo) {
     const auto found = server->find(id_);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().kind, ErrorKind::Vanished) << found.error().message;
+    EXPECT_EQ(found.error().message, what(silent.url()) + ": stopped");
     EXPECT_EQ(calls, 3);
 }
 

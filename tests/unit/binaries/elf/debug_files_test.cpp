@@ -142,6 +142,48 @@ TEST(DebugFiles, FoundInAPlainFolder) {
     EXPECT_EQ(find_debug_file_of(id, search), std::nullopt);
 }
 
+TEST(DebugFiles, InAPlainFolderDwarfIsPreferredToSymbols) {
+    const TemporaryFolder folder;
+    const SplitProgram split(inlines("gcc_dwarf5"), folder.path(), false);
+    const auto id = build_id_of(split.program);
+    const auto plain = folder.path() / "plain";
+    fs::create_directories(plain);
+    run("objcopy --strip-debug " + inlines("gcc_dwarf5").string() + " " +
+        (plain / "a-symbols").string());
+    EXPECT_EQ(find_debug_file_of(id, only({plain})), plain / "a-symbols");
+    fs::rename(split.debug_file, plain / "m-dwarf");
+    fs::copy_file(plain / "a-symbols", plain / "z-symbols");
+    EXPECT_EQ(find_debug_file_of(id, only({plain})), plain / "m-dwarf");
+}
+
+TEST(DebugFiles, PlainFoldersAreReadEightLevelsDeep) {
+    const TemporaryFolder folder;
+    const SplitProgram split(inlines("gcc_dwarf5"), folder.path(), false);
+    const auto id = build_id_of(split.program);
+    const auto plain = folder.path() / "plain";
+    const auto eighth = plain / "1/2/3/4/5/6/7/8";
+    fs::create_directories(eighth / "9");
+    fs::copy_file(split.debug_file, eighth / "9/file");
+    EXPECT_EQ(find_debug_file_of(id, only({plain})), std::nullopt);
+    fs::copy_file(split.debug_file, eighth / "file");
+    EXPECT_EQ(find_debug_file_of(id, only({plain})), eighth / "file");
+    // With a tree of build ids in it, it is no plain folder.
+    fs::create_directories(plain / ".build-id");
+    EXPECT_EQ(find_debug_file_of(id, only({plain})), std::nullopt);
+}
+
+TEST(DebugFiles, FoldersAreSearchedInTheirOrder) {
+    const TemporaryFolder folder;
+    const SplitProgram split(inlines("gcc_dwarf5"), folder.path(), false);
+    const auto id = build_id_of(split.program);
+    const auto first = folder.path() / "first", second = folder.path() / "second";
+    for (const auto& tree : {first, second})
+        fs::copy_file(split.debug_file, build_id_place(tree, id));
+    EXPECT_EQ(find_debug_file_of(id, only({first, second})), build_id_place(first, id));
+    EXPECT_EQ(find_debug_file_of(id, only({second, first})), build_id_place(second, id));
+    EXPECT_EQ(DebugFileSearch().folders, std::vector<fs::path>{"/usr/lib/debug"});
+}
+
 TEST(DebugFiles, ServersAreAskedLastAndChecked) {
     const TemporaryFolder folder;
     const SplitProgram split(inlines("gcc_dwarf5"), folder.path(), false);
