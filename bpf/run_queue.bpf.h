@@ -31,6 +31,10 @@ struct task_struct___queued {
     struct css_set* cgroups;
 } KERNEL_TYPE;
 
+#ifndef QUEUED /* tests also compile this for other targets than BPF */
+#define QUEUED(task) ((struct task_struct___queued*)(task))
+#endif
+
 /* The run queue's events, each plus 1; 0 ends the list. */
 const volatile __u32 run_queue_events[LAGTRAP_RUN_QUEUE_EVENTS] = {};
 
@@ -60,7 +64,7 @@ static __always_inline __u32 user_of(struct task_struct* task) {
 static __always_inline bool waits_in_scope(const struct lagtrap_event_config* config, __u32 event,
                                            struct task_struct* task) {
     if (config->flags & LAGTRAP_EVENT_SCOPE_GROUP) {
-        struct task_struct___queued* queued = (void*)task;
+        struct task_struct___queued* queued = QUEUED(task);
         if (!in_scoped_group(FOR_POINTERS(queued)->cgroups->dfl_cgrp->kn->id, event)) return false;
     }
     if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && task->tgid != config->scope_pid) return false;
@@ -166,7 +170,7 @@ int BPF_PROG(on_queue_switch, bool preempt, struct task_struct* prev, struct tas
 /* A thread woken before it has left its CPU continues running. */
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_queue_wakeup, struct task_struct* task) {
-    struct task_struct___queued* queued = (void*)task;
+    struct task_struct___queued* queued = QUEUED(task);
     if (bpf_core_field_exists(queued->on_cpu) && queued->on_cpu) return 0;
     return wait_of_thread(task, LAGTRAP_PLACE_BEGIN);
 }

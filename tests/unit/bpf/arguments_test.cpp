@@ -59,6 +59,30 @@ TEST_F(Arguments, each_register_is_its_own) {
     EXPECT_EQ(key_of(hit), 0U);
 }
 
+// By their numbers in machine code.
+TEST_F(Arguments, registers_are_numbered_as_in_machine_code) {
+    pt_regs registers{};
+    registers.rax = 100;
+    registers.rcx = 101;
+    registers.rdx = 102;
+    registers.rbx = 103;
+    registers.rsp = 104;
+    registers.rbp = 105;
+    registers.rsi = 106;
+    registers.rdi = 107;
+    registers.r8 = 108;
+    registers.r9 = 109;
+    registers.r10 = 110;
+    registers.r11 = 111;
+    registers.r12 = 112;
+    registers.r13 = 113;
+    registers.r14 = 114;
+    registers.r15 = 115;
+    for (std::uint32_t number = 0; number < 16; ++number)
+        EXPECT_EQ(native_register_value(&registers, number), 100 + number);
+    EXPECT_EQ(native_register_value(&registers, LAGTRAP_NO_REGISTER), 0U);
+}
+
 TEST_F(Arguments, a_constant_is_itself_whatever_its_width) {
     argument().place = LAGTRAP_ARGUMENT_CONSTANT;
     argument().bytes = 1;

@@ -30,6 +30,11 @@ struct native_thread {
     __u64 call;              /* number of its system call; all ones: none (an exception) */
     __u64 call_arguments[2]; /* the first two */
     int preempt_count;
+    bool on_cpu;           /* it has not left its CPU yet */
+    __u64 group;           /* its control group */
+    __u64 program_counter; /* where it is in its program; 0: nowhere */
+    __u64 program_inode;   /* of the file that it runs */
+    __u32 program_device;
     char comm[16];
 };
 

@@ -32,6 +32,7 @@ const struct native_maps native_maps = {
     .scoped_groups = &scoped_groups,
     .hits_by_party = &hits_by_party,
     .hits_by_process = &hits_by_process,
+    .walk_scratches = &walk_scratches,
 };
 
 /* In a map's variable, numbers are encoded as lengths of arrays. */
@@ -61,6 +62,9 @@ static void define_maps(void) {
     DEFINE_MAP(hits_by_party);
     DEFINE_MAP(hits_by_process);
     DEFINE_MAP(scoped_groups);
+    DEFINE_MAP(walk_scratches);
+    DEFINE_MAP(unwind_processes);
+    DEFINE_MAP(unwind_tables);
     DEFINE_RING(notices);
     DEFINE_RING(recorded_runs);
     DEFINE_RING(reported_runs);
@@ -91,6 +95,14 @@ struct native_task {
     } numbers;
     struct cfs_rq queue;
     struct run_queue run_queue;
+    struct task_struct___queued queued;
+    struct css_set groups;
+    struct cgroup group;
+    struct kernfs_node group_node;
+    struct mm_struct memory;
+    struct file program;
+    struct inode program_inode;
+    struct super_block program_system;
 };
 
 enum { CURRENT_TASK, PREVIOUS_TASK, NEXT_TASK, TASKS };
@@ -115,11 +127,16 @@ void native_watch_run_queue(__u32 event) {
     set_constant(&run_queue_events[0], &number, sizeof(number));
 }
 
+void native_want_stacks(__u32 scratch_count) {
+    set_constant(&walk_scratch_count, &scratch_count, sizeof(scratch_count));
+}
+
 void native_load_programs(void) {
     define_maps();
     struct lagtrap_watch at_first = {.next_look_ns = LAGTRAP_NEVER_NS};
     *(struct lagtrap_watch*)&watch = at_first;
     native_tell_preempt_count(false);
+    native_want_stacks(0);
 }
 
 /* The user namespace may be inside another one, whose owner counts. */
@@ -144,6 +161,15 @@ static void fill_namespaces(struct native_task* to, const struct native_thread* 
     to->task.thread_pid = &to->numbers.pid;
 }
 
+static void fill_program(struct native_task* to, const struct native_thread* thread) {
+    to->task.mm = &to->memory;
+    to->memory.exe_file = &to->program;
+    to->program.f_inode = &to->program_inode;
+    to->program_inode.i_ino = thread->program_inode;
+    to->program_inode.i_sb = &to->program_system;
+    to->program_system.s_dev = thread->program_device;
+}
+
 static struct task_struct* fill_task(struct native_task* to, const struct native_thread* thread) {
     memset(to, 0, sizeof(*to));
     to->task.pid = thread->tid;
@@ -165,6 +191,13 @@ static struct task_struct* fill_task(struct native_task* to, const struct native
     to->leader.group_leader = &to->leader;
     to->leader.start_boottime = thread->process_started_ns;
     memcpy(to->leader.comm, thread->comm, sizeof(to->leader.comm));
+    to->queued.on_cpu = thread->on_cpu;
+    to->queued.cgroups = &to->groups;
+    to->groups.dfl_cgrp = &to->group;
+    to->group.kn = &to->group_node;
+    to->group_node.id = thread->group;
+    fill_program(to, thread);
+    to->registers.ip = thread->program_counter;
     to->registers.orig_ax = thread->call;
     to->registers.di = thread->call_arguments[0];
     to->registers.si = thread->call_arguments[1];
@@ -192,6 +225,9 @@ struct task_struct___leader* native_leader(const void* task) {
 }
 struct task_struct___base* native_base(const void* task) {
     return &task_with(task)->base;
+}
+struct task_struct___queued* native_queued(const void* task) {
+    return &task_with(task)->queued;
 }
 struct task_struct___memory* native_memory(const void* task) {
     return NULL;
@@ -245,13 +281,21 @@ void native_waking(const struct native_thread* wakee) {
 }
 
 void native_queue_switch(bool preempt, const struct native_thread* prev,
-                         const struct native_thread* next) {
+                         const struct native_thread* next, __u32 prev_state) {
     on_queue_switch(preempt, fill_task(&tasks[PREVIOUS_TASK], prev),
-                    fill_task(&tasks[NEXT_TASK], next), preempt ? 0 : 1);
+                    fill_task(&tasks[NEXT_TASK], next), prev_state);
 }
 
 void native_queue_new(const struct native_thread* thread) {
     on_queue_new(fill_task(&tasks[NEXT_TASK], thread));
+}
+
+void native_queue_wakeup(const struct native_thread* thread) {
+    on_queue_wakeup(fill_task(&tasks[NEXT_TASK], thread));
+}
+
+__u64 native_register_value(struct pt_regs* registers, __u32 number) {
+    return register_value(registers, number);
 }
 
 __u32 native_owner_in(const __u32* words, __u64 address, __u32 operation) {

@@ -1,6 +1,8 @@
 /* The event monitor's programs, compiled for this machine, as tests call them. */
 #pragma once
 
+#include <linux/ptrace.h>
+
 #include "bpf/event_monitor.h"
 #include "tests/unit/bpf/native_kernel.h"
 
@@ -14,7 +16,7 @@ struct native_maps {
         *reported_runs, *run_quotas;
     void *program_starts, *parties_without_recordings, *timed_sets, *thread_times, *marker_configs,
         *argument_sites, *exit_sites;
-    void *limited_parties, *scoped_groups, *hits_by_party, *hits_by_process;
+    void *limited_parties, *scoped_groups, *hits_by_party, *hits_by_process, *walk_scratches;
 };
 extern const struct native_maps native_maps;
 
@@ -25,6 +27,7 @@ void native_load_programs(void);
 /* Constants that user space sets before loading. */
 void native_tell_preempt_count(bool reported);
 void native_watch_run_queue(__u32 event);
+void native_want_stacks(__u32 scratch_count); /* 0: no event wants stacks */
 
 /* A thread's registers at a probe. */
 struct native_registers {
@@ -41,16 +44,28 @@ void native_on_site(const struct native_registers* registers);
 void native_on_usdt(const struct native_registers* registers);
 void native_on_function(const struct native_registers* registers);
 int on_exec(void* ctx);
+/* The same with all registers: for Go functions, and for other functions. */
+int on_go(struct pt_regs* registers);
+int on_function(struct pt_regs* registers);
+/* A tracepoint with this record; the kernel attaches one program to each marker. */
+int on_tracepoint_0(void* record);
+int on_tracepoint_1(void* record);
+int on_tracepoint_2(void* record);
+int on_tracepoint_3(void* record);
+
+/* register_value() of bpf/usdt_argument.bpf.h. */
+__u64 native_register_value(struct pt_regs* registers, __u32 number);
 
 /* The scheduler's tracepoints. */
 void native_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next,
                    __u32 prev_state);
 void native_waking(const struct native_thread* wakee);
 
-/* The same for events of the run queue, and the first wakeup of a thread. */
+/* The same for events of the run queue, and the first and later wakeups of a thread. */
 void native_queue_switch(bool preempt, const struct native_thread* prev,
-                         const struct native_thread* next);
+                         const struct native_thread* next, __u32 prev_state);
 void native_queue_new(const struct native_thread* thread);
+void native_queue_wakeup(const struct native_thread* thread);
 
 /* wait_object() of bpf/wait_object.bpf.h, for a thread in a system call. */
 __u64 native_wait_object(const struct native_thread* thread);

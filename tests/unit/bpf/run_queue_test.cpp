@@ -14,11 +14,18 @@ class RunQueue : public EventMonitor {
     void preempt(std::uint32_t prev, std::uint32_t next) { switch_threads(true, prev, next); }
     void block(std::uint32_t prev, std::uint32_t next) { switch_threads(false, prev, next); }
     void start(std::uint32_t tid) { native_queue_new(&thread(tid)); }
+    // Waits of the thread that the event counts.
+    std::uint64_t waits_of(std::uint32_t tid) {
+        const std::uint64_t before = runs(0);
+        start(tid);
+        block(901, tid);
+        return runs(0) - before;
+    }
 
   private:
     void switch_threads(bool preempted, std::uint32_t prev, std::uint32_t next) {
         kernel.current = &thread(prev);
-        native_queue_switch(preempted, &thread(prev), &thread(next));
+        native_queue_switch(preempted, &thread(prev), &thread(next), preempted ? 0 : interruptible);
     }
 };
 
@@ -50,6 +57,71 @@ TEST_F(RunQueue, a_thread_that_waits_already_goes_on_waiting) {
     EXPECT_EQ(runs(0), 1);
     EXPECT_EQ(counters(0).max_ns, 7 * ms);
     EXPECT_EQ(open_runs(), 0);
+}
+
+TEST_F(RunQueue, a_woken_thread_waits_if_it_has_left_its_cpu) {
+    thread(101).on_cpu = true;
+    native_queue_wakeup(&thread(101));
+    EXPECT_EQ(open_runs(), 0);
+    kernel.missing.insert("queued->on_cpu");
+    native_queue_wakeup(&thread(101));
+    EXPECT_EQ(open_runs(), 1);
+    thread(102).on_cpu = false;
+    kernel.missing.clear();
+    native_queue_wakeup(&thread(102));
+    EXPECT_EQ(open_runs(), 2);
+    native_queue_wakeup(&thread(0));
+    EXPECT_EQ(open_runs(), 2) << "a CPU's idle thread never waits";
+}
+
+TEST_F(RunQueue, a_thread_that_yields_or_is_preempted_before_it_sleeps_waits) {
+    native_queue_switch(false, &thread(101), &thread(201), 0);
+    EXPECT_EQ(open_runs(), 1);
+    native_queue_switch(true, &thread(102), &thread(201), interruptible);
+    EXPECT_EQ(open_runs(), 2);
+}
+
+TEST_F(RunQueue, waits_are_of_threads_in_scope) {
+    lagtrap_event_config& config = add_event(0, LAGTRAP_EVENT_SCOPE_PID);
+    config.scope_pid = 100;
+    EXPECT_EQ(waits_of(101), 1);
+    EXPECT_EQ(waits_of(201), 0);
+    EXPECT_EQ(counters(0).out_of_scope, 1);
+    config.flags = LAGTRAP_EVENT_SCOPE_UID;
+    config.scope_uid = 2000;
+    thread(201).uid = 2000;
+    EXPECT_EQ(waits_of(101), 0);
+    EXPECT_EQ(waits_of(201), 1);
+    config.flags = LAGTRAP_EVENT_SCOPE_PROGRAM;
+    config.scope_inode = 12;
+    config.scope_device = 3;
+    thread(101).program_inode = 12;
+    thread(101).program_device = 3;
+    EXPECT_EQ(waits_of(101), 1);
+    EXPECT_EQ(waits_of(201), 0);
+    config.flags = LAGTRAP_EVENT_SCOPE_GROUP;
+    const lagtrap_scoped_group ours{77, 0, 0};
+    const std::uint8_t any = 1;
+    ASSERT_EQ(native_update(native_maps.scoped_groups, &ours, &any), 0);
+    thread(201).group = 77;
+    EXPECT_EQ(waits_of(101), 0);
+    EXPECT_EQ(waits_of(201), 1);
+    config.flags = LAGTRAP_EVENT_OFF;
+    EXPECT_EQ(waits_of(201), 0);
+}
+
+TEST_F(RunQueue, waits_are_counted_with_their_party_and_their_cost) {
+    start(101);
+    EXPECT_EQ(counters(0).seen.parties[0], 1001U);
+    block(201, 101);
+    EXPECT_EQ(counters(0).timed_ns, counters(0).runnable_ns);
+    EXPECT_EQ(counters(0).costs[0], 2U);
+    EXPECT_EQ(counters(0).markers[LAGTRAP_PLACE_BEGIN].hits, 1U);
+    EXPECT_EQ(counters(0).markers[LAGTRAP_PLACE_BEGIN].last_ns, kernel.now_ns);
+    EXPECT_EQ(counters(0).markers[LAGTRAP_PLACE_END].last_ns, kernel.now_ns);
+    watch.recording = 1;
+    for (int i = 0; i < LAGTRAP_COST_EVERY; ++i) waits_of(101);
+    EXPECT_EQ(counters(0).costs[0], 2U) << "a recording costs more";
 }
 
 TEST_F(RunQueue, a_thread_that_blocks_waits_for_no_cpu) {

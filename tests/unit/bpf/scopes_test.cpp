@@ -40,6 +40,19 @@ TEST_F(Scopes, a_control_group_is_in_scope_for_the_event_that_names_it) {
     EXPECT_EQ(runs_of(101), 0);
 }
 
+TEST_F(Scopes, a_program_is_its_file_on_its_device) {
+    lagtrap_event_config& config = add_event(0, LAGTRAP_EVENT_SCOPE_PROGRAM);
+    config.scope_inode = 12;
+    config.scope_device = 3;
+    thread(101).program_inode = thread(201).program_inode = 12;
+    thread(101).program_device = thread(301).program_device = 3;
+    thread(301).program_inode = 13;
+    EXPECT_EQ(runs_of(101), 1);
+    EXPECT_EQ(runs_of(201), 0);
+    EXPECT_EQ(runs_of(301), 0);
+    EXPECT_EQ(counters(0).out_of_scope, 4);
+}
+
 TEST_F(Scopes, hits_of_a_limited_process_do_nothing_but_count) {
     add_event(0, LAGTRAP_EVENT_LIMITED);
     const lagtrap_hitter party{0, 1000, 100};
@@ -48,6 +61,13 @@ TEST_F(Scopes, hits_of_a_limited_process_do_nothing_but_count) {
     EXPECT_EQ(runs_of(101), 0);
     EXPECT_EQ(counters(0).limited, 2);
     EXPECT_EQ(runs_of(201), 1);
+    // A whole party.
+    const lagtrap_hitter all{0, 1000, 0};
+    ASSERT_EQ(native_update(native_maps.limited_parties, &all, &any), 0);
+    EXPECT_EQ(runs_of(201), 0);
+    thread(301).uid = 2000;
+    EXPECT_EQ(runs_of(301), 1);
+    EXPECT_EQ(counters(0).limited, 4);
 }
 
 TEST_F(Scopes, an_event_that_is_off_counts_begins_where_it_should) {

@@ -10,6 +10,7 @@ struct task_struct___leader;
 struct task_struct___base;
 struct task_struct___memory;
 struct task_struct___own_stack;
+struct task_struct___queued;
 struct unix_sock;
 
 struct task_struct___started* native_started(const void* task);
@@ -17,6 +18,9 @@ struct task_struct___leader* native_leader(const void* task);
 struct task_struct___base* native_base(const void* task);
 struct task_struct___memory* native_memory(const void* task);
 struct task_struct___own_stack* native_own_stack(const void* task);
+/* Programs read these fields directly. */
+struct task_struct___queued* native_queued(const void* task);
+#define QUEUED(task) native_queued(task)
 /* A local socket's own part, which lies behind its struct sock here. */
 struct unix_sock* native_local(const void* sk);
 /* The object itself. Where programs check that a number is an address of the kernel, tests mark
