@@ -373,6 +373,16 @@ TEST(CauseLinks, WhatALinkDidBeforeTheRecordingIsUnknown) {
     EXPECT_THAT(sentence_of(lock_wait(), {link}), testing::EndsWith("released it."));
 }
 
+TEST(CauseLinks, WaitsWithinWorkOfTheKernelSayWhichWork) {
+    ThreadDoing doing = disk_wait(data_file());
+    doing.work = KernelWork::ReadingFolder;
+    doing.work_ns = doing.time_ns;
+    EXPECT_EQ(sentence_of(doing),
+              "Waited 100 ms (50 %) for the disk in load (/srv/data on vda), reading a folder.");
+    doing.work_ns = 10 * ms;
+    EXPECT_THAT(sentence_of(doing), HasSubstr(", 10 % of it reading a folder."));
+}
+
 TEST(CauseLinks, WhatADiskWroteIsSaidLast) {
     ThreadDoing doing = disk_wait(data_file());
     doing.written.bytes = 20 * mib;
@@ -409,6 +419,12 @@ TEST(CauseLinks, PageFaultsNameTheFileThatOtherPartsWaitedFor) {
     elsewhere.doing.focus = in_function("load");
     of_disk.doing.wait = WaitKind::Disk;
     elsewise.doing.in_page_faults = false;
+    CauseLink link = link_of(holder, computed.doing);
+    DelayCause of_other;
+    of_other.doing = lock_wait();
+    of_other.chain = {link};
+    EXPECT_THAT(sentence_of(causes_of({of_other, waited})), Not(HasSubstr("/srv/data")))
+        << "it is what the delay's own thread waited for";
     EXPECT_TRUE(unnamed(computed, shorter));
     EXPECT_TRUE(unnamed(computed, elsewhere));
     EXPECT_TRUE(unnamed(computed, of_disk));
@@ -452,6 +468,7 @@ TEST(CauseLinks, TheRestIsSummedUpByKind) {
     EXPECT_EQ(rest({of_time(TimeKind::Blocked, 2 * ms), of_time(TimeKind::OnCpu, ms - 1)}),
               "The rest: 2.00 ms blocked.");
     EXPECT_EQ(rest({of_time(TimeKind::Blocked, 2 * ms - 1)}), "");
+    EXPECT_EQ(rest({of_time(TimeKind::Blocked, 2 * ms)}), "The rest: 2.00 ms blocked.");
     EXPECT_EQ(rest({}), "");
 }
 

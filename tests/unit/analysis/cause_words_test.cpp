@@ -188,6 +188,10 @@ TEST(CauseWords, WhoeverEndedTheRunIsToldWithWhatItDid) {
     sleep.time_ns = 60 * ms;
     EXPECT_THAT(sentence_of(handed_over({}, {link_of(holder, sleep)})),
                 HasSubstr("which ended it, slept 60.0 ms in nap, until its timer expired."));
+    ThreadDoing shorter = work_in("resize");
+    shorter.time_ns = 30 * ms;
+    EXPECT_THAT(sentence_of(handed_over({}, {link_of(holder, shorter)})),
+                HasSubstr("which ended it, computed for 30.0 ms in resize."));
     // A shorter wait explains nothing.
     sleep.time_ns = 59 * ms;
     EXPECT_THAT(sentence_of(handed_over({}, {link_of(holder, sleep)})),
@@ -266,6 +270,7 @@ TEST(CauseWords, ThreadsAreIdentifiedByProcessAndUnit) {
               ends("reader (31) of report (30, report.service)"));
     EXPECT_EQ(named(name_of(30, 31, "report", "")), ends("thread 31 of report (30)"));
     EXPECT_EQ(named(name_of(30, 30, "report", "main")), ends("main (30) of report (30)"));
+    EXPECT_EQ(named(name_of(30, 31, "report", "report")), ends("report (31) of report (30)"));
     EXPECT_EQ(named(name_of(0, 31, "report", "reader")), ends("reader (31)"));
     EXPECT_EQ(named(name_of(30, 31, "", "reader")), ends("reader (31)"));
 }
@@ -383,6 +388,9 @@ TEST(CauseWords, TheOwnerOfTheOtherEndIsNamedUnlessTheSentenceNamesItLater) {
                 HasSubstr("on a connection to 10.0.0.7:5432 in ask, until other (30) woke it."));
     EXPECT_THAT(sentence_of(ended_by(doing, holder)),
                 HasSubstr("for an answer from other (30) at 10.0.0.7:5432"));
+    EXPECT_THAT(sentence_of(with_end(ended_by(doing, other), WaitEnd::Timeout)),
+                HasSubstr("for an answer from other (30) at 10.0.0.7:5432"))
+        << "it ended only some of the waits";
     ThreadDoing outlasting = ended_by(doing, other);
     outlasting.outlasts = true;
     EXPECT_THAT(sentence_of(outlasting), HasSubstr("for an answer from other (30) at"));

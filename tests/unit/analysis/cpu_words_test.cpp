@@ -100,6 +100,8 @@ TEST(CpuWords, IdentifyAThreadByItsProcessUnitAndPriority) {
     one.thread = "named";
     one.unit.clear();
     EXPECT_EQ(words(waits({one})), " while named (501) had CPU 1");
+    one.process = "report";
+    EXPECT_EQ(words(waits({one})), " while report (501) had CPU 1") << "its first thread";
 }
 
 TEST(CpuWords, AlsoNameOthersThatHadAFifthOfTheTime) {

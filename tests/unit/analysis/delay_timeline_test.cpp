@@ -88,6 +88,16 @@ TEST_F(TimelineOfADelay, AnInterruptIsNoWaker) {
     EXPECT_FALSE(timeline().intervals[1].waker);
 }
 
+TEST_F(TimelineOfADelay, OfAnUnknownThreadIsNotRecorded) {
+    delay_.begin_tid = delay_.end_tid = 99;
+    const DelayTimeline found = timeline();
+    ASSERT_EQ(found.intervals.size(), 1U);
+    EXPECT_EQ(found.intervals[0].kind, TimeKind::Unknown);
+    EXPECT_EQ(found.intervals[0].reason, "not recorded");
+    EXPECT_EQ(found.intervals[0].to_ns, 100 * ms);
+    EXPECT_TRUE(found.samples.empty());
+}
+
 TEST_F(TimelineOfADelay, TimeOutsideTheRecordingSaysWhy) {
     delay_.begin_ns -= 5 * ms;
     const DelayTimeline found = timeline();
@@ -114,6 +124,23 @@ TEST_F(TimelineOfADelay, BeyondTheLimitShortNeighboursAreJoined) {
     EXPECT_EQ(timeline(1).intervals[0].to_ns, 100 * ms);
     EXPECT_EQ(timeline(1).dropped, 5U) << "three intervals and two samples";
     EXPECT_EQ(timeline(4).dropped, 0U);
+}
+
+TEST_F(TimelineOfADelay, NeighboursInTheMiddleAreJoinedThere) {
+    Thread& worker = made_.recording.threads[0];
+    worker.changes.clear();
+    add(worker, 0, ThreadState::Running);
+    add(worker, 60, ThreadState::Blocked);
+    add(worker, 65, ThreadState::Runnable);
+    add(worker, 70, ThreadState::Running);
+    const DelayTimeline found = timeline(3);
+    ASSERT_EQ(found.intervals.size(), 3U);
+    EXPECT_EQ(found.intervals[0].to_ns, 60 * ms);
+    EXPECT_EQ(found.intervals[1].from_ns, 60 * ms);
+    EXPECT_EQ(found.intervals[1].to_ns, 70 * ms);
+    EXPECT_EQ(found.intervals[1].reason, "too short to show");
+    EXPECT_EQ(found.intervals[2].from_ns, 70 * ms);
+    EXPECT_EQ(found.dropped, 1U);
 }
 
 TEST_F(TimelineOfADelay, SamplesAreThinnedOutEvenly) {

@@ -227,6 +227,7 @@ struct TestSection {
     std::uint64_t address = 0;
     std::uint64_t flags = 0;
     std::uint32_t type = SHT_PROGBITS;
+    std::uint32_t link = 0;
 };
 
 struct TestFile {
@@ -265,6 +266,7 @@ struct TestFile {
             header.sh_addr = section.address;
             header.sh_offset = offset;
             header.sh_size = section.content.size();
+            header.sh_link = section.link;
             headers.push_back(header);
             if (section.address != 0)
                 segments.push_back(
