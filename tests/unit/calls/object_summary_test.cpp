@@ -278,5 +278,41 @@ TEST(ObjectsSummaryTest, RowsOfATreeCountFromAnOriginAndAreBounded) {
     EXPECT_EQ(rows[1].at("depth"), 1);
 }
 
+TEST(ObjectsSummaryTest, EachListHasItsLimit) {
+    ObjectsSummary summary;
+    ObjectsReply started;
+    started.started.emplace();
+    started.started->classes = {"a", "b", "c"};
+    started.started->functions.resize(3);
+    EXPECT_TRUE(summary.add(std::move(started)).ok());
+    ObjectsReply failures;
+    failures.failures = {{0, 3, "x", "", 0, 0}, {1, 2, "y", "", 0, 0}, {2, 1, "z", "", 0, 0}};
+    EXPECT_TRUE(summary.add(std::move(failures)).ok());
+    ObjectsReply out;
+    out.taken_out.emplace(4'100, TakenOut{0, 1});
+    EXPECT_TRUE(summary.add(std::move(out)).ok());
+    EXPECT_EQ(summary.taken_out().size(), 4'096U);
+    ObjectsReply ended;
+    ended.ended.emplace();
+    ended.ended->classes.resize(3);
+    ended.ended->totals = {{0, 1, 0, 5}, {1, 1, 0, 7}, {2, 1, 0, 6}};
+    ended.ended->oldest.resize(3);
+    EXPECT_TRUE(summary.add(std::move(ended)).ok());
+    for (const std::size_t limit : {1U, 2U, 3U}) {
+        const auto rows = summary.to_json(limit);
+        for (const char* list : {"classes", "failures", "functions", "oldest"})
+            EXPECT_EQ(rows.at(list).as_array().size(), limit) << list;
+    }
+    const auto functions = summary.to_json(3).at("functions").as_array();
+    EXPECT_EQ(functions[0].at("elapsed_ns"), 7);
+    EXPECT_EQ(functions[2].at("elapsed_ns"), 5);
+    ObjectsReply unknown;
+    unknown.ended.emplace();
+    unknown.ended->totals = {{3, 1, 0, 5}};
+    const Status refused = summary.add(std::move(unknown));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, "a line has an unknown function number");
+}
+
 }  // namespace
 }  // namespace lagtrap::calls::object_summary_test
