@@ -62,5 +62,33 @@ TEST(Answer, SaysHowManySpansACollectorRefused) {
     EXPECT_EQ(refused_spans("<html>").count, 0U);
 }
 
+TEST(Answer, SaysWhatItLacks) {
+    const auto problem = [](const std::string& text) { return parse_answer(text).error().message; };
+    const std::string digest = R"("digest":")" + sha256_of("x") + "\"";
+    EXPECT_EQ(problem("[]"), "the server's answer is not a JSON object");
+    const std::string no_digest = "the server's answer has no \"digest\" of 64 hexadecimal digits";
+    EXPECT_EQ(problem(R"({"bytes":12,"stored":"new"})"), no_digest);
+    EXPECT_EQ(problem(R"({"digest":7,"bytes":12,"stored":"new"})"), no_digest);
+    EXPECT_EQ(problem(R"({"digest":"ab","bytes":12,"stored":"new"})"), no_digest);
+    const std::string no_bytes = "the server's answer has no number of \"bytes\"";
+    EXPECT_EQ(problem("{" + digest + R"(,"stored":"new"})"), no_bytes);
+    EXPECT_EQ(problem("{" + digest + R"(,"bytes":1.5,"stored":"new"})"), no_bytes);
+    const std::string no_stored = "the server's answer has no \"stored\" of \"new\" or \"already\"";
+    EXPECT_EQ(problem("{" + digest + R"(,"bytes":1})"), no_stored);
+    EXPECT_EQ(problem("{" + digest + R"(,"bytes":1,"stored":7})"), no_stored);
+    EXPECT_FALSE(parse_answer("{" + digest + R"(,"bytes":1,"stored":"new"})")->already);
+}
+
+TEST(Answer, RefusalsAreCut) {
+    const std::string text(300, 'x');
+    EXPECT_EQ(error_of_answer(R"({"error":")" + text + "\"}"), text.substr(0, 200));
+    EXPECT_EQ(error_of_answer(R"({"error":{"message":")" + text + R"(","hint":"y"}})"),
+              text.substr(0, 200));
+    EXPECT_EQ(error_of_answer(R"({"error":{"hint":"y"}})"), "; y");
+    EXPECT_EQ(error_of_answer("{}"), "");
+    // Each control character takes four.
+    EXPECT_EQ(error_of_answer(R"({"error":")" + std::string(150, '\x7f') + "\"}").size(), 200U);
+}
+
 }  // namespace
 }  // namespace lagtrap::uploader::answer_test

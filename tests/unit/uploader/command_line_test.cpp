@@ -141,5 +141,40 @@ TEST_F(UploaderCommandLine, WrongSettingsAreShownWithTheirPlace) {
     EXPECT_FALSE(effective_settings(missing).ok()) << "a file that is named must be there";
 }
 
+TEST_F(UploaderCommandLine, TheRestOfTheSettingsHoldsToo) {
+    const auto effective = effective_settings(
+        with("<spool path=\"/from/settings\" keep-sent-runs=\"2h\"/>"
+             "<upload url=\"https://from.settings\" proxy=\"http://proxy:3128\" timeout=\"90s\"/>"
+             "<otlp url=\"https://collector\" ca-file=\"/ca\" token-file=\"/token\"/>"));
+    ASSERT_TRUE(effective.ok()) << effective.error().message;
+    EXPECT_EQ(effective->retention.sent_batch_age, std::chrono::hours(2));
+    EXPECT_EQ(effective->retention.shortage_bytes, 0U);
+    ASSERT_TRUE(effective->target && effective->collector);
+    EXPECT_EQ(effective->target->proxy, "http://proxy:3128");
+    EXPECT_EQ(effective->target->timeout, std::chrono::seconds(90));
+    EXPECT_EQ(effective->collector->ca_file, "/ca");
+    EXPECT_EQ(effective->collector->token_file, "/token");
+    EXPECT_EQ(effective->target->token_file, "");
+}
+
+TEST_F(UploaderCommandLine, SpoolOrAddressAloneNeedTheSettings) {
+    Arguments arguments = with("<spool path=\"/from/settings\"/>");
+    arguments.url = "https://server.example";
+    const auto effective = effective_settings(arguments);
+    ASSERT_TRUE(effective.ok()) << effective.error().message;
+    EXPECT_EQ(effective->spool_path, "/from/settings");
+    EXPECT_EQ(effective->target->url, "https://server.example");
+    CLI::App app;
+    add_options(app, arguments);
+    for (const char* text : {"Settings file; default: /etc/lagtrap/settings.xml",
+                             "Spool folder to use instead of <spool> in the settings",
+                             "Server address to use instead of <upload> in the settings",
+                             "File with the token; must not be readable by others",
+                             "Certificates to trust instead of the system's",
+                             "Allow --url to be plain HTTP to another machine",
+                             "Try each ready bundle once, print one line for each, and exit"})
+        EXPECT_THAT(app.help("", CLI::AppFormatMode::Normal), HasSubstr(text));
+}
+
 }  // namespace
 }  // namespace lagtrap::uploader::command_line_test

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -53,6 +54,29 @@ TEST_F(SpanMaker, EndsAProgramThatIsNotWantedAnyMore) {
     const auto spans = made("sleep 600");
     ASSERT_FALSE(spans);
     EXPECT_EQ(spans.error().kind, ErrorKind::Timeout);
+}
+
+TEST_F(SpanMaker, GivesTheProgramItsEnvironmentAndNoInput) {
+    ::setenv("LAGTRAP_SPAN_TEST", "here", 1);
+    const auto spans = made(
+        "read -r pid name state parent group rest < /proc/$$/stat; echo $LAGTRAP_SPAN_TEST; "
+        "readlink /proc/$$/fd/0; [ $group = $$ ] && echo leads; echo a warning >&2");
+    ASSERT_TRUE(spans) << spans.error().message;
+    EXPECT_EQ(*spans, "here\n/dev/null\nleads\n");
+}
+
+TEST_F(SpanMaker, SaysWhatTheProgramSaidWithoutBlankLines) {
+    EXPECT_EQ(made("printf '\\nno\\033[2J\\n\\n' >&2; exit 3").error().message, "no\\x1b[2J");
+    const auto absent = make_spans("/nonexistent/lagtrap", "/a/bundle", [] { return true; });
+    ASSERT_FALSE(absent);
+    EXPECT_EQ(absent.error().message, "start /nonexistent/lagtrap: No such file or directory");
+}
+
+TEST_F(SpanMaker, ReturnsAsMuchAsIsAllowed) {
+    const auto most = made("head -c 16777216 /dev/zero");
+    ASSERT_TRUE(most) << most.error().message;
+    EXPECT_EQ(most->size(), 16'777'216U);
+    EXPECT_FALSE(made("head -c 16777217 /dev/zero"));
 }
 
 }  // namespace

@@ -80,5 +80,74 @@ TEST_F(TokenTest, MustNotBeReadableForOthers) {
     EXPECT_THAT(token.error().message, HasSubstr("chmod"));
 }
 
+TEST(Target, HasWhatTheSettingsSay) {
+    settings::Upload upload;
+    upload.url = "https://delays.example.org//";
+    upload.token_file = "/token";
+    upload.ca_file = "/ca";
+    upload.proxy = "http://proxy:3128";
+    upload.timeout = std::chrono::seconds(77);
+    const auto target = make_target(upload, PlainHttp::Refuse);
+    ASSERT_TRUE(target.ok()) << target.error().message;
+    EXPECT_EQ(target->url, "https://delays.example.org");
+    EXPECT_EQ(target->token_file, "/token");
+    EXPECT_EQ(target->ca_file, "/ca");
+    EXPECT_EQ(target->proxy, "http://proxy:3128");
+    EXPECT_EQ(target->timeout, std::chrono::seconds(77));
+    EXPECT_EQ(target->connect_timeout, std::chrono::seconds(15));
+    EXPECT_EQ(target->slowest_bytes_per_second, 512U);
+    EXPECT_EQ(target->stall_timeout, std::chrono::seconds(60));
+    EXPECT_EQ(entry_url(*target, spool::EntryKind::Spans, "abc"),
+              "https://delays.example.org/v1/traces");
+}
+
+TEST(Target, SaysWhatIsWrongWithAnAddress) {
+    const auto problem = [](const std::string& url) {
+        const auto target = target_of(url);
+        EXPECT_FALSE(target.ok());
+        EXPECT_EQ(target.error().kind, ErrorKind::Invalid);
+        const std::string begin = "upload address \"" + url + "\": ";
+        EXPECT_EQ(target.error().message.substr(0, begin.size()), begin);
+        return target.error().message.substr(begin.size());
+    };
+    const std::string none = "not an address; expected https://host[:port][/path]";
+    EXPECT_EQ(problem("delays.example.org"), none);
+    EXPECT_EQ(problem("https://a b/"), none);
+    EXPECT_EQ(problem("ftp://delays.example.org"), "only https and http are supported");
+    const std::string user = "contains a user or password; use a token file";
+    EXPECT_EQ(problem("https://user@h"), user);
+    EXPECT_EQ(problem("https://:secret@h"), user);
+    const std::string query = "must not have a query or fragment";
+    EXPECT_EQ(problem("https://h/?a=b"), query);
+    EXPECT_EQ(problem("https://h/#x"), query);
+    EXPECT_EQ(problem("http://h"),
+              "plain http would expose token and bundles; use https, or allow it");
+    EXPECT_THAT(target_of("h\x1b").error().message, HasSubstr("\"h\\x1b\""));
+}
+
+TEST_F(TokenTest, EndsWithItsLine) {
+    EXPECT_EQ(read_token(file("abc\r\n\n")).value(), "abc");
+    EXPECT_EQ(read_token(file("!~")).value(), "!~");
+    EXPECT_EQ(read_token(file(std::string(4096, 'x'))).value().size(), 4096U);
+    const auto longer = read_token(file(std::string(4097, 'x')));
+    ASSERT_FALSE(longer.ok());
+    EXPECT_EQ(longer.error().message, (directory_ / "token").string() + ": larger than 4096 bytes");
+    EXPECT_EQ(read_token(file("a b")).error().message,
+              (directory_ / "token").string() +
+                  ": expected one line with a token of printable characters");
+    EXPECT_FALSE(read_token(file("a\x7f")).ok());
+}
+
+TEST_F(TokenTest, IsRefusedWithAnyRightOfOthers) {
+    for (const unsigned mode : {0644U, 0642U, 0641U}) {
+        const auto token = read_token(file("abc\n", mode));
+        ASSERT_FALSE(token.ok()) << mode;
+        EXPECT_EQ(token.error().kind, ErrorKind::Denied);
+        EXPECT_EQ(token.error().message,
+                  (directory_ / "token").string() + ": readable by every user; run chmod o= on it");
+    }
+    EXPECT_TRUE(read_token(file("abc\n", 0660)).ok());
+}
+
 }  // namespace
 }  // namespace lagtrap::uploader::target_test
