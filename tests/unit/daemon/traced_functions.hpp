@@ -14,6 +14,7 @@
 #include "core/unique_fd.hpp"
 #include "daemon/calls/call_plan.hpp"
 #include "daemon/kernel/own_code.hpp"
+#include "tests/unit/daemon/process_fixture.hpp"
 
 namespace lagtrap::daemon {
 
@@ -47,5 +48,19 @@ inline pid_t ended_process() {
     EXPECT_EQ(::waitpid(child, nullptr, 0), child);
     return child;
 }
+
+// This process, as if it had mapped only a program, and the library of
+// tests/unit/daemon/programs/own_allocator.cpp.
+class OwnLibrary : public MadeUpProcess {
+  public:
+    OwnLibrary() : MadeUpProcess({"/opt/shop/shop", "/usr/lib/libsys.so.1"}) {
+        programs["/usr/lib/libsys.so.1"] = own_allocator();
+    }
+    Result<InspectedProcess> read(std::uint32_t process, Code code,
+                                  const InspectionLimits& limits) override {
+        const bool is_own = process == static_cast<std::uint32_t>(::getpid());
+        return MadeUpProcess::read(is_own ? pid : 0, code, limits);
+    }
+};
 
 }  // namespace lagtrap::daemon

@@ -11,7 +11,6 @@
 #include "core/clock.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 #include "tests/unit/daemon/bpf_fixture.hpp"
-#include "tests/unit/daemon/process_fixture.hpp"
 #include "tests/unit/daemon/traced_functions.hpp"
 
 namespace lagtrap::daemon::function_watch_test {
@@ -24,19 +23,6 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 #if defined(__x86_64__)
-// A program, and the library of tests/unit/daemon/programs/own_allocator.cpp.
-class OwnLibrary : public MadeUpProcess {
-  public:
-    OwnLibrary() : MadeUpProcess({"/opt/shop/shop", "/usr/lib/libsys.so.1"}) {
-        programs["/usr/lib/libsys.so.1"] = own_allocator();
-    }
-    Result<InspectedProcess> read(std::uint32_t process, Code code,
-                                  const InspectionLimits& limits) override {
-        const bool is_own = process == static_cast<std::uint32_t>(::getpid());
-        return MadeUpProcess::read(is_own ? pid : 0, code, limits);
-    }
-};
-
 class FunctionWatchTest : public BpfFixture {
   protected:
     void SetUp() override {

@@ -1,0 +1,178 @@
+// Traces functions of a library that this process seems to have mapped.
+#include "daemon/tracing/call_traces.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+
+#include "daemon/tracing/trace_room.hpp"
+#include "daemon/unwinding/mapped_files.hpp"
+#include "tests/unit/daemon/bpf_fixture.hpp"
+#include "tests/unit/daemon/traced_functions.hpp"
+
+namespace lagtrap::daemon::call_traces_test {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::json::object;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+#if defined(__x86_64__)
+class Lines : public AnswerLines {
+  public:
+    bool say(const std::string& line) override {
+        const std::scoped_lock lock(mutex_);
+        said_.push_back(line);
+        return true;
+    }
+    void end(const std::string& line) override {
+        const std::scoped_lock lock(mutex_);
+        last_ = line;
+    }
+    [[nodiscard]] bool is_unwanted() const override { return unwanted; }
+    [[nodiscard]] std::vector<std::string> said() const {
+        const std::scoped_lock lock(mutex_);
+        return said_;
+    }
+    [[nodiscard]] std::string last() const {
+        const std::scoped_lock lock(mutex_);
+        return last_;
+    }
+    std::atomic<bool> unwanted{false};
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<std::string> said_;
+    std::string last_;
+};
+
+class CallTracesTest : public BpfFixture {
+  protected:
+    void SetUp() override {
+        BpfFixture::SetUp();
+        if (IsSkipped()) return;
+        unwinder_ = Unwinder::create({}, process_, mapped_files_).value();
+        traces_.emplace(process_, *unwinder_);
+    }
+    void TearDown() override {
+        traces_.reset();
+        unwinder_.reset();
+    }
+
+    static object functions_request() {
+        return {{"command", "functions"},
+                {"pid", ::getpid()},
+                {"include", "^(valloc|realloc)$"},
+                {"exclude", "^(main|outermost_function)$"}};
+    }
+    static object calls_request() {
+        return {{"command", "calls"}, {"pid", ::getpid()}, {"function", "valloc"}};
+    }
+    template <typename Condition>
+    static void wait_for(Condition&& condition) {
+        for (const auto until = std::chrono::steady_clock::now() + 60s; !condition();
+             std::this_thread::yield())
+            ASSERT_LT(std::chrono::steady_clock::now(), until);
+    }
+    [[nodiscard]] Status begin(const object& request, const Caller* only_of = nullptr) {
+        lines_.push_back(std::make_shared<Lines>());
+        return traces_->begin(request, only_of, lines_.back());
+    }
+
+    OwnLibrary process_;
+    MappedFiles mapped_files_;
+    std::unique_ptr<Unwinder> unwinder_;
+    std::optional<CallTraces> traces_;
+    std::vector<std::shared_ptr<Lines>> lines_;
+};
+
+TEST_F(CallTracesTest, ATraceOfFunctionsEndsWhenNobodyWantsItsLines) {
+    EXPECT_EQ(traces_->running(), 0U);
+    const Status begun = begin(functions_request());
+    ASSERT_TRUE(begun) << begun.error().message;
+    EXPECT_EQ(traces_->running(), 1U);
+    wait_for([this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
+    ASSERT_THAT(lines_[0]->last(), IsEmpty());
+    std::string all;
+    for (const std::string& line : lines_[0]->said()) all += line;
+    EXPECT_THAT(all, HasSubstr("\"valloc\""));
+    EXPECT_THAT(all, HasSubstr("\"realloc\""));
+    lines_[0]->unwanted = true;
+    wait_for([this] { return traces_->running() == 0; });
+    EXPECT_THAT(lines_[0]->last(), HasSubstr("\"stopped\""));
+}
+
+TEST_F(CallTracesTest, ATraceOfCallsHasItsFunctionAlone) {
+    ASSERT_TRUE(begin(calls_request()));
+    wait_for([this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
+    EXPECT_THAT(lines_[0]->last(), IsEmpty());
+    EXPECT_THAT(lines_[0]->said().at(0), HasSubstr("\"valloc\""));
+    EXPECT_THAT(lines_[0]->said().at(0), testing::Not(HasSubstr("\"realloc\"")));
+}
+
+TEST_F(CallTracesTest, TracesEndWithTheDaemon) {
+    ASSERT_TRUE(begin(functions_request()));
+    wait_for([this] { return !lines_[0]->said().empty(); });
+    traces_.reset();
+    EXPECT_THAT(lines_[0]->last(), HasSubstr("\"lagtrapd is stopping\""));
+}
+
+TEST_F(CallTracesTest, OnlySomeRunAtOnceAndThoseOfRecordingsDoNotCount) {
+    CallRequest recorded = parse_call_request(calls_request()).value();
+    const auto of_recording = std::make_shared<Lines>();
+    ASSERT_TRUE(traces_->begin_recorded(recorded, of_recording));
+    EXPECT_EQ(traces_->running(), 0U);
+    for (std::size_t trace = 0; trace < max_traces_at_once; ++trace)
+        ASSERT_TRUE(begin(functions_request()));
+    const Status one_too_many = begin(functions_request());
+    ASSERT_FALSE(one_too_many);
+    EXPECT_EQ(one_too_many.error().kind, ErrorKind::Busy);
+    EXPECT_EQ(traces_->running(), max_traces_at_once);
+    ASSERT_TRUE(traces_->begin_recorded(std::move(recorded), of_recording))
+        << "recordings have room";
+    traces_.reset();
+    EXPECT_THAT(of_recording->last(), testing::Not(IsEmpty()));
+}
+
+TEST_F(CallTracesTest, OthersMayNotTraceThisProcess) {
+    Caller somebody;
+    somebody.uid = ::getuid() + 1;
+    for (const object& request : {functions_request(), calls_request()}) {
+        const Status begun = begin(request, &somebody);
+        ASSERT_FALSE(begun);
+        EXPECT_EQ(begun.error().kind, ErrorKind::Denied);
+    }
+    EXPECT_EQ(traces_->running(), 0U);
+    EXPECT_THAT(lines_[0]->last(), IsEmpty()) << "the caller gets the error instead";
+}
+
+TEST_F(CallTracesTest, AnInvalidRequestIsRefused) {
+    for (const char* command : {"calls", "functions", "objects"}) {
+        const Status begun = begin({{"command", command}});
+        ASSERT_FALSE(begun);
+        EXPECT_EQ(begun.error().kind, ErrorKind::Invalid);
+        EXPECT_THAT(begun.error().message, HasSubstr(std::string("\"") + command + "\""));
+    }
+    EXPECT_EQ(traces_->running(), 0U);
+}
+
+TEST_F(CallTracesTest, ATraceThatCannotBeginSaysWhy) {
+    object request = functions_request();
+    request["exclude"] = ".";
+    request["include"] = "";
+    ASSERT_TRUE(begin(request));
+    wait_for([this] { return traces_->running() == 0; });
+    EXPECT_THAT(lines_[0]->last(), HasSubstr("\"error\""));
+}
+#endif
+
+}  // namespace
+}  // namespace lagtrap::daemon::call_traces_test
