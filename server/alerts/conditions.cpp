@@ -333,8 +333,10 @@ std::vector<Finding> judge_losses(const Rule& rule, const Losses& losses) {
     for (const HostLosses& host : losses.hosts) {
         if (host.runs <= rule.over_runs) continue;
         Facts facts;
-        facts.title = fmt::format("{} runs were lost on host {} {}; lagtrap status there says why.",
-                                  host.runs, host.host, span_text(rule.hours));
+        facts.title = fmt::format(
+            "{} lost on host {} {}; lagtrap status there says why.",
+            host.runs == 1 ? std::string("1 run was") : fmt::format("{} runs were", host.runs),
+            host.host, span_text(rule.hours));
         facts.host = host.host;
         facts.path = host_path(host.host);
         found.push_back(finding_of("host " + host.host, std::move(facts)));

@@ -1,5 +1,7 @@
 #include "server/api/base_path.hpp"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "server/api/page_files.hpp"
@@ -68,6 +70,55 @@ TEST(PageFiles, NameTheViewerOfTracesAndMayAskIt) {
     const Reply without = PageFiles(base_of(""), "").find(route, {});
     EXPECT_NE(without.body.find("name=\"lagtrap-viewer\" content=\"\""), std::string::npos);
     EXPECT_NE(policy_of(without).find("connect-src 'self';"), std::string::npos);
+}
+
+TEST(PageFiles, GoToBrowsersInTheFormTheyTake) {
+    const PageFiles pages(base_of(""), "");
+    const auto find = [&](const std::string& path, const Request& request) {
+        Route route;
+        route.path = path;
+        return pages.find(route, request);
+    };
+    const auto header_of = [](const Reply& reply, std::string_view wanted) {
+        for (const auto& [name, value] : reply.headers)
+            if (name == wanted) return value;
+        return std::string();
+    };
+    const Reply page = find("/event/open%20it", {});
+    EXPECT_EQ(page.status, 200U);
+    EXPECT_EQ(header_of(page, "Cache-Control"), "no-cache");
+    EXPECT_EQ(header_of(page, "Vary"), "Accept-Encoding");
+    EXPECT_EQ(header_of(page, "Content-Encoding"), "");
+    Request again;
+    again.if_none_match = "W/\"other\", " + header_of(page, "ETag");
+    const Reply unchanged = find("/event/open%20it", again);
+    EXPECT_EQ(unchanged.status, 304U);
+    EXPECT_EQ(unchanged.body, "");
+    EXPECT_EQ(header_of(unchanged, "ETag"), header_of(page, "ETag"));
+    again.if_none_match = "\"other\"";
+    EXPECT_EQ(find("/", again).status, 200U);
+    const Reply missing = find("/assets/none.js", {});
+    EXPECT_EQ(missing.status, 404U);
+    EXPECT_NE(missing.body.find("there is no such page"), std::string::npos);
+    EXPECT_EQ(find("/%zz", {}).status, 404U);
+    const std::size_t asset = page.body.find("/assets/");
+    ASSERT_NE(asset, std::string::npos);
+    const std::string path = page.body.substr(asset, page.body.find('"', asset) - asset);
+    std::set<std::string> tags, bodies;
+    for (const auto& [accepted, encoding] :
+         {std::pair("", ""), std::pair("gzip", "gzip"), std::pair("gzip, br", "br")}) {
+        Request request;
+        request.accept_encoding = accepted;
+        const Reply file = find(path, request);
+        EXPECT_EQ(header_of(file, "Content-Encoding"), encoding);
+        EXPECT_EQ(header_of(file, "Cache-Control"), "public, max-age=31536000, immutable");
+        const std::string tag = header_of(file, "ETag");
+        EXPECT_TRUE(*encoding == '\0' || tag.ends_with("-" + std::string(encoding) + "\"")) << tag;
+        tags.insert(tag);
+        bodies.insert(file.body);
+    }
+    EXPECT_EQ(tags.size(), 3U);
+    EXPECT_EQ(bodies.size(), 3U);
 }
 
 TEST(BasePath, IsInThePageAndInTheDescription) {

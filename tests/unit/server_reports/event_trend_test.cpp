@@ -37,6 +37,121 @@ TEST(TrendSpan, HoursAreSearchedUpToNowWhateverTheUnit) {
     EXPECT_FALSE(trend_span(filter, now_ns).ok());
 }
 
+TEST(TrendSpan, IsInWholeUnitsWithTheSameTimeBefore) {
+    const std::uint64_t now_ns = 100 * day_length_ns + 5 * hour_length_ns + 1;
+    // The last 24 hours without times.
+    const TrendSpan usual = trend_span(Filter(), now_ns).value();
+    EXPECT_EQ(usual.unit, ActivityUnit::Hour);
+    EXPECT_EQ(usual.unit_ns, hour_length_ns);
+    EXPECT_EQ(usual.to_ns, 100 * day_length_ns + 6 * hour_length_ns);
+    EXPECT_EQ(usual.from_ns, usual.to_ns - day_length_ns);
+    EXPECT_EQ(usual.before_ns, usual.from_ns - day_length_ns);
+    EXPECT_EQ(usual.now_ns, now_ns);
+    EXPECT_EQ(usual.units(), 24U);
+    EXPECT_EQ(span_of(0, 4 * day_length_ns, now_ns).unit, ActivityUnit::Hour);
+    const TrendSpan days = span_of(day_length_ns + 1, 5 * day_length_ns + 2, now_ns);
+    EXPECT_EQ(days.unit, ActivityUnit::Day);
+    EXPECT_EQ(days.unit_ns, day_length_ns);
+    EXPECT_EQ(days.to_ns, 6 * day_length_ns);
+    EXPECT_EQ(days.from_ns, day_length_ns);
+    EXPECT_EQ(days.before_ns, 0U);
+    EXPECT_EQ(days.now_ns, 5 * day_length_ns + 2);
+    EXPECT_EQ(days.hours_from_ns, 0U);
+    EXPECT_EQ(days.hours_to_ns, 5 * day_length_ns + hour_length_ns);
+    EXPECT_TRUE(trend_span(Filter(), 1).ok());
+    // A time that has not come ends now.
+    EXPECT_EQ(span_of(now_ns, now_ns + day_length_ns, now_ns).now_ns, now_ns);
+    Filter filter;
+    filter.from_ns = 0;
+    filter.to_ns = 400 * day_length_ns;
+    EXPECT_TRUE(trend_span(filter, now_ns).ok());
+    filter.to_ns = 400 * day_length_ns + 1;
+    EXPECT_EQ(trend_span(filter, now_ns).error().message,
+              "the time from \"from\" to \"to\" is more than 400 days; choose less");
+    filter.from_ns = filter.to_ns;
+    EXPECT_EQ(trend_span(filter, now_ns).error().message,
+              "\"from\": expected a time before \"to\"");
+}
+
+TEST(TrendSpan, ItsQuestionCoversBothPeriods) {
+    const TrendSpan span = trend_span(Filter(), 100 * day_length_ns).value();
+    Filter filter;
+    filter.host = {"web"};
+    filter.from_ns = 5;
+    const ActivityQuestion question = activity_question(filter, span);
+    EXPECT_EQ(question.filter.host, filter.host);
+    EXPECT_EQ(question.filter.from_ns, 98 * day_length_ns);
+    EXPECT_EQ(question.filter.to_ns, 100 * day_length_ns);
+    EXPECT_EQ(question.unit, ActivityUnit::Hour);
+    EXPECT_EQ(question.hosts_from_ns, 99 * day_length_ns);
+    EXPECT_EQ(question.hourly_from_ns, 85 * day_length_ns);
+}
+
+UnitActivity unit_of(std::uint64_t from_ns, std::uint64_t runs, std::uint64_t delays,
+                     std::uint64_t duration_ns) {
+    UnitActivity unit;
+    unit.from_ns = from_ns;
+    unit.runs = runs;
+    unit.delays = delays;
+    unit.durations.add(duration_ns, runs);
+    unit.builds = {{"v1", runs - delays, 0}, {"v2", delays, delays}};
+    return unit;
+}
+
+TEST(EventTrend, HasTheFiguresOfBothPeriods) {
+    const std::uint64_t to_ns = 100 * day_length_ns, ms = 1'000'000;
+    EventActivity activity;
+    activity.event = "open";
+    activity.runs_recorded = true;
+    activity.last_ns = to_ns - 7;
+    activity.hosts = 3;
+    activity.delayed_hosts = 2;
+    // Two hours each, and one of neither period.
+    activity.units = {unit_of(to_ns - 5 * hour_length_ns, 1000, 900, 1),
+                      unit_of(to_ns - 4 * hour_length_ns, 30, 3, 10 * ms),
+                      unit_of(to_ns - 2 * hour_length_ns, 40, 10, 20 * ms),
+                      unit_of(to_ns - hour_length_ns, 60, 15, 20 * ms)};
+    const EventTrend trend = trend_of(activity, span_of(to_ns - 2 * hour_length_ns, to_ns, to_ns));
+    EXPECT_EQ(trend.event, "open");
+    EXPECT_TRUE(trend.runs_recorded);
+    EXPECT_EQ(trend.last_ns, to_ns - 7);
+    EXPECT_EQ(trend.runs, 100U);
+    EXPECT_EQ(trend.delays, 25U);
+    EXPECT_EQ(trend.hosts, 3U);
+    EXPECT_EQ(trend.delayed_hosts, 2U);
+    EXPECT_EQ(trend.builds, 2U);
+    EXPECT_EQ(trend.delayed_builds, 1U);
+    EXPECT_NEAR(trend.p50.before / ms, 10, 0.2);
+    EXPECT_NEAR(trend.p50.now / ms, 20, 0.4);
+    EXPECT_NEAR(trend.p99.before / ms, 10, 0.2);
+    EXPECT_NEAR(trend.p99.now / ms, 20, 0.4);
+    EXPECT_DOUBLE_EQ(trend.delay_share.before, 0.1);
+    EXPECT_DOUBLE_EQ(trend.delay_share.now, 0.25);
+    ASSERT_EQ(trend.units.size(), 4U);
+    const std::vector<std::uint64_t> runs{30, 0, 40, 60}, delays{3, 0, 10, 15};
+    for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(trend.units[i].from_ns, to_ns - (4 - i) * hour_length_ns);
+        EXPECT_EQ(trend.units[i].runs, runs[i]);
+        EXPECT_EQ(trend.units[i].delays, delays[i]);
+    }
+    // Delays alone are counted by unit.
+    activity.runs_recorded = false;
+    const EventTrend alone = trend_of(activity, span_of(to_ns - 2 * hour_length_ns, to_ns, to_ns));
+    EXPECT_DOUBLE_EQ(alone.delay_share.before, 1.5);
+    EXPECT_DOUBLE_EQ(alone.delay_share.now, 12.5);
+    EXPECT_FALSE(alone.p50.p_value);
+}
+
+TEST(EventTrend, HasAWordForEachVerdictAndFigure) {
+    EXPECT_EQ(verdict_name(Verdict::Worse), "worse");
+    EXPECT_EQ(verdict_name(Verdict::Unchanged), "unchanged");
+    EXPECT_EQ(verdict_name(Verdict::Better), "better");
+    EXPECT_EQ(verdict_name(Verdict::Untested), "untested");
+    EXPECT_EQ(figure_name(Figure::P50), "p50");
+    EXPECT_EQ(figure_name(Figure::P99), "p99");
+    EXPECT_EQ(figure_name(Figure::Delays), "delays");
+}
+
 // bench/changes_bench.cpp asks about 100 seeds.
 TEST(EventTrend, ARegressionOnSomeHostsIsDatedAndExplainedOverAnySpan) {
     for (const double age_days : {1.0, 3.0, 6.0}) {
@@ -142,6 +257,43 @@ TEST(EventTrend, PeriodsDifferSignificantlyAndByATenth) {
     EventTrend covered = trend_with(100, 150, 0.01);
     covered.covers_periods = covered.searched = true;
     EXPECT_EQ(verdict_of(covered), Verdict::Unchanged) << "its hours decide";
+}
+
+// Its delays differ by this factor between both periods.
+EventTrend trend_of_delays(std::uint64_t delays, double before, double now) {
+    EventTrend trend;
+    trend.runs_recorded = true;
+    trend.runs = 100;
+    trend.delays = delays;
+    trend.delay_share.before = before;
+    trend.delay_share.now = now;
+    trend.delay_share.p_value = 0.001;
+    return trend;
+}
+
+TEST(EventTrend, DelaysDifferByAQuarterAndAreAtLeastFive) {
+    EXPECT_EQ(verdict_of(trend_of_delays(5, 0.04, 0.05)), Verdict::Worse);
+    EXPECT_EQ(verdict_of(trend_of_delays(5, 0.041, 0.05)), Verdict::Unchanged);
+    EXPECT_EQ(verdict_of(trend_of_delays(4, 0.02, 0.04)), Verdict::Unchanged);
+    EXPECT_EQ(verdict_of(trend_of_delays(4, 0.05, 0.04)), Verdict::Better);
+    EventTrend fresh = trend_of_delays(5, 0, 0.05);
+    std::vector<EventTrend> trends{fresh};
+    judge_trends(trends);
+    EXPECT_EQ(trends[0].verdict, Verdict::Worse);
+    EXPECT_FALSE(trends[0].factor);
+    EXPECT_DOUBLE_EQ(*trends[0].delay_share.q_value, 0.001);
+    // Worse in one figure counts more than better in another, and the larger factor counts.
+    EventTrend both = trend_with(100, 50, 0.001);
+    both.p99 = trend_with(100, 150, 0.001).p50;
+    trends = {both};
+    judge_trends(trends);
+    EXPECT_EQ(trends[0].verdict, Verdict::Worse);
+    EXPECT_DOUBLE_EQ(*trends[0].factor, 1.5);
+    both.p99 = trend_with(100, 80, 0.001).p50;
+    trends = {both};
+    judge_trends(trends);
+    EXPECT_EQ(trends[0].verdict, Verdict::Better);
+    EXPECT_DOUBLE_EQ(*trends[0].factor, 0.5);
 }
 
 // One of a hundred has such a p-value by chance.
