@@ -84,6 +84,7 @@ test("what is not understood in an address is left out", () => {
   assert.equal(parse(`host=${"x".repeat(5000)}`).host?.[0].length, 256);
   assert.equal(parseAddressTime("2026-11-21"), Date.UTC(2026, 10, 21));
   assert.equal(parseAddressTime("1795258620"), undefined);
+  assert.equal(parseAddressTime("1969-12-31"), undefined);
 });
 
 test("the filters that narrow a list are known", () => {

@@ -50,6 +50,16 @@ test("columns order the rows", async () => {
   assert.equal(address(), "/causes");
 });
 
+test("without an order, the last delay is first", async () => {
+  const at = (id: string, first_s: number, last_s: number) =>
+    record({ id, first_ns: ago(first_s), last_ns: ago(last_s) });
+  const mixed = [at("1", 90, 30), at("2", 50, 40), at("3", 70, 10), at("4", 60, 20)];
+  await open("/causes", { "/api/v1/causes": { causes: mixed } });
+  assert.deepEqual(listed(), ["/cause/3", "/cause/4", "/cause/1", "/cause/2"]);
+  await click("First delay");
+  assert.deepEqual(listed(), ["/cause/2", "/cause/4", "/cause/3", "/cause/1"]);
+});
+
 test("words, a status and groups", async () => {
   await open("/causes", answers);
   await enter("input[name=cause-search]", "X ADA");

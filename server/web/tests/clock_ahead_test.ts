@@ -12,6 +12,7 @@ test("the event that is furthest ahead is named, minutes are tolerated", () => {
     event: "b",
     ahead_ns: 210 * 60e9,
   });
+  assert.equal(furthestAhead([at("b", 210), at("a", 10)], now_ms)?.event, "b");
   assert.equal(furthestAhead([at("a", 5), at("c", -5)], now_ms), null);
   assert.equal(furthestAhead([], now_ms), null);
 });

@@ -19,6 +19,10 @@ test('a sentence\'s function is the one after the first "in"', () => {
   );
 });
 
+test("a name ends before the sentence goes on", () => {
+  assert.equal(functionIn("Waited in shop::run: it held a lock."), "shop::run");
+});
+
 test("numbers and words are no functions", () => {
   assert.equal(functionIn("Slept 3 ms in 5 sleeps in shop::pause."), "shop::pause");
   for (const sentence of [

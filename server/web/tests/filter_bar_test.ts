@@ -58,6 +58,16 @@ test("a field changes its part of the address and keeps the rest", async () => {
   assert.equal(address(), "/events?dirty=1");
 });
 
+test("another name shows the first part of the list again", async () => {
+  await open("/events?after=x&start=cold", no_events);
+  await click("Host: any");
+  await check(".picker-panel li:nth-child(2) input", true);
+  assert.equal(address(), "/events?start=cold&host=web-2");
+  await open("/events?after=x", no_events);
+  await enter("select[name=start]", "warm");
+  assert.equal(address(), "/events?start=warm");
+});
+
 test("the search writes the address after a pause", async () => {
   await open("/events", no_events);
   await enter("input[name=search]", "che");
@@ -65,6 +75,7 @@ test("the search writes the address after a pause", async () => {
   assert.equal(address(), "/events");
   await pass(1);
   assert.equal(address(), "/events?search=che");
+  assert.match(shown("h1"), /\nreplaced .*search=che/, "letters are no entries of the history");
   await click("Clear filter");
   assert.equal((find("input[name=search]") as HTMLInputElement).value, "");
 });

@@ -221,6 +221,33 @@ test("the search of the head asks after a pause, and opens what is chosen", asyn
   assert.equal((find(field) as HTMLInputElement).value, "");
 });
 
+test("the search shows and opens only what was found for its text", async () => {
+  const field = "input[name=find]";
+  let answer: unknown = found;
+  await open("/events", { ...no_events, "/api/v1/search": () => answer });
+  await enter(field, "check");
+  await pass(150);
+  await enter(field, "check out");
+  await submit(".search-box");
+  assert.equal(address(), "/events", "the answer is to another question");
+  await enter(field, "");
+  await enter(field, "x");
+  assert.match(shown(".hits"), /Searching…/);
+  answer = new Refusal(429, "too many requests");
+  await pass(150);
+  assert.match(shown(".hits"), /too many requests/);
+  answer = found;
+  await enter(field, "xy");
+  await pass(150);
+  assert.doesNotMatch(shown(".hits"), /too many requests/);
+  assert.match(shown(".hits"), /checkout/);
+  for (const name of ["search", "find"]) {
+    find(`input[name=${name}]`).focus();
+    await press(`input[name=${name}]`, "/");
+    assert.equal(document.activeElement, find(`input[name=${name}]`), "it is typed there");
+  }
+});
+
 test("clicks on hits open them; clicks elsewhere close the list", async () => {
   const field = "input[name=find]";
   await open("/events", { ...no_events, ...no_bundles, "/api/v1/search": found });

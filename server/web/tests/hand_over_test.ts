@@ -9,5 +9,6 @@ test("a saved page is named after its title, and markup in names stays text", ()
   );
   assert.equal(fileName("../../etc/passwd"), "etc-passwd.html");
   assert.equal(fileName("???"), "lagtrap.html");
+  assert.equal(fileName("x".repeat(200)), `${"x".repeat(80)}.html`);
   assert.equal(escaped('<script>"&'), "&lt;script&gt;&quot;&amp;");
 });

@@ -28,7 +28,11 @@ function answer(from: object, origin: string, data: string): void {
   dom.dispatchEvent(event);
 }
 
-async function opened(answers: Answers, viewer: Viewer | null = new Viewer()) {
+async function opened(
+  answers: Answers,
+  viewer: Viewer | null = new Viewer(),
+  of = delay({ trace_begin_ns: "5000000000" }),
+) {
   const { openInPerfetto } = await import("../src/perfetto");
   let at = "";
   Object.assign(dom, {
@@ -41,9 +45,7 @@ async function opened(answers: Answers, viewer: Viewer | null = new Viewer()) {
   takeRequests();
   const said: string[] = [];
   const outcome: { error: Error | null; done: boolean } = { error: null, done: false };
-  void openInPerfetto(digest("a"), delay({ trace_begin_ns: "5000000000" }), (text) =>
-    said.push(text),
-  ).then(
+  void openInPerfetto(digest("a"), of, (text) => said.push(text)).then(
     () => (outcome.done = true),
     (error: Error) => {
       outcome.error = error;
@@ -87,6 +89,40 @@ test("the trace goes to the viewer's window once it answers", async () => {
   assert.deepEqual(view, { perfetto: { timeStart: 5, timeEnd: 5.124, viewPercentage: 0.8 } });
   await pass(1000);
   assert.equal(viewer.sent.length, 3);
+});
+
+test("without the trace's begin, the viewer shows all of it", async () => {
+  const viewer = new Viewer();
+  const { outcome } = await opened({}, viewer, delay({ trace_begin_ns: undefined }));
+  answer(viewer, "https://viewer.example", "PONG");
+  await settle();
+  assert.equal(outcome.done, true);
+  assert.equal(viewer.sent.length, 1);
+});
+
+test("a window that does not close at once is closed again, for a minute at most", async () => {
+  class Busy extends Viewer {
+    tries = 0;
+    closes_at = 3;
+    close(): void {
+      this.closed = ++this.tries === this.closes_at;
+    }
+  }
+  const viewer = new Busy();
+  await opened({ [viewer_address]: unreachable }, viewer);
+  assert.equal(viewer.tries, 1);
+  await pass(80);
+  await pass(80);
+  assert.equal(viewer.closed, true);
+  await pass(800);
+  assert.equal(viewer.tries, 3);
+  const never = new Busy();
+  never.closes_at = 0;
+  await opened({ [viewer_address]: unreachable }, never);
+  await pass(60000);
+  const { tries } = never;
+  await pass(8000);
+  assert.equal(never.tries, tries);
 });
 
 test("a blocked window, and a viewer that cannot be reached", async () => {

@@ -6,7 +6,7 @@ import { digest } from "./answers/digests";
 import { flame, timeline } from "./answers/profiles";
 import { runList } from "./answers/runs";
 import { pass } from "./page/clock";
-import { click, open } from "./page/page";
+import { click, find, open } from "./page/page";
 
 const api = `/api/v1/bundles/${digest("a")}`;
 const made: Blob[] = [];
@@ -82,6 +82,22 @@ test("a page is saved as one file without scripts, requests and controls", async
   assert.deepEqual(revoked, []);
   await pass(60e3);
   assert.deepEqual(revoked, ["blob:1"]);
+});
+
+test("whatever only works on the page is left out", async () => {
+  await openDelay();
+  const classes =
+    "actions title-links help hand-over neighbours flame-height panel-aside flame-controls";
+  const tags = "button form select input label nav script";
+  find("main").insertAdjacentHTML(
+    "beforeend",
+    classes.split(" ").map((name) => `<div class="${name}">gone</div>`).join("") +
+      tags.split(" ").map((tag) => `<${tag} title="gone"></${tag}>`).join("") +
+      '<details class="keys">gone</details><details class="sub">stays</details>',
+  );
+  const text = await savedNow();
+  assert.doesNotMatch(text, /gone/);
+  assert.match(text, /<details class="sub">stays/);
 });
 
 test("in the dark, pictures are saved light, and the page stays dark", async () => {

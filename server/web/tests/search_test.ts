@@ -111,6 +111,19 @@ test("kinds stand in their order, with what each leads to", () => {
   );
 });
 
+test("builds are shown by their names, and those without one by their ids", () => {
+  const found = hits("b", {
+    builds: [
+      { build: "b1", name: null },
+      { build: "b2", name: "v2" },
+    ],
+  });
+  assert.deepEqual(found, [
+    { kind: "Build", text: "b1", note: "", address: "/?build=b1&span=7d" },
+    { kind: "Build", text: "v2", note: "b2", address: "/?build=b2&span=7d" },
+  ]);
+});
+
 test("other numbers and digits are neither runs nor bundles", () => {
   for (const query of ["123456789012345678901", "12a", "a".repeat(63), "a".repeat(65), "-1"])
     assert.deepEqual(hits(query, {}), [], query);

@@ -29,6 +29,12 @@ test("the time between two points has percentiles, by weight", () => {
   );
 });
 
+test("each run counts with its weight", () => {
+  const runs = [run(1, 3, 10, 98), run(1, 4, 20), run(1, 5, 30)];
+  assert.deepEqual(timesBetween(runs, "begin", "end"), { runs: 3, p50: 10, p90: 10, p99: 20 });
+  assert.equal(timesBetween([run(3, 3, 10)], "parse", "execute")?.p50, 0, "at the same time");
+});
+
 test("runs without a point or stages, or that reach them in another order, do not count", () => {
   assert.equal(timesBetween([{ ...run(1, 3, 10), stages: [] }], "begin", "end"), null);
   assert.equal(timesBetween([run(1, 3, 10)], "execute", "parse"), null);

@@ -69,6 +69,22 @@ TEST_F(KeptWaits, a_wait_has_its_begin_its_class_and_who_ended_it) {
     EXPECT_STREQ(one.waker_comm, "thread-202");
 }
 
+TEST_F(KeptWaits, a_wait_that_nothing_was_seen_to_end_has_no_waker) {
+    native_tell_preempt_count(true);
+    begin(0, thread(101));
+    for (int i = 0; i < LAGTRAP_KEPT_WAITS; ++i) wait(50, thread(202));
+    for (int i = 0; i < LAGTRAP_KEPT_WAITS; ++i) {
+        block(thread(101), idle);
+        pass(60);
+        preempt(idle, thread(101));
+    }
+    for (const lagtrap_wait& one : times_of(101).waits) {
+        EXPECT_EQ(one.length_ns, 60U);
+        EXPECT_EQ(one.waker, LAGTRAP_WAKER_UNKNOWN);
+        EXPECT_EQ(one.waker_pid + one.waker_tid, 0U);
+    }
+}
+
 TEST_F(KeptWaits, an_interrupt_is_not_taken_for_the_thread_that_it_hit) {
     native_tell_preempt_count(true);
     const auto waker_with = [this](int preempt_count) {

@@ -109,6 +109,29 @@ TEST_F(GoFunctions, may_be_keyed_by_a_parameter_or_by_thread) {
     EXPECT_EQ(runs(0), 2U);
 }
 
+TEST_F(GoFunctions, are_known_as_such_from_any_hit) {
+    add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_RECORD_RUNS);
+    marker(begin_marker).key_argument = marker(end_marker).key_argument = 3;
+    registers_.rdi = 4711;
+    hit(begin_marker, thread(101));
+    hit(end_marker, thread(101));
+    const auto first = take_reports();
+    ASSERT_EQ(first.size(), 1U);
+    EXPECT_STREQ(first[0].run.comm, "thread-101");
+    const auto words = kernel.user_words;
+    kernel.user_words.clear();  // it begins on a stack of C
+    hit(begin_marker, thread(101));
+    kernel.user_words = words;
+    hit(end_marker, thread(102));
+    const auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1U);
+    EXPECT_EQ(reported[0].run.flags, LAGTRAP_RUN_IN_GO);
+    EXPECT_EQ(reported[0].run.begin_tid, 101U);
+    EXPECT_EQ(reported[0].run.end_tid, 102U);
+    EXPECT_EQ(reported[0].run.end_pid, 100U);
+    EXPECT_STREQ(reported[0].run.comm, "") << "another thread ended it";
+}
+
 TEST_F(GoFunctions, have_their_parameters_in_the_order_of_gos_registers) {
     add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT);
     registers_.rax = 100;

@@ -148,6 +148,23 @@ TEST_F(OtherEnds, a_run_that_failed_is_told_as_such_and_stands_for_itself_alone)
     EXPECT_EQ(reported[1].report.weight, 8);
 }
 
+TEST_F(OtherEnds, failed_runs_beyond_the_limit_or_the_room_are_in_no_other_report) {
+    auto& quota = kernel.at<lagtrap_run_quota>(native_maps.run_quotas, 0);
+    quota.interval_ns = LAGTRAP_RUN_BURST_NS + 1;
+    begin(0, thread(101));
+    end_as(LAGTRAP_END_FAILED);
+    EXPECT_EQ(quota.sampled_away, 1);
+    EXPECT_EQ(quota.pending, 0);
+    quota.interval_ns = 0;
+    EXPECT_TRUE(take_reports().empty());
+    begin(0, thread(101));
+    kernel.map(native_maps.reported_runs).room_bytes = 0;
+    end_as(LAGTRAP_END_FAILED);
+    EXPECT_EQ(quota.ring_full, 1);
+    EXPECT_EQ(quota.pending, 0);
+    EXPECT_EQ(quota.reported, 0);
+}
+
 TEST_F(OtherEnds, a_run_that_failed_slowly_is_a_delay) {
     begin(0, thread(101));
     pass(100);
