@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/machine_before.hpp"
+#include "tests/unit/analysis/made_recording.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::analysis::machine_before_tests {
@@ -74,6 +75,147 @@ TEST(MachineBefore, IsNothingWithoutHistory) {
     ASSERT_TRUE(idle);
     EXPECT_EQ(idle->samples, 0U);
     EXPECT_TRUE(idle->processes.empty());
+}
+
+// The second before a recording that begins at 10 s, with a sample of each CPU every 20 ms.
+class MachineBeforeRecording : public ::testing::Test {
+  protected:
+    MachineBeforeRecording() {
+        made_.recording.begin_ns = start;
+        made_.recording.end_ns = start + 30 * ms;
+        made_.recording.cpu_count = 1;
+        made_.recording.system.history_length_ns = 1000 * ms;
+        made_.recording.system.history_interval_ns = 20 * ms;
+        delay_.begin_ns = start;
+    }
+    void process(std::uint32_t pid, const std::string& name, const std::string& unit = "") {
+        made_.process(pid, 1);
+        made_.recording.processes[pid].name = made_.name(name);
+        made_.recording.processes[pid].unit = made_.name(unit);
+        made_.thread(pid, pid, name);
+    }
+    void samples(std::uint32_t pid, int count, const std::vector<std::string>& frames,
+                 std::uint64_t before_ms = 500) {
+        const StackId stack = made_.stack(frames);
+        for (int i = 0; i < count; ++i)
+            made_.recording.earlier_samples.push_back({start - before_ms * ms, pid, pid, stack});
+    }
+    void wait(std::uint32_t tid, std::uint64_t before_ms, std::uint64_t length_ms) {
+        EarlierWait& one = made_.recording.earlier_waits.emplace_back();
+        one.tid = tid;
+        one.begin_ns = start - before_ms * ms;
+        one.end_ns = one.begin_ns + length_ms * ms;
+    }
+    [[nodiscard]] MachineBefore before() const {
+        const auto found = machine_before(made_.recording, delay_);
+        EXPECT_TRUE(found);
+        return found.value_or(MachineBefore());
+    }
+    static constexpr std::uint64_t start = 10'000 * ms;
+    test::MadeRecording made_;
+    trace::Delay delay_;
+};
+
+TEST_F(MachineBeforeRecording, AProcessHasItsNumberUnitAndFunction) {
+    process(20, "cc1plus", "build.service");
+    samples(20, 6, {"main", "parse", "k:getpid"});
+    samples(20, 4, {"main", "emit"});
+    samples(30, 5, {"main", "?:/usr/bin/app"});
+    const MachineBefore found = before();
+    EXPECT_EQ(found.samples, 15U);
+    EXPECT_DOUBLE_EQ(found.busy_share, 0.3);
+    ASSERT_EQ(found.processes.size(), 2U);
+    EXPECT_EQ(found.processes[0].name, "cc1plus");
+    EXPECT_EQ(found.processes[0].processes, 1U);
+    EXPECT_EQ(found.processes[0].pid, 20U);
+    EXPECT_EQ(found.processes[0].unit, "build.service");
+    EXPECT_DOUBLE_EQ(found.processes[0].share, 0.2);
+    EXPECT_EQ(found.processes[0].function, "parse");
+    EXPECT_DOUBLE_EQ(found.processes[0].function_share, 0.6);
+    EXPECT_EQ(found.processes[1].name, "unknown");
+    EXPECT_EQ(found.processes[1].function, "") << "without a name";
+    EXPECT_DOUBLE_EQ(found.processes[1].function_share, 0);
+}
+
+TEST_F(MachineBeforeRecording, ProcessesOfOneNameHaveTheUnitThatTheyShare) {
+    for (const std::uint32_t pid : {20U, 21U}) {
+        process(pid, "cc1plus", "build.service");
+        samples(pid, 2, {"main"});
+    }
+    EXPECT_EQ(before().processes.at(0).processes, 2U);
+    EXPECT_EQ(before().processes.at(0).unit, "build.service");
+    made_.recording.processes[21].unit = made_.name("other.service");
+    EXPECT_EQ(before().processes.at(0).unit, "");
+}
+
+TEST_F(MachineBeforeRecording, TheBusiestTwentyAreListed) {
+    for (std::uint32_t i = 0; i < 25; ++i) {
+        process(100 + i, "app-" + std::to_string(i));
+        samples(100 + i, 1 + static_cast<int>(i), {"main"});
+    }
+    const MachineBefore found = before();
+    ASSERT_EQ(found.processes.size(), 20U);
+    EXPECT_EQ(found.processes[0].name, "app-24");
+    EXPECT_EQ(found.processes[19].name, "app-5");
+    EXPECT_DOUBLE_EQ(found.busy_share, 1.0) << "more samples than there can be";
+}
+
+TEST_F(MachineBeforeRecording, OnlyTheTimeBeforeTheDelayCounts) {
+    process(20, "app");
+    for (const std::uint64_t before_ms : {1001, 1000, 999, 201, 200, 199})
+        samples(20, 1, {"main"}, before_ms);
+    EXPECT_EQ(before().samples, 5U);
+    delay_.begin_ns = start - 200 * ms;
+    EXPECT_EQ(before().samples, 3U);
+    EXPECT_EQ(before().length_ns, 800 * ms);
+    delay_.begin_ns = start + 20 * ms;
+    EXPECT_EQ(before().length_ns, 1000 * ms) << "up to the recording";
+    delay_.begin_ns = start - 900 * ms;
+    EXPECT_EQ(before().length_ns, 100 * ms);
+    delay_.begin_ns -= 1;
+    EXPECT_FALSE(machine_before(made_.recording, delay_));
+    delay_.begin_ns = start;
+    made_.recording.system.history_interval_ns = 0;
+    EXPECT_FALSE(machine_before(made_.recording, delay_));
+}
+
+TEST_F(MachineBeforeRecording, DiskWaitsAreByProcess) {
+    process(20, "db", "db.service");
+    process(21, "log");
+    wait(20, 500, 30);
+    wait(20, 400, 10);
+    wait(21, 300, 35);
+    wait(21, 200, 1);
+    made_.recording.earlier_waits.back().in_run = true;
+    wait(21, 1100, 100);  // ends where the history begins
+    wait(99, 100, 20);
+    const MachineBefore found = before();
+    ASSERT_EQ(found.disk_waits.size(), 3U);
+    EXPECT_EQ(found.disk_waits[0].process, "log");
+    EXPECT_EQ(found.disk_waits[0].pid, 21U);
+    EXPECT_EQ(found.disk_waits[0].unit, "");
+    EXPECT_EQ(found.disk_waits[0].count, 1U);
+    EXPECT_EQ(found.disk_waits[0].longest_ns, 35 * ms);
+    EXPECT_EQ(found.disk_waits[1].process, "db");
+    EXPECT_EQ(found.disk_waits[1].unit, "db.service");
+    EXPECT_EQ(found.disk_waits[1].count, 2U);
+    EXPECT_EQ(found.disk_waits[1].total_ns, 40 * ms);
+    EXPECT_EQ(found.disk_waits[1].longest_ns, 30 * ms);
+    EXPECT_EQ(found.disk_waits[2].process, "");
+    EXPECT_EQ(found.disk_waits[2].pid, 0U);
+    delay_.begin_ns = start - 300 * ms;
+    EXPECT_EQ(before().disk_waits.size(), 1U) << "those that began before the delay";
+}
+
+TEST_F(MachineBeforeRecording, TheTwentyWithTheLongestDiskWaitsAreListed) {
+    for (std::uint32_t i = 0; i < 25; ++i) {
+        process(100 + i, "app-" + std::to_string(i));
+        wait(100 + i, 500, 1 + i);
+    }
+    const MachineBefore found = before();
+    ASSERT_EQ(found.disk_waits.size(), 20U);
+    EXPECT_EQ(found.disk_waits[0].process, "app-24");
+    EXPECT_EQ(found.disk_waits[19].process, "app-5");
 }
 
 }  // namespace

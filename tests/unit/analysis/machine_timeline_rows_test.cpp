@@ -290,6 +290,28 @@ TEST_F(MachineRows, TooManyCellsMakeColumnsCoarser) {
     EXPECT_EQ(coarser.threads.at(0).cells.size(), 50U);
     limits.cells = 100;
     EXPECT_EQ(machine(-20, 80, 100, limits).finest_ns, ms);
+    limits.cells = 0;
+    EXPECT_GT(machine(-20, 80, 100, limits).finest_ns, 100 * ms) << "it ends";
+}
+
+TEST_F(MachineRows, CoarserColumnsRepeatNoEnd) {
+    Thread& thread = made_.thread(10, 11);
+    change(thread, 0, ThreadState::Blocked);
+    change(thread, 30, ThreadState::Running).woken = true;
+    change(thread, 50, ThreadState::Blocked);
+    change(thread, 80, ThreadState::Running).woken = true;
+    Thread& busy = runs(10, 12, 10, 11);
+    change(busy, 12, ThreadState::Running);
+    change(busy, 13, ThreadState::Blocked);
+    MachineLimits limits;
+    limits.cells = 8;
+    limits.wakes = 2;
+    const MachineTimeline found = machine(-20, 80, 100, limits);
+    EXPECT_EQ(found.finest_ns, 2 * ms);
+    EXPECT_EQ(found.wakes.size(), 2U);
+    EXPECT_EQ(found.wakes_left_out, 0U);
+    limits.wakes = 1;
+    EXPECT_EQ(machine(-20, 80, 100, limits).wakes_left_out, 1U);
 }
 
 }  // namespace

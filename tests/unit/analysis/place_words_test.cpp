@@ -37,6 +37,8 @@ TEST(PlaceWords, ALibraryIsNamedWithItsFunctionAndAProgramIsNot) {
     EXPECT_EQ(place_words(focus), "deflate (libz)");
     focus.place = part("serve", 1).place;
     EXPECT_EQ(place_words(focus), "serve");
+    focus.place = part("serve", 1, "/usr/bin/libreoffice").place;
+    EXPECT_EQ(place_words(focus), "serve") << "a program";
     focus.place = part("[redis-server]", 1).place;
     EXPECT_EQ(place_words(focus), "unnamed code of redis-server");
 }
@@ -69,6 +71,8 @@ TEST(PlaceWords, WorkWithoutAPlaceIsMostlyInAFunctionThatHasHalfOfIt) {
     EXPECT_EQ(place_of_work(doing), " mostly in parse (50 %)");
     doing.focus.parts[0].on_cpu_ns = 499;
     EXPECT_EQ(place_of_work(doing), " in several functions: 50 % in parse, 20 % in plan");
+    doing.focus.parts = {part("parse", 167), part("plan", 90)};
+    EXPECT_EQ(place_of_work(doing), " in several functions: 17 % in parse, 9 % in plan");
     doing.focus.parts = {part("parse", 166), part("plan", 90)};
     EXPECT_EQ(place_of_work(doing), " in many functions: 17 % in parse, 9 % in plan");
 }

@@ -75,6 +75,21 @@ TEST(ResourceWords, AListenerWithAFullQueueIsToBlameForMostOfTheTimeOnly) {
     EXPECT_FALSE(is_of_full_listener(socket));
 }
 
+TEST(ResourceWords, OnlyConnectionsHaveListeners) {
+    FileWaits socket = socket_of(WaitFileKind::Peer, "127.0.0.1:80");
+    socket.syn_repeated = socket.listener_full = true;
+    EXPECT_FALSE(is_of_full_listener(socket));
+}
+
+TEST(ResourceWords, LocksOfInterpretersHaveTheirName) {
+    EXPECT_EQ(interpreter_lock_words("/usr/bin/python3.11"), "for Python's lock (GIL)");
+    EXPECT_EQ(interpreter_lock_words("/usr/lib/libpython3.11.so.1"), "for Python's lock (GIL)");
+    EXPECT_EQ(interpreter_lock_words("/usr/bin/ruby3.1"), "for Ruby's lock (GVL)");
+    EXPECT_EQ(interpreter_lock_words("/usr/lib/libruby-3.1.so.3.1"), "for Ruby's lock (GVL)");
+    EXPECT_EQ(interpreter_lock_words("/usr/bin/app"), words_of_wait(WaitKind::InterpreterLock, ""));
+    EXPECT_NE(interpreter_lock_words("/usr/bin/app"), "for Ruby's lock (GVL)");
+}
+
 TEST(ResourceWords, TheLargestPartOfAGroupsMemoryIsNamed) {
     MemoryOfGroup group;
     EXPECT_EQ(limit_words(group, own_pid), "");
@@ -85,6 +100,9 @@ TEST(ResourceWords, TheLargestPartOfAGroupsMemoryIsNamed) {
     group.memory.anonymous_bytes = 30 * mib;
     EXPECT_EQ(limit_words(group, own_pid), "80.0 MiB");
     EXPECT_EQ(limit_words(group, own_pid + 1), "");
+    group.memory.file_bytes = 40 * mib;
+    EXPECT_EQ(limit_words(group, own_pid), "80.0 MiB, most of it used by cached files (40.0 MiB)")
+        << "half of it is most";
     group.memory.file_bytes = 74 * mib;
     EXPECT_EQ(limit_words(group, own_pid), "80.0 MiB, most of it used by cached files (74.0 MiB)");
     group.memory.filler_pid = 20;

@@ -52,5 +52,61 @@ TEST(LineTable, AnOuterSequenceGoesOnAfterAnInnerOne) {
     EXPECT_EQ(line_at(*table, 0xfff), 0U);
 }
 
+LineTableSource source_of(const std::string& bytes) {
+    LineTableSource source;
+    source.debug_line = bytes;
+    source.highest_address = ~std::uint64_t{0};
+    return source;
+}
+
+TEST(LineTable, FilesAreInTheFolderOfTheirCompilation) {
+    const std::string bytes = table_of(sequence(0x1000, 100, 10));
+    LineTableSource source = source_of(bytes);
+    for (const auto& [directory, path] :
+         {std::pair("", "a.c"), std::pair("/src", "/src/a.c"), std::pair("/src/", "/src/a.c")}) {
+        source.directory = directory;
+        const auto table = LineTable::read(source, 1 << 20);
+        ASSERT_TRUE(table);
+        EXPECT_EQ(table->file_name(table->find(0x1000)->file), path);
+        EXPECT_EQ(table->file_name(99), "");
+    }
+}
+
+TEST(LineTable, CodeThatTheLinkerDroppedHasNoLines) {
+    const std::string bytes = table_of(sequence(0x1000, 100, 10) + sequence(0x3000, 100, 20));
+    LineTableSource source = source_of(bytes);
+    source.lowest_address = 0x2000;
+    const auto later = LineTable::read(source, 1 << 20);
+    ASSERT_TRUE(later);
+    EXPECT_EQ(line_at(*later, 0x1000), 0U);
+    EXPECT_EQ(line_at(*later, 0x3000), 20U);
+    source.lowest_address = 0;
+    source.highest_address = 0x2000;
+    const auto earlier = LineTable::read(source, 1 << 20);
+    ASSERT_TRUE(earlier);
+    EXPECT_EQ(line_at(*earlier, 0x1000), 10U);
+    EXPECT_EQ(line_at(*earlier, 0x3000), 0U);
+}
+
+TEST(LineTable, MemoryAndDamageHaveErrors) {
+    std::string many;
+    for (std::uint64_t i = 0; i < 1000; ++i) many += sequence(0x1000 + 100 * i, 50, 10);
+    const std::string bytes = table_of(many);
+    const auto table = LineTable::read(source_of(bytes), 1 << 20);
+    ASSERT_TRUE(table);
+    EXPECT_LE(table->memory_bytes(), 1U << 20);
+    EXPECT_EQ(line_at(*table, 0x1000 + 100 * 999), 10U);
+    const auto large = LineTable::read(source_of(bytes), 10'000);
+    ASSERT_FALSE(large);
+    EXPECT_EQ(large.error().kind, ErrorKind::TooLarge);
+    const std::string cut = bytes.substr(0, bytes.size() - 1);
+    const auto damaged = LineTable::read(source_of(cut), 1 << 20);
+    ASSERT_FALSE(damaged);
+    EXPECT_EQ(damaged.error().kind, ErrorKind::Invalid);
+    LineTableSource beyond = source_of(bytes);
+    beyond.offset = bytes.size();
+    EXPECT_FALSE(LineTable::read(beyond, 1 << 20));
+}
+
 }  // namespace
 }  // namespace lagtrap::binaries::line_table_test
