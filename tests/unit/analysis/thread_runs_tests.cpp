@@ -248,5 +248,143 @@ TEST(ThreadRuns, deep_in_the_program_are_perhaps_in_the_middle_of_work) {
     EXPECT_TRUE(run_of(process, 13)->waits_for_work);
 }
 
+TEST(ThreadRuns, know_their_thread_process_and_unit) {
+    TraceBuilder builder(400 * ms, 1);
+    builder.process(10, "/usr/bin/app").unit(10, "app.service").thread(10, 11, "worker");
+    builder.off_cpu(0, 10, 11, in_lock);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const trace::Delay delay = run_of_thread(*recording, *recording->find_thread(11));
+    EXPECT_EQ(delay.event, "worker");
+    EXPECT_EQ(delay.thread, "worker");
+    EXPECT_EQ(delay.process, "app");
+    EXPECT_EQ(delay.unit, "app.service");
+    EXPECT_EQ(delay.begin_pid, 10U);
+    EXPECT_EQ(delay.end_pid, 10U);
+    EXPECT_EQ(delay.begin_tid, 11U);
+    EXPECT_EQ(delay.end_tid, 11U);
+    EXPECT_EQ(delay.begin_ns, recording->begin_ns);
+    EXPECT_EQ(delay.duration_ns, 400 * ms);
+    EXPECT_TRUE(delay.open);
+}
+
+TEST(ThreadRuns, begin_with_their_thread) {
+    Recording recording;
+    recording.begin_ns = 1000 * ms;
+    recording.end_ns = 1400 * ms;
+    Thread thread;
+    thread.pid = thread.tid = 10;
+    EXPECT_EQ(run_of_thread(recording, thread).duration_ns, 0U) << "nothing is known";
+    StateChange change;
+    change.at_ns = 1000 * ms;
+    thread.changes.push_back(change);
+    EXPECT_EQ(run_of_thread(recording, thread).duration_ns, 0U);
+    change.at_ns = 1100 * ms;
+    change.state = ThreadState::Running;
+    thread.changes.push_back(change);
+    EXPECT_EQ(run_of_thread(recording, thread).begin_ns, 1100 * ms);
+    EXPECT_EQ(run_of_thread(recording, thread).duration_ns, 300 * ms);
+    thread.alive_at_start = true;
+    EXPECT_EQ(run_of_thread(recording, thread).begin_ns, 1000 * ms);
+    change.at_ns = 1250 * ms;
+    change.state = ThreadState::Exited;
+    thread.changes.push_back(change);
+    EXPECT_EQ(run_of_thread(recording, thread).duration_ns, 250 * ms);
+    EXPECT_FALSE(run_of_thread(recording, thread).open);
+}
+
+// The numbers of the threads that wait in these stacks, most informative first.
+std::vector<std::uint32_t> order_of(const std::vector<TraceBuilder::Stack>& stacks) {
+    std::vector<std::uint32_t> order;
+    for (const ThreadRun& run : runs_of_waits(stacks).runs) order.push_back(run.delay.begin_tid);
+    return order;
+}
+
+TEST(ThreadRuns, that_explain_more_come_first) {
+    const TraceBuilder::Stack pipe =
+        in_thread("log", {"write", "k:ksys_write", "k:pipe_write", "k:schedule"});
+    const TraceBuilder::Stack events = in_event_loop;
+    // 99 computes.
+    EXPECT_EQ(order_of({events, pipe, in_lock}), (std::vector<std::uint32_t>{12, 99, 11, 10}));
+    // Of threads that explain as much, the first one of the process.
+    EXPECT_EQ(order_of({in_lock, in_thread("buy", {"___pthread_mutex_lock", "__lll_lock_wait",
+                                                   "k:futex_wait", "k:schedule"})}),
+              (std::vector<std::uint32_t>{10, 11, 99}));
+}
+
+TEST(ThreadRuns, have_at_most_three_stacks_and_a_thousand_of_them_are_looked_at) {
+    TraceBuilder builder(100 * ms, 1);
+    builder.process(10, "/usr/bin/app");
+    for (std::uint32_t tid = 2000; tid < 3003; ++tid)
+        builder.thread(10, tid, "worker").off_cpu(0, 10, tid, in_lock);
+    builder.thread(10, 10, "app").switched(0, 0, 0, 0, 10);
+    for (std::uint64_t i = 0; i < 5; ++i)
+        builder.samples((1 + 10 * i) * ms, (9 + 10 * i) * ms, 0, 10, 10,
+                        {"main", "work_" + std::to_string(i)});
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_processes(*recording, {10});
+    EXPECT_EQ(process.threads, 1004U);
+    EXPECT_EQ(process.left_out, 4U);
+    ASSERT_NE(run_of(process, 10), nullptr);
+    EXPECT_EQ(run_of(process, 10)->stacks.size(), 3U);
+    ASSERT_NE(run_of(process, 2000), nullptr);
+    EXPECT_EQ(run_of(process, 2000)->others.size(), 998U);
+}
+
+TEST(ThreadRuns, of_javas_services_are_known_by_their_names) {
+    const std::vector<std::string> services{
+        "GC Thread#1",     "G1 Conc#0",       "ParGC",           "ZDriver",
+        "ZWorker#1",       "ZDirector",       "ZStat",           "Shenandoah GC",
+        "Concurrent Mark", "C1 CompilerThre", "C2 CompilerThre", "JVMCI x",
+        "VM Periodic Tas", "Signal Dispatch", "Finalizer",       "Reference Handl",
+        "Common-Cleaner",  "Monitor Deflati", "Sweeper thread",  "Notification Th",
+        "Service Thread",  "DestroyJavaVM"};
+    for (const bool in_java : {true, false}) {
+        TraceBuilder builder(400 * ms, 1);
+        builder.process(10, "/usr/bin/java");
+        std::uint32_t tid = 20;
+        for (const std::string& service : services)
+            builder.thread(10, tid++, service).off_cpu(0, 10, tid - 1, in_lock);
+        builder.thread(10, 11, "seller").off_cpu(0, 10, 11, in_event_loop);
+        if (in_java) builder.thread(10, 12, "VM Thread").off_cpu(0, 10, 12, in_event_loop);
+        builder.thread(90, 90, "other").switched(0, 0, 0, 0, 90);
+        for (std::uint32_t i = 0; i < services.size(); ++i) {
+            // One at a time, because those with one cause are one.
+            Recording single = builder.decode().value();
+            std::erase_if(single.threads, [&](const Thread& thread) {
+                return thread.tid != 20 + i && thread.tid != 12;
+            });
+            const auto process = runs_of_processes(single, {10});
+            ASSERT_NE(run_of(process, 20 + i), nullptr);
+            EXPECT_EQ(run_of(process, 20 + i)->of_runtime, in_java) << services[i];
+            EXPECT_EQ(run_of(process, 20 + i)->waits_for_work, in_java) << services[i];
+        }
+    }
+}
+
+TEST(ThreadRuns, of_javas_launcher_wait_for_work) {
+    const auto join = [](const std::string& function) {
+        return runs_of_waits({{"main", function, "pthread_join", "k:futex_wait", "k:schedule"}});
+    };
+    ASSERT_NE(run_of(join("CallJavaMainInNewThread"), 10), nullptr);
+    EXPECT_TRUE(run_of(join("CallJavaMainInNewThread"), 10)->waits_for_work);
+    EXPECT_FALSE(run_of(join("run_workers"), 10)->waits_for_work);
+}
+
+TEST(ThreadRuns, of_short_lives_count_by_the_time_of_all_alike) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app").thread(10, 11, "short").thread(10, 12, "steady");
+    builder.switched(100 * ms, 0, 0, 0, 11).switched(120 * ms, 0, 11, 0x10, 0);
+    builder.samples(100 * ms, 120 * ms, 0, 10, 11, {"start_thread", "burst"});
+    builder.off_cpu(0, 10, 12,
+                    in_thread("log", {"write", "k:ksys_write", "k:pipe_write", "k:schedule"}));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_processes(*recording, {10});
+    ASSERT_EQ(process.runs.size(), 2U);
+    EXPECT_EQ(process.runs.front().delay.begin_tid, 12U) << "though computing explains more";
+}
+
 }  // namespace
 }  // namespace lagtrap::analysis::thread_runs_tests
