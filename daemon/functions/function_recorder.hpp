@@ -52,6 +52,8 @@ class FunctionRecorder {
     [[nodiscard]] bool has_ended() const { return ended_.load(); }
     [[nodiscard]] FunctionRecorderStatus status() const;
     [[nodiscard]] std::uint32_t pid() const { return request_.wishes.pid; }
+    [[nodiscard]] const FunctionRequest& request() const { return request_; }
+    [[nodiscard]] std::chrono::nanoseconds window() const { return window_length_; }
 
   private:
     // A recording in progress.

@@ -1,6 +1,7 @@
 // Shared by tests that trace functions of their own program with real probes.
 #pragma once
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,6 +62,26 @@ class OwnLibrary : public MadeUpProcess {
         const bool is_own = process == static_cast<std::uint32_t>(::getpid());
         return MadeUpProcess::read(is_own ? pid : 0, code, limits);
     }
+};
+
+// Calls functions of the library that OwnLibrary has mapped.
+class LibraryCalls {
+  public:
+    using Function = std::uint64_t (*)(std::uint64_t);
+    LibraryCalls()
+        : library_(::dlopen(MadeUpProcess::own_allocator().c_str(), RTLD_LAZY | RTLD_LOCAL)) {
+        EXPECT_NE(library_, nullptr) << ::dlerror();
+        valloc = reinterpret_cast<Function>(::dlsym(library_, "valloc"));
+        realloc = reinterpret_cast<Function>(::dlsym(library_, "realloc"));
+    }
+    ~LibraryCalls() { ::dlclose(library_); }
+    LibraryCalls(const LibraryCalls&) = delete;
+    LibraryCalls& operator=(const LibraryCalls&) = delete;
+
+    Function valloc = nullptr, realloc = nullptr;
+
+  private:
+    void* library_;
 };
 
 }  // namespace lagtrap::daemon

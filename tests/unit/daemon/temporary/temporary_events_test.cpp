@@ -1,5 +1,6 @@
 #include "daemon/temporary/temporary_events.hpp"
 
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,8 +53,8 @@ class TemporaryEventsTest : public testing::Test {
         EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
         UniqueFd ours(ends[0]);
         const UniqueFd theirs(ends[1]);
-        const Status begun =
-            events_->begin(event, Caller{user, {}, party_of_user(user)}, theirs.get(), {}, 0);
+        const Status begun = events_->begin(event, Caller{user, {}, party_of_user(user)},
+                                            theirs.get(), service_, used_ppm_);
         if (outcome != nullptr)
             *outcome = begun;
         else
@@ -79,6 +80,8 @@ class TemporaryEventsTest : public testing::Test {
     boost::asio::io_context context_{1};
     fs::path root_;
     std::string said_;
+    settings::Settings service_;
+    std::uint64_t used_ppm_ = 0;
     std::unique_ptr<TemporaryEvents> events_;
 };
 
@@ -142,9 +145,61 @@ TEST_F(TemporaryEventsTest, EventsEndWithTheRight) {
     for (int i = 0; i < 600 && events_->report().size() == 2; ++i) context_.run_for(100ms);
     ASSERT_EQ(events_->report().size(), 1U);
     EXPECT_EQ(events_->report().front().at("user").to_number<int>(), 1001);
+    EXPECT_THAT(said_, HasSubstr("the temporary event sync of user 1000 has ended"));
     events_->stop();
     EXPECT_TRUE(events_->report().empty());
     EXPECT_EQ(folders(), 0U);
+}
+
+TEST_F(TemporaryEventsTest, TheReportHasWhatEachMayUseAndUses) {
+    child_does("printf '\\005\\000\\000\\000\\000\\000\\000\\000' >&4; exec sleep 1000");
+    service_.budget.share_ppm = 100'000;
+    used_ppm_ = 20'000;
+    const auto before = std::chrono::steady_clock::now();
+    const UniqueFd first = begin(1000), second = begin(1001);
+    EXPECT_EQ(said_,
+              "watching the temporary event sync for user 1000\n"
+              "watching the temporary event sync for user 1001\n");
+    for (int i = 0; i < 600 && events_->report().back().at("used_ppm") == 0; ++i)
+        context_.run_for(100ms);
+    const auto report = events_->report();
+    EXPECT_EQ(report.at(0).at("share_ppm"), 40'000);
+    EXPECT_EQ(report.at(1).at("share_ppm"), 20'000);
+    EXPECT_EQ(report.at(1).at("used_ppm"), 5);
+    const double lasted =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+    EXPECT_GT(report.at(0).at("seconds").as_double(), 0.0);
+    EXPECT_LE(report.at(0).at("seconds").as_double(), lasted);
+    EXPECT_GT(report.at(0).at("pid").to_number<int>(), 1);
+    EXPECT_NE(report.at(0).at("pid"), report.at(1).at("pid"));
+}
+
+TEST_F(TemporaryEventsTest, AChildHasTheEnvironmentAndAGroupOfItsOwn) {
+    ASSERT_EQ(::setenv("LAGTRAP_TEST_WORD", "seen", 1), 0);
+    child_does("echo $LAGTRAP_TEST_WORD $$ $(cut -d' ' -f5 /proc/$$/stat) > " +
+               (root_ / "word").string());
+    const UniqueFd client = begin(1000);
+    EXPECT_TRUE(all_end());
+    ASSERT_EQ(::unsetenv("LAGTRAP_TEST_WORD"), 0);
+    std::ifstream file(root_ / "word");
+    std::string word, pid, group;
+    file >> word >> pid >> group;
+    EXPECT_EQ(word, "seen");
+    EXPECT_FALSE(pid.empty());
+    EXPECT_EQ(pid, group);
+}
+
+TEST_F(TemporaryEventsTest, EventsEndWithTheService) {
+    child_does("echo $$ > " + (root_ / "pid").string() + "; exec sleep 1000");
+    const UniqueFd client = begin(1000);
+    pid_t pid = 0;
+    for (int i = 0; i < 600 && pid == 0; ++i) {
+        std::ifstream(root_ / "pid") >> pid;
+        context_.run_for(100ms);
+    }
+    ASSERT_NE(pid, 0);
+    events_.reset();
+    EXPECT_NE(::kill(pid, 0), 0);
 }
 
 TEST_F(TemporaryEventsTest, AChildThatCannotStartIsAnError) {

@@ -138,6 +138,88 @@ TEST_F(EventFunctionsTest, ARecordingUsesTheStandingTraceOfItsProcess) {
     EXPECT_FALSE(functions_.record(2, 9, answer));
 }
 
+TEST_F(EventFunctionsTest, AreTracedAsTheSettingsSay) {
+    for (const std::size_t event : {1U, 2U}) {
+        settings::TracedFunctions& traced = *events_[event].functions;
+        traced.include = "in" + std::to_string(event);
+        traced.exclude = "out" + std::to_string(event);
+        traced.least = std::chrono::nanoseconds(10 + event);
+        traced.share_ppm = static_cast<std::uint32_t>(1'000 * event);
+        traced.bytes_per_second = 20 + event;
+        traced.window = std::chrono::seconds(30 + event);
+    }
+    (void)started_by_use();
+    EXPECT_TRUE(functions_.record(2, 9, std::make_shared<Answer>()));
+    ASSERT_EQ(started_.size(), 3U);
+    const FunctionRequest standing = started_[0]->request();
+    EXPECT_EQ(standing.wishes.pid, 4'000'002U);
+    EXPECT_FALSE(standing.wishes.owner);
+    EXPECT_EQ(standing.wishes.include, "in1");
+    EXPECT_EQ(standing.wishes.exclude, "out1");
+    EXPECT_EQ(standing.least, std::chrono::nanoseconds(11));
+    EXPECT_DOUBLE_EQ(standing.budget, 0.001);
+    EXPECT_EQ(standing.bytes_per_second, 21U);
+    ASSERT_TRUE(standing.shared_by);
+    EXPECT_EQ(standing.shared_by->load(), 2U) << "both standing traces share the budget";
+    EXPECT_EQ(started_[0]->window(), std::chrono::seconds(31));
+    const FunctionRequest recorded = started_[2]->request();
+    EXPECT_EQ(recorded.wishes.include, "in2");
+    EXPECT_EQ(recorded.wishes.exclude, "out2");
+    EXPECT_EQ(recorded.least, std::chrono::nanoseconds(12));
+    EXPECT_DOUBLE_EQ(recorded.budget, 0.002);
+    EXPECT_EQ(recorded.bytes_per_second, 22U);
+    EXPECT_FALSE(recorded.shared_by) << "one trace alone";
+    EXPECT_EQ(started_[2]->window(), std::chrono::seconds(0));
+}
+
+TEST_F(EventFunctionsTest, FollowProcessesThatComeAndGo) {
+    processes_ = {1, 2, 3, 4'000'001, 4'000'002};
+    (void)started_by_use();
+    EXPECT_EQ(status(1, "/processes_without"), 1);
+    const auto before = started_;
+    started_.clear();
+    processes_ = {4'000'002, 4'000'003};
+    context_.run_one();
+    EXPECT_THAT(pids(), ElementsAre(4'000'003));
+    EXPECT_EQ(status(1, "/traces").as_array().size(), 2U);
+    EXPECT_EQ(status(1, "/processes_without"), 0);
+    EXPECT_EQ(before[0]->pid(), 4'000'002U);
+    EXPECT_EQ(before[0]->request().shared_by->load(), 2U);
+    EXPECT_TRUE(before[0]->record(std::make_shared<Answer>())) << "it goes on";
+    started_.clear();
+    processes_.insert(4'000'004);
+    context_.run_one();
+    EXPECT_THAT(pids(), ElementsAre(4'000'004)) << "again and again";
+}
+
+TEST_F(EventFunctionsTest, AProcessThatWasRefusedIsTriedAgainOnceItsNumberWasGone) {
+    refusal_ = "no more threads";
+    (void)started_by_use();
+    refusal_.clear();
+    context_.run_one();
+    EXPECT_THAT(pids(), IsEmpty());
+    processes_.clear();
+    context_.run_one();
+    processes_ = {4'000'001};
+    context_.run_one();
+    EXPECT_THAT(pids(), ElementsAre(4'000'001));
+}
+
+TEST_F(EventFunctionsTest, ATraceThatCannotBeginIsReported) {
+    (void)started_by_use();
+    DirectInspector inspector;
+    started_.at(0)->run(
+        inspector, [] { return CallCosts(); }, false);
+    EXPECT_TRUE(started_[0]->has_ended());
+    EXPECT_EQ(status(1, "/problem"), "") << "told on the thread of the context";
+    context_.run_one();
+    ASSERT_EQ(warnings_.size(), 1U);
+    EXPECT_THAT(warnings_[0],
+                testing::StartsWith("functions of event standing are not traced in process "
+                                    "4000002: "));
+    EXPECT_NE(status(1, "/problem"), "");
+}
+
 TEST_F(EventFunctionsTest, EndWithTheSettingsThatWantThem) {
     (void)started_by_use();
     const auto before = started_;
