@@ -20,7 +20,7 @@ test("bundles: read, waiting and unreadable", async () => {
               bundle({ digest: digest("c"), parsed: false, bytes: 1023 }),
               bundle({ digest: digest("d"), parsed: false, host: "", bytes: 1024 }),
             ],
-            next: "x",
+            next: "x&1",
           },
   });
   expected.is("all kinds", shown("h1", "main > [aria-busy]"));
@@ -28,7 +28,7 @@ test("bundles: read, waiting and unreadable", async () => {
   expected.is("more fail", shown(".failure"));
   further = { bundles: [bundle({ digest: digest("e") })], next: null };
   await click("Try again");
-  assert.deepEqual(requested(), ["GET /api/v1/bundles?host=web-1&limit=100&after=x"]);
+  assert.deepEqual(requested(), ["GET /api/v1/bundles?host=web-1&limit=100&after=x%261"]);
   assert.equal(document.querySelectorAll("tbody tr").length, 5);
   assert.equal(document.querySelector(".failure, table + p"), null);
 });

@@ -244,7 +244,7 @@ test("the search shows and opens only what was found for its text", async () => 
   for (const name of ["search", "find"]) {
     find(`input[name=${name}]`).focus();
     await press(`input[name=${name}]`, "/");
-    assert.equal(document.activeElement, find(`input[name=${name}]`), "it is typed there");
+    assert.equal(document.activeElement?.getAttribute("name"), name, "it is typed there");
   }
 });
 

@@ -91,8 +91,14 @@ test("whatever only works on the page is left out", async () => {
   const tags = "button form select input label nav script";
   find("main").insertAdjacentHTML(
     "beforeend",
-    classes.split(" ").map((name) => `<div class="${name}">gone</div>`).join("") +
-      tags.split(" ").map((tag) => `<${tag} title="gone"></${tag}>`).join("") +
+    classes
+      .split(" ")
+      .map((name) => `<div class="${name}">gone</div>`)
+      .join("") +
+      tags
+        .split(" ")
+        .map((tag) => `<${tag} title="gone"></${tag}>`)
+        .join("") +
       '<details class="keys">gone</details><details class="sub">stays</details>',
   );
   const text = await savedNow();

@@ -195,9 +195,12 @@ TEST_F(ObjectCalls, beyond_the_room_for_objects_are_counted) {
 }
 
 TEST_F(ObjectCalls, of_methods_may_have_a_hidden_first_argument) {
-    function(use).is_method = 1;
     call(create, another);
     sent();
+    begin(use, an_object, top, another);
+    end(use);
+    EXPECT_EQ(last().object, an_object) << "a function has none";
+    function(use).is_method = 1;
     begin(use, an_object, top, another);
     end(use);
     EXPECT_EQ(last().object, another);

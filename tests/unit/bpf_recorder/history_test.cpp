@@ -134,8 +134,9 @@ TEST_F(History, has_waits_of_threads_in_runs) {
     EXPECT_EQ(found.in_run, 1U);
     EXPECT_STREQ(found.comm, "thread-101");
     EXPECT_STREQ(found.process, "shop");
-    EXPECT_NE(found.kernel_stack_id, 0U);
-    EXPECT_NE(found.user_stack_id, 0U);
+    const __u64 frames[] = {0xffffffff81000001, 0xffffffff81000002}, pc = 0x401000;
+    EXPECT_EQ(found.kernel_stack_id, native_stack_id(0, true, frames, 2));
+    EXPECT_EQ(found.user_stack_id, native_stack_id(100, false, &pc, 1));
     EXPECT_EQ(counters().history_waits, 1U);
     EXPECT_EQ(wake().header.at_ns, 0U) << "it is over";
 }

@@ -198,6 +198,13 @@ TEST_F(Switches, name_the_lock_for_which_a_thread_waits_and_its_owner) {
     EXPECT_NE(found.wait_object, 0U);
     EXPECT_EQ(found.lock_owner, 305U);
     EXPECT_EQ(switch_to(101, 201, 0).wait_object, 0U);
+    // A thread that sleeps already when the recording begins.
+    task(101).task.__state = interruptible;
+    EXPECT_EQ(visit(101).wait_object, found.wait_object);
+    EXPECT_EQ(visit(101).lock_owner, 305U);
+    task(101).task.__state = 0;
+    EXPECT_EQ(visit(101).wait_object, 0U);
+    EXPECT_EQ(visit(101).lock_owner, 0U);
     in_call(call_futex, a_lock + 4, FUTEX_WAIT_PRIVATE);
     EXPECT_EQ(switch_to(101, 201).wait_object, found.wait_object);
 }
