@@ -199,7 +199,9 @@ TEST(ThreadRuns, in_the_loop_of_workers_wait_for_work) {
         {for_signal({"take_job"}), for_signal({"Queue::take", "Queue::wait"}),
          in_thread("log_messages", {"get_next_connection", "nanosleep", "k:hrtimer_nanosleep"})});
     for (const std::uint32_t tid : {10U, 11U, 12U})
-        if (const ThreadRun* run = run_of(process, tid)) EXPECT_TRUE(run->waits_for_work) << tid;
+        if (const ThreadRun* run = run_of(process, tid)) {
+            EXPECT_TRUE(run->waits_for_work) << tid;
+        }
     EXPECT_EQ(process.runs.front().delay.begin_tid, 99U);
 }
 
@@ -344,8 +346,10 @@ TEST(ThreadRuns, of_javas_services_are_known_by_their_names) {
         TraceBuilder builder(400 * ms, 1);
         builder.process(10, "/usr/bin/java");
         std::uint32_t tid = 20;
-        for (const std::string& service : services)
-            builder.thread(10, tid++, service).off_cpu(0, 10, tid - 1, in_lock);
+        for (const std::string& service : services) {
+            builder.thread(10, tid, service).off_cpu(0, 10, tid, in_lock);
+            ++tid;
+        }
         builder.thread(10, 11, "seller").off_cpu(0, 10, 11, in_event_loop);
         if (in_java) builder.thread(10, 12, "VM Thread").off_cpu(0, 10, 12, in_event_loop);
         builder.thread(90, 90, "other").switched(0, 0, 0, 0, 90);
