@@ -1,5 +1,7 @@
 #include "daemon/temporary/temporary_settings.hpp"
 
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,6 +93,72 @@ TEST(TemporarySettings, FollowTheServiceAndStayInTheFolder) {
     EXPECT_EQ(own.control.socket, "/spool/clients/w/control.sock");
     EXPECT_EQ(own.control.group, "") << "only the client uses it";
     EXPECT_FALSE(own.upload || own.otlp || own.confirm);
+}
+
+settings::Settings made_for(const settings::Settings& service) {
+    auto made = settings::parse_settings(temporary_settings(good, "/w", service, 1000),
+                                         settings::BinaryCheck::Skip);
+    EXPECT_TRUE(made.ok()) << settings::format_diagnostics("", made.settings.source_text,
+                                                           made.diagnostics);
+    return std::move(made.settings);
+}
+
+TEST(TemporarySettings, EachSettingOfTheServiceIsPassed) {
+    settings::Settings service;
+    service.recording.sample_interval = 5ms;
+    service.recording.capture_size_limit_bytes = 100 << 20;
+    service.recording.merge_limit = 7min;
+    service.recording.stack_copies_bytes = 8'192;
+    service.recording.scheduling = true;
+    service.history.length = 6s;
+    service.history.sample_interval = 12ms;
+    service.history.early_share_ppm = 3'000;
+    service.history.times = false;
+    service.budget.recording_share_ppm = 70'000;
+    service.budget.interval = 9s;
+    service.budget.pause = 11min;
+    service.budget.open_runs = 2'048;
+    service.unwinding.memory_bytes = 17 << 20;
+    service.unwinding.cache_limit_bytes = 100 << 20;
+    const settings::Settings own = made_for(service);
+    EXPECT_EQ(own.recording.sample_interval, 5ms);
+    EXPECT_EQ(own.recording.capture_size_limit_bytes, 100U << 20);
+    EXPECT_EQ(own.recording.merge_limit, 7min);
+    EXPECT_EQ(own.recording.stack_copies_bytes, 8'192U);
+    EXPECT_TRUE(own.recording.scheduling);
+    EXPECT_EQ(own.recording.captures_per_hour, 3'600U) << "its client alone waits for them";
+    EXPECT_EQ(own.history.length, 6s);
+    EXPECT_EQ(own.history.sample_interval, 12ms);
+    EXPECT_EQ(own.history.early_share_ppm, 3'000U);
+    EXPECT_FALSE(own.history.times);
+    EXPECT_EQ(own.budget.recording_share_ppm, 70'000U);
+    EXPECT_EQ(own.budget.interval, 9s);
+    EXPECT_EQ(own.budget.pause, 11min);
+    EXPECT_EQ(own.budget.open_runs, 2'048U);
+    EXPECT_EQ(own.unwinding.memory_bytes, 17U << 20);
+    EXPECT_EQ(own.unwinding.cache_limit_bytes, 100U << 20);
+    service.history.times = true;
+    EXPECT_TRUE(made_for(service).history.times);
+    for (const auto lines : {settings::CommandLines::All, settings::CommandLines::Program,
+                             settings::CommandLines::Masked}) {
+        service.privacy.command_lines = lines;
+        EXPECT_EQ(made_for(service).privacy.command_lines, lines);
+    }
+    using enum settings::Shed;
+    service.budget.shed = {Switches, Samples, History, Times, Stacks, Stages, Events};
+    EXPECT_EQ(made_for(service).budget.shed, service.budget.shed);
+}
+
+TEST(TemporarySettings, OneEventTakesLessThanAService) {
+    settings::Settings service;
+    service.recording.capture_size_limit_bytes = 1ULL << 30;
+    service.unwinding.memory_bytes = 64 << 20;
+    service.budget.open_runs = 8'192;
+    const settings::Settings own = made_for(service);
+    EXPECT_EQ(own.recording.capture_size_limit_bytes, 256U << 20);
+    EXPECT_EQ(own.unwinding.memory_bytes, 32U << 20);
+    EXPECT_EQ(own.budget.open_runs, 7'168U);
+    EXPECT_EQ(own.spool.size_limit_bytes, 512U << 20);
 }
 
 TEST(TemporarySettings, TheDefaultsOfAServicePass) {
