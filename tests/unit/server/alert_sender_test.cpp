@@ -1,5 +1,7 @@
 #include "server/alerts/alert_sender.hpp"
 
+#include <thread>
+
 #include <gmock/gmock.h>
 
 #include "core/clock.hpp"
@@ -222,6 +224,20 @@ TEST_F(AlertSenderSteps, AMessageOfTodayIsTriedAgain) {
     EXPECT_EQ(messages[0].state, MessageState::Waiting);
     EXPECT_GE(messages[0].next_realtime_ns, now_ns + 5 * second_ns);
     EXPECT_FALSE(sender().send_once(now_ns).value()) << "its pause is not over";
+}
+
+TEST_F(AlertSenderSteps, OnceStartedItLooksAndSendsByItself) {
+    ScriptedServer receiver({"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"});
+    lose_runs("alpha", ClockSnapshot::take().realtime_ns);
+    const std::uint64_t id = add_rule(R"("way":"webhook")", receiver.url() + "/hook");
+    sender().start();
+    sender().wake();
+    while (sender().figures().delivered == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    sender().stop();
+    EXPECT_EQ(store_->rules().find_rule(id).value()->delivered, 1U);
+    EXPECT_EQ(receiver.requests().size(), 1U);
+    EXPECT_EQ(log_, "");
 }
 
 TEST(AlertMetrics, HaveAllFigures) {

@@ -125,5 +125,25 @@ TEST_F(CauseDays, ABuildThatRanTheDayBeforeThemIsNotNew) {
     EXPECT_EQ(found.at("builds").at(0).at("build"), "new");
 }
 
+TEST_F(CauseDays, DecisionsAreInTheAudit) {
+    add_delays(today_ns_ - day, 1, 1);
+    const std::string id = json::value_to<std::string>(cause().at("id"));
+    Audit audit(store_->audit(), [](const std::string&) {});
+    Principal principal;
+    principal.kind = Principal::Kind::Session;
+    principal.name = "ann";
+    Request request;
+    request.body = R"({"owner":"bob"})";
+    Route route;
+    route.arguments = {id};
+    EXPECT_EQ(change_cause(store_->everything(), audit, route, principal, request).status, 200U);
+    const auto entries = store_->audit().list(5, {}, AuditPart::All).value();
+    ASSERT_EQ(entries.size(), 1U);
+    EXPECT_EQ(entries[0].who, "ann");
+    EXPECT_EQ(entries[0].action, "change cause");
+    EXPECT_EQ(entries[0].object, id);
+    EXPECT_EQ(entries[0].detail, R"({"owner":"bob"})");
+}
+
 }  // namespace
 }  // namespace lagtrap::server::cause_routes_test

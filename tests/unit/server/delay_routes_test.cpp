@@ -44,5 +44,36 @@ TEST(DelayRoutes, NotesNameNoOtherEvents) {
     }
 }
 
+TEST(DelayRoutes, AQuestionNamesADelayAnOrderAndAPart) {
+    const auto read = [](std::vector<std::pair<std::string, std::string>> query) {
+        Route route;
+        route.query = std::move(query);
+        return read_delay_question(route, 7);
+    };
+    const auto usual = std::get<DelayQuestion>(read({}));
+    EXPECT_FALSE(usual.number);
+    EXPECT_EQ(usual.order, RunOrder::Newest);
+    EXPECT_EQ(usual.part.limit, 7U);
+    EXPECT_FALSE(usual.part.after);
+    const auto all = std::get<DelayQuestion>(
+        read({{"number", "4294967295"}, {"order", "slowest"}, {"limit", "9"}, {"after", "5-6"}}));
+    EXPECT_EQ(all.number, 4294967295U);
+    EXPECT_EQ(all.order, RunOrder::Slowest);
+    EXPECT_EQ(all.part.limit, 9U);
+    EXPECT_EQ(all.part.after, (PageKey{5, 6}));
+    EXPECT_EQ(std::get<DelayQuestion>(read({{"number", "1"}})).number, 1U);
+    EXPECT_EQ(std::get<DelayQuestion>(read({{"order", "oldest"}})).order, RunOrder::Oldest);
+    for (const char* wrong : {"0", "4294967296", "x", ""}) {
+        const auto refused = read({{"number", wrong}});
+        ASSERT_TRUE(std::holds_alternative<Refusal>(refused)) << wrong;
+        EXPECT_EQ(std::get<Refusal>(refused).status, 400U);
+        EXPECT_EQ(std::get<Refusal>(refused).message,
+                  "\"number\": expected a delay's number, from 1");
+    }
+    EXPECT_EQ(std::get<Refusal>(read({{"order", "x"}})).message,
+              "\"order\": expected newest, slowest or oldest");
+    EXPECT_TRUE(std::holds_alternative<Refusal>(read({{"limit", "0"}})));
+}
+
 }  // namespace
 }  // namespace lagtrap::server::delay_routes_test

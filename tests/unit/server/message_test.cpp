@@ -136,6 +136,20 @@ TEST(AlertMessage, ItsHeadlineCounts) {
     EXPECT_EQ(message.headline(), "The rule nights & <days> found nothing.");
 }
 
+TEST(AlertMessage, NothingMoreIsNotMentioned) {
+    Message message = message_of_all(Condition::P99, "");
+    message.left_out = 0;
+    EXPECT_EQ(slack_body(message).find("more"), std::string::npos);
+    EXPECT_NE(mail_text("id", message, rule_for(Way::Email)).size(),
+              mail_text("id", message_of_all(Condition::P99, ""), rule_for(Way::Email)).size());
+}
+
+TEST(AlertMessage, LinksKeepOnlyPlainLetters) {
+    EXPECT_EQ(event_path("AZaz09-_. /?&%\xc3\xa4"),
+              "/event/AZaz09-_.%20%2F%3F%26%25%C3%A4?span=24h");
+    EXPECT_EQ(cause_path(12), "/cause/12");
+}
+
 TEST(AlertMessage, RetriesWaitThreeTimesAsLongUpToAnHour) {
     StoredMessage message;
     message.made_realtime_ns = midnight_ns;

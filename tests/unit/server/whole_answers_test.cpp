@@ -2,6 +2,7 @@
 #include "server/alerts/conditions.hpp"
 #include "server/api/bundle_routes.hpp"
 #include "server/api/cause_routes.hpp"
+#include "server/api/change_report.hpp"
 #include "server/api/compare_routes.hpp"
 #include "server/api/delay_routes.hpp"
 #include "server/api/export_routes.hpp"
@@ -89,6 +90,11 @@ const Question questions[] = {
     {"split_by_host.json", "/api/v1/events/search/split?by=host&" + hours(4), answer<get_split>},
     {"split_by_build.json", "/api/v1/events/search/split?by=build&" + hours(4), answer<get_split>},
     {"split_by_unit.json", "/api/v1/events/search/split?by=unit&" + hours(4), answer<get_split>},
+    {"split_of_an_hour.json",
+     "/api/v1/events/search/split?by=build&from=" +
+         std::to_string(RecordedShop::end_ns - 3 * RecordedShop::hour) +
+         "&to=" + std::to_string(RecordedShop::end_ns - 2 * RecordedShop::hour),
+     answer<get_split>},
     {"split_of_nothing.json", "/api/v1/events/none/split?by=unit&" + hours(4), answer<get_split>},
     {"compared_sets.json",
      checkout + "compare?a=from%3D" +
@@ -187,6 +193,31 @@ TEST_F(Overview, ASplitHasAThousandParts) {
     EXPECT_EQ(found.at("pattern"), "h-*");
     EXPECT_EQ(found.at("concentrated"), true);
     EXPECT_EQ(found.at("parts").as_array().size(), 1000U);
+}
+
+TEST_F(Overview, AChangeIsSplitByItsFigure) {
+    using reports::Figure;
+    Filter filter;
+    reports::LastingChange change;
+    change.step.from_ns = RecordedShop::changed_ns;
+    std::string text;
+    const auto add = [&](const char* event, Figure figure, bool runs_recorded,
+                         std::uint32_t limit) {
+        filter.event = event;
+        change.step.figure = figure;
+        const auto report =
+            report_change(evidence(), filter, change, runs_recorded, RecordedShop::end_ns, limit);
+        ASSERT_TRUE(report.ok()) << report.error().message;
+        text += fmt::format("== {} {} {} from {} to {}, causes {}\n", event,
+                            reports::figure_name(figure), limit, report->before_ns, report->to_ns,
+                            report->causes.size()) +
+                readable(split_report_json(report->hosts)) + "\n";
+    };
+    add("checkout", Figure::P50, true, 100'000);
+    add("checkout", Figure::P99, true, 100'000);
+    add("checkout", Figure::Delays, true, 200);
+    add("print", Figure::Delays, false, 100'000);
+    expect_text_of_file(test_data_folder() + "/server/changes_by_figure.txt", text);
 }
 
 class Findings : public RecordedShopTest {};
