@@ -360,7 +360,8 @@ TEST_F(ServiceReports, SpansGoToTheCollectorAlone) {
 }
 
 TEST_F(ServiceReports, ABundleWithoutSpansIsSentAllTheSame) {
-    ScriptedServer server({there}), collector({});
+    // The first attempt fails, so that there is a second round.
+    ScriptedServer server({absent, answer_of("500 Broken"), there}), collector({});
     add_bundle();
     ServiceSettings made = settings(server);
     made.collector = made.target;
