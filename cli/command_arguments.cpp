@@ -1,0 +1,451 @@
+#include "cli/command_arguments.hpp"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/trace_arguments.hpp"
+#include "formats/format_table.hpp"
+
+namespace lagtrap::cli {
+
+namespace {
+
+void add_control(CLI::App& app, Choice& choice) {
+    choice.control.socket = default_socket;
+    const auto add = [&](const char* name, const char* help,
+                         int (*command)(const ControlOptions&, Console&)) {
+        CLI::App* sub = app.add_subcommand(name, help);
+        sub->add_option("--socket", choice.control.socket, "The daemon's control socket")
+            ->envname("LAGTRAP_SOCKET")
+            ->capture_default_str();
+        sub->add_flag("--json", choice.control.json, "Print the daemon's answer as JSON");
+        sub->callback([&choice, command] {
+            choice.run = [&choice, command](Console& console) {
+                return command(choice.control, console);
+            };
+        });
+        return sub;
+    };
+    add("status", "Show the watched events, their delays, and the recordings", show_status);
+    CLI::App* metrics =
+        add("metrics", "Print the figures of `lagtrap status` in Prometheus' text format",
+            show_metrics);
+    metrics->add_option("-o,--output", choice.control.output,
+                        "File to replace atomically, for node_exporter's textfile collector; "
+                        "default: standard output");
+    CLI::App* explain =
+        add("explain", "Explain why an event has no delays, and what to do", explain_event);
+    explain->add_option("event", choice.control.event, "An event in the settings")->required();
+    CLI::App* trigger = add("trigger", "Start a recording by hand", trigger_recording);
+    trigger->add_option("event", choice.control.event, "An event in the settings")->required();
+    trigger->add_flag("--wait", choice.control.wait,
+                      "Wait for the bundle and print its session id, which other commands accept");
+    add("approve", "Keep the recording that the daemon asks about", approve_recording);
+    add("decline", "Discard the recording that the daemon asks about", decline_recording);
+}
+
+void add_ask(CLI::App& app, Choice& choice) {
+    CLI::App* ask = app.add_subcommand(
+        "ask", "Ask a person about recordings that wait for an answer, with a command");
+    AskOptions& options = choice.ask;
+    options.socket = default_socket;
+    ask->add_flag("--tell", options.tell, "The command only tells; its exit status is no answer");
+    ask->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    ask->footer(
+        "lagtrap ask [OPTIONS] -- COMMAND [ARGUMENTS] runs the command for each question of "
+        "<confirm>, with the\n"
+        "question as its last argument. Exit status 0 keeps the recording, 1 discards it.");
+    ask->callback([&choice] {
+        if (choice.ask.command.empty()) throw CLI::RequiredError("After --, a command");
+        choice.run = [&choice](Console& console) { return ask_person(choice.ask, console); };
+    });
+}
+
+void add_live(CLI::App& app, Choice& choice) {
+    CLI::App* live = app.add_subcommand("live", "Show the events as they run, full-screen");
+    LiveOptions& options = choice.live;
+    options.socket = default_socket;
+    options.spool = default_spool;
+    live->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    live->add_option("--spool", options.spool, "Spool to search if the daemon has made no bundle")
+        ->envname("LAGTRAP_SPOOL")
+        ->capture_default_str();
+    constexpr unsigned max_seconds = 60;
+    live->add_option("--interval", choice.live_seconds, "Seconds between updates, 1 to 60")
+        ->check(CLI::Range(1U, max_seconds))
+        ->capture_default_str();
+    live->callback([&choice] {
+        choice.live.interval = std::chrono::seconds(choice.live_seconds);
+        choice.run = [&choice](Console& console) { return show_live(choice.live, console); };
+    });
+}
+
+void add_settings(CLI::App& app, Choice& choice) {
+    CLI::App* check =
+        app.add_subcommand("check", "Check a settings file and the programs it names");
+    choice.check.file = default_settings;
+    check->add_option("file", choice.check.file, "Settings file")->capture_default_str();
+    auto* json = check->add_flag("--json", choice.check.json, "Print JSON");
+    auto* reference = check
+                          ->add_flag("--reference", choice.check.reference,
+                                     "Print every element and attribute with range and default")
+                          ->excludes(json);
+    check
+        ->add_flag("--schema", choice.check.schema,
+                   "Print the XML schema of the settings, for editors")
+        ->excludes(json)
+        ->excludes(reference);
+    check->callback([&choice] {
+        choice.run = [&choice](Console& console) { return check_settings(choice.check, console); };
+    });
+
+    CLI::App* rehearse =
+        app.add_subcommand("rehearse", "Say how many recordings a settings file would have caused");
+    choice.rehearse.settings = default_settings;
+    rehearse->add_option("file", choice.rehearse.file, "The new settings file")->required();
+    rehearse->add_option("--settings", choice.rehearse.settings, "Settings in use")
+        ->capture_default_str();
+    rehearse->add_flag("--json", choice.rehearse.json, "Print JSON");
+    rehearse->callback([&choice] {
+        choice.run = [&choice](Console& console) {
+            return rehearse_settings(choice.rehearse, console);
+        };
+    });
+
+    CLI::App* markers = app.add_subcommand(
+        "list-markers", "List what can be watched in a program, process or kernel");
+    markers->add_option(
+        "target", choice.markers.target,
+        "Path of a program or library, or a process id; with --tracepoints, a pattern");
+    auto* functions =
+        markers->add_flag("--functions", choice.markers.functions, "Also list functions");
+    markers
+        ->add_flag("--tracepoints", choice.markers.tracepoints,
+                   "List kernel tracepoints, including system calls")
+        ->excludes(functions);
+    markers->add_flag("--json", choice.markers.json, "Print JSON");
+    markers->callback([&choice] {
+        choice.run = [&choice](Console& console) { return list_markers(choice.markers, console); };
+    });
+}
+
+void add_presets(CLI::App& app, Choice& choice) {
+    CLI::App* presets = app.add_subcommand("presets", "List ready-made events for known programs");
+    presets->add_option("name", choice.presets.name,
+                        "Show this preset in full: a name, or a file (with a slash)");
+    presets->add_flag("--json", choice.presets.json, "Print JSON");
+    presets->callback([&choice] {
+        choice.run = [&choice](Console& console) { return show_presets(choice.presets, console); };
+    });
+}
+
+void add_add(CLI::App& app, Choice& choice) {
+    CLI::App* add = app.add_subcommand("add", "Measure a program and propose events to watch");
+    AddOptions& options = choice.add;
+    options.settings = default_settings;
+    options.socket = default_socket;
+    add->add_option("target", options.target, "A program, a process id or name, or a unit")
+        ->required();
+    add->add_option("--for", options.length, "How long to measure; 0s: do not measure")
+        ->capture_default_str();
+    add->add_option("--choose", options.choose, "Use the proposal of this number, without asking")
+        ->check(CLI::Range(1, 1000));
+    add->add_option("--threshold", options.threshold,
+                    "Use this threshold instead of the proposed one");
+    add->add_option("--prefix", options.prefix, "Prefix for the event names");
+    add->add_flag("--functions", options.functions,
+                  "Search for functions even if there is a preset");
+    add->add_flag("--write", options.write,
+                  "Write the events into the settings and reload the daemon");
+    add->add_option("--settings", options.settings, "Settings file")->capture_default_str();
+    add->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    add->add_flag("--json", options.json, "Print JSON");
+    add->callback([&choice] {
+        choice.run = [&choice](Console& console) { return add_events(choice.add, console); };
+    });
+}
+
+void add_why(CLI::App& app, Choice& choice) {
+    CLI::App* why =
+        app.add_subcommand("why", "Say what a process does or waits for, or why a command is slow");
+    WhyOptions& options = choice.why;
+    options.socket = default_socket;
+    why->add_option("target", options.target, "A process id, the name of processes, or a unit");
+    why->add_option("--for", options.length, "How long to record the machine")
+        ->capture_default_str();
+    why->add_option("--limit", options.limit, "With a command: maximum length of the recording")
+        ->capture_default_str();
+    why->add_flag("--all", options.all, "Show every thread in full");
+    CLI::Option* watch = why->add_flag("--watch", options.watch, "Repeat until Ctrl-C");
+    why->add_flag("--json", options.json, "Print JSON");
+    why->add_option(
+           "-o,--output", options.output,
+           "File for the report; default: standard output, or standard error with a command")
+        ->excludes(watch);
+    why->add_option("--socket", options.socket,
+                    "Socket of lagtrapd; if it cannot record, why starts a temporary one")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    why->footer(
+        "lagtrap why [OPTIONS] -- COMMAND [ARGUMENTS] runs a command and says where its time "
+        "went.");
+    why->callback([&choice] {
+        if (choice.why.target.empty() == choice.why.command.empty())
+            throw CLI::RequiredError("a process or unit or, after --, a command");
+        if (choice.why.watch && !choice.why.command.empty())
+            throw CLI::ValidationError("--watch",
+                                       "works with a process or unit, not with a command");
+        choice.run = [&choice](Console& console) { return say_why(choice.why, console); };
+    });
+}
+
+void add_watch(CLI::App& app, Choice& choice) {
+    CLI::App* watch = app.add_subcommand(
+        "watch", "Wait for a slow run of something, and explain it as it happens");
+    WatchOptions& options = choice.watch;
+    options.socket = default_socket;
+    watch->add_option("--function", options.function, "Watch calls of this function");
+    watch->add_option("--usdt", options.usdt,
+                      "Watch from this USDT probe to its end: PROVIDER:NAME");
+    watch->add_option("--syscall", options.syscall, "Watch a system call, such as fsync");
+    watch->add_option("--preset", options.preset, "Watch the events of a preset");
+    watch->add_option("--in", options.in,
+                      "Where to watch: a program, a process id or name, or a unit");
+    watch->add_option("--over", options.over,
+                      "Runs that take longer are slow, such as 50ms; presets have defaults");
+    watch->add_option("--count", options.count, "End after this many slow runs")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    watch->add_flag("--full", options.full, "Show whole reports, not only their beginning");
+    watch->add_flag("--save", options.save, "Print the event for the settings at the end");
+    watch
+        ->add_option("--socket", options.socket,
+                     "Socket of lagtrapd; if it cannot watch, a temporary one does")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    watch->callback([&choice] {
+        choice.run = [&choice](Console& console) { return watch_event(choice.watch, console); };
+    });
+}
+
+void add_doctor(CLI::App& app, Choice& choice) {
+    CLI::App* doctor =
+        app.add_subcommand("doctor", "Check what works on this machine and what is missing");
+    DoctorOptions& options = choice.doctor;
+    options.settings = default_settings;
+    options.socket = default_socket;
+    doctor->add_option("--settings", options.settings, "Settings file")->capture_default_str();
+    doctor->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    doctor->add_flag("--server", options.server,
+                     "Test whether the server in the settings accepts connections");
+    doctor->add_flag("--json", options.json, "Print JSON");
+    doctor->callback([&choice] {
+        choice.run = [&choice](Console& console) {
+            return examine_machine(choice.doctor, console);
+        };
+    });
+}
+
+void add_bundle_options(CLI::App& sub, std::string& bundle, std::string& spool,
+                        std::optional<std::size_t>& delay) {
+    spool = default_spool;
+    sub.add_option(
+        "bundle", bundle,
+        "A bundle, a merged trace, or the start of a session id; default: the newest in the spool");
+    sub.add_option("--spool", spool, "Spool to search for bundles")
+        ->envname("LAGTRAP_SPOOL")
+        ->capture_default_str();
+    sub.add_option("--delay", delay, "Number of the delay in the report");
+}
+
+void add_fetch(CLI::App& app, Choice& choice) {
+    CLI::App* fetch =
+        app.add_subcommand("fetch", "Download bundles from a server, for `lagtrap report`");
+    FetchOptions& options = choice.fetch;
+    fetch->add_option("--server", options.server, "Address of the server")
+        ->envname("LAGTRAP_SERVER")
+        ->required();
+    fetch->add_option("--token-file", options.token_file, "File with a token of scope read")
+        ->envname("LAGTRAP_TOKEN_FILE");
+    fetch->add_option("--ca", options.ca_file, "Certificates to trust instead of the system's");
+    fetch->add_option("--event", options.event, "Only bundles of this event");
+    fetch->add_option("--host", options.host, "Only bundles from this machine");
+    fetch->add_option("--cause", options.cause,
+                      "Only delays with this cause: its id, or a part of its title");
+    fetch->add_option("--since", options.since,
+                      "Only recordings that began within this time, such as 1d");
+    fetch->add_option("--limit", options.limit, "Maximum number of bundles, the newest first")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    fetch
+        ->add_option("-o,--output", options.folder,
+                     "Folder for the bundles; default: the current folder")
+        ->type_name("FOLDER");
+    fetch->add_flag("--json", options.json, "Print JSON");
+    fetch->callback([&choice] {
+        choice.run = [&choice](Console& console) { return fetch_bundles(choice.fetch, console); };
+    });
+}
+
+void add_runs(CLI::App& app, Choice& choice) {
+    CLI::App* runs =
+        app.add_subcommand("runs", "Show how long the runs of an event and their stages took");
+    RunsOptions& options = choice.runs;
+    options.spool = default_spool;
+    options.socket = default_socket;
+    runs->add_option("event", options.event, "An event in the settings")->required();
+    runs->add_option("--since", options.since, "Only runs that began within this time")
+        ->capture_default_str();
+    CLI::Option* stage =
+        runs->add_option("--stage", options.stage,
+                         "Only this stage; with --slowest, runs that spent most time in it");
+    runs->add_option("--from", options.from,
+                     "Only the time from this stage on; default: from the run's begin")
+        ->excludes(stage);
+    runs->add_option("--to", options.to,
+                     "Only the time until this stage begins; default: until the run's end")
+        ->excludes(stage);
+    runs->add_flag("--slowest", options.slowest, "List the longest runs, not the newest");
+    runs->add_flag("--json", options.json, "Print JSON");
+    runs->add_option("--spool", options.spool, "Spool to search for runs")
+        ->envname("LAGTRAP_SPOOL")
+        ->capture_default_str();
+    runs->add_option("--socket", options.socket, "The daemon's control socket")
+        ->envname("LAGTRAP_SOCKET")
+        ->capture_default_str();
+    runs->callback([&choice] {
+        choice.run = [&choice](Console& console) { return show_runs(choice.runs, console); };
+    });
+}
+
+void add_symbolize(CLI::App& app, Choice& choice) {
+    CLI::App* sub =
+        app.add_subcommand("symbolize", "Add missing names and source lines to a recording");
+    SymbolizeOptions& options = choice.symbolize;
+    options.spool = default_spool;
+    sub->add_option(
+        "bundle", options.bundle,
+        "A bundle, a merged trace, or the start of a session id; default: the newest in the spool");
+    sub->add_option("--spool", options.spool, "Spool to search for bundles")
+        ->envname("LAGTRAP_SPOOL")
+        ->capture_default_str();
+    sub->add_option("-o,--output", options.output,
+                    "Bundle to write, or its folder; default: the current folder");
+    sub->add_option(
+           "--debug-dir", options.debug_folders,
+           "Folder with debug files or programs, searched before /usr/lib/debug; repeatable")
+        ->allow_extra_args(false);
+    sub->add_flag("--debuginfod", options.debuginfod, "Also ask the servers in DEBUGINFOD_URLS");
+    sub->add_flag("--json", options.json, "Print JSON");
+    sub->callback([&choice] {
+        choice.run = [&choice](Console& console) {
+            return symbolize_bundle(choice.symbolize, console);
+        };
+    });
+}
+
+void add_export(CLI::App& app, Choice& choice) {
+    CLI::App* sub = app.add_subcommand("export", "Convert a recording to another format");
+    ExportOptions& options = choice.exports;
+    add_bundle_options(*sub, options.bundle, options.spool, choice.delay);
+    std::vector<std::string> names;
+    for (const formats::Format& format : formats::formats()) names.emplace_back(format.name);
+    sub->add_option("--format", options.format, "One of the formats below")
+        ->check(CLI::IsMember(names))
+        ->capture_default_str();
+    sub->add_option("--thread", options.thread, "Only this thread, by id or name");
+    const auto add_time = [&](const char* name, const char* help, formats::TimeChoice time) {
+        return sub->add_flag_callback(
+            name, [&options, time] { options.time = time; }, help);
+    };
+    CLI::Option* on = add_time("--on-cpu", "Only time on a CPU", formats::TimeChoice::OnCpu);
+    CLI::Option* off = add_time("--off-cpu", "Only time blocked or waiting for a CPU",
+                                formats::TimeChoice::OffCpu);
+    CLI::Option* all = add_time("--all", "All time", formats::TimeChoice::All);
+    on->excludes(off)->excludes(all);
+    off->excludes(all);
+    sub->add_option("-o,--output", options.output, "File to write; default: standard output");
+    sub->add_flag("--list-formats", options.list, "List the formats");
+    sub->footer("Formats:\n" + formats::list_formats());
+    sub->callback([&choice] {
+        choice.exports.delay = choice.delay;
+        choice.run = [&choice](Console& console) {
+            return export_recording(choice.exports, console);
+        };
+    });
+}
+
+void add_recordings(CLI::App& app, Choice& choice) {
+    CLI::App* report =
+        app.add_subcommand("report", "Explain the delays of a recording, or compare several");
+    choice.report.spool = default_spool;
+    report->add_option("bundle", choice.report.bundles,
+                       "Bundles, merged traces, starts of session ids, or folders of bundles; "
+                       "default: the newest bundle in the spool");
+    report->add_option("--spool", choice.report.spool, "Spool to search for bundles")
+        ->envname("LAGTRAP_SPOOL")
+        ->capture_default_str();
+    report->add_option("--delay", choice.delay, "Number of the delay in the report or the list");
+    report->add_flag("--slowest", choice.report.slowest,
+                     "Of several recordings, show the longest delay in full, not the newest; "
+                     "default: the whole spool");
+    CLI::Option* html = report->add_option("--html", choice.report.html,
+                                           "Write the report to this file, as a page");
+    report->add_flag("--json", choice.report.json, "Print JSON")->excludes(html);
+    report->add_flag("--all", choice.report.all, "Show every function, stack, waker and process");
+    report->callback([&choice] {
+        choice.report.delay = choice.delay;
+        choice.run = [&choice](Console& console) { return show_report(choice.report, console); };
+    });
+
+    add_export(app, choice);
+
+    CLI::App* upload = app.add_subcommand("upload", "Send bundles now, with lagtrap-uploader");
+    choice.upload.settings = default_settings;
+    upload->add_option("bundles", choice.upload.bundles,
+                       "Bundles to send; default: all that wait in the spool");
+    upload->add_option("--settings", choice.upload.settings, "Settings file")
+        ->capture_default_str();
+    upload
+        ->add_option("--spool", choice.upload.spool,
+                     "Spool to use; default: the one in the settings")
+        ->envname("LAGTRAP_SPOOL");
+    upload->callback([&choice] {
+        choice.run = [&choice](Console& console) { return upload_bundles(choice.upload, console); };
+    });
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, Choice& choice) {
+    // In the order of `lagtrap --help`.
+    add_why(app, choice);
+    add_watch(app, choice);
+    add_calls(app, choice);
+    add_functions(app, choice);
+    add_objects(app, choice);
+    add_doctor(app, choice);
+    add_add(app, choice);
+    add_presets(app, choice);
+    add_settings(app, choice);
+    add_control(app, choice);
+    add_live(app, choice);
+    add_recordings(app, choice);
+    add_runs(app, choice);
+    add_ask(app, choice);
+    add_fetch(app, choice);
+    add_symbolize(app, choice);
+}
+
+}  // namespace lagtrap::cli
