@@ -20,6 +20,7 @@
 #include "cli/why/life_json.hpp"
 #include "cli/why/life_text.hpp"
 #include "cli/why/lock_owners.hpp"
+#include "cli/why/repeated_reports.hpp"
 #include "cli/why/report_output.hpp"
 #include "cli/why/waited_files.hpp"
 #include "cli/why/why_report.hpp"
@@ -124,20 +125,6 @@ class Look {
     std::unique_ptr<RecordingSource> source_;
 };
 
-// Returns when interrupted, or when no process is left.
-int repeat(Look& look, const Console& console, const auto& fail) {
-    for (bool first = true; interrupted == 0; first = false) {
-        const Status found = first ? success() : look.find_again();
-        const auto text = found ? look.once() : Result<std::string>(found.error());
-        if (interrupted != 0) break;
-        if (!text) return fail(text.error().message);
-        console.out << (console.terminal ? round_on_screen(*text, screen_rows())
-                                         : round_in_file(*text))
-                    << std::flush;
-    }
-    return exit_done;
-}
-
 int look_at_processes(const WhyOptions& options, Console& console) {
     Look look(options, console);
     const auto fail = [&](const std::string& message) { return console.fail(message); };
@@ -145,7 +132,9 @@ int look_at_processes(const WhyOptions& options, Console& console) {
     if (const Status opened = output.open(options.output); !opened)
         return fail(opened.error().message);
     if (const Status started = look.start(); !started) return fail(started.error().message);
-    if (options.watch) return repeat(look, console, fail);
+    if (options.watch)
+        return repeat_reports(
+            {[&look] { return look.once(); }, [&look] { return look.find_again(); }}, console);
     const auto text = look.once();
     if (!text) return fail(text.error().message);
     if (const Status written = output.write(*text, console.out); !written)

@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <sstream>
+
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
@@ -142,6 +144,55 @@ TEST_F(WhyCommand, BadOptionsOfACommandAre125) {
     EXPECT_EQ(limit.code, 125);
     EXPECT_EQ(limit.err, "lagtrap: --limit: expected 10ms to 10min\n");
     EXPECT_EQ(run({"-o", folder_.string("none/report"), "--", "/bin/true"}).code, 125);
+}
+
+TEST_F(WhyCommand, ShowsStacksWithAll) {
+    const auto brief = run({own_});
+    if (!may_record()) return expect_refused(brief, 1);
+    EXPECT_THAT(brief.out, Not(HasSubstr("  stack: ")));
+    EXPECT_THAT(run({own_, "--all"}).out, HasSubstr("  stack: main > count_stock\n"));
+}
+
+TEST_F(WhyCommand, SaysThatTheCommandOutlastedItsRecording) {
+    const auto long_one = run({"--json", "--limit", "10ms", "--", "/bin/sleep", "0.5"});
+    if (!may_record()) return expect_refused(long_one, 125);
+    EXPECT_EQ(json::parse(long_one.err).at("beyond_limit"), true);
+    const auto brief = json::parse(run({"--json", "--", "/bin/echo", "a", "b"}).err);
+    EXPECT_EQ(brief.at("beyond_limit"), false);
+    EXPECT_EQ(brief.at("command"), "/bin/echo a b");
+}
+
+TEST_F(WhyCommand, OnlyTheTerminalHasColours) {
+    if (!may_record()) return;
+    const auto colours = [this](WhyOptions options) {
+        const test::TemporaryFolder folder;
+        const std::string bundle = make_bundle();
+        const ScriptedDaemon daemon(
+            folder.string("socket"), [bundle](const std::string& line) -> ScriptedDaemon::Answer {
+                if (line.find("\"status\"") != std::string::npos)
+                    return {"{\"ok\":true,\"capture\":null,\"events\":[{\"name\":\"x\"}]}\n"};
+                return {"{\"ok\":true,\"session\":\"s\"}\n{\"ok\":true,\"bundle\":\"" + bundle +
+                        "\"}\n"};
+            });
+        options.socket = folder.string("socket");
+        std::ostringstream out, err;
+        Console console{out, err, Paint(true)};
+        EXPECT_EQ(say_why(options, console), 0) << err.str();
+        const std::string text =
+            options.output.empty() ? out.str() + err.str() : test::text_of_file(options.output);
+        EXPECT_THAT(text, Not(testing::IsEmpty()));
+        return text.find('\x1b') != std::string::npos;
+    };
+    WhyOptions process;
+    process.target = own_;
+    EXPECT_TRUE(colours(process));
+    process.output = folder_.string("report");
+    EXPECT_FALSE(colours(process));
+    WhyOptions command;
+    command.command = {"/bin/true"};
+    EXPECT_TRUE(colours(command));
+    command.output = folder_.string("report");
+    EXPECT_FALSE(colours(command));
 }
 
 TEST_F(WhyCommand, NeedsAProcessOrACommand) {
