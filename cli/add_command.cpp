@@ -32,7 +32,6 @@ namespace json = boost::json;
 using namespace std::chrono_literals;
 
 constexpr auto max_look = std::chrono::minutes(10);
-constexpr std::size_t offers_with_stages = 3;
 constexpr std::chrono::nanoseconds stage_trial_limit = 3s;
 constexpr std::size_t stage_runs_kept = 1000;
 constexpr auto last_batch_limit = 10s;
@@ -164,11 +163,7 @@ class Add {
 
     // Watches the first functions with their stages, and keeps the stages that divide the runs.
     Status check_stages_of_first(TemporaryDaemon& daemon) {
-        std::size_t count = 0;
-        for (Offer& offer : offers_)
-            if (offer.events.front().measured.too_often ||
-                (!offer.stages.empty() && ++count > offers_with_stages))
-                offer.stages.clear();
+        keep_stages_to_try(offers_);
         const std::string trial = stage_trial_elements(offers_, target_);
         if (trial.empty()) return success();
         const auto time = std::min(time_, stage_trial_limit);
@@ -179,10 +174,7 @@ class Add {
             Offer& offer = offers_[i];
             if (offer.stages.empty()) continue;
             TRY_ASSIGN(const auto runs, recorded_runs(daemon, stage_trial_name(i), status));
-            StageCheck check = check_stages(std::move(offer.stages), runs);
-            offer.stages = std::move(check.stages);
-            offer.stage_runs = check.runs;
-            offer.before_stages_permille = check.before_permille;
+            take_stages(offer, runs);
         }
         return success();
     }

@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t name_bytes = 63;
 constexpr std::size_t probes_limit = 24;
+constexpr std::size_t offers_with_stages = 3;
 
 // A process in a container sees the file under its own root. One that was just found may have
 // ended.
@@ -251,6 +252,14 @@ std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& ta
     return elements;
 }
 
+void keep_stages_to_try(std::vector<Offer>& offers) {
+    std::size_t count = 0;
+    for (Offer& offer : offers)
+        if (offer.events.front().measured.too_often ||
+            (!offer.stages.empty() && ++count > offers_with_stages))
+            offer.stages.clear();
+}
+
 std::string stage_trial_name(std::size_t i) { return fmt::format("stages{}", i); }
 
 std::string stage_trial_elements(const std::vector<Offer>& offers, const AddTarget& target) {
@@ -266,6 +275,13 @@ std::string stage_trial_elements(const std::vector<Offer>& offers, const AddTarg
             stage_elements(offer));
     }
     return elements;
+}
+
+void take_stages(Offer& offer, const std::vector<trace::RecordedRun>& runs) {
+    StageCheck check = check_stages(std::move(offer.stages), runs);
+    offer.stages = std::move(check.stages);
+    offer.stage_runs = check.runs;
+    offer.before_stages_permille = check.before_permille;
 }
 
 void take_measured(std::vector<Offer>& offers, const boost::json::object& status,

@@ -94,11 +94,16 @@ void note_waiting_calls(const AddTarget& target, WaitingCalls& seen,
 // Settings elements for a trial that measures all offers. They never trigger a recording: their
 // thresholds are one hour.
 [[nodiscard]] std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& target);
+// Drops the stages of functions that are called too often, and all but those of the first three
+// offers.
+void keep_stages_to_try(std::vector<Offer>& offers);
 // A trial of the stages of these offers, which records their runs. The event of the offer at `i`
 // is named stage_trial_name(i).
 [[nodiscard]] std::string stage_trial_elements(const std::vector<Offer>& offers,
                                                const AddTarget& target);
 [[nodiscard]] std::string stage_trial_name(std::size_t i);
+// Keeps the stages that divide the trial's runs, with what the runs say of them.
+void take_stages(Offer& offer, const std::vector<trace::RecordedRun>& runs);
 // Adds the trial's results over `time` to the offers, with proposed thresholds; marks functions
 // that are loops.
 void take_measured(std::vector<Offer>& offers, const boost::json::object& status,

@@ -3,11 +3,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <iostream>
+
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
 #include "cli/add/add_offers.hpp"
+#include "cli/commands.hpp"
 #include "tests/unit/cli/scripted_daemon.hpp"
+#include "tests/unit/cli/terminal_session.hpp"
 
 namespace lagtrap::cli::add_command_test {
 namespace {
@@ -129,6 +133,85 @@ TEST_F(AddCommand, WritesIfTold) {
     const auto failed = add({postgres, "--write"});
     EXPECT_EQ(failed.code, 1) << "it is there already";
     EXPECT_THAT(failed.err, StartsWith("lagtrap: "));
+}
+
+// At a terminal, a person chooses from two presets and says whether to write.
+class AddAtATerminal : public AddCommand {
+  protected:
+    AddAtATerminal() {
+        write_preset("zebra", "stripes");
+        options_.target = postgres;
+        options_.length = "0s";
+        options_.settings = settings_;
+        options_.socket = "/no/such/socket";
+    }
+    [[nodiscard]] std::unique_ptr<test::TerminalSession> start() const {
+        return std::make_unique<test::TerminalSession>([this] {
+            Console console{std::cout, std::cerr, Paint(false), 100, true};
+            const int code = add_events(options_, console);
+            std::cout << std::flush;
+            return code;
+        });
+    }
+    [[nodiscard]] std::string settings() const { return test::text_of_file(settings_); }
+    const std::string before_ = "<lagtrap version=\"1\">\n</lagtrap>\n";
+    AddOptions options_;
+};
+
+TEST_F(AddAtATerminal, ThePersonChoosesAndSaysYes) {
+    const auto session = start();
+    ASSERT_TRUE(session->shows("Which one? [1 to 2, Enter for 1, q for none] "))
+        << session->output();
+    session->type("2\n");
+    ASSERT_TRUE(session->shows("<use preset=\"zebra\"/>"));
+    ASSERT_TRUE(session->shows("Write it to " + settings_ + "? [y/N] "));
+    session->type("y\n");
+    EXPECT_TRUE(session->shows("Written to "));
+    EXPECT_EQ(session->end(), 0);
+    EXPECT_THAT(settings(), HasSubstr("<use preset=\"zebra\"/>"));
+}
+
+TEST_F(AddAtATerminal, EnterMeansTheFirstAndNothingIsWrittenWithoutYes) {
+    const auto session = start();
+    ASSERT_TRUE(session->shows("Which one? "));
+    session->type("\n");
+    ASSERT_TRUE(session->shows("<use preset=\"syncs\"/>"));
+    ASSERT_TRUE(session->shows("[y/N] "));
+    session->type("\n");
+    EXPECT_TRUE(session->shows("--write puts it into "));
+    EXPECT_EQ(session->end(), 0);
+    EXPECT_EQ(settings(), before_);
+}
+
+TEST_F(AddAtATerminal, NoneOrNoChoiceEndsIt) {
+    const auto none = start();
+    ASSERT_TRUE(none->shows("Which one? "));
+    none->type("q\n");
+    EXPECT_EQ(none->end(), 1 << 8);
+    EXPECT_THAT(none->output(), testing::Not(HasSubstr("Add to the settings")));
+    const auto wrong = start();
+    ASSERT_TRUE(wrong->shows("Which one? "));
+    wrong->type("3\n");
+    EXPECT_TRUE(wrong->shows("lagtrap: 3 is not a choice; enter 1 to 2"));
+    EXPECT_EQ(wrong->end(), 1 << 8);
+    EXPECT_EQ(settings(), before_);
+}
+
+TEST_F(AddAtATerminal, NothingIsAskedIfTheOptionsSayIt) {
+    options_.choose = 2;
+    const auto chosen = start();
+    EXPECT_EQ(chosen->end(), 0);
+    EXPECT_THAT(chosen->output(), testing::AllOf(HasSubstr("<use preset=\"zebra\"/>"),
+                                                 testing::Not(HasSubstr("Which one?")),
+                                                 testing::Not(HasSubstr("[y/N]"))));
+    options_.choose = 0;
+    options_.json = true;
+    const auto shown = start();
+    EXPECT_EQ(shown->end(), 0);
+    EXPECT_THAT(shown->output(),
+                testing::AllOf(HasSubstr("\"chosen\":1"), testing::Not(HasSubstr("Which one?")),
+                               testing::Not(HasSubstr("[y/N]"))));
+    EXPECT_EQ(settings(), before_);
 }
 
 TEST_F(AddCommand, SaysWhatIsWrong) {

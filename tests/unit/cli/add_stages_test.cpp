@@ -108,6 +108,58 @@ TEST(AddStages, AreWrittenIntoTheSettings) {
     }
 }
 
+Offer offer_of(const std::string& function, const std::vector<std::string>& callees) {
+    Offer offer{OfferKind::Function, "function " + function, "x", {}, true, "/usr/bin/shop", {}};
+    offer.events.push_back(
+        {"shop-" + function, "    <function name=\"" + function + "\"/>\n", {}, {}, {}});
+    offer.stages = stages_at(callees);
+    return offer;
+}
+
+TEST(AddStages, AreWrittenWithTheirFunctions) {
+    Offer offer = offer_of("serve", {"app::read<int>(int)", "price"});
+    EXPECT_EQ(settings_elements(offer, {"5ms", "eu-", "shop.service"}),
+              "  <event name=\"eu-shop-serve\" threshold=\"5ms\"\n"
+              "         binary=\"/usr/bin/shop\">\n"
+              "    <scope unit=\"shop.service\"/>\n"
+              "    <function name=\"serve\"/>\n"
+              "    <stage name=\"read\" function=\"app::read&lt;int&gt;(int)\"/>\n"
+              "    <stage name=\"price\" function=\"price\"/>\n"
+              "  </event>\n");
+    AddTarget target{"/usr/bin/shop", "/usr/bin/shop", "shop.service", {}};
+    EXPECT_EQ(stage_trial_elements({offer_of("buy", {}), offer}, target),
+              "<event name=\"stages1\" threshold=\"1h\" trace-length=\"10ms\" breach=\"end\" "
+              "record=\"runs\" binary=\"/usr/bin/shop\"><scope unit=\"shop.service\"/>\n"
+              "    <function name=\"serve\"/>\n"
+              "    <stage name=\"read\" function=\"app::read&lt;int&gt;(int)\"/>\n"
+              "    <stage name=\"price\" function=\"price\"/>\n"
+              "</event>\n");
+}
+
+TEST(AddStages, AreTriedForTheFirstThreeFunctionsThatAreNotTooHot) {
+    std::vector<Offer> offers{offer_of("hot", {"a"}),   offer_of("first", {"a"}),
+                              offer_of("plain", {}),    offer_of("second", {"a", "b"}),
+                              offer_of("third", {"a"}), offer_of("fourth", {"a"})};
+    offers[0].events[0].measured.too_often = true;
+    keep_stages_to_try(offers);
+    std::vector<std::size_t> counts;
+    for (const Offer& offer : offers) counts.push_back(offer.stages.size());
+    EXPECT_THAT(counts, ElementsAre(0U, 1U, 0U, 2U, 1U, 0U));
+}
+
+TEST(AddStages, KeepWhatTheTrialSaysOfThem) {
+    Offer offer = offer_of("serve", {"price", "brief", "read"});
+    const trace::RecordedRun run = run_of(100, {{"read", 10}, {"price", 40}, {"brief", 99}});
+    take_stages(offer, std::vector<trace::RecordedRun>(8, run));
+    EXPECT_THAT(names_of(offer.stages), ElementsAre("read", "price"));
+    EXPECT_EQ(offer.stages[0].function, "read");
+    EXPECT_EQ(offer.stage_runs, 8U);
+    EXPECT_EQ(offer.before_stages_permille, 100U);
+    take_stages(offer, {});
+    EXPECT_TRUE(offer.stages.empty());
+    EXPECT_EQ(offer.stage_runs, 0U);
+}
+
 TEST(AddStages, WhatWasSeenIsReadBack) {
     const std::vector<SeenFunction> seen{
         {"buy", 734, false, {{"read(int, char)", 200}, {"price", 700}}}, {"wait", 12, true}};

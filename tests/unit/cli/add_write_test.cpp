@@ -48,6 +48,18 @@ TEST_F(AddWrite, AddsTheElementsAndKeepsTheRest) {
     EXPECT_EQ(mode_of(file_), 0640U);
 }
 
+TEST_F(AddWrite, KeepsTheOwner) {
+    constexpr uid_t owner = 61'234;
+    constexpr gid_t group = 61'235;
+    if (::geteuid() != 0) return;  // only root may give files away
+    ASSERT_EQ(::chown(file_.c_str(), owner, group), 0);
+    ASSERT_TRUE(add_to_settings(file_, event));
+    struct stat facts {};
+    ASSERT_EQ(::stat(file_.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_uid, owner);
+    EXPECT_EQ(facts.st_gid, group);
+}
+
 TEST_F(AddWrite, ALinkStaysALink) {
     const std::string link = folder_.string("link.xml");
     fs::create_symlink(file_, link);
