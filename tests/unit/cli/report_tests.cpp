@@ -211,6 +211,48 @@ TEST(Report, shows_source_lines_and_what_stopped_stacks) {
     EXPECT_EQ(quality.at("names").at("modules_gone").to_number<int>(), 2);
 }
 
+TEST(Report, shows_every_fact_of_a_delay) {
+    const test::TemporaryFolder folder;
+    TraceBuilder builder(100 * ms, 1);
+    builder.process(10, "/usr/bin/app --password=*** --verbose").thread(10, 10, "app");
+    builder.switched(1 * ms, 0, 0, 0, 10);
+    builder.samples(10 * ms, 40 * ms, 0, 10, 10, {"_start", "main", "work"});
+    builder.switched(40 * ms, 0, 10, 1, 0);
+    auto delay =
+        TraceBuilder::delay(1, "work", 10 * static_cast<std::int64_t>(ms), 50 * ms, 5 * ms, 10, 10);
+    delay.process = "app";
+    delay.thread = "main-thread";
+    delay.end_tid = 12;
+    delay.program = "/usr/bin/app";
+    delay.program_version = "1.2-3";
+    delay.unit = "app.service";
+    delay.user = "joe";
+    delay.earlier_begin = true;
+    delay.queued_ns = 3 * ms;
+    delay.trace.trace_id = "0af7651916cd43dd8448eb211c80319c";
+    delay.trace.parent_span_id = "b7ad6b7169203331";
+    delay.without_stages = true;
+    builder.run(delay);
+    auto other = TraceBuilder::delay(2, "other", 15 * static_cast<std::int64_t>(ms), 20 * ms,
+                                     5 * ms, 10, 10);
+    other.process = other.thread = "app";
+    other.no_trace = "no-id";
+    other.in_go = true;
+    other.goroutine = 17;
+    builder.run(other);
+    builder.system.quality.shed = {"user stacks of threads that block, over budget"};
+    builder.system.quality.truncated_by_size = true;
+    test::write_capture(builder, folder.path());
+    std::string shown;
+    for (const char* number : {"1", "2"}) {
+        const auto outcome =
+            test::run_lagtrap({"report", "--delay", number, folder.path().string()});
+        ASSERT_EQ(outcome.code, 0) << outcome.err;
+        shown += "# delay " + std::string(number) + "\n" + outcome.out;
+    }
+    test::expect_text(shown, "report_facts.txt");
+}
+
 TEST(Report, shows_a_recording_without_delays) {
     const test::TemporaryFolder folder;
     TraceBuilder builder(100 * ms);

@@ -82,6 +82,54 @@ TEST_F(Runs, ShowsPercentilesOfStages) {
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
+TEST_F(Runs, AreShownAsWished) {
+    const std::uint64_t begin_ns = 1'795'000'000 * second;
+    trace::RunBatch batch = hundred_runs(begin_ns);
+    batch.runs.resize(6);
+    auto& timed = batch.runs;
+    timed[0].times.emplace().parts.on_cpu_ns = ms;
+    timed[1].times.emplace().parts.runnable_ns = ms;
+    timed[2].times.emplace().handed_over_ns = ms;
+    timed[3].stages.clear();
+    timed[4].delay = true;
+    timed[4].unit = "db.service";
+    timed[4].thread = "worker";
+    timed[4].weight = 3;
+    std::string shown;
+    const auto add = [&](const std::string& about, const cli::RunWish& wish) {
+        cli::SpoolRuns found;
+        found.summary.add(batch, wish);
+        found.summary.finish(wish);
+        found.unreadable = {{"ready/x.runs.zst", "it is damaged"}};
+        shown += "# " + about + "\n" + cli::runs_text(found, wish, {cli::Paint(false), 80}) +
+                 boost::json::serialize(cli::runs_json(found, wish)) + "\n";
+    };
+    cli::RunWish wish;
+    wish.event = "query";
+    add("the newest", wish);
+    wish.span = {"plan", "execute"};
+    add("between two stages", wish);
+    wish.span = {"", "plan"};
+    add("until a stage", wish);
+    wish.span = {"execute", ""};
+    wish.slowest = true;
+    add("from a stage, the slowest", wish);
+    wish.span = {};
+    wish.stage = "execute";
+    add("by a stage, the slowest", wish);
+    const boost::json::object event{
+        {"name", "query"},
+        {"runs", 1200},
+        {"delays", 3},
+        {"max_ns", 9'000'000},
+        {"histogram",
+         boost::json::array{{{"from_ns", 1'000'000}, {"to_ns", 2'000'000}, {"count", 1000}},
+                            {{"from_ns", 4'000'000}, {"to_ns", 8'000'000}, {"count", 200}}}}};
+    shown += "# of a histogram\n" + cli::histogram_text(event, {cli::Paint(false), 80}) +
+             boost::json::serialize(cli::histogram_json(event)) + "\n";
+    test::expect_text(shown, "runs_wished.txt");
+}
+
 TEST_F(Runs, ReadsTheSpool) {
     write("a", hundred_runs(now_ns() - 200 * second));
     const auto all = ask({"query"});

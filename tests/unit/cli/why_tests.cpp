@@ -131,6 +131,36 @@ TEST(Why, names_the_processes_of_a_unit) {
     EXPECT_EQ(json.at("runs").at(0).at("pid"), 100);
 }
 
+// A busy thread, three groups of threads that wait for locks, and more that wait for work than are
+// named.
+TEST(Why, is_whole) {
+    TraceBuilder builder = shop(3, 2);
+    const auto waits = [&](std::uint32_t tid, const std::string& name,
+                           const TraceBuilder::Stack& stack) {
+        builder.thread(100, tid, name).off_cpu(0, 100, tid, stack);
+    };
+    for (std::uint32_t i = 0; i < 7; ++i)
+        waits(120 + i, "locker-" + std::to_string(i),
+              {"clone3", "start_thread", "lock_" + std::to_string(i), "___pthread_mutex_lock",
+               "__lll_lock_wait", "k:futex_wait", "k:schedule"});
+    for (std::uint32_t i = 0; i < 5; ++i)
+        waits(140 + i, "idle-" + std::to_string(i),
+              {"clone3", "start_thread", "serve_" + std::to_string(i),
+               "!/usr/lib/x86_64-linux-gnu/libc.so.6!epoll_wait", "k:ep_poll", "k:schedule"});
+    waits(150, "napper", {"clone3", "start_thread", "nap", "k:hrtimer_nanosleep", "k:schedule"});
+    builder.thread(100, 160, "silent");
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    cli::WhyLook look{cli::Paint(false), 80, false, {{101, 59'000 * ms}}};
+    look.files = {{101, "/srv/stock (descriptor 4)"}, {100, "/srv/never (descriptor 5)"}};
+    const cli::WhyTarget target{"", false, {100}};
+    std::string shown = cli::why_text(*recording, target, look);
+    look.all = true;
+    shown += "# all\n" + cli::why_text(*recording, target, look);
+    shown += "# as JSON\n" + boost::json::serialize(cli::why_json(*recording, target, look)) + "\n";
+    test::expect_text(shown, "why.txt");
+}
+
 TEST(WhyTarget, is_a_process_or_several_or_a_unit) {
     const test::TemporaryFolder proc;
     const auto add = [&](const char* pid, const char* name, const char* group) {
