@@ -86,7 +86,9 @@ TEST_F(Ask, NoughtApproves) {
     EXPECT_THAT(out_.str(), HasSubstr("buy: kept"));
     const auto text = read_file(sentence, 4096);
     ASSERT_TRUE(text);
-    EXPECT_THAT(*text, HasSubstr("buy was too slow in shop. Keep the recording?"));
+    EXPECT_EQ(*text,
+              "lagtrap: buy was too slow in shop. Keep the recording? Without an answer, it is "
+              "kept in 600 s.\n");
 }
 
 TEST_F(Ask, OneDeclines) {
@@ -104,7 +106,15 @@ TEST_F(Ask, AFailureIsNoAnswer) {
 
 TEST_F(Ask, WhatOnlyTellsAnswersNothing) {
     EXPECT_THAT(requests_after("exit 1", true), IsEmpty());
-    EXPECT_THAT(out_.str(), HasSubstr("ended with 1"));
+    EXPECT_EQ(out_.str(), "buy: /bin/sh ended with 1\n");
+    ::unlink(folder_.string("socket").c_str());
+    out_.str("");
+    const std::string sentence = folder_.string("sentence");
+    EXPECT_THAT(requests_after("echo \"$1\" > " + sentence, true), IsEmpty());
+    EXPECT_EQ(out_.str(), "buy: told\n");
+    EXPECT_EQ(read_file(sentence, 4096).value(),
+              "lagtrap: buy was too slow in shop. \"lagtrap approve\" keeps the recording, "
+              "\"lagtrap decline\" discards it. Without an answer, it is kept in 600 s.\n");
 }
 
 }  // namespace

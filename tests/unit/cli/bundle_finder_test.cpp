@@ -56,6 +56,22 @@ TEST_F(BundleFinder, FindsAnIdByItsBeginning) {
     EXPECT_EQ(found("dddd"), "not found");
 }
 
+TEST_F(BundleFinder, SaysWhatItDidNotFind) {
+    const auto message = [this](const std::string& wanted) {
+        const auto path = find_bundle(wanted, spool_);
+        return path ? path->string() : path.error().message;
+    };
+    EXPECT_EQ(message("aaaa"),
+              "\"aaaa\" matches 2 bundles, such as aaaa2222.lagtrap.tar.zst and "
+              "aaaa1111.lagtrap.tar.zst; give more characters");
+    EXPECT_EQ(message("bbb"),
+              "\"bbb\" is not a file, and too short for a session id; give 4 characters or more");
+    EXPECT_EQ(message("dddd"), "no file \"dddd\", and no bundle in the spool " + spool_.string() +
+                                   " whose name begins like this");
+    EXPECT_EQ(message("/none/dddd"), "no such file: /none/dddd");
+    EXPECT_EQ(find_bundles({"aaaa1", "bbbb", "aaaa1"}, spool_).value().size(), 2U);
+}
+
 TEST_F(BundleFinder, FindsNothingInAnEmptySpool) {
     fs::remove_all(spool_);
     EXPECT_EQ(found(""), "not found");

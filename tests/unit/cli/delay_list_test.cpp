@@ -95,6 +95,34 @@ TEST_F(DelayList, PrintsJson) {
     EXPECT_EQ(printed.at("report").at("session").as_string(), newest.at("session").as_string());
 }
 
+TEST_F(DelayList, EachRowOfJsonIsWhole) {
+    cli::DelayList list;
+    const std::string summary =
+        R"({"session":"s1","left_out":7,"delays":[{"number":3,"event":"buy","process":"shop",)"
+        R"("pid":42,"began_realtime_ns":1700000000000000000,"duration_ns":5000000,"open":true,)"
+        R"("cause":"Computed","sentence":"It computed."},3]})";
+    ASSERT_TRUE(cli::add_summary(summary, "/spool/a", list));
+    list.recordings_left = 1;
+    list.unreadable = {{"/spool/b", "it is damaged"}};
+    EXPECT_EQ(cli::delay_list_json(list),
+              boost::json::parse(
+                  R"({"recordings":1,"recordings_left_out":1,"delays_left_out":7,)"
+                  R"("unreadable":[{"file":"/spool/b","reason":"it is damaged"}],)"
+                  R"("causes":[{"cause":"Computed","delays":1,"total_ns":5000000}],)"
+                  R"("delays":[{"number":1,"file":"/spool/a","session":"s1",)"
+                  R"("number_in_recording":3,"event":"buy","process":"shop","pid":42,)"
+                  R"("began":"2023-11-14T22:13:20.000000Z",)"
+                  R"("began_realtime_ns":1700000000000000000,"duration_ns":5000000,"open":true,)"
+                  R"("cause":"Computed","sentence":"It computed."}]})"));
+    const cli::ReportLook look{cli::Paint(false), 80, false};
+    EXPECT_THAT(cli::delay_list_text(list, look),
+                testing::EndsWith("\nNot read: /spool/b: it is damaged\n"
+                                  "1 older recording was not read.\n"));
+    list.recordings_left = 2;
+    EXPECT_THAT(cli::delay_list_text(list, look),
+                testing::EndsWith("2 older recordings were not read.\n"));
+}
+
 TEST_F(DelayList, NamesWhatItCouldNotRead) {
     record(0, 100 * ms, "parse");
     std::ofstream(folder_.path() / "spool/damaged.lagtrap.tar.zst") << "no archive";

@@ -48,6 +48,12 @@ class FetchCommand : public testing::Test {
         return folder() + "/" + session + "-" + sha256_of(content).substr(0, 16) +
                ".lagtrap.tar.zst";
     }
+    // Not readable by every user, which would be refused.
+    void write_token() const {
+        const std::string file = folder_.string("token");
+        test::write_text(file, "lt_0123456789abcdef0123456789abcdef\n");
+        fs::permissions(file, fs::perms::owner_read);
+    }
     test::TemporaryFolder folder_;
     std::vector<std::string> requests_;
 };
@@ -110,18 +116,27 @@ TEST_F(FetchCommand, ShowsWhatTheServerCannotRead) {
 
 TEST_F(FetchCommand, AsksForWhatTheOptionsSay) {
     const std::uint64_t before_ns = ClockSnapshot::take().realtime_ns;
-    (void)fetch({page("")}, {"--event", "query", "--host", "oak", "--since", "1h"});
+    write_token();
+    (void)fetch({page("")}, {"--event", "query", "--host", "oak", "--since", "1h", "--token-file",
+                             folder_.string("token")});
     const std::uint64_t after_ns = ClockSnapshot::take().realtime_ns;
     ASSERT_EQ(requests_.size(), 1U);
-    EXPECT_THAT(requests_[0], AllOf(HasSubstr("event=query"), HasSubstr("host=oak")));
+    EXPECT_THAT(requests_[0], AllOf(HasSubstr("event=query"), HasSubstr("host=oak"),
+                                    HasSubstr("lt_0123456789abcdef0123456789abcdef")));
     const auto at = requests_[0].find("from=");
     ASSERT_NE(at, std::string::npos);
     const std::uint64_t from_ns = std::stoull(requests_[0].substr(at + 5));
     constexpr std::uint64_t hour_ns = 3'600'000'000'000;
     EXPECT_GE(from_ns, before_ns - hour_ns);
     EXPECT_LE(from_ns, after_ns - hour_ns);
+    const auto cause =
+        fetch({answer_of(R"({"causes":[{"id":"7","title":"slow disk"}]})")}, {"--cause", "swap"});
+    EXPECT_THAT(requests_.at(0), StartsWith("GET /api/v1/causes?"));
+    EXPECT_EQ(cause.err,
+              "lagtrap: no cause has \"swap\" in its title; there are\n  7  slow disk\n");
     (void)fetch({page("")});
-    EXPECT_THAT(requests_[0], testing::Not(HasSubstr("from=")));
+    for (const char* part : {"from=", "event=", "host=", "lt_"})
+        EXPECT_THAT(requests_[0], testing::Not(HasSubstr(part)));
 }
 
 TEST_F(FetchCommand, TakesNoMoreThanTheLimit) {
@@ -142,11 +157,16 @@ TEST_F(FetchCommand, SaysWhatIsWrong) {
     EXPECT_THAT(fetch({}, {"--since", "x"}).err, StartsWith("lagtrap: --since: "));
     EXPECT_THAT(fetch({answer_of("", "401 Unauthorized")}).err,
                 HasSubstr("; use --token-file with a token that has the scope read"));
-    test::write_text(folder_.string("token"), "lt_0123456789abcdef0123456789abcdef\n");
+    write_token();
     EXPECT_THAT(
         fetch({answer_of("", "403 Forbidden")}, {"--token-file", folder_.string("token")}).err,
         HasSubstr("; --token-file needs a token with the scope read"));
     EXPECT_EQ(fetch({}, {"--token-file", folder_.string("none")}).code, 1);
+    ScriptedServer server(std::vector<std::string>{""});
+    const std::string address = "https" + server.url().substr(4);
+    EXPECT_THAT(
+        test::run_lagtrap({"fetch", "--server", address, "--ca", folder_.string("none.pem")}).err,
+        HasSubstr(folder_.string("none.pem")));
     test::write_text(folder_.string("new"), "no folder");
     EXPECT_EQ(fetch({page(row("one"))}).code, 1);
 }

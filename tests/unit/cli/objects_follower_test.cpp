@@ -250,6 +250,13 @@ TEST_F(ObjectsConnect, SaysWhatWasLost) {
     EXPECT_THAT(err_.str(), testing::EndsWith("\n4 lines not sent because the spool was full\n"));
 }
 
+TEST_F(ObjectsConnect, WithoutItsFirstPartNothingCanBeRead) {
+    EXPECT_EQ(
+        follow({parts(part(1, started_line(), false) + "," + part(2, ended_line(), true))}, false),
+        0);
+    EXPECT_EQ(err_.str(), "following shop (8) on elm, watch w2\n") << "nothing was lost";
+}
+
 TEST_F(ObjectsConnect, WithoutItsEndItIsIncomplete) {
     EXPECT_EQ(follow({parts(part(1, started_line(), true))}), 1);
     EXPECT_THAT(err_.str(), HasSubstr("lagtrap: incomplete: the last line is missing\n"));

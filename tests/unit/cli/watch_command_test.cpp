@@ -3,11 +3,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <iostream>
+
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
+#include "cli/commands.hpp"
 #include "cli/console/interrupt.hpp"
 #include "tests/unit/cli/scripted_daemon.hpp"
+#include "tests/unit/cli/terminal_session.hpp"
 #include "trace/bundle/bundle.hpp"
 
 namespace lagtrap::cli::watch_command_test {
@@ -147,6 +151,44 @@ TEST_F(WatchCommand, SavesTheEventWithoutTheProcess) {
     ASSERT_NE(saved, std::string::npos) << outcome.out;
     EXPECT_THAT(outcome.out.substr(saved),
                 AllOf(HasSubstr("sys_enter_fsync"), Not(HasSubstr("pid="))));
+}
+
+TEST_F(WatchCommand, ATerminalShowsWhatHappensMeanwhile) {
+    const auto with = [](std::string status, const std::string& old, const std::string& text) {
+        return status.replace(status.find(old), old.size(), text);
+    };
+    const std::string quiet = status_of("");
+    const test::TemporaryFolder folder;
+    const ScriptedDaemon daemon(
+        folder.string("socket"),
+        test::statuses({quiet, quiet, quiet,
+                        with(quiet, "\"capture\":null", R"("capture":{"a":1})"),
+                        with(quiet, "\"waiting\":0", "\"waiting\":1"), quiet}));
+    test::TerminalSession session(
+        [&] {
+            Console console{std::cout, std::cerr, Paint(false), 60, true};
+            WatchOptions options;
+            options.syscall = "fsync";
+            options.over = "5ms";
+            options.socket = folder.string("socket");
+            return watch_event(options, console);
+        },
+        60);
+    ASSERT_TRUE(session.shows("Watching; Ctrl-C ends it.")) << session.output();
+    EXPECT_TRUE(session.shows("\r\033[K40 runs, "));
+    EXPECT_TRUE(session.shows("\r\033[Krecording; 40 runs, "));
+    EXPECT_TRUE(session.shows("\r\033[Kreading the recording; 40 runs, "));
+    EXPECT_TRUE(session.shows("\r\033[K40 runs, "));
+    session.type("\x03");
+    EXPECT_TRUE(session.shows("\r\033[KWatched for "));
+    EXPECT_EQ(session.end(), 0);
+}
+
+TEST_F(WatchCommand, AnEventThatFailsLaterEndsIt) {
+    const auto outcome =
+        watch(fsync_, {status_of(""), status_of(""), R"({"ok":false,"error":"it stops"})", "{}"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.err, testing::EndsWith("lagtrap: it stops\n"));
 }
 
 TEST_F(WatchCommand, SaysWhyTheEventCannotBeWatched) {

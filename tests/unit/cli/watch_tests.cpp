@@ -51,6 +51,37 @@ TEST(WatchEvent, is_of_a_preset) {
               "  <use preset=\"nginx\" threshold=\"9ms\">\n    <scope pid=\"7\"/>\n  </use>\n");
 }
 
+TEST(WatchEvent, is_of_a_unit) {
+    cli::AddTarget target = shop();
+    target.unit = "shop.service";
+    EXPECT_EQ(*watch_element({"buy", "", "", "", "50ms", target, {}}),
+              "  <event name=\"shop-buy\" threshold=\"50ms\"\n         binary=\"/usr/bin/shop\">\n"
+              "    <scope unit=\"shop.service\"/>\n    <function name=\"buy\"/>\n  </event>\n");
+    EXPECT_EQ(*watch_element({"", "", "", "nginx", "", target, {}}),
+              "  <use preset=\"nginx\">\n    <scope unit=\"shop.service\"/>\n  </use>\n");
+}
+
+TEST(WatchEvent, is_of_a_pair_of_probes) {
+    const std::string postgres = "/usr/lib/postgresql/15/bin/postgres";
+    const auto element = [](const std::string& program, const std::string& usdt) {
+        return watch_element(
+            {"", usdt, "", "", "1s", cli::AddTarget{program, program, "", {}}, {}});
+    };
+    const std::string end = "\" threshold=\"1s\"\n         binary=\"" + postgres +
+                            "\">\n    <usdt provider=\"postgresql\" name=\"query\"/>\n"
+                            "  </event>\n";
+    EXPECT_EQ(*element(postgres, "postgresql:query"), "  <event name=\"postgres-query" + end);
+    EXPECT_EQ(*element(postgres, "postgresql:query__start"),
+              "  <event name=\"postgres-query__start" + end);
+    EXPECT_THAT(
+        element(postgres, "postgresql:quer").error().message,
+        testing::AllOf(testing::StartsWith(postgres + " has no pair of probes that begins with "
+                                                      "postgresql:quer; it has postgresql:"),
+                       HasSubstr("postgresql:query__start")));
+    EXPECT_EQ(element("/usr/bin/env", "a:b").error().message,
+              "/usr/bin/env has no pair of probes that begins with a:b; it has no pairs");
+}
+
 TEST(WatchEvent, says_what_is_missing) {
     EXPECT_THAT(watch_element({"buy", "", "", "", "", shop(), {}}).error().message,
                 HasSubstr("--over is missing"));
@@ -103,6 +134,32 @@ TEST(WatchText, adds_events_up) {
                 testing::StartsWith("40 runs, 10 per second; half within "));
     EXPECT_THAT(cli::summary_text(watched, 4s, 1),
                 testing::EndsWith("2 runs were too slow, 1 shown."));
+}
+
+TEST(WatchText, is_whole) {
+    const auto status = boost::json::parse(R"({"events":[
+        {"armed":true,"runs":300,"delays":2,"open":1,"max_ns":9000000,"histogram":[
+          {"from_ns":1000000,"to_ns":2000000,"count":300}]},3,
+        {"armed":true,"runs":100,"delays":1,"open":2,"max_ns":7000000,"histogram":[
+          {"from_ns":1000000,"to_ns":2000000,"count":60},
+          {"from_ns":4000000,"to_ns":8000000,"count":40}]}]})");
+    const auto watched = cli::watched_in(status.as_object());
+    EXPECT_EQ(watched.open, 3U);
+    EXPECT_EQ(
+        cli::runs_text(watched, 80s),
+        "400 runs, 5.0 per second; half within 1.56 ms, 99 % within 7.60 ms, longest 9.00 ms");
+    EXPECT_EQ(cli::summary_text(watched, 80s, 3),
+              "Watched for 80.0 s: " + cli::runs_text(watched, 80s) + ". 3 runs were too slow.");
+    EXPECT_EQ(
+        cli::summary_text(watched, 80s, 2),
+        "Watched for 80.0 s: " + cli::runs_text(watched, 80s) + ". 3 runs were too slow, 2 shown.");
+    cli::Watched one;
+    one.open = 1200;
+    EXPECT_EQ(cli::runs_text(one, 1s), "no run has ended yet, 1,200 open");
+    one.runs = one.delays = 1;
+    EXPECT_EQ(cli::runs_text(one, 0s),
+              "1 run, 1000 per second; half within 0 ns, 99 % within 0 ns, longest 0 ns");
+    EXPECT_THAT(cli::summary_text(one, 1s, 1), testing::EndsWith(". 1 run was too slow."));
 }
 
 TEST(WatchText, says_why_nothing_is_watched) {
