@@ -84,6 +84,49 @@ TEST(BuildSettings, ServerAndCollectorAreTwo) {
     EXPECT_FALSE(built("<otlp url='https://a'/>").settings.upload);
 }
 
+TEST(BuildSettings, EachValueComesFromItsAttribute) {
+    const Settings settings =
+        built(
+            "<recording sample-interval='2ms' cool-down='3s' captures-per-hour='4' "
+            "capture-size-limit='50MB' merge-limit='6min' stack-copies='7MB' scheduling='no'/>"
+            "<auto-threshold floor='8ms' min-runs='900' learn='10h' quiet='11h' "
+            "captures-per-day='12'/>"
+            "<unwinding memory='13MB' cache='/cache' cache-limit='140MB'/>"
+            "<runs batch-interval='15s' batch-size='160kB' limit-per-second='17'/>"
+            "<budget share='18%' recording-share='19%' interval='20s' pause='21s'/>"
+            "<confirm wait='22s'/>"
+            "<spool path='/spool' size-limit='230MB' age-limit='24d' keep-sent-runs='25h'/>")
+            .settings;
+    constexpr std::uint64_t mb = 1'000'000;
+    EXPECT_EQ(settings.recording.sample_interval, 2ms);
+    EXPECT_EQ(settings.recording.cool_down, 3s);
+    EXPECT_EQ(settings.recording.captures_per_hour, 4U);
+    EXPECT_EQ(settings.recording.capture_size_limit_bytes, 50 * mb);
+    EXPECT_EQ(settings.recording.merge_limit, 6min);
+    EXPECT_EQ(settings.recording.stack_copies_bytes, 7 * mb);
+    EXPECT_FALSE(settings.recording.scheduling);
+    EXPECT_EQ(settings.auto_threshold.floor, 8ms);
+    EXPECT_EQ(settings.auto_threshold.min_runs, 900U);
+    EXPECT_EQ(settings.auto_threshold.learn, 10h);
+    EXPECT_EQ(settings.auto_threshold.quiet, 11h);
+    EXPECT_EQ(settings.auto_threshold.captures_per_day, 12U);
+    EXPECT_EQ(settings.unwinding.memory_bytes, 13 * mb);
+    EXPECT_EQ(settings.unwinding.cache_path, "/cache");
+    EXPECT_EQ(settings.unwinding.cache_limit_bytes, 140 * mb);
+    EXPECT_EQ(settings.runs.batch_interval, 15s);
+    EXPECT_EQ(settings.runs.batch_size_bytes, 160'000U);
+    EXPECT_EQ(settings.runs.limit_per_second, 17U);
+    EXPECT_EQ(settings.budget.share_ppm, 180'000U);
+    EXPECT_EQ(settings.budget.recording_share_ppm, 190'000U);
+    EXPECT_EQ(settings.budget.interval, 20s);
+    EXPECT_EQ(settings.budget.pause, 21s);
+    EXPECT_EQ(settings.confirm.value_or(Confirm{}).wait, 22s);
+    EXPECT_EQ(settings.spool.path, "/spool");
+    EXPECT_EQ(settings.spool.size_limit_bytes, 230 * mb);
+    EXPECT_EQ(settings.spool.age_limit, 24h * 24);
+    EXPECT_EQ(settings.spool.sent_runs_age, 25h);
+}
+
 // The packages create the default ones.
 TEST(BuildSettings, OnlyGivenFoldersMustBeThere) {
     const MachineSources usual = built("<spool/><control/>").sources;
