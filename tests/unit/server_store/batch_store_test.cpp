@@ -21,8 +21,9 @@ class BatchStoreTest : public DelaysStoreTest {
         BatchMaker maker;
         maker.add(begin_ns, ms);
         const auto added = store_->batches().add_batch(receipt_of(number, monday), maker.batch);
-        if (!added.ok()) EXPECT_EQ(added.error().kind, ErrorKind::Invalid);
-        return added.ok() ? "" : added.error().message;
+        if (added.ok()) return "";
+        EXPECT_EQ(added.error().kind, ErrorKind::Invalid);
+        return added.error().message;
     }
     void receive(std::uint64_t number, const std::string& host, std::uint64_t at_ns) {
         ASSERT_EQ(
