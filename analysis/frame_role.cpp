@@ -4,6 +4,7 @@
 #include <array>
 
 #include "analysis/block_reason.hpp"
+#include "trace/names/busy_wait_name.hpp"
 
 namespace lagtrap::analysis {
 
@@ -26,14 +27,34 @@ constexpr auto runtime_modules =
                                      "libv8*",     "libmozjs*",  "libjavascriptcoregtk*"});
 
 // Functions of runtimes linked into the program itself, and instances of library templates in it.
-constexpr auto plumbing_functions = std::to_array<std::string_view>(
-    {"std::*",       "__gnu_cxx::*",  "__cxxabiv1::*",    "__lll_*",
-     "lll_*",        "futex_wait*",   "__futex_*",        "futex_abstimed_wait*",
-     "___pthread_*", "__gthread_*",   "__pthread_*",      "pthread_*",
-     "__GI_*",       "runtime.*",     "runtime/*",        "internal/runtime/*",
-     "core::*",      "alloc::*",      "<core::*",         "<alloc::*",
-     "<std::*",      "operator new*", "operator delete*", "rb_native_*",
-     "native_cond_*"});
+constexpr auto plumbing_functions =
+    std::to_array<std::string_view>({"std::*",
+                                     "__gnu_cxx::*",
+                                     "__cxxabiv1::*",
+                                     "__lll_*",
+                                     "lll_*",
+                                     "futex_wait*",
+                                     "__futex_*",
+                                     "futex_abstimed_wait*",
+                                     "___pthread_*",
+                                     "__gthread_*",
+                                     "__pthread_*",
+                                     "pthread_*",
+                                     "__GI_*",
+                                     "runtime.*",
+                                     "runtime/*",
+                                     "internal/runtime/*",
+                                     "core::*",
+                                     "alloc::*",
+                                     "<core::*",
+                                     "<alloc::*",
+                                     "<std::*",
+                                     "operator new*",
+                                     "operator delete*",
+                                     "rb_native_*",
+                                     "native_cond_*",
+                                     trace::busy_wait_name,
+                                     trace::possible_busy_wait_name});
 
 constexpr auto interpreter_functions = std::to_array<std::string_view>(
     {// CPython

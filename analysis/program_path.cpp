@@ -5,6 +5,7 @@
 
 #include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
+#include "trace/names/busy_wait_name.hpp"
 
 namespace lagtrap::analysis {
 
@@ -56,7 +57,9 @@ class PathMaker {
                     break;
                 }
                 const std::string& name = recording_.name(recording_.frames[place].label);
-                if (name.ends_with("@plt")) break;
+                if (name.ends_with("@plt") || name == trace::busy_wait_name ||
+                    name == trace::possible_busy_wait_name)
+                    break;
                 // The first with a name, otherwise the first.
                 const bool better = path_.called && !recording_.frames[*path_.called].named;
                 if (!path_.called || (better && recording_.frames[place].named))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -10,12 +11,15 @@
 #include "analysis/parts.hpp"
 #include "analysis/program_path.hpp"
 #include "analysis/sightings.hpp"
+#include "trace/names/busy_wait_name.hpp"
 
 namespace lagtrap::analysis {
 
 namespace {
 
-constexpr std::size_t min_samples = 3;
+constexpr std::ptrdiff_t min_samples = 3;
+// Such a loop also runs for an instant if there is nothing to wait for.
+constexpr std::ptrdiff_t min_loop_samples = 16;
 // A holder that releases its lock on another CPU runs until the release. Allow for the time the
 // spinner needs to notice it.
 constexpr std::uint64_t release_slack_ns = 1'000'000;
@@ -54,6 +58,8 @@ constexpr auto user_functions = std::to_array<SpinFunction>({
     {"spin_lock", SpinKind::SpinLock},
     {"spinlock_lock", SpinKind::SpinLock},
     {"spinlock_acquire", SpinKind::SpinLock},
+    {trace::busy_wait_name, SpinKind::Memory},
+    {trace::possible_busy_wait_name, SpinKind::LockWord},
 });
 
 template <std::size_t Count>
@@ -122,7 +128,8 @@ class SpinMarker {
         return known->second;
     }
 
-    // A yielding loop is also seen between two calls, in the function that contains the loop.
+    // A yielding loop is also seen between two calls, in the function that contains the loop, or in
+    // a smaller loop there.
     void join_the_loop() {
         const auto is_loop_of = [&](StackId stack, StackId spin) {
             const ProgramPath loop = program_path(recording_, spin);
@@ -133,16 +140,23 @@ class SpinMarker {
         };
         std::map<std::pair<StackId, StackId>, bool> known;
         const auto joins = [&](const SpinSighting& one, const SpinSighting& spin) {
-            if (spin.spin == SpinKind::None || spin.spin == SpinKind::KernelLock) return false;
+            if (spin.spin == SpinKind::None || spin.spin == SpinKind::KernelLock ||
+                spin.spin == SpinKind::LockWord)
+                return false;
+            if (spin.spin == SpinKind::Memory && one.spin != SpinKind::LockWord) return false;
             const auto [answer, added] = known.try_emplace({one.stack, spin.stack});
             if (added) answer->second = is_loop_of(one.stack, spin.stack);
             return answer->second;
         };
+        const auto is_open = [](const SpinSighting& one) {
+            return one.spin == SpinKind::None || one.spin == SpinKind::Memory ||
+                   one.spin == SpinKind::LockWord;
+        };
         for (std::size_t i = 1; i < seen_.size(); ++i)
-            if (seen_[i].spin == SpinKind::None && joins(seen_[i], seen_[i - 1]))
+            if (is_open(seen_[i]) && joins(seen_[i], seen_[i - 1]))
                 seen_[i].spin = seen_[i - 1].spin;
         for (std::size_t i = seen_.size(); i-- > 1;)
-            if (seen_[i - 1].spin == SpinKind::None && joins(seen_[i - 1], seen_[i]))
+            if (is_open(seen_[i - 1]) && joins(seen_[i - 1], seen_[i]))
                 seen_[i - 1].spin = seen_[i].spin;
     }
 
@@ -150,7 +164,9 @@ class SpinMarker {
         for (auto from = seen_.begin(); from != seen_.end();) {
             const auto to = std::find_if(
                 from, seen_.end(), [&](const SpinSighting& one) { return one.spin != from->spin; });
-            if (static_cast<std::size_t>(to - from) < min_samples)
+            const bool loop = from->spin == SpinKind::Memory || from->spin == SpinKind::LockWord;
+            const bool enough = to - from >= (loop ? min_loop_samples : min_samples);
+            if (!enough)
                 for (auto one = from; one != to; ++one) one->spin = SpinKind::None;
             from = to;
         }
@@ -296,11 +312,44 @@ std::string_view to_text(SpinKind kind) {
         case SpinKind::Yield: return "calling sched_yield over and over";
         case SpinKind::Futex: return "trying a futex over and over";
         case SpinKind::SpinLock: return "in a loop around a lock";
+        case SpinKind::Memory:
+        case SpinKind::LockWord: return "checking the same memory over and over";
         case SpinKind::KernelLock: return "on a kernel lock";
         case SpinKind::None: break;
     }
     return "";
 }
+
+namespace {
+
+// Whether another thread was in a function meanwhile and left it before it last stopped running.
+// The spinning thread may notice that later, if it waits for a CPU.
+bool is_held(const Recording& recording, const Interval& loop) {
+    const Thread* thread = recording.find_thread(loop.tid);
+    if (thread == nullptr) return false;
+    const Window window{loop.begin_ns, loop.end_ns};
+    const Thread* holder = recording.find_thread(holder_of_spin(recording, *thread, window));
+    if (holder == nullptr) return false;
+    const HolderWitness witness(recording, *holder);
+    const std::uint64_t until_ns = witness.ran_until(window).value_or(window.end_ns);
+    return witness.left_function_after({window.begin_ns, until_ns - 1});
+}
+
+// Without a probable holder, a loop on a lock word may just take it.
+void drop_unheld_locks(const Recording& recording, std::vector<Interval>& intervals) {
+    std::vector<Interval> loops;
+    std::copy_if(intervals.begin(), intervals.end(), std::back_inserter(loops),
+                 [](const Interval& one) { return one.spin == SpinKind::LockWord; });
+    std::size_t looked_at = 0;
+    for (const Interval& loop : joined(loops)) {
+        if (looked_at++ < spins_looked_at && is_held(recording, loop)) continue;
+        for (Interval& one : intervals)
+            if (one.tid == loop.tid && one.begin_ns >= loop.begin_ns && one.end_ns <= loop.end_ns)
+                one.spin = SpinKind::None;
+    }
+}
+
+}  // namespace
 
 void mark_spinning(const Recording& recording, std::vector<Interval>& intervals) {
     std::vector<Interval> marked;
@@ -323,6 +372,7 @@ void mark_spinning(const Recording& recording, std::vector<Interval>& intervals)
         from = to;
     }
     intervals = std::move(marked);
+    drop_unheld_locks(recording, intervals);
 }
 
 std::uint32_t likely_spin_holder(const Recording& recording, const std::vector<Interval>& spins) {

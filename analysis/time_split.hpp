@@ -25,6 +25,8 @@ enum class SpinKind : std::uint8_t {
     Yield,       // repeated sched_yield
     Futex,       // futex calls that return immediately
     SpinLock,    // user-space loop on a lock word
+    Memory,      // user-space loop until memory changes, of an unknown kind
+    LockWord,    // user-space loop that takes a lock, of an unknown kind
     KernelLock,  // the kernel's spinlocks, and its mutexes while their holder runs
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "trace/names/file_symbols.hpp"
+#include "trace/names/wait_loops.hpp"
 #include "trace/processes/module_files.hpp"
 
 namespace lagtrap::trace {
@@ -18,6 +20,8 @@ namespace {
 
 // Longer template names are truncated; the rest adds nothing.
 constexpr std::size_t name_limit_bytes = 4096;
+// Code that is rarely on a CPU is not looked at.
+constexpr std::uint64_t min_uses_of_wait = 3;
 
 // A module with frames in the stacks, and what naming it achieved.
 struct Work {
@@ -50,6 +54,7 @@ class Symbolizer {
     void name_kernel(const Work& work);
     void name_module(Work& work);
     void locate_module(Work& work);
+    void mark_waits(const Work& work, const std::vector<std::uint64_t>& uses);
     void name_places(Work& work, const binaries::SymbolTable& table);
     void set_functions(FrameId place, std::vector<binaries::SourceFrame> functions);
     FunctionName intern(std::string_view name);
@@ -212,6 +217,16 @@ void Symbolizer::locate_module(Work& work) {
     }
 }
 
+void Symbolizer::mark_waits(const Work& work, const std::vector<std::uint64_t>& uses) {
+    if (work.gone || !options_.open_programs || !budget_.time_left()) return;
+    std::vector<FrameId> places;
+    std::copy_if(work.places.begin(), work.places.end(), std::back_inserter(places),
+                 [&](FrameId place) { return uses[place] >= min_uses_of_wait; });
+    if (places.empty()) return;
+    const auto file = file_of(modules_.at(work.module));
+    if (file) mark_wait_loops(stacks_, places, file->fd.get());
+}
+
 NamingQuality Symbolizer::count(const std::vector<Work>& works) const {
     NamingQuality quality;
     const auto count_places = [&](const Work& work, auto lacks) {
@@ -247,6 +262,9 @@ NamingQuality Symbolizer::run() {
     }
     for (Work& work : works)
         if (work.module != kernel_module) locate_module(work);
+    const std::vector<std::uint64_t> uses = stacks_.innermost_uses();
+    for (const Work& work : works)
+        if (work.module != kernel_module) mark_waits(work, uses);
     return count(works);
 }
 

@@ -35,6 +35,7 @@ struct SymbolizerOptions {
 // the very file that was mapped). Symbols of all modules come first, then lines of those with
 // DWARF, most used modules first, so that the limits cut off what matters least. At most two files
 // are open at a time, and one file's tables are in memory. Unnamed frames keep module and offset.
+// Last, it marks places that wait by themselves (wait_loops.hpp).
 [[nodiscard]] NamingQuality symbolize(StackTable& stacks, ModuleTable& modules,
                                       const SymbolizerOptions& options);
 

@@ -109,6 +109,13 @@ std::vector<std::uint64_t> StackTable::uses_of_frames() const {
     return uses;
 }
 
+std::vector<std::uint64_t> StackTable::innermost_uses() const {
+    std::vector<std::uint64_t> uses(frames_.size());
+    for (const auto& [id, stack] : stacks_)
+        if (stack.frame_count > 0) uses[frames_of(stack).front()] += stack.uses;
+    return uses;
+}
+
 FunctionName StackTable::intern_name(std::string_view name) {
     if (name.empty()) return no_name;
     const auto [known, added] =

@@ -70,6 +70,8 @@ class StackTable {
     void count_use(std::uint64_t stack_id);
     // How often each frame occurs in the stacks of these samples and switches.
     [[nodiscard]] std::vector<std::uint64_t> uses_of_frames() const;
+    // The same as the innermost frame of a stack.
+    [[nodiscard]] std::vector<std::uint64_t> innermost_uses() const;
 
     // nullptr for ids that no log contains, including 0.
     [[nodiscard]] const CallStack* find(std::uint64_t stack_id) const;

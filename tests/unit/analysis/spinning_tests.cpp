@@ -1,6 +1,8 @@
 // Where a thread spun instead of waiting.
 #include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -16,29 +18,100 @@ using test::MadeRecording;
 using test::TraceBuilder;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 
-// How long a thread spins that is seen in sched_yield() `count` times, a millisecond apart.
-std::uint64_t spun_ns(std::uint64_t count) {
-    TraceBuilder builder(100 * ms);
+using Frames = std::vector<std::string>;
+
+// What a thread did for that many samples, a millisecond apart.
+struct Doing {
+    std::uint64_t samples;
+    Frames stack;
+};
+
+// How long it spun in that way, between 18 samples in a function that computes on each side.
+std::uint64_t spun_ns(SpinKind kind, const std::vector<Doing>& parts) {
+    TraceBuilder builder(200 * ms);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
-    builder.samples(2 * ms, 20 * ms, 0, 10, 10, {"main", "encode"});
-    builder.samples(20 * ms, (20 + count) * ms, 0, 10, 10,
-                    {"main", "take", "sched_yield", "k:__do_sys_sched_yield"});
-    builder.samples((20 + count) * ms, 60 * ms, 0, 10, 10, {"main", "encode"});
+    std::uint64_t at_ns = 2 * ms;
+    const auto add = [&](const Doing& part) {
+        builder.samples(at_ns, at_ns + part.samples * ms, 0, 10, 10, part.stack);
+        at_ns += part.samples * ms;
+    };
+    add({18, {"main", "encode"}});
+    for (const Doing& part : parts) add(part);
+    add({18, {"main", "encode"}});
     const auto recording = builder.decode();
     EXPECT_TRUE(recording);
     const std::uint64_t begin_ns = recording->begin_ns;
-    auto intervals = intervals_of_thread(*recording, 10, {begin_ns + 2 * ms, begin_ns + 60 * ms});
+    auto intervals = intervals_of_thread(*recording, 10, {begin_ns + 2 * ms, begin_ns + at_ns});
     mark_spinning(*recording, intervals);
     std::uint64_t spun_ns = 0;
     for (const Interval& interval : intervals)
-        if (interval.spin == SpinKind::Yield) spun_ns += interval.length_ns();
+        if (interval.spin == kind) spun_ns += interval.length_ns();
     return spun_ns;
 }
 
-TEST(Spinning, three_samples_in_a_row_are_enough) {
-    EXPECT_EQ(spun_ns(2), 0);
-    EXPECT_EQ(spun_ns(3), 3 * ms);
-    EXPECT_EQ(spun_ns(20), 20 * ms);
+const Frames yields = {"main", "take", "!/lib/libc.so.6!sched_yield", "k:__do_sys_sched_yield"};
+const Frames waits = {"main", "take", "[busy wait]"};
+const Frames tries = {"main", "take", "[busy wait?]"};
+
+TEST(Spinning, three_yields_in_a_row_are_enough) {
+    EXPECT_EQ(spun_ns(SpinKind::Yield, {{2, yields}}), 0);
+    EXPECT_EQ(spun_ns(SpinKind::Yield, {{3, yields}}), 3 * ms);
+    EXPECT_EQ(spun_ns(SpinKind::Yield, {{20, yields}}), 20 * ms);
+}
+
+TEST(Spinning, a_loop_of_an_unknown_kind_needs_sixteen_samples) {
+    EXPECT_EQ(spun_ns(SpinKind::Memory, {{15, waits}}), 0);
+    EXPECT_EQ(spun_ns(SpinKind::Memory, {{16, waits}}), 16 * ms);
+    const Frames computes = {"main", "take"};
+    EXPECT_EQ(spun_ns(SpinKind::Memory, {{15, waits}, {1, computes}, {15, waits}}), 0);
+    EXPECT_EQ(spun_ns(SpinKind::Memory, {{16, waits}, {1, computes}, {15, waits}}), 16 * ms);
+}
+
+TEST(Spinning, a_loop_that_also_yields_is_one_of_yields) {
+    for (const Frames& stack : {waits, tries}) {
+        EXPECT_EQ(spun_ns(SpinKind::Yield, {{4, stack}, {1, yields}, {4, stack}}), 9 * ms);
+        EXPECT_EQ(spun_ns(SpinKind::Memory, {{4, stack}, {1, yields}, {4, stack}}), 0);
+    }
+    const Frames elsewhere = {"main", "await", "[busy wait]"};
+    EXPECT_EQ(spun_ns(SpinKind::Yield, {{4, elsewhere}, {3, yields}}), 3 * ms);
+}
+
+TEST(Spinning, an_outer_loop_that_tries_the_lock_belongs_to_the_one_that_waits) {
+    EXPECT_EQ(spun_ns(SpinKind::Memory, {{7, waits}, {2, tries}, {7, waits}}), 16 * ms);
+    const Frames elsewhere = {"main", "give", "[busy wait?]"};
+    EXPECT_EQ(spun_ns(SpinKind::Memory, {{9, waits}, {2, elsewhere}, {9, waits}}), 0);
+}
+
+// How long a thread spins that tries a lock for that many milliseconds, while another thread
+// computes in `first`, and then in `then`.
+std::uint64_t tried_ns(std::uint64_t count, const Frames& first, const Frames& then) {
+    TraceBuilder builder(200 * ms);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app").thread(10, 11, "holder");
+    builder.switched(1 * ms, 0, 0, 0, 10).switched(1 * ms, 1, 0, 0, 11);
+    const std::uint64_t end_ns = (2 + count) * ms;
+    builder.samples(2 * ms, end_ns, 0, 10, 10, tries);
+    builder.samples(end_ns, end_ns + 20 * ms, 0, 10, 10, {"main", "encode"});
+    builder.samples(2 * ms, end_ns, 1, 10, 11, first);
+    builder.samples(end_ns, end_ns + 20 * ms, 1, 10, 11, then);
+    const auto recording = builder.decode();
+    EXPECT_TRUE(recording);
+    const std::uint64_t begin_ns = recording->begin_ns;
+    auto intervals =
+        intervals_of_thread(*recording, 10, {begin_ns + 2 * ms, begin_ns + end_ns + 20 * ms});
+    mark_spinning(*recording, intervals);
+    std::uint64_t spun_ns = 0;
+    for (const Interval& interval : intervals)
+        if (interval.spin == SpinKind::LockWord) spun_ns += interval.length_ns();
+    return spun_ns;
+}
+
+TEST(Spinning, a_loop_on_a_lock_word_spins_if_somebody_seems_to_hold_the_lock) {
+    const Frames compact = {"run", "compact"}, idle = {"run", "clean"};
+    EXPECT_EQ(tried_ns(40, compact, idle), 40 * ms - ms / 2);
+    EXPECT_EQ(tried_ns(16, compact, idle), 16 * ms - ms / 2);
+    EXPECT_EQ(tried_ns(15, compact, idle), 0);
+    EXPECT_EQ(tried_ns(40, compact, compact), 0);
+    EXPECT_EQ(spun_ns(SpinKind::LockWord, {{40, tries}}), 0);
 }
 
 // The kind of time that a thread spends in the function.

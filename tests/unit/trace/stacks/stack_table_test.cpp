@@ -42,6 +42,15 @@ class StackTableTest : public testing::Test {
     StackTable table_{spaces_, 1 << 20};
 };
 
+TEST_F(StackTableTest, CountsUsesOfAllFramesAndOfTheInnermost) {
+    finished({"inner", "middle", "outer"});
+    table_.count_use(id);
+    table_.count_use(id);
+    table_.count_use(id + 1);
+    EXPECT_THAT(table_.uses_of_frames(), ElementsAre(2, 2, 2));
+    EXPECT_THAT(table_.innermost_uses(), ElementsAre(2, 0, 0));
+}
+
 TEST_F(StackTableTest, LosesTheFramesOfTheTracingItself) {
     EXPECT_THAT(finished({"bpf_prog", "bpf_trace_run4", "__traceiter_sched_switch", "__schedule",
                           "schedule"}),
