@@ -53,6 +53,21 @@ test("two sets compared", async () => {
   assert.equal(document.querySelector(".tip"), null);
 });
 
+test("the stage that differs most is first, whether it takes longer or less", async () => {
+  const stage = (name: string, a: number, b: number) => ({
+    ...sets().stages.stages[0],
+    name,
+    quantiles: (["p50", "p90", "p99"] as const).map((of) => ({ name: of, ...figure(a, b) })),
+  });
+  const stages = [stage("longer", 1e6, 4e6), stage("less", 9e6, 2e6), stage("same", 1e6, 1e6)];
+  await open(there, answers({ [path]: sets({ stages: { a_runs: 5, b_runs: 6, stages } }) }));
+  const rows = [...document.querySelectorAll("[data-testid=set-stages] tbody th")];
+  assert.deepEqual(
+    rows.map((row) => row.textContent),
+    ["less", "longer", "same"],
+  );
+});
+
 test("verdicts", async () => {
   const same = sets().quantiles.map((one) => ({ ...one, evidence: false }));
   const shorter = [{ name: "p50" as const, ...figure(9e6, 2e6) }];

@@ -1,7 +1,8 @@
 import "./page/dom";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeSets } from "../src/pages/compare_sets";
+import { flame } from "./answers/profiles";
+import { changeSets, zoomOf } from "../src/pages/compare_sets";
 
 const change = {
   before_ns: "1000000000000",
@@ -39,4 +40,14 @@ test("other filters stay, but for the event, the search and the time", () => {
   const { a, b } = changeSets({ ...change, build: null }, { ...filters, host: ["web-1"] });
   assert.deepEqual(a, { host: ["web-1"], dirty: true, from: 1000e3, to: 2000e3 });
   assert.deepEqual(b, { host: ["web-1"], dirty: true, from: 2000e3, to: 3000e3 });
+});
+
+test("the zoom of an address is a node of the graph, or the whole graph", () => {
+  const graph = flame();
+  const zoom = (text: string) =>
+    zoomOf({ path: "/compare", query: new URLSearchParams(text), key: "" }, graph);
+  const last = graph.nodes.length - 1;
+  assert.equal(zoom(`zoom=${last}`), last);
+  for (const text of ["", `zoom=${last + 1}`, "zoom=-1", "zoom=x", "zoom=000001"])
+    assert.equal(zoom(text), 0, text);
 });
