@@ -30,12 +30,12 @@ std::map<std::string, std::int64_t> kernel_variables() {
 
 TEST(PreemptCount, IsWhereTheKernelsSymbolsSay) {
     const auto distance = preempt_count_after_run_queue();
-    if (!kernel_types()) EXPECT_FALSE(distance);
+    EXPECT_TRUE(!distance || kernel_types());
     if (!distance) return;
     EXPECT_EQ(*distance % 4, 0);
     const auto variables = kernel_variables();
-    if (variables.size() == 2)
-        EXPECT_EQ(*distance, variables.at("__preempt_count") - variables.at("runqueues"));
+    if (variables.size() != 2) return;
+    EXPECT_EQ(*distance, variables.at("__preempt_count") - variables.at("runqueues"));
 }
 
 }  // namespace
