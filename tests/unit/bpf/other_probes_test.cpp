@@ -132,6 +132,17 @@ TEST_F(GoFunctions, are_known_as_such_from_any_hit) {
     EXPECT_STREQ(reported[0].run.comm, "") << "another thread ended it";
 }
 
+// What their threads did is not what they did.
+TEST_F(GoFunctions, have_no_times_of_threads) {
+    add_event(0, LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_TIMES);
+    hit(begin_marker, thread(101));
+    EXPECT_EQ(the_run().times_generation, 0U);
+    pass(10);
+    hit(end_marker, thread(101));
+    EXPECT_EQ(runs(0), 1U);
+    EXPECT_EQ(counters(0).timed_ns, 0U);
+}
+
 TEST_F(GoFunctions, have_their_parameters_in_the_order_of_gos_registers) {
     add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT);
     registers_.rax = 100;
