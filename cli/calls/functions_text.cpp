@@ -33,7 +33,7 @@ std::string file_names(const std::vector<std::string>& files) {
     std::string list;
     for (std::size_t i = 0; i < std::min(files.size(), most); ++i)
         list += (list.empty() ? "" : ", ") + std::filesystem::path(files[i]).filename().string();
-    if (files.size() > most) list += fmt::format(" and {} others", files.size() - most);
+    if (files.size() > most) list += " and " + counted(files.size() - most, "other", "others");
     return list;
 }
 
@@ -62,7 +62,8 @@ std::string counted_text(const std::vector<FunctionRow>& rows, std::size_t top,
     for (const FunctionRow& one : rows) whole_ns += one.own_ns;
     std::string text = own_time_rows(rows, whole_ns, top, look);
     if (rows.size() > top)
-        text += fmt::format("  and {} others; --top shows more\n", with_commas(rows.size() - top));
+        text += fmt::format("  and {}; --top shows more\n",
+                            counted(rows.size() - top, "other", "others"));
     if (std::any_of(rows.begin(), rows.end(), [](const FunctionRow& one) { return !one.timed; }))
         text += wrap_words(
             "\"-\": the runtime reported ends of these calls without all begins, so they have no "

@@ -128,7 +128,8 @@ std::string failures_text(const std::vector<calls::ObjectFailure>& failures,
                             object_name(one.title, one.object));
     }
     if (failures.size() > top)
-        text += fmt::format("  and {} others; {} shows more\n", failures.size() - top, more_option);
+        text += fmt::format("  and {}; {} shows more\n",
+                            counted(failures.size() - top, "other", "others"), more_option);
     return text + "\n";
 }
 
@@ -184,7 +185,8 @@ std::string functions_text(std::vector<calls::ObjectFunctionTotals> totals,
                        look.columns - std::min<std::size_t>(look.columns - 1, 47)));
     }
     if (totals.size() > top)
-        text += fmt::format("  and {} others; {} shows more\n", totals.size() - top, more_option);
+        text += fmt::format("  and {}; {} shows more\n",
+                            counted(totals.size() - top, "other", "others"), more_option);
     return text;
 }
 
@@ -255,7 +257,7 @@ std::string objects_started_text(const calls::ObjectsStarted& started, const Cal
     for (std::size_t i = 0; i < std::min(started.classes.size(), most); ++i)
         names += (i == 0 ? "" : ", ") + started.classes[i];
     if (started.classes.size() > most)
-        names += fmt::format(" and {} others", started.classes.size() - most);
+        names += " and " + counted(started.classes.size() - most, "other", "others");
     std::string text = look.paint(Colour::Bold, "Objects") +
                        fmt::format(" of {} ({})\n", started.process, started.pid);
     text += wrap_words(names, look.columns, 2);

@@ -241,17 +241,21 @@ class Explainer {
         if (lost == 0) return;
         for (const Finding& finding : result_.findings)
             if (finding.kind == "crowded") return;
-        std::string crowding;
+        std::string crowding, commands;
         for (const auto& value : list(answer_, "events"))
             for (const auto& found :
                  value.is_object() ? list(value.as_object(), "pairing") : boost::json::array())
-                if (found.is_object() && text(found.as_object(), "kind") == "crowded")
-                    crowding += (crowding.empty() ? "" : ", ") + text(value.as_object(), "name");
+                if (found.is_object() && text(found.as_object(), "kind") == "crowded") {
+                    const std::string name = text(value.as_object(), "name");
+                    commands +=
+                        (crowding.empty() ? "See " : ", ") + ("\"lagtrap explain " + name) + "\"";
+                    crowding += (crowding.empty() ? "" : ", ") + name;
+                }
         add("lost",
             counted(lost, "run was", "runs were") + " lost: too many were open at once" +
                 (crowding.empty() ? "." : ", most of them by " + crowding + "."),
             crowding.empty() ? "Choose an operation that fewer threads do at once."
-                             : "See \"lagtrap explain " + crowding + "\".");
+                             : commands + ".");
     }
 
     void look_at_runs() {

@@ -118,8 +118,9 @@ std::vector<std::string> problems_of(const object& event) {
             format_utc(number(part(event, "precision"), "stages_off_since_realtime_ns")) +
             ": over budget; runs are timed without them; retry in " +
             seconds_text(event, "stages_again_in_seconds"));
-    if (const std::uint64_t counted = number(event, "counted"); counted > 0)
-        problems.push_back(with_commas(counted) + " begins were only counted, not timed");
+    if (const std::uint64_t untimed = number(event, "counted"); untimed > 0)
+        problems.push_back(counted(untimed, "begin was", "begins were") +
+                           " only counted, not timed");
     if (truth(event, "stacks_shed"))
         problems.push_back("stacks at its markers are disabled: over budget; retry in " +
                            seconds_text(event, "again_in_seconds"));
@@ -141,9 +142,9 @@ std::vector<std::string> problems_of(const object& event) {
     add_function_notes(event, problems);
     add_group_problems(event, problems);
     add_file_problems(event, problems);
-    const auto add = [&](const char* key, const char* what) {
+    const auto add = [&](const char* key, const char* one, const char* many) {
         if (const std::uint64_t count = number(event, key); count > 0)
-            problems.push_back(with_commas(count) + " " + what);
+            problems.push_back(counted(count, one, many));
     };
     for (const auto& finding : list(event, "pairing"))
         if (finding.is_object()) problems.push_back(text(finding.as_object(), "sentence"));
@@ -151,23 +152,23 @@ std::vector<std::string> problems_of(const object& event) {
         problems.push_back(counted(overdue, "run is", "runs are") +
                            " open beyond the threshold, the oldest for " +
                            duration(number(event, "oldest_open_ns")));
-    add("unmatched_begins", "begins without an end");
-    add("unmatched_ends", "ends without a begin");
-    add("unmatched_stages", "stages without a begin");
-    add("failed", "runs failed");
-    add("cancelled", "runs cancelled");
+    add("unmatched_begins", "begin without an end", "begins without an end");
+    add("unmatched_ends", "end without a begin", "ends without a begin");
+    add("unmatched_stages", "stage without a begin", "stages without a begin");
+    add("failed", "run failed", "runs failed");
+    add("cancelled", "run cancelled", "runs cancelled");
     const std::uint64_t left = number(event, "left_by_exception"),
                         abandoned = number(event, "abandoned");
     if (left > 0)
         problems.push_back(counted(left, "call", "calls") + " left by an exception or longjmp");
     if (abandoned > left)
-        problems.push_back(with_commas(abandoned - left) +
-                           " runs abandoned by their thread or process");
-    add("lost", "runs lost: too many were open");
-    add("expired", "runs expired: open for too long");
-    add("too_deep", "runs nested too deep");
-    add("trace_texts_lost", "trace ids lost or unreadable");
-    add("limited", "hits by limited users and processes");
+        problems.push_back(counted(abandoned - left, "run", "runs") +
+                           " abandoned by their thread or process");
+    add("lost", "run lost: too many were open", "runs lost: too many were open");
+    add("expired", "run expired: open for too long", "runs expired: open for too long");
+    add("too_deep", "run nested too deep", "runs nested too deep");
+    add("trace_texts_lost", "trace id lost or unreadable", "trace ids lost or unreadable");
+    add("limited", "hit by limited users and processes", "hits by limited users and processes");
     return problems;
 }
 

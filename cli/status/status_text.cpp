@@ -206,17 +206,19 @@ std::string unwinding_lines(const object& answer, const Paint& paint) {
     if (const std::uint64_t kept = number(unwinder, "tables_kept"); kept > 0)
         lines += ", " + with_commas(kept) + " kept for watched programs";
     lines += "\n";
-    const auto warn = [&](const char* key, const char* what) {
+    const auto warn = [&](const char* key, const char* one, const char* many, const char* what) {
         if (const std::uint64_t count = number(unwinder, key); count > 0)
-            lines +=
-                "              " + paint(Colour::Yellow, with_commas(count) + " " + what) + "\n";
+            lines += "              " +
+                     paint(Colour::Yellow, counted(count, one, many) + " " + what) + "\n";
     };
-    warn("tables_without_room",
-         "tables did not fit: stacks end in these files (<unwinding memory>)");
-    warn("processes_left_out", "processes over the limit: their stacks are not unwound");
-    warn("spaces_without_room", "processes with mappings that did not fit (<unwinding memory>)");
-    warn("mappings_left_out", "mappings over the limit of 512 per process");
-    warn("lost", "process events lost: all processes were read again");
+    warn("tables_without_room", "table", "tables",
+         "did not fit: stacks end in these files (<unwinding memory>)");
+    warn("processes_left_out", "process", "processes",
+         "over the limit: their stacks are not unwound");
+    warn("spaces_without_room", "process", "processes",
+         "with mappings that did not fit (<unwinding memory>)");
+    warn("mappings_left_out", "mapping", "mappings", "over the limit of 512 per process");
+    warn("lost", "process event", "process events", "lost: all processes were read again");
     const auto* largest = unwinder.if_contains("largest");
     if (largest == nullptr || !largest->is_array()) return lines;
     std::size_t shown = 0;
@@ -241,22 +243,26 @@ std::string limited_lines(const object& answer, const Paint& paint) {
     if (const std::string problem = text(inspections, "problem"); !problem.empty())
         lines += "              " +
                  paint(Colour::Red, "processes cannot be inspected: " + problem) + "\n";
-    constexpr std::array<std::pair<const char*, const char*>, 8> kinds{{
-        {"mappings_left_out", "mappings over the limit"},
-        {"files_left_out", "code files over the limit"},
-        {"files_unreadable", "files not read (not a local file system, or no response)"},
-        {"tables_given_up", "tables dropped for users with fewer"},
-        {"tables_slow", "slow tables, built last"},
-        {"looks_held_up", "process inspections timed out"},
-        {"sightings_left_out", "uses of watched files not followed"},
-        {"copies_left_out", "copies of watched files not opened"},
-    }};
+    struct Kind {
+        const char *key, *one, *many, *what;
+    };
+    constexpr auto kinds = std::to_array<Kind>({
+        {"mappings_left_out", "mapping", "mappings", "over the limit"},
+        {"files_left_out", "code file", "code files", "over the limit"},
+        {"files_unreadable", "file", "files", "not read (not a local file system, or no response)"},
+        {"tables_given_up", "table", "tables", "dropped for users with fewer"},
+        {"tables_slow", "slow table", "slow tables", "built last"},
+        {"looks_held_up", "process inspection", "process inspections", "timed out"},
+        {"sightings_left_out", "use", "uses", "of watched files not followed"},
+        {"copies_left_out", "copy", "copies", "of watched files not opened"},
+    });
     for (const auto& entry : list(answer, "limited_users")) {
         if (!entry.is_object()) continue;
         std::string what;
-        for (const auto& [key, words] : kinds)
-            if (const std::uint64_t count = number(entry.as_object(), key); count > 0)
-                what += (what.empty() ? "" : ", ") + with_commas(count) + " " + words;
+        for (const Kind& kind : kinds)
+            if (const std::uint64_t count = number(entry.as_object(), kind.key); count > 0)
+                what += (what.empty() ? "" : ", ") + counted(count, kind.one, kind.many) + " " +
+                        kind.what;
         lines += "              " +
                  paint(Colour::Yellow, limited_party(entry.as_object()) + ": " + what) + "\n";
     }

@@ -66,6 +66,15 @@ void stop_for_a_while(int) {
 
 void note_size(int) { size_changed = 1; }
 
+// Blocked except while waiting for a key, so that none is missed just before.
+sigset_t redrawing_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGWINCH);
+    sigaddset(&signals, SIGTSTP);
+    return signals;
+}
+
 void handle(int signal, void (*handler)(int), int flags) {
     struct sigaction action {};
     action.sa_handler = handler;
@@ -120,11 +129,8 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
     terminal_raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
     terminal_raw.c_cc[VMIN] = 0;
     terminal_raw.c_cc[VTIME] = 0;
-    // SIGWINCH is blocked except while waiting for a key, so that none is missed.
-    sigset_t window;
-    sigemptyset(&window);
-    sigaddset(&window, SIGWINCH);
-    ::sigprocmask(SIG_BLOCK, &window, nullptr);
+    const sigset_t redrawing = redrawing_signals();
+    ::sigprocmask(SIG_BLOCK, &redrawing, nullptr);
     for (const int signal : ending_signals)
         handle(signal, end_by, static_cast<int>(SA_RESETHAND | SA_NODEFER));
     handle(SIGTSTP, stop_for_a_while, SA_RESTART);
@@ -134,6 +140,8 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
 }
 
 Terminal::~Terminal() {
+    const sigset_t redrawing = redrawing_signals();
+    ::sigprocmask(SIG_UNBLOCK, &redrawing, nullptr);
     give_screen_back();
     for (const int signal : ending_signals) handle(signal, SIG_DFL, 0);
     handle(SIGTSTP, SIG_DFL, 0);
@@ -159,6 +167,7 @@ std::optional<KeyPress> Terminal::wait(std::chrono::milliseconds timeout) {
     sigset_t none;
     ::sigprocmask(SIG_SETMASK, nullptr, &none);
     sigdelset(&none, SIGWINCH);
+    sigdelset(&none, SIGTSTP);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
     const timespec time{seconds.count(), std::chrono::nanoseconds(timeout - seconds).count()};
     pollfd input{STDIN_FILENO, POLLIN, 0};

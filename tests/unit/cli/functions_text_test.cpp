@@ -137,7 +137,7 @@ TEST_F(FunctionsEndedText, HasRowsAndPaths) {
               "\nEnded after 2.00 s: the time is over; probes removed in 30.0 ms.\n"
               "1 call of at least 5.00 us reported, 2.00 KiB per second.\n");
     EXPECT_THAT(text(2), Not(HasSubstr("others")));
-    EXPECT_THAT(text(1), HasSubstr("work.c:7\n  and 1 others; --top shows more\n\nLongest"));
+    EXPECT_THAT(text(1), HasSubstr("work.c:7\n  and 1 other; --top shows more\n\nLongest"));
 }
 
 TEST_F(FunctionsEndedText, FunctionsWithoutAllBeginsHaveNoTimes) {

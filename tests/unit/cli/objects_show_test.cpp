@@ -138,7 +138,7 @@ TEST(ReportObjects, AreThoseOfTheDelayedProcess) {
     const std::string text = objects_part(recording, delay, plain);
     EXPECT_THAT(text, StartsWith("\nObjects\n  of shop, followed for 2.00 s from the breach on; "
                                  "times exclude the probes\nNo call failed.\n"));
-    EXPECT_THAT(text, HasSubstr("use_9\n  and 1 others; --all shows more\n"));
+    EXPECT_THAT(text, HasSubstr("use_9\n  and 1 other; --all shows more\n"));
     EXPECT_THAT(text, Not(HasSubstr("detached")));
     EXPECT_THAT(objects_part(recording, delay, {Paint(false), 100, true}), HasSubstr("use_10\n"));
     recording.system.objects = {started_line(42, "unknown"), taken_out_line(), ended_line()};

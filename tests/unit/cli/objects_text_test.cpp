@@ -287,7 +287,7 @@ TEST_F(ObjectsSummaryText, SortsFunctionsByTime) {
                                   "    2.00 ms     500 us           4      1,000  db_read\n"
                                   "    1.00 us    1.00 us           0          0  db_close\n"
                                   "\nEnded"));
-    EXPECT_THAT(text(2), HasSubstr("db_read\n  and 1 others; --top shows more\n"));
+    EXPECT_THAT(text(2), HasSubstr("db_read\n  and 1 other; --top shows more\n"));
     EXPECT_THAT(text(3), Not(HasSubstr("others")));
 }
 

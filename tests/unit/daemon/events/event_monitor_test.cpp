@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "core/clock.hpp"
+#include "daemon/events/group_scopes.hpp"
 #include "tests/unit/daemon/watched_library_fixture.hpp"
 
 namespace lagtrap::daemon::event_monitor_test {
@@ -249,7 +250,8 @@ TEST_F(AnEventMonitor, SaysThatControlGroupsAreFollowed) {
     watch({event});
     const EventStatus status = this->status();
     ASSERT_TRUE(status.groups);
-    EXPECT_EQ(status.groups->problem, "");
+    EXPECT_EQ(status.groups->problem.empty(), find_group_hierarchy().ok())
+        << status.groups->problem;
     const LoadedLibrary library(path_);
     library.call_all({"marked_begin", "marked_end"});
     EXPECT_EQ(this->status().counters.runs(), 0U);
