@@ -51,7 +51,7 @@ struct DiskFile {
 
 // The locks of a list, newest first.
 struct Locks {
-    explicit Locks(kernel::list_head& list) : list(list) {}
+    explicit Locks(kernel::list_head& head) : list(head) {}
 
     // `owner`: nullptr is one of its own.
     void add(int pid, unsigned char type, const void* owner = nullptr) {
