@@ -246,6 +246,29 @@ test("where it changed", async () => {
   expected.is("rates per hour", shown("[data-testid=new-causes]", "section#change tbody"));
 });
 
+test("links to where it changed keep the other filters", async () => {
+  const links = () =>
+    [...document.querySelectorAll("section#change a[href^='?']")].map((link) =>
+      link.getAttribute("href"),
+    );
+  const units = splitOf([part("shop.service", 0.01, 0.02)], { pattern: "shop.*" });
+  const rest = "span=7d&dirty=1";
+  await open(
+    `/event/a%2Fb?host=web-1&user=1000&${rest}`,
+    answers({ [`${path}/change`]: change({ units }) }),
+  );
+  assert.deepEqual(links(), [
+    `?host=fra-*&user=1000&${rest}`,
+    `?host=fra-1&user=1000&${rest}`,
+    `?host=fra-2&user=1000&${rest}`,
+  ]);
+  await click("section#change .choice button:nth-child(3)");
+  assert.deepEqual(links(), [
+    `?host=web-1&user=1000&unit=shop.*&${rest}`,
+    `?host=web-1&user=1000&unit=shop.service&${rest}`,
+  ]);
+});
+
 test("the causes of the delays, those of the change first", async () => {
   const found = [
     cause({ signature: "s1", record: record({ id: "8" }), single_host: true }),

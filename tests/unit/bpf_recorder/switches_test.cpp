@@ -133,8 +133,11 @@ TEST_F(Switches, write_each_stack_once_in_a_capture) {
     EXPECT_EQ(first[1].end, LAGTRAP_STACK_END_NO_PROCESS);
     EXPECT_EQ(counters().stacks, 2U);
     EXPECT_TRUE(stacks().empty());
-    recording.capture = 2;
-    EXPECT_EQ(stacks().size(), 2U);
+    for (unsigned int capture = 2; capture <= 3; ++capture) {
+        recording.capture = capture;
+        EXPECT_EQ(stacks().size(), 2U);
+        EXPECT_TRUE(stacks().empty());
+    }
 }
 
 TEST_F(Switches, that_were_not_seen_are_concluded_from_the_time_a_thread_ran) {

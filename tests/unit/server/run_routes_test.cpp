@@ -236,6 +236,26 @@ TEST_F(RunRoutes, ExportsHaveALineForEachRun) {
                                   "unit\r\n"));
 }
 
+TEST_F(RunRoutes, ExportsAreFilesNamedLikeTheirLists) {
+    using Headers = std::vector<std::pair<std::string, std::string>>;
+    const auto named = [](const std::string& name) {
+        return Headers{{"Content-Disposition", "attachment; filename=\"" + name + "\""}};
+    };
+    const auto runs = [&](const std::string& format) {
+        return export_runs(evidence().runs(), route_of({"open"}, {{"format", format}}));
+    };
+    const auto delays = [&](const std::string& format) {
+        return export_delays(evidence().delays(), route_of({}, {{"format", format}}));
+    };
+    EXPECT_EQ(runs("csv").headers, named("runs.csv"));
+    EXPECT_EQ(runs("ndjson").headers, named("runs.ndjson"));
+    EXPECT_EQ(delays("csv").headers, named("delays.csv"));
+    EXPECT_EQ(delays("ndjson").headers, named("delays.ndjson"));
+    EXPECT_EQ(delays("csv").content_type, "text/csv; charset=utf-8");
+    EXPECT_EQ(delays("ndjson").content_type, "application/x-ndjson");
+    EXPECT_EQ(delays("xml").status, 400U);
+}
+
 TEST_F(RunRoutes, ComparisonsNeedIdsOfBothSides) {
     const auto compare = [&](const std::string& body) {
         Request request;

@@ -314,6 +314,26 @@ TEST_F(SpoolTest, SaysWhoHoldsTheLockOfRetention) {
                                                  lock.string());
 }
 
+// Databases hold thousands of locks, which stand in the kernel's list, too.
+TEST_F(SpoolTest, SaysWhoHoldsTheLockOfRetentionAmongManyLocks) {
+    constexpr off_t count = 2000;
+    ASSERT_TRUE(spool_->apply_retention({}, std::chrono::system_clock::now()).ok());
+    const auto data = open_file(root_ / "data", O_RDWR | O_CREAT, 0600);
+    ASSERT_TRUE(data.ok());
+    for (off_t number = 0; number < count; ++number) {
+        struct flock range {};
+        range.l_type = F_WRLCK;
+        range.l_start = 2 * number;  // locks of neighbouring bytes would be one
+        range.l_len = 1;
+        ASSERT_EQ(::fcntl(data->get(), F_SETLK, &range), 0);
+    }
+    const auto held = open_file(spool_->folder(EntryState::Ready) / ".retention", O_RDONLY);
+    ASSERT_TRUE(held.ok());
+    ASSERT_EQ(::flock(held->get(), LOCK_EX), 0);
+    EXPECT_THAT(spool_->who_holds_retention(),
+                testing::StartsWith("process " + std::to_string(::getpid()) + " of user "));
+}
+
 TEST(RetentionLockTest, IsToldOfAfterAMinute) {
     using namespace std::chrono_literals;
     const std::chrono::steady_clock::time_point begin{1h};
