@@ -145,6 +145,53 @@ TEST(CommandLife, KeepsTheTenLongestWaits) {
     EXPECT_EQ(life.waits.back().length_ns, 3 * ms);
 }
 
+// An interrupt on the CPU where 40 runs ends the first wait, 40 the second one; nothing ends the
+// third one before the parent sees the end of the command.
+TEST(CommandLife, NamesNobodyForWaitsThatEndedByThemselves) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/bin/app").thread(10, 10, "app");
+    builder.process(40, "/bin/other").thread(40, 40, "other");
+    builder.switched(0, 0, 0, 0, 10).switched(0, 1, 0, 0, 40);
+    builder.off_cpu(10 * ms, 10, 10, in_sleep).switched(10 * ms, 0, 10, 1, 0);
+    builder.waking(90 * ms, 1, 40, 10, true).switched(90 * ms, 0, 0, 0, 10);
+    builder.off_cpu(100 * ms, 10, 10, in_wait).switched(100 * ms, 0, 10, 1, 0);
+    builder.waking(160 * ms, 1, 40, 10).switched(160 * ms, 0, 0, 0, 10);
+    builder.off_cpu(170 * ms, 10, 10, in_sleep).switched(170 * ms, 0, 10, 1, 0);
+    builder.switched(390 * ms, 1, 40, 1, 0);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const CommandLife life =
+        life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
+    ASSERT_EQ(life.waits.size(), 3U);
+    EXPECT_EQ(life.waits[0].length_ns, 80 * ms);
+    EXPECT_EQ(life.waits[0].ended_by.tid, 0U);
+    EXPECT_EQ(life.waits[0].ended_by.process, "");
+    EXPECT_FALSE(life.waits[0].went_on);
+    EXPECT_EQ(life.waits[1].length_ns, 60 * ms);
+    EXPECT_EQ(life.waits[1].ended_by.tid, 40U);
+    EXPECT_EQ(life.waits[1].ended_by.pid, 40U);
+    EXPECT_EQ(life.waits[1].ended_by.thread, "other");
+    EXPECT_TRUE(life.waits[2].went_on);
+    EXPECT_EQ(life.waits[2].ended_by.process, "");
+}
+
+// A timer that the thread set ends the first wait, another timer the second one.
+TEST(CommandLife, SaysWhichWaitsTimedOut) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/bin/app").thread(10, 10, "app").switched(0, 0, 0, 0, 10);
+    builder.off_cpu(10 * ms, 10, 10, in_sleep).switched(10 * ms, 0, 10, 1, 0);
+    builder.caused_waking(90 * ms, 1, 0, 10, 2).switched(90 * ms, 0, 0, 0, 10);
+    builder.off_cpu(100 * ms, 10, 10, in_sleep).switched(100 * ms, 0, 10, 1, 0);
+    builder.caused_waking(150 * ms, 1, 0, 10, 3).switched(150 * ms, 0, 0, 0, 10);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const CommandLife life =
+        life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 200 * ms));
+    ASSERT_EQ(life.waits.size(), 2U);
+    EXPECT_TRUE(life.waits[0].timed_out);
+    EXPECT_FALSE(life.waits[1].timed_out);
+}
+
 TEST(RunOfCommand, EndsWithTheCommandTheParentOrTheRecording) {
     const auto recording = build().decode();
     ASSERT_TRUE(recording);

@@ -210,6 +210,34 @@ TEST(WaitedFiles, are_read_from_proc) {
                 HasSubstr("which no other process has open"));
 }
 
+TEST(WaitedFiles, have_printable_names_of_others) {
+    const test::TemporaryFolder proc;
+    for (const char* folder : {"7/task/7", "7/task/8", "7/task/9", "7/fd"})
+        std::filesystem::create_directories(proc.path() / folder);
+    ASSERT_EQ(::mkfifo(proc.string("fifo").c_str(), 0600), 0);
+    std::ofstream(proc.path() / "plain\x1b[31m") << "content";
+    std::filesystem::create_symlink(proc.path() / "fifo", proc.path() / "7/fd/3");
+    std::filesystem::create_symlink(proc.path() / "plain\x1b[31m", proc.path() / "7/fd/18");
+    std::filesystem::create_symlink("socket:[4711]", proc.path() / "7/fd/4");
+    std::ofstream(proc.path() / "7/task/7/syscall") << SYS_read << " 0x3 0x7ffc 0x400\n";
+    std::ofstream(proc.path() / "7/task/8/syscall") << SYS_fsync << " 0x12 0x0\n";
+    std::ofstream(proc.path() / "7/task/9/syscall") << SYS_write << " 0x4 0x0\n";
+    const auto add_user = [&](const std::string& pid) {
+        std::filesystem::create_directories(proc.path() / pid / "fd");
+        std::ofstream(proc.path() / pid / "comm") << "red\x1b[31m\n";
+        std::filesystem::create_symlink(proc.path() / "fifo", proc.path() / pid / "fd/0");
+    };
+    add_user("20");
+    auto files = cli::waited_files(7, proc.path());
+    EXPECT_EQ(files.at(7), proc.string("fifo") + " (descriptor 3), also open in red\\x1b[31m (20)");
+    EXPECT_EQ(files.at(8), proc.string("plain\\x1b[31m") + " (descriptor 18)");
+    EXPECT_EQ(files.size(), 2U) << "a socket has no name";
+    for (const char* pid : {"21", "22"}) add_user(pid);
+    EXPECT_THAT(cli::waited_files(7, proc.path()).at(7), Not(HasSubstr("...")));
+    add_user("23");
+    EXPECT_THAT(cli::waited_files(7, proc.path()).at(7), testing::EndsWith("), ..."));
+}
+
 TEST(LockOwners, are_read_from_mutexes_that_threads_wait_for) {
     std::mutex mutex;
     mutex.lock();

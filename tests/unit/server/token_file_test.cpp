@@ -54,6 +54,22 @@ TEST(TokenFile, WrongFilesAreNamedByLine) {
     EXPECT_FALSE(make_token("", Right::Read).ok());
 }
 
+TEST(TokenFile, NamesAreOfLettersDigitsDotDashAndUnderscore) {
+    const auto accepted = [](const std::string& name) {
+        const bool read = TokenTable::parse(name + " read " + sha256_of("x")).ok();
+        EXPECT_EQ(make_token(name, Right::Read).ok(), read) << name;
+        return read;
+    };
+    EXPECT_TRUE(accepted("abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ"));
+    EXPECT_TRUE(accepted("0123456789.-_"));
+    EXPECT_TRUE(accepted("_"));
+    EXPECT_TRUE(accepted(std::string(64, 'a')));
+    EXPECT_FALSE(accepted(std::string(65, 'a')));
+    for (const char* other : {"a:b", "a/b", "a@b", "a+b", "\u00e9"}) EXPECT_FALSE(accepted(other));
+    EXPECT_THAT(make_token("a:b", Right::Read).error().message,
+                HasSubstr("\"a:b\"; expected 1 to 64 of letters, digits, dot, dash, underscore"));
+}
+
 TEST(TokenFile, AreTakenFromBearerAndBasic) {
     EXPECT_EQ(token_of_header("Bearer abc"), "abc");
     EXPECT_EQ(token_of_header("bearer  abc "), "abc");

@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "binaries/elf/program_file.hpp"
+#include "core/files.hpp"
+#include "core/sanitized.hpp"
 #include "tests/unit/binaries/support.hpp"
 
 namespace lagtrap::binaries::test::reader_process_test {
@@ -83,6 +85,38 @@ TEST_F(ReaderProcessTest, AnswersAndStaysAlive) {
     EXPECT_EQ(process->end(), std::nullopt);
     EXPECT_EQ(process->end(), std::nullopt) << "it is gone already";
 }
+
+// Sanitizers have a heap of their own.
+#if !LAGTRAP_SANITIZED
+
+// Of the youngest child of this thread: the KiB that are no file's.
+long memory_of_child() {
+    std::ifstream children("/proc/thread-self/children");
+    std::string pid;
+    for (std::string next; children >> next;) pid = next;
+    const auto status = read_file("/proc/" + pid + "/status", 65536);
+    const std::size_t at = status ? status->find("RssAnon:") : std::string::npos;
+    return at == std::string::npos ? -1 : std::stol(status->substr(at + 8));
+}
+
+TEST_F(ReaderProcessTest, ReturnsItsMemoryAfterALargeAnswer) {
+    const auto process = started(reader);
+    ASSERT_NE(process, nullptr);
+    ASSERT_TRUE(ask(*process, ReaderTask::BuildId));
+    const long before = memory_of_child();
+    ASSERT_GT(before, 0);
+    file_ = "/proc/self/exe";
+    WireWriter body;
+    body.text(file_);
+    body.text("");
+    const auto answer = ask(*process, ReaderTask::Functions, body.take());
+    ASSERT_TRUE(answer) << answer.error().message;
+    ASSERT_GT(answer->body.size(), 1'000'000U) << "this program has fewer functions than expected";
+    ASSERT_TRUE(ask(*process, ReaderTask::BuildId)) << "answered after the memory was returned";
+    EXPECT_LT(memory_of_child() - before, 1000);
+}
+
+#endif
 
 TEST_F(ReaderProcessTest, CountsItsTimeForAThread) {
     const auto process = started(reader);

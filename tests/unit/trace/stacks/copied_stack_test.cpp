@@ -76,6 +76,30 @@ TEST_F(CopiedStack, LooksUpTheCallAndNotWhatFollowsIt) {
     EXPECT_EQ(walk({0x9004}).frames.size(), 1U);  // by the rule of 0x1fff
 }
 
+// The function that follows a call at the end of another one has a frame of a different size.
+TEST_F(CopiedStack, ACopyMayBeginAfterACall) {
+    code_[0x1000] = by_stack_pointer(8);
+    code_[0x2000] = by_stack_pointer(16);
+    copy_.pc = 0x2000;
+    EXPECT_THAT(walk({0x3333, 0x9004}).frames, ElementsAre(0x9004));
+    copy_.known = LAGTRAP_COPY_AFTER_CALL;
+    EXPECT_THAT(walk({0x9004, 0x3333}).frames, ElementsAre(0x9004));
+}
+
+TEST_F(CopiedStack, RbxIsUsedIfItWasCopied) {
+    code_[0x1000] = rule(LAGTRAP_UNWIND_REGISTER, rbx, 8);
+    copy_.rbx = stack_start;
+    EXPECT_EQ(walk({0x9004}).end, LAGTRAP_STACK_END_UNSUPPORTED);
+    copy_.known = LAGTRAP_COPY_HAS_RBX;
+    EXPECT_THAT(walk({0x9004}).frames, ElementsAre(0x9004));
+}
+
+TEST_F(CopiedStack, SaysThatThePartBeforeItWasGuessed) {
+    code_[0x1000] = by_stack_pointer(8);
+    copy_.end = LAGTRAP_STACK_BY_FRAME_POINTER | LAGTRAP_STACK_END_GAP;
+    EXPECT_EQ(walk({0x9004}).end, LAGTRAP_STACK_END_COMPLETE | LAGTRAP_STACK_BY_FRAME_POINTER);
+}
+
 TEST_F(CopiedStack, FollowsFramePointersAndSavedRegisters) {
     // Saves rbp and rbx; its caller's frame is found with the one, the next with the other.
     code_[0x1000] = rule(LAGTRAP_UNWIND_REGISTER, rsp, 24, LAGTRAP_UNWIND_RBP_AT_CFA, -16, -3);
