@@ -196,6 +196,50 @@ TEST_F(OtherProbes, functions_have_their_parameters_in_the_order_of_the_abi) {
     EXPECT_EQ(runs(0), before + 1);
 }
 
+// A pointer has more than 32 bits, and two pointers may differ in the upper ones alone.
+TEST_F(OtherProbes, functions_have_whole_pointers_as_keys) {
+    constexpr std::uint64_t pointer = 0x7f12345600001000, other = 0x7f12345700001000;
+    add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT, LAGTRAP_NESTING_EACH, Probe::function);
+    marker(begin_marker).begin_time_argument = LAGTRAP_NO_ARGUMENT;
+    kernel.current = &thread(101);
+    pt_regs registers{};
+    registers.rdi = pointer;
+    const auto hit = [&](std::uint64_t cookie) {
+        kernel.cookie = cookie;
+        registers.rsp = 0x7000;
+        on_function(&registers);
+    };
+    const std::uint64_t returned = std::uint64_t{LAGTRAP_EXIT_RETURNED}
+                                   << LAGTRAP_COOKIE_EXIT_SHIFT;
+    hit(begin_marker);
+    EXPECT_EQ(the_run().run.key, pointer);
+    registers.rax = other;
+    hit(end_marker | returned);
+    EXPECT_EQ(runs(0), 0U);
+    registers.rax = pointer;
+    hit(end_marker | returned);
+    EXPECT_EQ(runs(0), 1U);
+    hit(begin_marker | returned);
+    EXPECT_EQ(the_run().run.key, pointer) << "it begins when the function returns it";
+    registers.rdi = other;
+    hit(end_marker);
+    EXPECT_EQ(runs(0), 1U);
+    registers.rdi = pointer;
+    hit(end_marker);
+    EXPECT_EQ(runs(0), 2U);
+}
+
+TEST_F(OtherProbes, markers_have_whole_pointers_as_keys) {
+    constexpr std::uint64_t pointer = 0x7f12345600001000, other = 0x7f12345700001000;
+    add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT);
+    begin(0, thread(101), {.key = pointer});
+    EXPECT_EQ(the_run().run.key, pointer);
+    end(0, thread(101), {.key = other});
+    EXPECT_EQ(runs(0), 0U);
+    end(0, thread(101), {.key = pointer});
+    EXPECT_EQ(runs(0), 1U);
+}
+
 TEST_F(OtherProbes, tracepoints_have_keys_and_times_in_their_record) {
     add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_KEY_MACHINE);
     kernel.current = &thread(101);

@@ -134,7 +134,8 @@ TEST(FormatTable, manual_completion_and_api_have_the_table) {
 
 TEST(FormatTable, names_are_found) {
     for (const Format& format : formats()) EXPECT_EQ(find_format(format.name), &format);
-    EXPECT_EQ(find_format("gif"), nullptr);
+    for (const char* other : {"gif", "", "p", "fold", "csv2", "CSV", "trace.json", "Chrome trace"})
+        EXPECT_EQ(find_format(other), nullptr) << other;
     EXPECT_NE(list_formats().find("pprof       profile for go tool pprof"), std::string::npos);
 }
 

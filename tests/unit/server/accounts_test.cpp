@@ -99,6 +99,16 @@ TEST(RateLimit, GivesABurstAndThenTheRate) {
     EXPECT_EQ(RateLimit(Rate{0, 0}).take("a", 1e9, start), 0ms);
 }
 
+TEST(RateLimit, ARateOfZeroIsNoLimit) {
+    const RateLimit::Clock::time_point start{};
+    for (const double burst : {0.0, 3.0}) {
+        RateLimit limit(Rate{0, burst});
+        for (int i = 0; i < 5; ++i) EXPECT_EQ(limit.take("a", 2, start), 0ms);
+        limit.give_back("a", 2);
+        EXPECT_EQ(limit.take("a", 2, start), 0ms);
+    }
+}
+
 TEST(RateLimit, WhoWaitsLongSavesNoMoreThanABurst) {
     RateLimit limit(Rate{1, 3});
     const RateLimit::Clock::time_point start{};

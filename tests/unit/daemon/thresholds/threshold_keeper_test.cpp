@@ -72,6 +72,12 @@ class Keeping : public testing::Test {
         return keeper_->decisions().at(1).threshold_ns;
     }
 
+    // The event is in the settings again.
+    std::uint64_t look_again() {
+        keeper_->use(settings_of(settings::ThresholdRule{}));
+        return look(0);
+    }
+
     std::filesystem::path folder_;
     ClockSnapshot now_;
     std::vector<std::string> warnings_;
@@ -148,6 +154,24 @@ TEST_F(Keeping, CapturesAreRememberedAndLimited) {
     start();
     (void)look(0);
     EXPECT_EQ(keeper_->decisions().at(1).closed_until_ns, now_.realtime_ns + 23 * hour);
+}
+
+TEST_F(Keeping, AnEventThatReturnsAfterItsRunsWereForgottenLearnsAnew) {
+    (void)look(500);
+    pass(2 * hour);
+    const std::uint64_t learned_ns = look(1);
+    ASSERT_LT(learned_ns, longest);
+    settings::Settings others = settings_of(settings::ThresholdRule{});
+    others.events.pop_back();
+    keeper_->use(others);
+    pass((RunHistory::hours_kept - 10) * hour);
+    keeper_->look({}, now_);
+    EXPECT_EQ(look_again(), learned_ns) << "its runs are known yet";
+    keeper_->use(others);
+    pass(RunHistory::hours_kept * hour);
+    keeper_->look({}, now_);
+    EXPECT_EQ(look_again(), longest);
+    EXPECT_EQ(keeper_->decisions().at(1).base_ns, 0U);
 }
 
 TEST_F(Keeping, SavesNowAndThen) {
