@@ -66,13 +66,6 @@ class Sums {
     std::array<Content, X86_REG_ENDING> registers_{};
 };
 
-bool is_in_group(const cs_insn& instruction, std::uint8_t group) {
-    const cs_detail& detail = *instruction.detail;
-    for (std::uint8_t index = 0; index < detail.groups_count; ++index)
-        if (detail.groups[index] == group) return true;
-    return false;
-}
-
 Branch indirect_jump(const cs_insn& instruction, const Sums& sums);
 
 // Like a jump, but without a table.

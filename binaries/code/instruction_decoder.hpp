@@ -3,6 +3,7 @@
 
 #include <capstone/capstone.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -37,5 +38,12 @@ class InstructionDecoder {
     csh handle_ = 0;
     cs_insn* instruction_ = nullptr;
 };
+
+// `group` is one of CS_GRP_*.
+inline bool is_in_group(const cs_insn& instruction, std::uint8_t group) {
+    const std::uint8_t* const groups = instruction.detail->groups;
+    const std::uint8_t* const end = groups + instruction.detail->groups_count;
+    return std::find(groups, end, group) != end;
+}
 
 }  // namespace lagtrap::binaries

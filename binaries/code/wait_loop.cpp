@@ -20,12 +20,6 @@ struct Loop {
     std::size_t end = 0;
 };
 
-bool is_in_group(const cs_insn& instruction, std::uint8_t group) {
-    const cs_detail& detail = *instruction.detail;
-    return std::find(detail.groups, detail.groups + detail.groups_count, group) !=
-           detail.groups + detail.groups_count;
-}
-
 bool is_jump(const cs_insn& instruction) { return is_in_group(instruction, CS_GRP_JUMP); }
 
 bool leaves_the_function(const cs_insn& instruction) {
@@ -97,6 +91,10 @@ bool copies(const cs_insn& instruction) {
     return instruction.id == X86_INS_MOV || instruction.id == X86_INS_MOVABS ||
            instruction.id == X86_INS_MOVZX || instruction.id == X86_INS_MOVSX ||
            instruction.id == X86_INS_MOVSXD;
+}
+
+bool sets_from_flags(const cs_insn& instruction) {
+    return instruction.id == X86_INS_SETE || instruction.id == X86_INS_SETNE;
 }
 
 bool writes(const cs_insn& instruction, const cs_x86_op& operand) {
@@ -176,17 +174,13 @@ class LoopWork {
         const bool of_new =
             last.type != X86_OP_REG || is_new(last.reg) || instruction.id == X86_INS_XCHG;
         const bool sets = clears || instruction.id == X86_INS_XCHG ||
-                          is_in_set_group(instruction) || (copies(instruction) && of_new);
+                          sets_from_flags(instruction) || (copies(instruction) && of_new);
         if (sets)
             new_ |= results;
         else if ((results & ~new_).any())
             counts_ = true;
         if (results[X86_REG_RAX])
             expects_constant_ = clears || (copies(instruction) && is_constant(last));
-    }
-
-    static bool is_in_set_group(const cs_insn& instruction) {
-        return instruction.id == X86_INS_SETE || instruction.id == X86_INS_SETNE;
     }
 
     Registers written_;  // by the loop
