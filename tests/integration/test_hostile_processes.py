@@ -151,7 +151,7 @@ def code_made_and_dropped():
     with limited_daemon() as daemon, Neighbour("churn-code", 6000):
         wait_for(lambda: daemon.status()["unwinder"]["read_anew"] > 0, "the code to be read anew")
         check_delay_is_explained(daemon)
-        check_is_named(daemon, "mappings_left_out", "mappings over the limit")
+        check_is_named(daemon, "mappings_left_out", "over the limit")
         unwinder = daemon.status()["unwinder"]
         # 4,096 pieces of 256 bytes are kept of a process.
         check(
@@ -166,7 +166,7 @@ def long_names():
         "long-names", 12, 7000, folder
     ), limited_daemon() as daemon:
         check_delay_is_explained(daemon)
-        check_is_named(daemon, "mappings_left_out", "mappings over the limit")
+        check_is_named(daemon, "mappings_left_out", "over the limit")
 
 
 @contextlib.contextmanager
@@ -191,7 +191,7 @@ def files_that_never_come():
         server.process.send_signal(signal.SIGSTOP)
         with limited_daemon() as daemon:
             check_delay_is_explained(daemon)
-            check_is_named(daemon, "files_unreadable", "files not read")
+            check_is_named(daemon, "files_unreadable", "not read (not a local file system")
 
 
 def files_that_seem_to_be_local():
@@ -219,7 +219,7 @@ def files_that_seem_to_be_local():
                 server.process.send_signal(signal.SIGSTOP)
                 with limited_daemon() as daemon:
                     check_delay_is_explained(daemon)
-                    check_is_named(daemon, "looks_held_up", "process inspections timed out")
+                    check_is_named(daemon, "looks_held_up", "timed out")
                     server.process.send_signal(signal.SIGCONT)
                     wait_for(
                         lambda: not daemon.status()["inspections"]["stuck"], "what was stuck to end"
@@ -264,7 +264,7 @@ def a_user_holds_up_their_own_looks_alone():
         with limited_daemon() as daemon:
             wait_for(lambda: daemon.status()["inspections"]["stuck"], "a look to be held up")
             check_delay_is_explained(daemon)
-            check_is_named(daemon, "looks_held_up", "process inspections timed out")
+            check_is_named(daemon, "looks_held_up", "timed out")
             wait_for(lambda: daemon.status()["inspections"]["refused"], "a look that is not tried")
             inspections = daemon.status()["inspections"]
             check(
@@ -317,7 +317,7 @@ def files_that_take_long():
             daemon.status()["unwinder"]["tables_waiting"] > 0,
             "nothing was waiting: the test shows nothing",
         )
-        check_is_named(daemon, "tables_slow", "slow tables")
+        check_is_named(daemon, "tables_slow", "slow table")
 
 
 class StoppedThread:

@@ -80,7 +80,7 @@ def requests_name_their_traces():
             text=True,
             timeout=60,
         ).stdout
-        check("1 trace ids lost or unreadable" in status, status)
+        check("1 trace id lost or unreadable" in status, status)
         delays = report(bundle)["delays"]
         spans = spans_of(bundle)
         for event in ("by-function", "by-probe"):

@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/daemon/sleeper.hpp"
 #include "tests/unit/daemon/spaces_fixture.hpp"
 
 namespace lagtrap::daemon::process_spaces_test {
@@ -227,24 +228,25 @@ TEST_F(ProcessSpacesTest, NoRoomForASpaceIsCountedAndTriedAgain) {
     EXPECT_EQ(memory.seen(1), "1000-2000");
 }
 
-// The files of this process: each gets a table, or there is a known reason why not.
+// Each gets a table, or there is a known reason why not.
 TEST_F(ProcessSpacesTest, TheFilesOfARealProcessGetTables) {
-    take_scan_of(static_cast<std::uint32_t>(::getpid()));
+    const Sleeper process;
+    take_scan_of(process.pid());
     publish();
-    EXPECT_GE(make_all(), 3U);  // the test, libc, the vDSO
+    EXPECT_GE(make_all(), 3U);  // sleep, libc, the vDSO
     modules.for_each([](const CodeModule& module) {
         EXPECT_EQ(module.state, ModuleState::Ready) << module.path << ": " << module.problem;
     });
     publish();
-    const auto& mappings =
-        memory.spaces.at(memory.processes.at(static_cast<std::uint32_t>(::getpid())));
+    const auto& mappings = memory.spaces.at(memory.processes.at(process.pid()));
     EXPECT_TRUE(std::all_of(mappings.begin(), mappings.end(), [&](const auto& mapping) {
         return mapping.table >= LAGTRAP_UNWIND_FIRST_FILE && mapping.table_start != 0;
     }));
 }
 
 TEST_F(ProcessSpacesTest, WhoWaitsForAProcessIsToldWhenItsTablesAreThere) {
-    const auto pid = static_cast<std::uint32_t>(::getpid());
+    const Sleeper process;
+    const std::uint32_t pid = process.pid();
     EXPECT_EQ(spaces.files_to_come(pid), std::nullopt);
     spaces.prioritize(pid);
     take_scan_of(pid);
@@ -299,7 +301,8 @@ TEST_F(ProcessSpacesTest, WhatIsNoPathIsNoFile) {
 }
 
 TEST_F(ProcessSpacesTest, TablesWithoutRoomComeInWhenOthersAreGivenUp) {
-    take_scan_of(static_cast<std::uint32_t>(::getpid()));
+    const Sleeper process;
+    take_scan_of(process.pid());
     publish();
     auto job = next_job();
     ASSERT_TRUE(job);

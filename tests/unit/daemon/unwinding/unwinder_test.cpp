@@ -1,13 +1,6 @@
 // Follows a real process with the real kernel. Processes that were there before are not read.
 #include "daemon/unwinding/unwinder.hpp"
 
-#include <signal.h>
-#include <spawn.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/unit/daemon/bpf_fixture.hpp"
+#include "tests/unit/daemon/sleeper.hpp"
 
 namespace lagtrap::daemon::unwinder_test {
 namespace {
@@ -37,33 +31,6 @@ class ReadsOne : public DirectInspector {
         return DirectInspector::read(pid, code, limits);
     }
     std::atomic<std::uint32_t> only{0}, later{0};
-};
-
-// sleep(1), until its destruction.
-class Sleeper {
-  public:
-    Sleeper() {
-        std::string name = "sleep", time = "1000";
-        std::array<char*, 3> arguments{name.data(), time.data(), nullptr};
-        pid_t started = 0;
-        EXPECT_EQ(::posix_spawnp(&started, "sleep", nullptr, nullptr, arguments.data(), environ),
-                  0);
-        pid_ = static_cast<std::uint32_t>(started);
-        // Until it is in the program's own code.
-        const std::string state = "/proc/" + std::to_string(pid_) + "/syscall";
-        for (std::string call; call != std::to_string(SYS_clock_nanosleep);)
-            std::ifstream(state) >> call;
-    }
-    ~Sleeper() {
-        ::kill(static_cast<pid_t>(pid_), SIGKILL);
-        ::waitpid(static_cast<pid_t>(pid_), nullptr, 0);
-    }
-    Sleeper(const Sleeper&) = delete;
-    Sleeper& operator=(const Sleeper&) = delete;
-    [[nodiscard]] std::uint32_t pid() const { return pid_; }
-
-  private:
-    std::uint32_t pid_ = 0;
 };
 
 std::vector<std::string> mapped_by(std::uint32_t pid, const RecordBuffer& events) {
