@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -20,8 +19,6 @@ namespace {
 
 // Longer template names are truncated; the rest adds nothing.
 constexpr std::size_t name_limit_bytes = 4096;
-// Code that is rarely on a CPU is not looked at.
-constexpr std::uint64_t min_uses_of_wait = 3;
 
 // A module with frames in the stacks, and what naming it achieved.
 struct Work {
@@ -219,9 +216,7 @@ void Symbolizer::locate_module(Work& work) {
 
 void Symbolizer::mark_waits(const Work& work, const std::vector<std::uint64_t>& uses) {
     if (work.gone || !options_.open_programs || !budget_.time_left()) return;
-    std::vector<FrameId> places;
-    std::copy_if(work.places.begin(), work.places.end(), std::back_inserter(places),
-                 [&](FrameId place) { return uses[place] >= min_uses_of_wait; });
+    const std::vector<FrameId> places = often_used_places(stacks_, work.places, uses);
     if (places.empty()) return;
     const auto file = file_of(modules_.at(work.module));
     if (file) mark_wait_loops(stacks_, places, file->fd.get());

@@ -12,6 +12,8 @@
 namespace lagtrap::trace {
 namespace {
 
+constexpr std::uint64_t min_uses = 3;
+
 binaries::WaitLoop loop_at(int program, std::uint64_t offset) {
     std::array<char, 2 * binaries::max_wait_loop_bytes> code{};
     const std::uint64_t begin = offset - std::min<std::uint64_t>(offset, code.size() / 2);
@@ -21,6 +23,27 @@ binaries::WaitLoop loop_at(int program, std::uint64_t offset) {
 }
 
 }  // namespace
+
+std::vector<FrameId> often_used_places(const StackTable& stacks, std::vector<FrameId> places,
+                                       const std::vector<std::uint64_t>& uses) {
+    const auto offset_of = [&](FrameId place) { return stacks.frames()[place].offset; };
+    std::erase_if(places, [&](FrameId place) { return uses[place] == 0; });
+    std::sort(places.begin(), places.end(),
+              [&](FrameId a, FrameId b) { return offset_of(a) < offset_of(b); });
+    std::vector<FrameId> chosen;
+    std::uint64_t near = 0;  // uses from `first` to before `end`
+    auto first = places.begin(), end = places.begin();
+    for (const FrameId place : places) {
+        for (; end != places.end() &&
+               offset_of(*end) - offset_of(place) < binaries::max_wait_loop_bytes;
+             ++end)
+            near += uses[*end];
+        for (; offset_of(place) - offset_of(*first) >= binaries::max_wait_loop_bytes; ++first)
+            near -= uses[*first];
+        if (near >= min_uses) chosen.push_back(place);
+    }
+    return chosen;
+}
 
 void mark_wait_loops(StackTable& stacks, std::span<const FrameId> places, int program) {
     for (const FrameId place : places) {

@@ -96,5 +96,20 @@ TEST_F(WaitLoops, at_the_begin_of_a_file_and_behind_its_end) {
     EXPECT_THAT(functions_at(unsigned_end), ElementsAre("take"));
 }
 
+TEST_F(WaitLoops, places_are_worth_a_look_if_samples_are_near) {
+    const std::uint64_t loop_bytes = 64;
+    std::vector<FrameId> places;
+    for (const std::uint64_t offset :
+         {1000 + loop_bytes - 1, std::uint64_t{1000}, 1000 + 2 * (loop_bytes - 1),
+          std::uint64_t{5000}, std::uint64_t{5001}, std::uint64_t{9000}})
+        places.push_back(place(offset));
+    // The middle one of the first three has the others near; the last one is enough by itself.
+    EXPECT_EQ(often_used_places(stacks_, places, {1, 1, 1, 1, 1, 3}),
+              (std::vector<FrameId>{places[0], places[5]}));
+    EXPECT_EQ(often_used_places(stacks_, places, {2, 1, 0, 1, 2, 2}),
+              (std::vector<FrameId>{places[1], places[0], places[3], places[4]}));
+    EXPECT_EQ(often_used_places(stacks_, {}, {}), std::vector<FrameId>{});
+}
+
 }  // namespace
 }  // namespace lagtrap::trace::wait_loops_test
