@@ -1,4 +1,4 @@
-// Call stacks at markers, and what is told of the process.
+// Call stacks at markers, and the record that announces a new process.
 #include "bpf/stack_id.h"
 #include "tests/unit/bpf/machine.hpp"
 

@@ -234,7 +234,8 @@ TEST(Confinement, KeepsOnlyTheCapabilitiesThatItHasAndNames) {
                               {"CapInh:", "CapPrm:", "CapEff:"});
     };
     const auto own = own_capabilities();
-    if (!own || !own->has(CAP_KILL) || !own->has(CAP_CHOWN)) GTEST_SKIP() << "has few of them";
+    if (!own || !own->has(CAP_KILL) || !own->has(CAP_CHOWN))
+        GTEST_SKIP() << "needs CAP_KILL and CAP_CHOWN";
     EXPECT_EQ(kept({CAP_KILL, CAP_CHOWN}),
               "CapInh: 0000000000000000\nCapPrm: 0000000000000021\nCapEff: 0000000000000021\n");
     EXPECT_EQ(kept({}),

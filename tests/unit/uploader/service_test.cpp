@@ -163,7 +163,7 @@ TEST_F(ServiceTest, OnceSaysThatThereIsNoServerOrNothingToSend) {
     EXPECT_TRUE(*done);
 }
 
-// Also the lines of the log, and what systemd is told.
+// Also the lines of the log, and the status that systemd gets.
 class ServiceReports : public ServiceTest {
   protected:
     void SetUp() override {
