@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "binaries/elf/program_file.hpp"
+#include "binaries/reader/file_reader.hpp"
 #include "daemon/events/copy_names.hpp"
 #include "sandbox/machine_root.hpp"
 
