@@ -9,6 +9,7 @@
 #include <future>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include <boost/asio/post.hpp>
 #include <boost/json.hpp>
@@ -271,13 +272,9 @@ EventMonitor::Options Service::monitor_options(bool takes_over) {
     options.breaches.early.on_over = [this] {
         boost::asio::post(context_, [this] { controller_->on_early_over(); });
     };
-    options.on_armed = [this](std::uint32_t event, const Status& armed) {
-        boost::asio::post(context_, [this, event, armed] { report_armed(event, armed); });
-    };
-    options.on_replaced = [this](const std::string&) {
-        boost::asio::post(context_, [this] {
-            options_.inform("a watched program was replaced on disk; attaching to the new file");
-            unwinder_->watch(watched_programs(settings_));
+    options.on_arming = [this](const ArmingReport& report) {
+        boost::asio::post(context_, [this, report] {
+            std::visit([this](const auto& happened) { take(happened); }, report);
         });
     };
     options.takes_over = takes_over;
@@ -287,11 +284,18 @@ EventMonitor::Options Service::monitor_options(bool takes_over) {
     return options;
 }
 
-void Service::report_armed(std::uint32_t event, const Status& armed) {
-    if (event >= settings_.events.size()) return;
-    const std::string& name = settings_.events[event].name;
-    if (armed) return options_.inform("event " + name + " is armed");
-    options_.warn("event " + name + " is not armed: " + armed.error().message);
+void Service::take(const FirstRoundOver& /*fact*/) { finish_arming(); }
+
+void Service::take(const EventArmed& armed) {
+    if (armed.event >= settings_.events.size()) return;
+    const std::string& name = settings_.events[armed.event].name;
+    if (armed.problem.empty()) return options_.inform("event " + name + " is armed");
+    options_.warn("event " + name + " is not armed: " + armed.problem);
+}
+
+void Service::take(const FileReplaced& /*fact*/) {
+    options_.inform("a watched program was replaced on disk; attaching to the new file");
+    unwinder_->watch(watched_programs(settings_));
 }
 
 // The new programs are attached before the old ones are detached, so that no run is missed. Without
@@ -327,7 +331,7 @@ Status Service::arm(const settings::Settings& settings, std::function<void()> th
             if (!failure) say_ready();
         });
     }
-    arming_->watched->arm_all([this] { boost::asio::post(context_, [this] { finish_arming(); }); });
+    arming_->watched->arm_all();
     return success();
 }
 

@@ -68,7 +68,9 @@ class Service : private CaptureSurroundings {
     void put_in_place(Arming& arming);
     void finish_arming();
     void say_ready();
-    void report_armed(std::uint32_t event, const Status& armed);
+    void take(const FirstRoundOver& fact);
+    void take(const EventArmed& armed);
+    void take(const FileReplaced& fact);
     [[nodiscard]] static Result<RunSource> source_of(const EventMonitor& monitor,
                                                      const settings::Settings& settings);
     void reload();

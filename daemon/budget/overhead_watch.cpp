@@ -61,14 +61,14 @@ Status OverheadWatch::carry_out(const BudgetStep& step, std::uint64_t watched_pp
         case Action::CountTimes: return monitor_->count_times(step.action == Action::CountTimes);
         case Action::Detach:
             monitor_->weights()->set(step.event, 1);
-            monitor_->shed(step.event, shed_problem(step, watched_ppm), step.counted);
+            monitor_->disable(step.event, shed_problem(step, watched_ppm), step.counted);
             return success();
         case Action::StopCount:
-            monitor_->shed(step.event, shed_problem(step, watched_ppm), false);
+            monitor_->disable(step.event, shed_problem(step, watched_ppm), false);
             return success();
         case Action::WatchPart:
             monitor_->weights()->set(step.event, weight_of_part(watched_ppm));
-            monitor_->shed(step.event, shed_problem(step, watched_ppm), step.counted);
+            monitor_->disable(step.event, shed_problem(step, watched_ppm), step.counted);
             return success();
         case Action::WatchWhole: monitor_->weights()->set(step.event, 1); return success();
         case Action::DropStacks:
@@ -80,7 +80,7 @@ Status OverheadWatch::carry_out(const BudgetStep& step, std::uint64_t watched_pp
         case Action::Limit:
         case Action::Release:
             return monitor_->limit(step.event, step.party, step.action == Action::Limit);
-        case Action::Attach: monitor_->arm_again(step.event, step.news); break;
+        case Action::Attach: monitor_->enable(step.event, step.news); break;
     }
     return success();
 }

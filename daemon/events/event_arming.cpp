@@ -1,6 +1,6 @@
 #include "daemon/events/event_arming.hpp"
 
-#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -13,30 +13,30 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// Time to read all files of an event. Large programs take some seconds on a busy machine.
-constexpr auto first_budget = 5s;
-constexpr auto full_budget = 20s;
 constexpr auto look_timeout = 2s;
 
 std::string being_written(const std::string& binary) {
     return binary + " is being written; it will be watched afterwards";
 }
 
+std::set<std::string> files_of(const EventPlan& plan) {
+    std::set<std::string> paths;
+    for (const MarkerPlan& marker : plan.markers)
+        if (marker.places.file) paths.insert(marker.places.file->path());
+    return paths;
+}
+
 }  // namespace
 
 EventArming::EventArming(const std::vector<settings::Event>& events, MonitorPrograms& programs,
-                         MarkerAttachments& attachments, Options options)
+                         MarkerAttachments& attachments, BreachWatch& breaches, Options options)
     : events_(events),
       programs_(programs),
       attachments_(attachments),
+      breaches_(breaches),
       options_(std::move(options)),
-      hits_held_(options_.hold_hits),
-      states_(events.size()) {
-    guard_ = std::make_unique<WriteGuard>([this](const std::string& path) {
-        leave(events_in(path), being_written(path));
-        if (!copies_) return;
-        for (const auto& [event, copy] : copies_->leave_file(path)) detach_copy(event, copy);
-    });
+      policy_(events.size(), options_.hold_hits) {
+    guard_ = std::make_unique<WriteGuard>([this](const std::string& path) { leave(path); });
     files_ = std::make_unique<SettingsFiles>(events_, *guard_, options_.mapped_files != nullptr);
     if (!options_.mapped_files) return;
     copies_ = std::make_unique<CopyArming>(events_, *options_.mapped_files, *options_.inspector,
@@ -52,12 +52,7 @@ void EventArming::stop() {
     pool_.stop();
     pool_.join();
     leaving_pool_.join();
-    std::vector<std::future<void>> detaching;
-    {
-        const std::lock_guard lock(state_mutex_);
-        detaching.swap(detaching_);
-    }
-    detaching.clear();  // waits until they are detached
+    detaching_.wait();
 }
 
 std::vector<std::uint32_t> EventArming::events_in(const std::string& path) const {
@@ -67,75 +62,133 @@ std::vector<std::uint32_t> EventArming::events_in(const std::string& path) const
     return events;
 }
 
-std::unique_ptr<EventPlanner> EventArming::make_planner(
-    const std::vector<settings::Event>& events) {
+template <typename Fact>
+EventArming::Followups EventArming::decide(const Fact& fact) {
+    ArmingPolicy::Decision decision;
+    {
+        const std::lock_guard lock(state_mutex_);
+        decision = fact(policy_);
+    }
+    for (const ArmingPolicy::Step& one : decision.steps) carry_out(one);
+    return std::move(decision.next);
+}
+
+void EventArming::carry_out(const ArmingPolicy::Step& what) {
+    using Kind = ArmingPolicy::Step::Kind;
+    const std::uint32_t event = what.event;
+    switch (what.kind) {
+        case Kind::IgnoreHits: (void)programs_.let_hits_count(event, false); break;
+        case Kind::HandleHits: (void)programs_.let_hits_count(event, true); break;
+        case Kind::EndLimits: (void)programs_.release_all(event); break;
+        case Kind::KeepBegins:
+            detaching_.start(attachments_.count_alone(event),
+                             [this, event] { breaches_.forget_runs(event); });
+            break;
+        case Kind::Detach:
+            destroy(attachments_.take_links(event));
+            note_left(event);
+            break;
+        case Kind::DetachSoon:
+            detaching_.start(attachments_.take_links(event), [this, event] { note_left(event); });
+            break;
+    }
+}
+
+// disable() holds attach_mutex_ while it begins to detach.
+template <typename Fact>
+void EventArming::resume(const Fact& fact) {
+    std::unique_lock attaching(attach_mutex_, std::defer_lock);
+    do {
+        if (attaching.owns_lock()) attaching.unlock();
+        detaching_.wait();
+        attaching.lock();
+    } while (!detaching_.idle());
+    const Followups followups = decide(fact);
+    attaching.unlock();
+    follow(followups);
+}
+
+void EventArming::follow(const Followups& followups) {
+    using Kind = ArmingPolicy::Next::Kind;
+    std::vector<std::uint32_t> planned;
+    for (const auto& next : followups)
+        if (next.kind == Kind::Arm) planned.push_back(next.event);
+    const auto planner = make_planner(planned);
+    for (const auto& next : followups) {
+        switch (next.kind) {
+            case Kind::Arm: follow(arm(next.event, *planner)); break;
+            case Kind::PutBack: follow(put_back(next.event)); break;
+            case Kind::LookAtCopies: look_at_copies(); break;
+            case Kind::Report: options_.report(EventArmed{next.event, next.problem}); break;
+        }
+    }
+}
+
+std::unique_ptr<EventPlanner> EventArming::make_planner(const std::vector<std::uint32_t>& events) {
     auto planner = std::make_unique<EventPlanner>(
         [this](const std::string& path) { return files_->open(path); },
         [this](const std::string& path) { return files_->follow(path); });
-    planner->expect(events);
+    std::vector<settings::Event> planned;
+    planned.reserve(events.size());
+    for (const std::uint32_t event : events) planned.push_back(events_[event]);
+    planner->expect(planned);
     return planner;
 }
 
-// attach() has noted success. The event may have been detached again by now.
-void EventArming::finish(std::uint32_t event, const Status& armed) {
-    const std::lock_guard lock(state_mutex_);
-    states_[event].arming = false;
-    if (!armed) states_[event].problem = armed.error().message;
+void EventArming::arm_all() {
+    boost::asio::post(pool_, [this] { arm_first_round(); });
 }
 
-void EventArming::arm_all(std::function<void()> on_first_round) {
-    boost::asio::post(pool_, [this, then = std::move(on_first_round)] { arm_first_round(then); });
-}
-
-void EventArming::arm_first_round(const std::function<void()>& on_first_round) {
-    std::vector<std::uint32_t> slow;
-    const auto planner = make_planner(events_);
-    for (std::uint32_t event = 0; event < events_.size() && !given_up_.load(); ++event) {
-        const Status armed = arm(event, *planner, first_budget);
-        if (!armed && armed.error().kind == ErrorKind::Timeout)
-            slow.push_back(event);
-        else
-            finish(event, armed);
-    }
+void EventArming::arm_first_round() {
+    std::vector<std::uint32_t> all(events_.size());
+    std::iota(all.begin(), all.end(), 0U);
+    const auto planner = make_planner(all);
+    for (const std::uint32_t event : all) (void)arm(event, *planner);
     look_at_copies_now();
-    on_first_round();
-    std::vector<settings::Event> late;
-    late.reserve(slow.size());
-    for (const std::uint32_t event : slow) late.push_back(events_[event]);
+    options_.report(FirstRoundOver{});
+    std::vector<std::uint32_t> late;
+    for (const auto& next : decide([](auto& policy) { return policy.end_first_round(); }))
+        late.push_back(next.event);
     const std::shared_ptr<EventPlanner> patient = make_planner(late);
-    for (const std::uint32_t event : slow)
-        boost::asio::post(pool_, [this, event, patient] { arm_late(event, *patient); });
+    for (const std::uint32_t event : late)
+        boost::asio::post(pool_, [this, event, patient] { follow(arm(event, *patient)); });
 }
 
-void EventArming::arm_late(std::uint32_t event, EventPlanner& planner, bool tell) {
-    if (given_up_.load()) return;
-    const Status armed = arm(event, planner, full_budget);
-    finish(event, armed);
-    if (armed) look_at_copies();
-    if (tell || !armed) options_.on_armed(event, armed);
-}
-
-Status EventArming::arm(std::uint32_t event, EventPlanner& planner, Duration budget) {
-    const auto plan = planner.plan(events_[event], {Clock::now() + budget, &given_up_});
-    if (!plan) return files_->blame(planner.last_file(), plan.error());
-    return attach(event, *plan);
-}
-
-Status EventArming::attach(std::uint32_t event, const EventPlan& plan) {
-    const std::lock_guard attaching(attach_mutex_);
-    for (const std::string& binary : binaries_of(events_[event]))
-        if (guard_->written(binary)) return make_error(ErrorKind::Busy, being_written(binary));
-    TRY(attachments_.attach(event, plan, !hits_held_.load()));
-    Status unchanged = check_unchanged(plan);
-    if (unchanged) {
+EventArming::Followups EventArming::arm(std::uint32_t event, EventPlanner& planner) {
+    std::chrono::seconds budget{};
+    {
         const std::lock_guard lock(state_mutex_);
-        states_[event] = {false, false, false, {}};
-    } else {
-        (void)programs_.let_hits_count(event, false);
-        auto links = attachments_.take_links(event);
-        while (!links.empty()) links.pop_back();
+        if (given_up_.load() || !policy_.may_arm(event)) return {};
+        budget = policy_.budget();
     }
-    return unchanged;
+    const auto plan = planner.plan(events_[event], {Clock::now() + budget, &given_up_});
+    const std::lock_guard attaching(attach_mutex_);
+    if (plan) return attach(event, *plan);
+    const Error error = files_->blame(planner.last_file(), plan.error());
+    return decide([&](auto& policy) { return policy.note_not_armed(event, error); });
+}
+
+EventArming::Followups EventArming::attach(std::uint32_t event, const EventPlan& plan) {
+    bool handles_hits = false;
+    {
+        const std::lock_guard lock(state_mutex_);
+        if (!policy_.may_arm(event)) return {};
+        handles_hits = !policy_.holds_hits();
+    }
+    Status attached = check_not_written(binaries_of(events_[event]));
+    if (attached) attached = attachments_.attach(event, plan, handles_hits);
+    if (!attached)
+        return decide([&](auto& policy) { return policy.note_not_armed(event, attached.error()); });
+    const Status unchanged = check_unchanged(plan);
+    return decide([&](auto& policy) {
+        return unchanged ? policy.note_armed(event) : policy.note_changed(event, unchanged.error());
+    });
+}
+
+Status EventArming::check_not_written(const std::set<std::string>& paths) const {
+    for (const std::string& path : paths)
+        if (guard_->written(path)) return make_error(ErrorKind::Busy, being_written(path));
+    return success();
 }
 
 // A lease protects a file from before it was read.
@@ -152,123 +205,73 @@ Status EventArming::check_unchanged(const EventPlan& plan) const {
     return success();
 }
 
-void EventArming::leave(const std::vector<std::uint32_t>& events, const std::string& problem) {
-    const std::lock_guard attaching(attach_mutex_);
-    for (const std::uint32_t event : events) (void)programs_.let_hits_count(event, false);
-    for (const std::uint32_t event : events) {
-        auto links = attachments_.take_links(event);
-        while (!links.empty()) links.pop_back();
-        note_left(event);
-        const std::lock_guard lock(state_mutex_);
-        if (!states_[event].shed) states_[event].problem = problem;
-        states_[event].counted = false;
+void EventArming::leave(const std::string& path) {
+    {
+        const std::lock_guard attaching(attach_mutex_);
+        (void)decide(
+            [&](auto& policy) { return policy.leave(events_in(path), being_written(path)); });
     }
+    if (!copies_) return;
+    for (const auto& [event, copy] : copies_->leave_file(path)) detach_copy(event, copy);
 }
 
-void EventArming::shed(std::uint32_t event, std::string reason, bool count) {
+void EventArming::disable(std::uint32_t event, const std::string& reason, bool count) {
+    const std::lock_guard attaching(attach_mutex_);
+    (void)decide([&](auto& policy) { return policy.disable(event, reason, count); });
+}
+
+void EventArming::enable(std::uint32_t event, bool report_success) {
+    {
+        const std::lock_guard lock(state_mutex_);
+        if (!policy_.enable(event, report_success)) return;
+    }
+    boost::asio::post(
+        pool_, [this, event] { resume([event](auto& policy) { return policy.resume(event); }); });
+}
+
+// Nothing is read again: the markers return to the same addresses.
+EventArming::Followups EventArming::put_back(std::uint32_t event) {
     const std::lock_guard attaching(attach_mutex_);
     {
         const std::lock_guard lock(state_mutex_);
-        states_[event].problem = std::move(reason);
-        states_[event].shed = true;
-        states_[event].counted = count;
+        if (!policy_.may_put_back(event)) return {{ArmingPolicy::Next::Kind::Arm, event}};
     }
-    // with `count`, the markers are detached one by one
-    if (!count) (void)programs_.let_hits_count(event, false);
-    auto leaving = count ? attachments_.count_alone(event) : attachments_.take_links(event);
-    (void)programs_.release_all(event);
-    auto detached =
-        std::async(std::launch::async, [this, event, count, links = std::move(leaving)]() mutable {
-            while (!links.empty()) links.pop_back();
-            if (count)
-                options_.on_left(event);
-            else
-                note_left(event);
-        });
-    const std::lock_guard lock(state_mutex_);
-    detaching_.push_back(std::move(detached));
+    const Status attached = attach_again(event);
+    return decide([&](auto& policy) { return policy.note_put_back(event, attached); });
 }
 
-void EventArming::await_detached() {
-    std::vector<std::future<void>> detaching;
-    {
-        const std::lock_guard lock(state_mutex_);
-        detaching.swap(detaching_);
-    }
-    detaching.clear();  // waits until they are detached
-}
-
-void EventArming::arm_again(std::uint32_t event, bool tell) {
-    boost::asio::post(pool_, [this, event, tell] {
-        await_detached();  // its markers may still be on their way out
-        arm_now(event, tell);
-    });
-}
-
-// If the begin markers stayed attached, the others return to the same addresses; nothing is read
-// again.
-void EventArming::arm_now(std::uint32_t event, bool tell) {
-    if (state(event).counted) {
-        if (put_back(event)) {
-            if (tell) options_.on_armed(event, success());
-            return look_at_copies();
-        }
-        leave({event}, "its markers are being reattached");
-    }
-    arm_late(event, *make_planner({events_[event]}), tell);
-}
-
-Status EventArming::put_back(std::uint32_t event) {
-    const std::lock_guard attaching(attach_mutex_);
+Status EventArming::attach_again(std::uint32_t event) {
     for (const auto& plan : attachments_.plans_of(event)) {
-        for (const MarkerPlan& marker : plan->markers)
-            if (marker.places.file && guard_->written(marker.places.file->path()))
-                return make_error(ErrorKind::Busy, being_written(marker.places.file->path()));
+        TRY(check_not_written(files_of(*plan)));
         TRY(check_unchanged(*plan));
     }
-    TRY(attachments_.put_back(event));
-    if (!hits_held_.load()) TRY(programs_.let_hits_count(event, true));
-    const std::lock_guard lock(state_mutex_);
-    states_[event] = {false, false, false, {}};
-    return success();
+    return attachments_.put_back(event);
 }
 
 Status EventArming::watch_stages(std::uint32_t event, bool wanted) {
     {
         const std::lock_guard attaching(attach_mutex_);
         TRY_ASSIGN(auto leaving, attachments_.watch_stages(event, wanted));
-        options_.on_stages_left(event);
+        breaches_.forget_stages(event);
         if (!wanted) {
-            auto detached = std::async(std::launch::async, [links = std::move(leaving)]() mutable {
-                while (!links.empty()) links.pop_back();
-            });
-            const std::lock_guard lock(state_mutex_);
-            detaching_.push_back(std::move(detached));
+            detaching_.start(std::move(leaving), [] {});
             return success();
         }
     }
     boost::asio::post(pool_, [this, event] {
-        await_detached();
-        if (!state(event).armed()) return;
-        if (put_back(event)) return;
-        leave({event}, "its markers are being reattached");
-        arm_late(event, *make_planner({events_[event]}));
+        resume([event](auto& policy) { return policy.resume_stages(event); });
     });
     return success();
 }
 
 void EventArming::let_hits_count() {
     const std::lock_guard attaching(attach_mutex_);
-    hits_held_.store(false);
-    for (std::uint32_t event = 0; event < events_.size(); ++event)
-        if (state(event).armed()) (void)programs_.let_hits_count(event, true);
+    (void)decide([](auto& policy) { return policy.handle_hits(); });
 }
 
 void EventArming::hold_hits() {
     const std::lock_guard attaching(attach_mutex_);
-    hits_held_.store(true);
-    for (std::uint32_t event = 0; event < events_.size(); ++event)
-        (void)programs_.let_hits_count(event, false);
+    (void)decide([](auto& policy) { return policy.hold_hits(); });
 }
 
 void EventArming::look_at_files() {
@@ -279,14 +282,6 @@ void EventArming::look_at_files() {
             if (!given_up_.load()) look_at(path);
         look_at_copies_now();
     });
-}
-
-std::set<std::uint32_t> EventArming::armed_events() const {
-    std::set<std::uint32_t> events;
-    const std::lock_guard lock(state_mutex_);
-    for (std::uint32_t event = 0; event < states_.size(); ++event)
-        if (states_[event].attachable()) events.insert(event);
-    return events;
 }
 
 void EventArming::look_at_copies() {
@@ -300,7 +295,12 @@ void EventArming::look_at_copies_now() {
     CopyArming::Look look = copies_->look(files_->main_files());
     for (const auto& file : look.opened) (void)guard_->hold(file);
     detach_copies(std::move(look.leaving));
-    copies_->arm_missing(armed_events(), [this](auto event, auto copy, const EventPlan& plan) {
+    std::set<std::uint32_t> attachable;
+    {
+        const std::lock_guard lock(state_mutex_);
+        attachable = policy_.attachable();
+    }
+    copies_->arm_missing(attachable, [this](auto event, auto copy, const EventPlan& plan) {
         return attach_copy(event, copy, plan);
     });
     const auto again = copies_->next_look();
@@ -327,14 +327,12 @@ void EventArming::detach_copies(std::vector<CopyArming::Leaving> leaving) {
 Status EventArming::attach_copy(std::uint32_t event, std::uint32_t copy, const EventPlan& plan) {
     const std::lock_guard attaching(attach_mutex_);
     if (!state(event).attachable()) return make_error(ErrorKind::Busy, "the event is not armed");
-    for (const MarkerPlan& marker : plan.markers)
-        if (marker.places.file && guard_->written(marker.places.file->path()))
-            return make_error(ErrorKind::Denied, being_written(marker.places.file->path()));
+    if (const Status idle = check_not_written(files_of(plan)); !idle)
+        return make_error(ErrorKind::Denied, idle.error().message);
     TRY(attachments_.attach_copy(event, copy, plan));
     Status unchanged = check_unchanged(plan);
     if (!unchanged) {
-        auto links = attachments_.take_links_of_copy(event, copy);
-        while (!links.empty()) links.pop_back();
+        destroy(attachments_.take_links_of_copy(event, copy));
         attachments_.give_back_copy(event, copy);
     }
     return unchanged;
@@ -346,14 +344,14 @@ void EventArming::detach_copy(std::uint32_t event, std::uint32_t copy) {
         const std::lock_guard attaching(attach_mutex_);
         links = attachments_.take_links_of_copy(event, copy);
     }
-    while (!links.empty()) links.pop_back();
+    destroy(std::move(links));
     const std::lock_guard attaching(attach_mutex_);
     attachments_.give_back_copy(event, copy);
 }
 
 void EventArming::note_left(std::uint32_t event) {
     if (copies_) copies_->note_left(event);
-    options_.on_left(event);
+    breaches_.forget_runs(event);
 }
 
 EventCopies EventArming::copies_of(std::uint32_t event) const {
@@ -369,28 +367,27 @@ void EventArming::look_at(const std::string& path) {
 }
 
 void EventArming::rearm(const std::string& path) {
-    const auto events = events_in(path);
-    leave(events, path + " was changed; its markers are being reattached");
-    files_->note_rearmed(path);
-    std::vector<settings::Event> planned;
-    planned.reserve(events.size());
-    for (const std::uint32_t event : events) planned.push_back(events_[event]);
-    options_.on_replaced(path);
-    const auto planner = make_planner(planned);
-    for (const std::uint32_t event : events) {
-        if (!state(event).shed) arm_late(event, *planner);
+    Followups followups;
+    {
+        const std::lock_guard attaching(attach_mutex_);
+        followups = decide([&](auto& policy) {
+            return policy.replace(events_in(path),
+                                  path + " was changed; its markers are being reattached");
+        });
     }
+    files_->note_rearmed(path);
+    options_.report(FileReplaced{path});
+    follow(followups);
 }
 
-EventArming::EventState EventArming::state(std::uint32_t event) const {
+ArmingPolicy::State EventArming::state(std::uint32_t event) const {
     const std::lock_guard lock(state_mutex_);
-    return states_[event];
+    return policy_.state(event);
 }
 
 std::size_t EventArming::count_arming() const {
     const std::lock_guard lock(state_mutex_);
-    return static_cast<std::size_t>(std::count_if(
-        states_.begin(), states_.end(), [](const EventState& state) { return state.arming; }));
+    return policy_.count_arming();
 }
 
 }  // namespace lagtrap::daemon

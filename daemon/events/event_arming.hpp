@@ -8,20 +8,22 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <future>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
 #include "core/result.hpp"
+#include "daemon/events/arming_policy.hpp"
+#include "daemon/events/breach_watch.hpp"
 #include "daemon/events/copy_arming.hpp"
+#include "daemon/events/detaching.hpp"
 #include "daemon/events/event_plan.hpp"
 #include "daemon/events/marker_attachments.hpp"
 #include "daemon/events/monitor_programs.hpp"
@@ -33,19 +35,22 @@
 
 namespace lagtrap::daemon {
 
+// What happened on the arming thread.
+struct FirstRoundOver {};  // each event was armed or failed, or needs more time
+struct EventArmed {        // after the first round
+    std::uint32_t event = 0;
+    std::string problem;  // why it is not armed; empty if it is
+};
+struct FileReplaced {  // its events are being armed again
+    std::string path;
+};
+using ArmingReport = std::variant<FirstRoundOver, EventArmed, FileReplaced>;
+
 class EventArming {
   public:
     struct Options {
-        // The event's markers were detached: its open runs get no end. Called on any thread.
-        std::function<void(std::uint32_t event)> on_left;
-        // The event's stages were detached or are coming back: ignore the stages of its open runs.
-        // Called on any thread.
-        std::function<void(std::uint32_t event)> on_stages_left;
-        // An event was armed or could not be, after the first round of arm_all(). Called on the
-        // arming thread.
-        std::function<void(std::uint32_t event, const Status& armed)> on_armed;
-        // A file changed, and its events are being armed again. Called on the arming thread.
-        std::function<void(const std::string& path)> on_replaced;
+        // Called on the arming thread.
+        std::function<void(const ArmingReport&)> report;
         // Ignore hits, except for counting them, until let_hits_count().
         bool hold_hits = false;
         // Where copies of files are found; nullptr if copies are not watched. All must outlive this
@@ -54,27 +59,27 @@ class EventArming {
         ProcessInspector* inspector = nullptr;
         ContainerNames* names = nullptr;
     };
-    // `programs` and `attachments` must outlive it.
+    // `programs`, `attachments` and `breaches` must outlive it. `breaches` forgets open runs of
+    // detached events, and stages of runs if these are detached or coming back.
     EventArming(const std::vector<settings::Event>& events, MonitorPrograms& programs,
-                MarkerAttachments& attachments, Options options);
+                MarkerAttachments& attachments, BreachWatch& breaches, Options options);
     ~EventArming();
 
     // The following is thread-safe and does not wait for files.
 
-    // Arms all events, each within a budget that suffices for ordinary programs. Then calls
-    // `on_first_round` on the arming thread, and arms events that timed out with a larger budget.
-    // Call it once.
-    void arm_all(std::function<void()> on_first_round);
+    // Arms all events, each within a budget that suffices for ordinary programs. Then reports
+    // FirstRoundOver, and arms events that timed out with a larger budget. Call it once.
+    void arm_all();
     // Disables an event, for the given reason: its markers have no effect from now on, all at the
     // same time. The kernel removes the probes after the call, which takes 0.1 s per marker with
     // the older interface. With `count` its begins are still counted, each of them; otherwise
     // counting ends too.
-    void shed(std::uint32_t event, std::string reason, bool count);
-    // Enables or disables the markers of an event's stages. They come back like arm_again() does. A
-    // disabled event gets them when it is armed again.
+    void disable(std::uint32_t event, const std::string& reason, bool count);
+    // Enables or disables the markers of an event's stages. They come back like those of enable().
+    // A disabled event gets them when it is enabled.
     [[nodiscard]] Status watch_stages(std::uint32_t event, bool wanted);
-    // Arms a disabled event again. Calls on_armed(), for success only with `tell`.
-    void arm_again(std::uint32_t event, bool tell);
+    // Arms a disabled event again, and reports EventArmed, for success only if `report_success`.
+    void enable(std::uint32_t event, bool report_success);
     // Checks whether files changed, and arms the events of those again.
     void look_at_files();
     // Checks whether processes map copies that are not watched, and whether watched ones are still
@@ -86,16 +91,7 @@ class EventArming {
     // Stops the arming thread and waits for detaching to finish. Attached markers stay.
     void stop();
 
-    struct EventState {
-        bool arming = true;  // not attempted yet, or being retried
-        bool shed = false;
-        bool counted = false;  // disabled, but its begins are counted
-        std::string problem;   // why it is not armed
-        [[nodiscard]] bool armed() const { return problem.empty() && !arming; }
-        // Its markers may be attached to copies of its files.
-        [[nodiscard]] bool attachable() const { return armed() || counted; }
-    };
-    [[nodiscard]] EventState state(std::uint32_t event) const;
+    [[nodiscard]] ArmingPolicy::State state(std::uint32_t event) const;
     [[nodiscard]] std::size_t count_arming() const;
     // Opened files, by path.
     [[nodiscard]] std::vector<WatchedFileStatus> files() const { return files_->status(); }
@@ -113,43 +109,49 @@ class EventArming {
     }
 
   private:
-    using Duration = std::chrono::steady_clock::duration;
+    using Followups = std::vector<ArmingPolicy::Next>;
 
+    // Tells the policy a fact and carries out the steps that follow. Hold attach_mutex_.
+    template <typename Fact>
+    Followups decide(const Fact& fact);
+    void carry_out(const ArmingPolicy::Step& what);
+    // The following run on the arming thread.
+    void follow(const Followups& followups);
+    // Tells the policy a fact when nothing is being detached in the background.
+    template <typename Fact>
+    void resume(const Fact& fact);
     [[nodiscard]] std::unique_ptr<EventPlanner> make_planner(
-        const std::vector<settings::Event>& events);
-    void arm_first_round(const std::function<void()>& on_first_round);
-    void arm_late(std::uint32_t event, EventPlanner& planner, bool tell = true);
-    [[nodiscard]] Status arm(std::uint32_t event, EventPlanner& planner, Duration budget);
-    [[nodiscard]] Status attach(std::uint32_t event, const EventPlan& plan);
+        const std::vector<std::uint32_t>& events);
+    void arm_first_round();
+    [[nodiscard]] Followups arm(std::uint32_t event, EventPlanner& planner);
+    [[nodiscard]] Followups attach(std::uint32_t event, const EventPlan& plan);
+    [[nodiscard]] Followups put_back(std::uint32_t event);
+    [[nodiscard]] Status attach_again(std::uint32_t event);
+
+    [[nodiscard]] Status check_not_written(const std::set<std::string>& paths) const;
     [[nodiscard]] Status check_unchanged(const EventPlan& plan) const;
-    void finish(std::uint32_t event, const Status& armed);
-    [[nodiscard]] std::set<std::uint32_t> armed_events() const;
     void detach_copies(std::vector<CopyArming::Leaving> leaving);
     [[nodiscard]] Status attach_copy(std::uint32_t event, std::uint32_t copy,
                                      const EventPlan& plan);
     void detach_copy(std::uint32_t event, std::uint32_t copy);
     void look_at_copies_now();
     void note_left(std::uint32_t event);
-    [[nodiscard]] Status put_back(std::uint32_t event);
-    void arm_now(std::uint32_t event, bool tell);
-    void await_detached();
     [[nodiscard]] std::vector<std::uint32_t> events_in(const std::string& path) const;
-    // Detaches the markers of these events, one event after the other.
-    void leave(const std::vector<std::uint32_t>& events, const std::string& problem);
+    void leave(const std::string& path);
     void look_at(const std::string& path);
     void rearm(const std::string& path);
 
     const std::vector<settings::Event> events_;
     MonitorPrograms& programs_;
     MarkerAttachments& attachments_;
+    BreachWatch& breaches_;
     Options options_;
     std::atomic<bool> given_up_{false};
     std::atomic<bool> look_wanted_{false};
     std::mutex attach_mutex_;  // held while markers are attached or detached
-    std::atomic<bool> hits_held_;
     mutable std::mutex state_mutex_;
-    std::vector<EventState> states_;  // by event
-    std::vector<std::future<void>> detaching_;
+    ArmingPolicy policy_;  // protected by state_mutex_
+    Detaching detaching_;
     std::unique_ptr<SettingsFiles> files_;
     std::unique_ptr<CopyArming> copies_;  // nullptr if copies are not watched
     std::uint64_t subscription_ = 0;

@@ -38,16 +38,10 @@ Result<std::unique_ptr<EventMonitor>> EventMonitor::create(const settings::Setti
                BreachWatch::create(settings, *self->programs_, self->options_.breaches));
     self->follow_groups();
     self->arming_ = std::make_unique<EventArming>(
-        events, *self->programs_, *self->attachments_,
-        EventArming::Options{[breaches = self->breaches_.get()](std::uint32_t event) {
-                                 breaches->forget_runs(event);
-                             },
-                             [breaches = self->breaches_.get()](std::uint32_t event) {
-                                 breaches->forget_stages(event);
-                             },
-                             self->options_.on_armed, self->options_.on_replaced,
-                             self->options_.takes_over, self->options_.mapped_files,
-                             self->options_.inspector, self->options_.names});
+        events, *self->programs_, *self->attachments_, *self->breaches_,
+        EventArming::Options{self->options_.on_arming, self->options_.takes_over,
+                             self->options_.mapped_files, self->options_.inspector,
+                             self->options_.names});
     return self;
 }
 
@@ -84,10 +78,10 @@ std::vector<EventStatus> EventMonitor::status() const {
         EventStatus status;
         status.name = events_[index].name;
         status.threshold_ns = thresholds_->of_ns(index);
-        const EventArming::EventState state = arming_->state(index);
+        const ArmingPolicy::State state = arming_->state(index);
         status.problem = state.problem;
         status.arming = state.arming;
-        status.shed = state.shed;
+        status.shed = state.disabled;
         status.counted = state.counted;
         status.armed = state.armed();
         status.copies = arming_->copies_of(index);

@@ -63,8 +63,7 @@ class EventMonitor {
   public:
     struct Options {
         BreachWatch::Options breaches;
-        decltype(EventArming::Options::on_armed) on_armed;
-        decltype(EventArming::Options::on_replaced) on_replaced;
+        decltype(EventArming::Options::report) on_arming;
         bool takes_over = false;  // take_over() will follow; until then hits are only counted
         // See EventArming.
         MappedFiles* mapped_files = nullptr;
@@ -81,9 +80,7 @@ class EventMonitor {
 
     // Attaches the markers of all events on its own thread. An event that cannot be armed has a
     // problem in status(); the others continue. See EventArming::arm_all().
-    void arm_all(std::function<void()> on_first_round) {
-        arming_->arm_all(std::move(on_first_round));
-    }
+    void arm_all() { arming_->arm_all(); }
 
     // Continues where `before`, the event monitor of earlier settings, stops: takes over its
     // totals, and the open runs of events that both have and that did not change. From now on hits
@@ -154,11 +151,13 @@ class EventMonitor {
     [[nodiscard]] std::vector<WatchedFileStatus> watched_files() const { return arming_->files(); }
 
     // See EventArming. The open runs of a detached event are dropped.
-    void shed(std::uint32_t event, std::string reason, bool count) {
-        arming_->shed(event, std::move(reason), count);
+    void disable(std::uint32_t event, const std::string& reason, bool count) {
+        arming_->disable(event, reason, count);
     }
     [[nodiscard]] Status watch_stages(std::uint32_t event, bool wanted);
-    void arm_again(std::uint32_t event, bool tell) { arming_->arm_again(event, tell); }
+    void enable(std::uint32_t event, bool report_success) {
+        arming_->enable(event, report_success);
+    }
     void look_at_files() const { arming_->look_at_files(); }
 
     // Do not call the following on several threads at once.
@@ -166,8 +165,8 @@ class EventMonitor {
     // Changes the threshold of an event. Open runs keep their deadlines; at their end, the new
     // threshold counts.
     [[nodiscard]] Status set_threshold(std::uint32_t event, std::chrono::nanoseconds threshold);
-    // Hits of `who` are only counted, or handled again. Drops the party's open runs. shed() ends
-    // limits too.
+    // Hits of `who` are only counted, or handled again. Drops the party's open runs. disable()
+    // ends limits too.
     [[nodiscard]] Status limit(std::uint32_t event, const HitParty& who, bool wanted);
     // Switches the time breakdown of runs. Runs that were open while it was off have none.
     [[nodiscard]] Status count_times(bool wanted);

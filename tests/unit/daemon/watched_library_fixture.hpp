@@ -119,10 +119,7 @@ class WatchedLibrary : public BpfFixture {
         folder_ = pattern;
         path_ = folder_ / "libmarked.so";
         std::filesystem::copy(marked(), path_);
-        options_.on_armed = [this](std::uint32_t event, const Status& armed) {
-            tell("armed " + std::to_string(event) + (armed ? "" : ": " + armed.error().message));
-        };
-        options_.on_replaced = [this](const std::string& path) { tell("replaced " + path); };
+        options_.on_arming = [this](const ArmingReport& report) { note(report); };
         options_.breaches.on_breach = [this](const Breach& breach) {
             tell("breach " + std::to_string(breach.run.event));
         };
@@ -146,9 +143,9 @@ class WatchedLibrary : public BpfFixture {
         EXPECT_TRUE(created) << created.error().message;
         if (!created) return nullptr;
         (*created)->breaches().start();
-        std::atomic<bool> done{false};
-        (*created)->arm_all([&done] { done.store(true); });
-        await("the first round", [&done] { return done.load(); });
+        first_round_over_.store(false);
+        (*created)->arm_all();
+        await("the first round", [this] { return first_round_over_.load(); });
         return std::move(*created);
     }
     void watch(const std::vector<settings::Event>& events) {
@@ -157,6 +154,14 @@ class WatchedLibrary : public BpfFixture {
     }
     [[nodiscard]] EventStatus status(std::uint32_t event = 0) const {
         return monitor_->status().at(event);
+    }
+    void note(const ArmingReport& report) {
+        if (std::holds_alternative<FirstRoundOver>(report)) first_round_over_.store(true);
+        if (const auto* const armed = std::get_if<EventArmed>(&report))
+            tell("armed " + std::to_string(armed->event) +
+                 (armed->problem.empty() ? "" : ": " + armed->problem));
+        if (const auto* const replaced = std::get_if<FileReplaced>(&report))
+            tell("replaced " + replaced->path);
     }
     void tell(const std::string& what) {
         const std::lock_guard lock(mutex_);
@@ -180,6 +185,7 @@ class WatchedLibrary : public BpfFixture {
     EventMonitor::Options options_;
     std::mutex mutex_;
     std::vector<std::string> told_;
+    std::atomic<bool> first_round_over_{false};
     std::unique_ptr<EventMonitor> monitor_;
 };
 

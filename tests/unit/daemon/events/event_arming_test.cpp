@@ -27,7 +27,7 @@ TEST_F(AnEventArming, ShedsAnEventAndArmsItAgain) {
     watch({query_in(path_), query_in(path_)});
     const LoadedLibrary library(path_);
     library.call("marked_begin");
-    monitor_->shed(0, "too expensive", false);
+    monitor_->disable(0, "too expensive", false);
     EventStatus status = this->status();
     EXPECT_TRUE(status.shed);
     EXPECT_FALSE(status.counted);
@@ -39,7 +39,7 @@ TEST_F(AnEventArming, ShedsAnEventAndArmsItAgain) {
     EXPECT_EQ(this->status().counters.runs(), 0U) << "its ends have no effect from now on";
     EXPECT_TRUE(this->status(1).armed) << "the other one is watched";
     EXPECT_EQ(this->status(1).counters.runs(), 1U);
-    monitor_->arm_again(0, true);
+    monitor_->enable(0, true);
     await_told("armed 0");
     status = this->status();
     EXPECT_TRUE(status.armed);
@@ -52,8 +52,8 @@ TEST_F(AnEventArming, ShedsAnEventAndArmsItAgain) {
     status = this->status();
     EXPECT_EQ(status.counters.begins().hits, begins + 1);
     EXPECT_EQ(status.counters.runs(), 1U);
-    monitor_->shed(0, "again", false);
-    monitor_->arm_again(0, false);
+    monitor_->disable(0, "again", false);
+    monitor_->enable(0, false);
     await("its markers", [this] { return this->status().armed; });
     monitor_->detach();
     EXPECT_THAT(told(), ElementsAre("armed 0")) << "nobody wants to know";
@@ -63,7 +63,7 @@ TEST_F(AnEventArming, CountsOnlyTheBeginsOfAnEventThatWasShedInPart) {
     watch({query_in(path_)});
     const LoadedLibrary library(path_);
     library.call("marked_begin");
-    monitor_->shed(0, "too many runs", true);
+    monitor_->disable(0, "too many runs", true);
     EventStatus status = this->status();
     EXPECT_TRUE(status.shed);
     EXPECT_TRUE(status.counted);
@@ -74,7 +74,7 @@ TEST_F(AnEventArming, CountsOnlyTheBeginsOfAnEventThatWasShedInPart) {
     status = this->status();
     EXPECT_EQ(status.counters.counted, 2U);
     EXPECT_EQ(status.counters.runs(), 0U);
-    monitor_->arm_again(0, true);
+    monitor_->enable(0, true);
     await_told("armed 0");
     status = this->status();
     EXPECT_TRUE(status.armed);
@@ -105,8 +105,8 @@ TEST_F(AnEventArming, WatchesStagesOrNot) {
     EXPECT_EQ(status().counters.unmatched_stages(), 0U);
     library.call("marked_end");
     EXPECT_EQ(status().counters.runs(), 1U);
-    monitor_->shed(0, "too expensive", false);
-    monitor_->arm_again(0, true);
+    monitor_->disable(0, "too expensive", false);
+    monitor_->enable(0, true);
     await_told("armed 0");
     const std::uint64_t hits = stage_hits();
     library.call_all({"marked_begin", "marked_stage", "marked_end"});
@@ -178,11 +178,27 @@ TEST_F(AnEventArming, LeavesFilesThatAreWritten) {
     await_told("armed 2");
     library.call_all({"marked_begin", "marked_end"});
     EXPECT_EQ(status(2).counters.runs(), 2U);
-    monitor_->shed(2, "too expensive", false);
+    monitor_->disable(2, "too expensive", false);
     {
         const std::ofstream writer(path_, std::ios::app);
         EXPECT_EQ(status(2).problem, "too expensive");
     }
+}
+
+TEST_F(AnEventArming, ArmsAnEventLaterWhoseFileWasWrittenWhenItWasEnabled) {
+    watch({query_in(path_)});
+    monitor_->disable(0, "too expensive", false);
+    const std::string problem = path_ + " is being written; it will be watched afterwards";
+    {
+        const std::ofstream writer(path_, std::ios::app);
+        monitor_->enable(0, true);
+        await_told("armed 0: " + problem);
+        EXPECT_FALSE(status().shed);
+        EXPECT_EQ(status().problem, problem);
+    }
+    monitor_->look_at_files();
+    await_told("armed 0");
+    EXPECT_TRUE(status().armed);
 }
 
 TEST_F(AnEventArming, WatchesTheSchedulerForAllEventsTogether) {
@@ -199,11 +215,11 @@ TEST_F(AnEventArming, WatchesTheSchedulerForAllEventsTogether) {
     EXPECT_THAT(monitor_->hits().at(0).kinds,
                 ElementsAre(ProbeKind::Scheduler, ProbeKind::Scheduler));
     EXPECT_THAT(monitor_->program_fds(), SizeIs(3)) << "only those for waits are loaded";
-    monitor_->shed(0, "too expensive", false);
+    monitor_->disable(0, "too expensive", false);
     const std::uint64_t before = waits(1);
     await("waits of the other event", [&] { return waits(1) > before; });
     const std::uint64_t shed = waits(0);
-    monitor_->arm_again(0, true);
+    monitor_->enable(0, true);
     await_told("armed 0");
     await("waits of the first event", [&] { return waits(0) > shed; });
 }
@@ -266,11 +282,11 @@ TEST_F(AnEventArming, FollowsCopiesThatProcessesMap) {
     EXPECT_THAT(monitor_->hits().at(0).kinds, SizeIs(4));
 
     // Parts that are shed and come back do so in all copies.
-    monitor_->shed(0, "too expensive", true);
+    monitor_->disable(0, "too expensive", true);
     one.call_all({"marked_begin", "marked_end"});
     other.call_all({"marked_begin", "marked_end"});
     EXPECT_EQ(status().counters.counted, 2U);
-    monitor_->arm_again(0, true);
+    monitor_->enable(0, true);
     await_told("armed 0");
     one.call_all({"marked_begin", "marked_end"});
     other.call_all({"marked_begin", "marked_end"});

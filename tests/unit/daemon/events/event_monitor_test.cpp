@@ -130,8 +130,8 @@ TEST_F(AnEventMonitor, LimitsOneProcess) {
     library.call_all({"marked_begin", "marked_end"});
     EXPECT_EQ(status().counters.runs(), 1U);
     ASSERT_TRUE(monitor_->limit(0, who, true));
-    monitor_->shed(0, "too expensive", false);
-    monitor_->arm_again(0, true);
+    monitor_->disable(0, "too expensive", false);
+    monitor_->enable(0, true);
     await_told("armed 0");
     library.call_all({"marked_begin", "marked_end"});
     EXPECT_EQ(status().counters.runs(), 2U) << "shedding ends limits";
