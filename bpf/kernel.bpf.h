@@ -381,7 +381,6 @@ struct sigpending {
 struct signal_struct {
     struct task_io_accounting ioac; /* of threads that have ended */
     struct sigpending shared_pending;
-    unsigned int flags;
 } KERNEL_TYPE;
 
 struct task_struct {

@@ -244,16 +244,16 @@ static __always_inline bool delivers_packets(const struct level_now* now, __u64 
 
 #define WAITS_UNTIL_SIGNAL 1         /* TASK_INTERRUPTIBLE, include/linux/sched.h */
 #define WAITS_UNTIL_KILLED 0x100     /* TASK_WAKEKILL */
-#define PROCESS_ENDS 4               /* SIGNAL_GROUP_EXIT, include/linux/sched/signal.h */
 #define KILL_SIGNAL (1UL << (9 - 1)) /* SIGKILL; also what ends the other threads of a process */
 
-/* The kernel makes a signal pending before it wakes the thread. */
+/* The kernel makes a signal pending before it wakes the thread, and takes SIGKILL back once the
+ * thread ends: its waits from then on, such as those of a core dump, end as others do. */
 static __always_inline __u32 cause_by_thread(struct task_struct* wakee) {
     unsigned int state = wakee->__state;
     if (!(state & (WAITS_UNTIL_SIGNAL | WAITS_UNTIL_KILLED))) return LAGTRAP_WAKE_THREAD;
     const struct signal_struct* process = FOR_POINTERS(wakee)->signal;
     unsigned long pending = wakee->pending.signal.sig[0];
-    if (pending & KILL_SIGNAL || (process->flags & PROCESS_ENDS)) return LAGTRAP_WAKE_KILLED;
+    if (pending & KILL_SIGNAL) return LAGTRAP_WAKE_KILLED;
     pending = (pending | process->shared_pending.signal.sig[0]) & ~wakee->blocked.sig[0];
     return pending && (state & WAITS_UNTIL_SIGNAL) ? LAGTRAP_WAKE_SIGNAL : LAGTRAP_WAKE_THREAD;
 }

@@ -88,12 +88,6 @@ TEST_F(WakeCause, is_the_end_of_a_process_or_thread) {
     EXPECT_EQ(cause(), LAGTRAP_WAKE_KILLED);
     wakee.task.__state = uninterruptible;
     EXPECT_EQ(cause(), LAGTRAP_WAKE_THREAD);
-    wakee.task.__state = interruptible;
-    wakee.task.pending.signal.sig[0] = 0;
-    wakee.process.flags = 4;
-    EXPECT_EQ(cause(), LAGTRAP_WAKE_KILLED);
-    wakee.process.flags = 8;
-    EXPECT_EQ(cause(), LAGTRAP_WAKE_THREAD);
 }
 
 TEST_F(WakeCause, is_the_interrupt_of_a_device) {
