@@ -56,6 +56,7 @@ class HolderCount {
             waits_.unknown_ns += wait.length_ns();
             return;
         }
+        if (running.after) note_priority(*running.after, wait);
         if (running.after && *running.after != *cpu) waits_.elsewhere_ns += wait.length_ns();
         cpus_.insert(*cpu);
         const std::uint64_t idle_before_ns = waits_.idle_ns;
@@ -79,6 +80,16 @@ class HolderCount {
         std::uint64_t time_ns = 0;
         std::uint16_t priority = no_priority;
     };
+
+    void note_priority(std::uint16_t cpu, const Interval& wait) {
+        if (cpu >= recording_.cpus.size()) return;
+        const auto& tenures = recording_.cpus[cpu];
+        const auto own = std::lower_bound(
+            tenures.begin(), tenures.end(), wait.end_ns,
+            [](const CpuTenure& known, std::uint64_t at) { return known.at_ns < at; });
+        if (own != tenures.end() && own->tid == wait.tid && own->priority != no_priority)
+            waits_.priority = own->priority;
+    }
 
     void add_tenures(const std::vector<CpuTenure>& tenures, const Interval& wait) {
         auto tenure = std::upper_bound(

@@ -41,6 +41,8 @@ struct CpuWaits {
     std::uint64_t unknown_ns = 0;     // what the CPU did is unknown
     std::vector<std::uint16_t> cpus;  // CPUs waited for, ascending
     std::vector<CpuHolder> holders;   // longest first; at most 10
+    // of the waiting thread, when it last came to a CPU; the kernel's, or idle_priority
+    std::uint16_t priority = no_priority;
 };
 
 // Examines the Runnable `intervals`. A preempted thread is taken to wait for the CPU it was on, a

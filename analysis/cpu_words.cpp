@@ -139,6 +139,13 @@ class CpuWords {
     const std::string& own_unit_;
 };
 
+std::string low_priority_words(const CpuWaits& cpu) {
+    constexpr std::uint16_t nice_0 = 120;
+    if (cpu.priority == no_priority || cpu.priority <= nice_0) return "";
+    if (cpu.priority == idle_priority) return " at idle priority (SCHED_IDLE)";
+    return " at low priority (nice " + std::to_string(cpu.priority - nice_0) + ")";
+}
+
 }  // namespace
 
 std::string other_unit(const std::string& unit, const std::string& own_unit) {
@@ -147,7 +154,7 @@ std::string other_unit(const std::string& unit, const std::string& own_unit) {
 
 std::string cpu_holder_words(const CpuWaits& cpu, const ThreadName& who_waited,
                              const std::string& own_unit) {
-    return CpuWords(own_unit).holders(cpu, who_waited);
+    return low_priority_words(cpu) + CpuWords(own_unit).holders(cpu, who_waited);
 }
 
 }  // namespace lagtrap::analysis

@@ -34,7 +34,7 @@ struct RawSwitch {
     // of the next thread: index into RawTrace::throttlings, plus 1; 0 if none
     std::uint32_t throttling = 0;
     std::int16_t prev_priority = -1;  // the kernel's, 0 to 139; -1 if unknown
-    std::int16_t next_priority = -1;
+    std::int16_t next_priority = -1;  // or idle_priority
     SwitchOut out = SwitchOut::Runnable;
     bool prev_throttled = false;
     bool prev_yielded = false;  // in sched_yield

@@ -118,6 +118,8 @@ struct StateChange {
 };
 
 inline constexpr std::uint16_t no_priority = 0xffff;
+// of threads with the policy SCHED_IDLE, for which the kernel has the priority of nice 0
+inline constexpr std::uint16_t idle_priority = 140;
 
 // `from_tid` ended the wait of `to_tid` for a lock, condition variable or semaphore.
 struct LockTurn {

@@ -186,7 +186,7 @@ void TimelineBuilder::add_cpu_switches(std::uint32_t cpu, std::vector<RawSwitch>
         }
         if (change.next_tid != 0) add(change.next_tid, change.at_ns, EventKind::SwitchIn, &change);
         // A thread whose priority changed while it ran has the new one without a switch.
-        if (tenures.back().known)
+        if (tenures.back().known && tenures.back().priority != idle_priority)
             tenures.back().priority =
                 std::min(tenures.back().priority, tenure_priority(change.prev_priority));
         tenures.push_back(

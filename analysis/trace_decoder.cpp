@@ -26,6 +26,8 @@ using protozero::pbf_reader;
 constexpr std::uint64_t state_exited = 0x10 | 0x20;
 constexpr std::uint64_t state_preempted = 0x100;
 
+constexpr std::uint32_t policy_idle = 5;  // SCHED_IDLE of the kernel's linux/sched.h
+
 std::int16_t priority_of(std::int64_t value) {
     constexpr std::int64_t highest = 139;
     return value >= 0 && value <= highest ? static_cast<std::int16_t>(value) : std::int16_t{-1};
@@ -182,6 +184,9 @@ void TraceDecoder::take_switch_facts(data_view message, RawSwitch& event) {
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
+            case field::next_policy:
+                if (reader.get_uint32() == policy_idle) event.next_priority = idle_priority;
+                break;
             case field::prev_throttled: event.prev_throttled = reader.get_bool(); break;
             case field::throttled_from: throttling.from_ns = reader.get_uint64(); break;
             case field::throttled_to: throttling.to_ns = reader.get_uint64(); break;

@@ -195,6 +195,7 @@ constexpr std::uint32_t waker_stack = varint(perfetto::lagtrap_history_wait::wak
 }  // namespace lagtrap_history_wait
 
 namespace lagtrap_switch {
+constexpr std::uint32_t next_policy = varint(perfetto::lagtrap_switch::next_policy);
 constexpr std::uint32_t prev_throttled = varint(perfetto::lagtrap_switch::prev_throttled);
 constexpr std::uint32_t throttled_from = varint(perfetto::lagtrap_switch::throttled_from);
 constexpr std::uint32_t throttled_to = varint(perfetto::lagtrap_switch::throttled_to);

@@ -103,6 +103,19 @@ TEST_F(CpuWaitsOf, APreemptedThreadAreForItsCpu) {
     EXPECT_EQ(batch.real_time_priority(), 50U);
 }
 
+TEST_F(CpuWaitsOf, AThreadHaveThePriorityWithWhichItCameToACpu) {
+    change(0, ThreadState::Running);
+    change(10, ThreadState::Runnable);
+    change(40, ThreadState::Running, 1);
+    tenure(0, 0, 11, true, 120);
+    tenure(0, 10, 21, true, 49);
+    tenure(1, 0, 12);
+    tenure(1, 40, 11, true, 130);
+    EXPECT_EQ(waits().priority, 130U);
+    made_.recording.cpus[1].back().tid = 12;
+    EXPECT_EQ(waits().priority, no_priority) << "another thread came";
+}
+
 TEST_F(CpuWaitsOf, AThreadThatRanElsewhereNextAreUncertain) {
     change(0, ThreadState::Running);
     change(10, ThreadState::Runnable);

@@ -32,6 +32,22 @@ std::string words(const CpuWaits& cpu) {
     return cpu_holder_words(cpu, who, "own.service");
 }
 
+TEST(CpuWords, SayIfTheWaitingThreadHasLowPriority) {
+    CpuWaits cpu = waits({holder("report", 500, 60)});
+    const std::string at_normal_priority = " while report (500) had CPU 1";
+    const auto with = [&](std::uint16_t priority) {
+        cpu.priority = priority;
+        return words(cpu);
+    };
+    EXPECT_EQ(with(no_priority), at_normal_priority);
+    EXPECT_EQ(with(49), at_normal_priority);
+    EXPECT_EQ(with(100), at_normal_priority);
+    EXPECT_EQ(with(120), at_normal_priority);
+    EXPECT_EQ(with(121), " at low priority (nice 1)" + at_normal_priority);
+    EXPECT_EQ(with(139), " at low priority (nice 19)" + at_normal_priority);
+    EXPECT_EQ(with(idle_priority), " at idle priority (SCHED_IDLE)" + at_normal_priority);
+}
+
 TEST(CpuWords, NameWhoeverHadTheCpuMostOfTheTime) {
     CpuWaits cpu = waits({holder("report", 500, 60)});
     EXPECT_EQ(words(cpu), " while report (500) had CPU 1");

@@ -326,6 +326,13 @@ TEST_F(Timelines, AMissingSwitchLeavesUnknownTime) {
     EXPECT_THAT(states(9), ElementsAre("0 unknown", "300 running", "400 blocked"));
 }
 
+TEST_F(Timelines, AThreadKeepsTheIdlePriorityWithWhichItCame) {
+    switched(100, 0, 7).next_priority = idle_priority;
+    switched(200, 7, 8).prev_priority = 120;
+    build();
+    EXPECT_EQ(recording_.cpus[0].at(1).priority, idle_priority);
+}
+
 TEST_F(Timelines, HowAThreadStoppedIsUnknownIfItsSwitchWasConcluded) {
     switched(100, 7, 8).concluded = true;
     switched(200, 8, 0);

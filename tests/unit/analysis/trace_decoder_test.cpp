@@ -112,6 +112,18 @@ TEST(TraceDecoder, PrioritiesAreThoseOfTheKernel) {
     EXPECT_EQ(odd.next_priority, -1);
 }
 
+TEST(TraceDecoder, AThreadOfTheIdlePolicyHasItsOwnPriority) {
+    const auto with_policy = [](std::uint32_t policy) {
+        const std::string facts =
+            message_of([&](pbf_writer& message) { message.add_uint32(1, policy); });
+        return switched({.next_priority = 120}, facts).switches.at(3).at(0).next_priority;
+    };
+    constexpr std::uint32_t normal = 0, batch = 3, idle = 5;
+    EXPECT_EQ(with_policy(normal), 120);
+    EXPECT_EQ(with_policy(batch), 120);
+    EXPECT_EQ(with_policy(idle), idle_priority);
+}
+
 std::string facts_of(std::uint64_t from_ns, std::uint64_t to_ns, std::uint32_t flag = 0) {
     return message_of([&](pbf_writer& facts) {
         if (flag != 0) facts.add_bool(flag, true);
