@@ -174,6 +174,7 @@ std::uint32_t likely_owner_of(const Recording& recording, const Interval& wait, 
         case WaitKind::PythonLock:
         case WaitKind::Signal:
         case WaitKind::Semaphore:
+        case WaitKind::Once:
         case WaitKind::RowLock:
         case WaitKind::Futex: return only_busy_thread(recording, own_pid, wait);
         case WaitKind::Events:

@@ -148,6 +148,7 @@ bool may_differ_by_place(const IntervalGroup& group) {
         case WaitKind::ReadWriteLock:
         case WaitKind::Signal:
         case WaitKind::Semaphore:
+        case WaitKind::Once:
         case WaitKind::ThreadEnd:
         case WaitKind::Futex:
         case WaitKind::KernelLock:

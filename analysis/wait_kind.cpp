@@ -37,9 +37,13 @@ constexpr auto futex_callers =
                           {"pthread_clockjoin*", WaitKind::ThreadEnd},
                           {"thrd_join", WaitKind::ThreadEnd},
                           {"std::thread::join*", WaitKind::ThreadEnd},
+                          {"pthread_once*", WaitKind::Once},
+                          {"call_once", WaitKind::Once},
+                          {"cxa_guard_acquire*", WaitKind::Once},
                           {"sem_*wait*", WaitKind::Semaphore},
                           {"new_sem_wait*", WaitKind::Semaphore},
                           {"std::counting_semaphore*", WaitKind::Semaphore},
+                          {"std::call_once*", WaitKind::Once},
                           {"std::barrier*", WaitKind::Signal},
                           {"std::latch*", WaitKind::Signal},
                           {"std::*future*::*", WaitKind::Signal},
@@ -47,6 +51,7 @@ constexpr auto futex_callers =
                           {"*std::sy*Mutex*::*lock*", WaitKind::Lock},
                           {"*std::sy*RwLock*::*", WaitKind::ReadWriteLock},
                           {"*std::sy*Condvar*::*wait*", WaitKind::Signal},
+                          {"*std::sy*once*::Once*::call*", WaitKind::Once},
                           {"*std::sync::mpsc*", WaitKind::Signal},
                           {"*std::thread::*park*", WaitKind::Signal},
                           {"parking_lot::raw_mutex*", WaitKind::Lock},
@@ -286,6 +291,7 @@ std::string words_of_wait(WaitKind kind, std::string_view reason) {
         case WaitKind::PythonLock: return "for a Python lock";
         case WaitKind::Signal: return "for a signal from another thread";
         case WaitKind::Semaphore: return "for a semaphore";
+        case WaitKind::Once: return "for another thread's one-time initialisation";
         case WaitKind::ThreadEnd: return "for a thread to end";
         case WaitKind::Futex: return "on a futex (a lock or a signal)";
         case WaitKind::InterpreterLock: return "for the interpreter's lock (GIL)";
@@ -339,6 +345,7 @@ std::string_view words_of_waker(WaitKind kind) {
         case WaitKind::FrozenMapping: return "thawed it";
         case WaitKind::Signal: return "gave it";
         case WaitKind::Semaphore: return "posted it";
+        case WaitKind::Once: return "finished it";
         case WaitKind::ThreadEnd:
         case WaitKind::Child: return "ended";
         case WaitKind::ChildStart: return "did";

@@ -16,6 +16,7 @@ enum class WaitKind : std::uint8_t {
     PythonLock,
     Signal,  // condition variable, barrier: until another thread signals it
     Semaphore,
+    Once,             // pthread_once, the initialisation of a static variable
     ThreadEnd,        // pthread_join
     Futex,            // a futex about which nothing more is known
     InterpreterLock,  // Python's GIL, Ruby's GVL: held by the thread that runs the language's code
