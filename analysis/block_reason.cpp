@@ -150,6 +150,8 @@ constexpr auto table = std::to_array<Entry>({
     {"do_fsync", BlockReason::Disk},
     {"vfs_fsync_range", BlockReason::Disk},
     {"sync_inodes_sb", BlockReason::Disk},
+    {"inode_wait_for_writeback", BlockReason::Disk},
+    {"__inode_wait_for_writeback", BlockReason::Disk},
     {"wb_wait_for_completion", BlockReason::Disk},
     {"blkcg_maybe_throttle_current", BlockReason::Disk},
     {"read_events", BlockReason::DiskAsynchronous},

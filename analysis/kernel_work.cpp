@@ -35,6 +35,12 @@ constexpr auto kernel_tasks = std::to_array<KernelTask>({
     {"exit_mmap", KernelWork::ProcessEnd},
     {"exit_mm", KernelWork::ProcessEnd},
     {"wp_page_copy", KernelWork::CopyOnWrite},
+    // do_wp_page() copies, with wp_page_copy() inlined, unless it does one of these
+    {"wp_page_reuse", KernelWork::None},
+    {"wp_page_shared", KernelWork::None},
+    {"do_page_mkwrite", KernelWork::None},
+    {"wp_pfn_shared", KernelWork::None},
+    {"do_wp_page", KernelWork::CopyOnWrite},
     {"do_huge_pmd_wp_page", KernelWork::CopyOnWrite},
     {"do_huge_pmd_anonymous_page", KernelWork::LargePages},
     {"clear_huge_page", KernelWork::LargePages},

@@ -155,6 +155,8 @@ const std::vector<std::pair<BlockReason, Names>> groups{
       "do_fsync",
       "vfs_fsync_range",
       "sync_inodes_sb",
+      "inode_wait_for_writeback",
+      "__inode_wait_for_writeback",
       "wb_wait_for_completion",
       "blkcg_maybe_throttle_current"}},
     {BlockReason::DiskAsynchronous, {"read_events"}},

@@ -38,6 +38,7 @@ TEST(KernelWork, IsKnownByAFunctionOfTheKernel) {
         {"exit_mmap", KernelWork::ProcessEnd},
         {"exit_mm", KernelWork::ProcessEnd},
         {"wp_page_copy", KernelWork::CopyOnWrite},
+        {"do_wp_page", KernelWork::CopyOnWrite},
         {"do_huge_pmd_wp_page", KernelWork::CopyOnWrite},
         {"do_huge_pmd_anonymous_page", KernelWork::LargePages},
         {"clear_huge_page", KernelWork::LargePages},
@@ -64,6 +65,12 @@ TEST(KernelWork, OfSeveralIsTheOneThatExplainsTheOthers) {
     EXPECT_EQ(work_of({"k:do_exit", "k:exit_mmap", "k:vfs_coredump"}), KernelWork::CoreDump);
     EXPECT_EQ(work_of({"k:vfs_coredump", "k:exit_mmap"}), KernelWork::CoreDump);
     EXPECT_EQ(work_of({"k:wp_page_copy", "k:try_to_free_pages"}), KernelWork::MachineReclaim);
+}
+
+TEST(KernelWork, IsNoCopyIfAPageCanBeWrittenAsItIs) {
+    for (const std::string function :
+         {"wp_page_reuse", "wp_page_shared", "do_page_mkwrite", "wp_pfn_shared"})
+        EXPECT_EQ(work_of({"main", "k:do_wp_page", "k:" + function}), KernelWork::None) << function;
 }
 
 TEST(KernelWork, IgnoresSuffixesAndFunctionsOfPrograms) {
