@@ -178,48 +178,52 @@ def program_for(folder):
     sys.exit(f"./dev mutate: {folder} has no unit tests")
 
 
-def run(program, suites, environment):
+def run(program, tests, environment):
     """Whether these tests pass."""
-    command = [
-        program,
-        "--gtest_brief=1",
-        "--gtest_fail_fast",
-        "--gtest_filter=" + ":".join(suites),
-    ]
-    try:
-        done = subprocess.run(
-            command,
-            cwd=program.parent,
-            env={**os.environ, **environment},
-            capture_output=True,
-            timeout=TIMEOUT_S,
-        )
-    except subprocess.TimeoutExpired:
-        return False
+    with tempfile.NamedTemporaryFile("w") as flags:  # there may be too many for an argument
+        flags.write("--gtest_filter=" + ":".join(tests) + "\n")
+        flags.flush()
+        command = [program, "--gtest_brief=1", "--gtest_fail_fast", f"--gtest_flagfile={flags.name}"]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=program.parent,
+                env={**os.environ, **environment},
+                capture_output=True,
+                timeout=TIMEOUT_S,
+            )
+        except subprocess.TimeoutExpired:
+            return False
     return done.returncode == 0
 
 
-def suites_of(program):
-    """Its test suites, as filters."""
-    listed = subprocess.check_output([program, "--gtest_list_tests"], text=True)
-    return [line.split()[0] + "*" for line in listed.splitlines() if re.match(r"\S+\.(\s|$)", line)]
+def tests_of(program):
+    """Its tests, as filters."""
+    tests = []
+    suite = ""
+    for line in subprocess.check_output([program, "--gtest_list_tests"], text=True).splitlines():
+        if line.startswith("  "):
+            tests.append(suite + line.split()[0])
+        elif re.match(r"\S+\.(\s|$)", line):
+            suite = line.split()[0]
+    return tests
 
 
-def reached_by(program, suites, size, pool):
-    """For each mistake the suites that run its place."""
+def reached_by(program, tests, size, pool):
+    """For each mistake the tests that run its place."""
 
-    def places_of(suite):
+    def places_of(test):
         with tempfile.NamedTemporaryFile() as reached:
             reached.truncate(size)
-            if not run(program, [suite], {"LAGTRAP_MUTANTS_REACHED": reached.name}):
-                sys.exit(f"./dev mutate: {suite} fails without a mistake")
+            if not run(program, [test], {"LAGTRAP_MUTANTS_REACHED": reached.name}):
+                sys.exit(f"./dev mutate: {test} fails without a mistake")
             return [number for number, byte in enumerate(reached.read()) if byte]
 
-    suites_by_number = {}
-    for suite, numbers in zip(suites, pool.map(places_of, suites)):
+    tests_by_number = {}
+    for test, numbers in zip(tests, pool.map(places_of, tests)):
         for number in numbers:
-            suites_by_number.setdefault(number, []).append(suite)
-    return suites_by_number
+            tests_by_number.setdefault(number, []).append(test)
+    return tests_by_number
 
 
 def put_mistakes(paths):
@@ -235,18 +239,18 @@ def put_mistakes(paths):
     return sources
 
 
-def missed_in(source, program, suites_by_number, pool):
+def missed_in(source, program, tests_by_number, pool):
     """The line and kind of each mistake that no test finds."""
 
     def is_missed(number):
-        suites = suites_by_number.get(number)
-        return not suites or run(program, suites, {"LAGTRAP_MUTANT": str(number)})
+        tests = tests_by_number.get(number)
+        return not tests or run(program, tests, {"LAGTRAP_MUTANT": str(number)})
 
     for (number, (line, kind)), missed in zip(
         source.places.items(), pool.map(is_missed, source.places)
     ):
         if missed:
-            yield line, kind if number in suites_by_number else f"{kind} (not run)"
+            yield line, kind if number in tests_by_number else f"{kind} (not run)"
 
 
 def main():
@@ -267,9 +271,9 @@ def main():
     count = sum(len(source.places) for source in sources)
     missed_count = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        suites_by_number = reached_by(program, suites_of(program), count + 1, pool)
+        tests_by_number = reached_by(program, tests_of(program), count + 1, pool)
         for source in sources:
-            for line, kind in missed_in(source, program, suites_by_number, pool):
+            for line, kind in missed_in(source, program, tests_by_number, pool):
                 missed_count += 1
                 text = source.text.splitlines()[line - 1].decode(errors="replace").strip()
                 where = source.path.relative_to(SOURCE_DIR)
