@@ -44,6 +44,8 @@ constexpr auto kernel_tasks = std::to_array<KernelTask>({
     {"do_huge_pmd_wp_page", KernelWork::CopyOnWrite},
     {"do_huge_pmd_anonymous_page", KernelWork::LargePages},
     {"clear_huge_page", KernelWork::LargePages},
+    {"populate_vma_page_range", KernelWork::Populating},
+    {"__mm_populate", KernelWork::Populating},
     {"mprotect_fixup", KernelWork::Protecting},
     {"change_protection", KernelWork::Protecting},
     {"do_vmi_munmap", KernelWork::Unmapping},
@@ -97,6 +99,8 @@ std::string_view to_text(KernelWork work) {
         case KernelWork::ProcessEnd: return "freeing all of its memory";
         case KernelWork::CopyOnWrite: return "copying pages that it had shared (copy on write)";
         case KernelWork::LargePages: return "clearing transparent huge pages";
+        case KernelWork::Populating:
+            return "filling a mapping with pages (such as MAP_POPULATE or mlock)";
         case KernelWork::Protecting: return "changing the protection of memory (mprotect)";
         case KernelWork::Unmapping: return "giving memory back (such as munmap)";
         case KernelWork::FreeingFile: return "freeing the data of a deleted or truncated file";

@@ -22,6 +22,7 @@ enum class KernelWork : std::uint8_t {
     // Only while it computes, because a thread that waits there does not do it yet.
     CopyOnWrite,
     LargePages,  // clears transparent huge pages
+    Populating,
     Protecting,  // mprotect
     Unmapping,   // munmap, madvise
     FreeingFile,

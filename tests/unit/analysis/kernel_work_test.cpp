@@ -42,6 +42,8 @@ TEST(KernelWork, IsKnownByAFunctionOfTheKernel) {
         {"do_huge_pmd_wp_page", KernelWork::CopyOnWrite},
         {"do_huge_pmd_anonymous_page", KernelWork::LargePages},
         {"clear_huge_page", KernelWork::LargePages},
+        {"populate_vma_page_range", KernelWork::Populating},
+        {"__mm_populate", KernelWork::Populating},
         {"mprotect_fixup", KernelWork::Protecting},
         {"change_protection", KernelWork::Protecting},
         {"do_vmi_munmap", KernelWork::Unmapping},
@@ -103,6 +105,8 @@ TEST(KernelWork, HasWords) {
     EXPECT_EQ(to_text(KernelWork::ProcessEnd), "freeing all of its memory");
     EXPECT_EQ(to_text(KernelWork::CopyOnWrite), "copying pages that it had shared (copy on write)");
     EXPECT_EQ(to_text(KernelWork::LargePages), "clearing transparent huge pages");
+    EXPECT_EQ(to_text(KernelWork::Populating),
+              "filling a mapping with pages (such as MAP_POPULATE or mlock)");
     EXPECT_EQ(to_text(KernelWork::Protecting), "changing the protection of memory (mprotect)");
     EXPECT_EQ(to_text(KernelWork::Unmapping), "giving memory back (such as munmap)");
     EXPECT_EQ(to_text(KernelWork::FreeingFile), "freeing the data of a deleted or truncated file");
