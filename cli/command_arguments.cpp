@@ -192,7 +192,8 @@ void add_why(CLI::App& app, Choice& choice) {
            "File for the report; default: standard output, or standard error with a command")
         ->excludes(watch);
     why->add_option("--socket", options.socket,
-                    "Socket of lagtrapd; if it cannot record, why starts a temporary one")
+                    "Socket of lagtrapd; if it cannot record, and with --watch, why starts a "
+                    "temporary one")
         ->envname("LAGTRAP_SOCKET")
         ->capture_default_str();
     why->footer(
