@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import clang.cindex
 from clang.cindex import CursorKind
@@ -40,7 +41,7 @@ SKIPPABLE = (
     CursorKind.COMPOUND_ASSIGNMENT_OPERATOR,
     CursorKind.UNARY_OPERATOR,
 )
-TIMEOUT_S = 300
+FIRST_RUN_S = 60  # at most, for one test
 
 
 class Source:
@@ -178,52 +179,65 @@ def program_for(folder):
     sys.exit(f"./dev mutate: {folder} has no unit tests")
 
 
-def run(program, tests, environment):
-    """Whether these tests pass."""
-    with tempfile.NamedTemporaryFile("w") as flags:  # there may be too many for an argument
-        flags.write("--gtest_filter=" + ":".join(tests) + "\n")
-        flags.flush()
-        command = [program, "--gtest_brief=1", "--gtest_fail_fast", f"--gtest_flagfile={flags.name}"]
-        try:
-            done = subprocess.run(
-                command,
-                cwd=program.parent,
-                env={**os.environ, **environment},
-                capture_output=True,
-                timeout=TIMEOUT_S,
-            )
-        except subprocess.TimeoutExpired:
-            return False
-    return done.returncode == 0
+class UnitTests:
+    """The tests of one program."""
 
+    def __init__(self, program):
+        self.program = program
+        self.seconds = {}  # by test
 
-def tests_of(program):
-    """Its tests, as filters."""
-    tests = []
-    suite = ""
-    for line in subprocess.check_output([program, "--gtest_list_tests"], text=True).splitlines():
-        if line.startswith("  "):
-            tests.append(suite + line.split()[0])
-        elif re.match(r"\S+\.(\s|$)", line):
-            suite = line.split()[0]
-    return tests
+    def names(self):
+        tests = []
+        suite = ""
+        listed = subprocess.check_output([self.program, "--gtest_list_tests"], text=True)
+        for line in listed.splitlines():
+            if line.startswith("  "):
+                tests.append(suite + line.split()[0])
+            elif re.match(r"\S+\.(\s|$)", line):
+                suite = line.split()[0]
+        return tests
 
+    def pass_with(self, tests, environment):
+        """A mistake may let a test run for ever."""
+        usual_s = sum(self.seconds.get(test, FIRST_RUN_S) for test in tests)
+        with tempfile.NamedTemporaryFile("w") as flags:  # there may be too many for an argument
+            flags.write("--gtest_filter=" + ":".join(tests) + "\n")
+            flags.flush()
+            try:
+                done = subprocess.run(
+                    [
+                        self.program,
+                        "--gtest_brief=1",
+                        "--gtest_fail_fast",
+                        f"--gtest_flagfile={flags.name}",
+                    ],
+                    cwd=self.program.parent,
+                    env={**os.environ, **environment},
+                    capture_output=True,
+                    timeout=10 + 10 * usual_s,
+                )
+            except subprocess.TimeoutExpired:
+                return False
+        return done.returncode == 0
 
-def reached_by(program, tests, size, pool):
-    """For each mistake the tests that run its place."""
+    def by_mistake(self, size, pool):
+        """For each mistake the tests that run its place."""
 
-    def places_of(test):
-        with tempfile.NamedTemporaryFile() as reached:
-            reached.truncate(size)
-            if not run(program, [test], {"LAGTRAP_MUTANTS_REACHED": reached.name}):
-                sys.exit(f"./dev mutate: {test} fails without a mistake")
-            return [number for number, byte in enumerate(reached.read()) if byte]
+        def places_of(test):
+            with tempfile.NamedTemporaryFile() as reached:
+                reached.truncate(size)
+                begin_s = time.monotonic()
+                if not self.pass_with([test], {"LAGTRAP_MUTANTS_REACHED": reached.name}):
+                    sys.exit(f"./dev mutate: {test} fails without a mistake")
+                self.seconds[test] = time.monotonic() - begin_s
+                return [number for number, byte in enumerate(reached.read()) if byte]
 
-    tests_by_number = {}
-    for test, numbers in zip(tests, pool.map(places_of, tests)):
-        for number in numbers:
-            tests_by_number.setdefault(number, []).append(test)
-    return tests_by_number
+        tests_by_number = {}
+        names = self.names()
+        for test, numbers in zip(names, pool.map(places_of, names)):
+            for number in numbers:
+                tests_by_number.setdefault(number, []).append(test)
+        return tests_by_number
 
 
 def put_mistakes(paths):
@@ -239,12 +253,12 @@ def put_mistakes(paths):
     return sources
 
 
-def missed_in(source, program, tests_by_number, pool):
+def missed_in(source, unit_tests, tests_by_number, pool):
     """The line and kind of each mistake that no test finds."""
 
     def is_missed(number):
         tests = tests_by_number.get(number)
-        return not tests or run(program, tests, {"LAGTRAP_MUTANT": str(number)})
+        return not tests or unit_tests.pass_with(tests, {"LAGTRAP_MUTANT": str(number)})
 
     for (number, (line, kind)), missed in zip(
         source.places.items(), pool.map(is_missed, source.places)
@@ -271,9 +285,10 @@ def main():
     count = sum(len(source.places) for source in sources)
     missed_count = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        tests_by_number = reached_by(program, tests_of(program), count + 1, pool)
+        unit_tests = UnitTests(program)
+        tests_by_number = unit_tests.by_mistake(count + 1, pool)
         for source in sources:
-            for line, kind in missed_in(source, program, tests_by_number, pool):
+            for line, kind in missed_in(source, unit_tests, tests_by_number, pool):
                 missed_count += 1
                 text = source.text.splitlines()[line - 1].decode(errors="replace").strip()
                 where = source.path.relative_to(SOURCE_DIR)
