@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <span>
 
 #include "analysis/block_reason.hpp"
@@ -16,15 +15,10 @@ constexpr std::array<std::string_view, LAGTRAP_WAIT_CLASSES> reasons{
     "socket",        "sleep",        "child process",    "file lock", "lock (semaphore)",
     "disk",          "page fault",   "stopped or frozen"};
 
+// What remains to be placed. The thread ran in the rest of the time: nothing else is counted.
 struct Sums {
-    // runnable_ns excludes throttled_ns
-    std::uint64_t on_cpu_ns = 0, throttled_ns = 0, runnable_ns = 0;
+    std::uint64_t throttled_ns = 0, runnable_ns = 0;  // the latter without the former
     std::array<std::uint64_t, LAGTRAP_WAIT_CLASSES> blocked_ns{};
-
-    [[nodiscard]] std::uint64_t total() const {
-        return std::accumulate(blocked_ns.begin(), blocked_ns.end(),
-                               on_cpu_ns + throttled_ns + runnable_ns);
-    }
 };
 
 void take_off(std::uint64_t& sum, std::uint64_t part) { sum -= std::min(sum, part); }
@@ -49,7 +43,7 @@ class Filler {
           begin_ns_(std::min(window.begin_ns, window.end_ns)),
           end_ns_(window.end_ns) {
         const std::uint64_t throttled_ns = std::min(parts.throttled_ns, parts.runnable_ns);
-        sums_ = {parts.on_cpu_ns, throttled_ns, parts.runnable_ns - throttled_ns, parts.blocked_ns};
+        sums_ = {throttled_ns, parts.runnable_ns - throttled_ns, parts.blocked_ns};
     }
 
     void place(const trace::Delay& delay) {
@@ -78,7 +72,6 @@ class Filler {
     void forget_recorded(const std::vector<Interval>& recorded) {
         for (const Interval& interval : recorded) {
             const std::uint64_t length_ns = interval.length_ns();
-            if (interval.state == ThreadState::Running) take_off(sums_.on_cpu_ns, length_ns);
             if (interval.state == ThreadState::Runnable)
                 take_off(interval.throttled ? sums_.throttled_ns : sums_.runnable_ns, length_ns);
             // The wait in progress when the recording began is cut when it is placed. The class of
@@ -119,7 +112,6 @@ class Filler {
         Interval interval;
         interval.tid = filled_tid_;
         interval.state = state;
-        interval.gap = Interval::Gap::None;
         interval.counted = true;
         return interval;
     }
@@ -134,7 +126,6 @@ class Filler {
         take_off(
             sums_.blocked_ns[std::min<std::size_t>(known.wait_class, LAGTRAP_WAIT_CLASSES - 1)],
             known.length_ns);
-        wait.tid = tid_;
         if (wait.end_ns <= end_ns_) note_waker(wait, known);
         wait.end_ns = std::min(wait.end_ns, end_ns_);
         if (wait.end_ns > wait.begin_ns) waits_.push_back(wait);
@@ -203,7 +194,6 @@ class Filler {
     void fill(std::vector<Interval>& result, std::uint64_t begin_ns, std::uint64_t end_ns,
               std::uint64_t last_ns) {
         if (end_ns <= begin_ns) return;
-        const std::uint64_t total_ns = sums_.total();
         const double part =
             static_cast<double>(end_ns - begin_ns) /
             static_cast<double>(std::max<std::uint64_t>(unplaced_from(begin_ns, last_ns), 1));
@@ -215,19 +205,15 @@ class Filler {
             at_ns += share_ns;
             sum -= share_ns;
         };
-        if (total_ns > 0) {
-            Interval throttled = in_state(ThreadState::Runnable);
-            throttled.throttled = true;
-            for (std::size_t i = 0; i < sums_.blocked_ns.size(); ++i) {
-                Interval blocked = in_state(ThreadState::Blocked);
-                blocked.queue = reason_of_class(static_cast<std::uint32_t>(i));
-                take(sums_.blocked_ns[i], blocked);
-            }
-            take(sums_.throttled_ns, throttled);
-            take(sums_.runnable_ns, in_state(ThreadState::Runnable));
+        for (std::size_t i = 0; i < sums_.blocked_ns.size(); ++i) {
+            Interval blocked = in_state(ThreadState::Blocked);
+            blocked.queue = reason_of_class(static_cast<std::uint32_t>(i));
+            take(sums_.blocked_ns[i], blocked);
         }
-        // If sums and clock differ, the thread ran in the remaining time: nothing else was counted.
-        take_off(sums_.on_cpu_ns, end_ns - at_ns);
+        Interval throttled = in_state(ThreadState::Runnable);
+        throttled.throttled = true;
+        take(sums_.throttled_ns, throttled);
+        take(sums_.runnable_ns, in_state(ThreadState::Runnable));
         add(result, in_state(ThreadState::Running), at_ns, end_ns);
         if (to_fill_ns_ != UINT64_MAX) take_off(to_fill_ns_, end_ns - begin_ns);
     }

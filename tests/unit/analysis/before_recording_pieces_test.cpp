@@ -8,6 +8,7 @@
 namespace lagtrap::analysis::before_recording_pieces_test {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t begin_ns = 1000 * ms;
@@ -32,6 +33,12 @@ std::string text_of(const Interval& interval) {
     if (interval.counted) text += " counted";
     if (interval.woken) text += interval.by_interrupt ? " interrupted" : " woken";
     if (interval.waker_tid != 0) text += " by " + std::to_string(interval.waker_tid);
+    switch (interval.wake_cause) {
+        case WakeCause::Thread: text += " (thread)"; break;
+        case WakeCause::Timeout: text += " (timeout)"; break;
+        case WakeCause::Interrupt: text += " (interrupt)"; break;
+        default: break;
+    }
     return text;
 }
 
@@ -110,11 +117,14 @@ TEST_F(BeforeARecording, LongWaitsHaveTheirPlaceAndWaker) {
     // The rest is shared by the time before and after it.
     EXPECT_THAT(shown(),
                 ElementsAre("-40 to -35 blocked in sleep counted", "-35 to -30 running counted",
-                            "-30 to -10 blocked in lock (futex) counted woken by 12",
+                            "-30 to -10 blocked in lock (futex) counted woken by 12 (thread)",
                             "-10 to -5 blocked in sleep counted", "-5 to 0 running counted",
                             "0 to 10 running", "10 to 30 blocked at 1"));
     delay_.so_far.waits[0].waker = LAGTRAP_WAKER_INTERRUPT;
-    EXPECT_THAT(shown()[2], "-30 to -10 blocked in lock (futex) counted interrupted");
+    EXPECT_THAT(shown()[2], "-30 to -10 blocked in lock (futex) counted interrupted (interrupt)");
+    delay_.so_far.waits[0].wait_class = LAGTRAP_WAIT_SLEEP;
+    EXPECT_THAT(shown(), Contains("-30 to -10 blocked in sleep counted interrupted (timeout)"))
+        << "by its own timer";
 }
 
 TEST_F(BeforeARecording, WaitsWithAStackHaveItInsteadOfTheirClass) {
@@ -132,6 +142,52 @@ TEST_F(BeforeARecording, WaitsWithAStackHaveItInsteadOfTheirClass) {
                 ElementsAre("-40 to -30 running counted", "-30 to -10 blocked at 1 woken by 12",
                             "-10 to -5 running counted", "-5 to 0 blocked at 2 interrupted",
                             "0 to 10 running", "10 to 30 blocked at 1"));
+}
+
+TEST_F(BeforeARecording, WaitsOfOtherThreadsAreNotTaken) {
+    delay_.so_far.on_cpu_ns = 40 * ms;
+    earlier(30, 10, lock_).tid = 11;
+    EXPECT_THAT(shown(), ElementsAre("-40 to 0 running counted", "0 to 10 running",
+                                     "10 to 30 blocked at 1"));
+}
+
+TEST_F(BeforeARecording, WaitsOfBothKindsAreInTheOrderOfTime) {
+    delay_.so_far.blocked_ns[LAGTRAP_WAIT_LOCK] = 10 * ms;
+    delay_.so_far.blocked_ns[LAGTRAP_WAIT_DISK] = 10 * ms;
+    wait(20, 10, LAGTRAP_WAIT_DISK);
+    earlier(35, 25, lock_);
+    EXPECT_THAT(
+        shown(),
+        ElementsAre("-40 to -35 running counted", "-35 to -25 blocked at 1 woken",
+                    "-25 to -20 running counted", "-20 to -10 blocked in disk counted",
+                    "-10 to 0 running counted", "0 to 10 running", "10 to 30 blocked at 1"));
+}
+
+TEST_F(BeforeARecording, AWaitWhoseReasonHasNoClassIsTakenOffTheLargestSum) {
+    const StackId odd = made_.stack({"main", "k:odd_wait", "k:schedule"});
+    delay_.so_far.blocked_ns[LAGTRAP_WAIT_OTHER] = 20 * ms;
+    delay_.so_far.blocked_ns[LAGTRAP_WAIT_DISK] = 5 * ms;
+    earlier(20, 0, odd);
+    EXPECT_THAT(shown(), ElementsAre("-40 to -35 blocked in disk counted",
+                                     "-35 to -20 running counted", "-20 to 0 blocked at 2 woken",
+                                     "0 to 10 running", "10 to 30 blocked at 1"));
+}
+
+// A run keyed by a value: thread 10 hands it to 11, which hands it back.
+TEST_F(BeforeARecording, EarlierThreadsShareTheirSums) {
+    delay_.stages = {
+        {"a", 10 * ms, 10}, {"b", 18 * ms, 11}, {"c", 28 * ms, 11}, {"d", 30 * ms, 10}};
+    delay_.so_far.from_offset_ns = 30 * ms;
+    delay_.so_far.blocked_ns[LAGTRAP_WAIT_SLEEP] = 10 * ms;
+    delay_.so_far.earlier.on_cpu_ns = 12 * ms;
+    delay_.so_far.earlier.blocked_ns[LAGTRAP_WAIT_DISK] = 8 * ms;
+    EXPECT_THAT(
+        shown(),
+        ElementsAre(
+            "-40 to -36 blocked in disk counted", "-36 to -30 running counted",
+            "-30 to -22 between its markers tid 0", "-22 to -18 blocked tid 11 in disk counted",
+            "-18 to -12 running tid 11 counted", "-12 to -10 between its markers tid 0",
+            "-10 to 0 blocked in sleep counted", "0 to 10 running", "10 to 30 blocked at 1"));
 }
 
 TEST_F(BeforeARecording, WithoutAStackOnlyTheWakerIsTaken) {

@@ -58,7 +58,29 @@ TEST(CallDecoder, NestsCallsInTheTreeOfTheOutermost) {
     EXPECT_EQ(tree.tree.calls[2].parent, 1U);
     EXPECT_EQ(tree.tree.calls[2].end_ns, 6U);
     EXPECT_EQ(tree.tree.calls[2].function, root.function);
-    EXPECT_EQ(decoded.functions.size(), 2U);
+    ASSERT_EQ(decoded.functions.size(), 2U);
+    EXPECT_EQ(decoded.functions[0].name, "f");
+    EXPECT_EQ(decoded.functions[1].name, "g");
+}
+
+TEST(CallDecoder, ACallHasTheEndThatWasRecorded) {
+    Decoded decoded;
+    using calls::CallEnd;
+    std::vector<CallEnd> ends{CallEnd::Returned, CallEnd::TailCall, CallEnd::Left,
+                              CallEnd::ThreadEnd};
+    std::vector<std::string> texts;
+    for (const CallEnd end : ends) texts.emplace_back(calls::name_of(end));
+    texts.emplace_back("unknown to this version");
+    ends.push_back(CallEnd::Returned);
+    for (const std::string& text : texts) {
+        CallDecoder::Begin begin = call(1, "f");
+        begin.ended = text;
+        (void)decoded.decoder.begin(begin, {});
+    }
+    decoded.finish();
+    std::vector<CallEnd> found;
+    for (const RunCalls& tree : decoded.trees) found.push_back(tree.tree.calls.at(0).end);
+    EXPECT_EQ(found, ends);
 }
 
 TEST(CallDecoder, AFunctionIsKnownByNameFilePlaceAndWhetherItWasSeen) {

@@ -118,6 +118,36 @@ TEST(CallFocus, MayBeALibraryThatHasNearlyAllOfTheTime) {
     EXPECT_EQ(focus_with(6).place.function, "main");
 }
 
+TEST(CallFocus, OfSeveralFunctionsThatManyCallIsTheInnermost) {
+    const auto nested = [](const std::string& outer, const std::string& inner) {
+        return Focus{{{"main", "a", outer, inner}, 50}, {{"main", "b", outer, inner}, 50}}
+            .find()
+            .place.function;
+    };
+    EXPECT_EQ(nested("f", "g"), "g");
+    EXPECT_EQ(nested("g", "f"), "f");
+}
+
+TEST(CallFocus, IsAFunctionOfALibraryRatherThanTheLibrary) {
+    const CallFocus focus = Focus{
+        {{"main", "a", zlib + "deflate", zlib + "longest_match"}, 50},
+        {{"main", "b", zlib + "deflate", zlib + "longest_match"},
+         50}}.find();
+    EXPECT_FALSE(focus.library);
+    EXPECT_EQ(focus.place.function, "longest_match");
+    EXPECT_EQ(focus.direct_caller, "deflate");
+}
+
+TEST(CallFocus, IsALibraryIfItIsBelowTheInnermostFunction) {
+    const CallFocus focus = Focus{
+        {{"main", "a", "f", zlib + "inflate"}, 50},
+        {{"main", "b", "f", zlib + "deflate"},
+         50}}.find();
+    EXPECT_TRUE(focus.library);
+    EXPECT_EQ(focus.place.module, "/usr/lib/libz.so.1");
+    EXPECT_EQ(focus.time_ns, 100U);
+}
+
 TEST(CallFocus, NamesTheCallerInAnotherFile) {
     const CallFocus focus = Focus{{{"main", "!/opt/x.so!api", "!/opt/x.so!work"}, 100}}.find();
     EXPECT_EQ(focus.place.function, "work");
