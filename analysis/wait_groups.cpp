@@ -100,11 +100,16 @@ class Grouping {
             interval.length_ns() - on_cpu_ns);
     }
 
-    // From the stack or, for waits before the recording, from the wait class.
+    // From the stack or, for waits before the recording, from the wait class. Without a stack, a
+    // wait that a disk ended was for the disk.
     Reason reason_of(const Interval& interval) {
         if (interval.tid != 0 && !interval.queue.empty()) {
             const BlockReason block = find_block_reason(interval.queue);
             return {std::string(interval.queue), facts_of(block).kind, block};
+        }
+        if (interval.stack == 0 && interval.woken && interval.wake_cause == WakeCause::Disk) {
+            const BlockReasonFacts& facts = facts_of(BlockReason::Disk);
+            return {std::string(facts.name), facts.kind, facts.reason};
         }
         return reason_of(interval.stack);
     }

@@ -132,6 +132,23 @@ TEST(IntervalGroups, of_waits_are_by_reason) {
     EXPECT_EQ(groups[2].reason, "blocked in odd_wait");
 }
 
+TEST(IntervalGroups, of_waits_without_a_stack_are_for_the_disk_if_a_disk_ended_them) {
+    MadeRecording made = recorded();
+    Interval wait = blocked_in(0, 10);
+    const auto group = [&] { return groups_of(made.recording, {wait}).at(0); };
+    wait.wake_cause = WakeCause::Disk;
+    EXPECT_EQ(group().block, BlockReason::Unknown) << "its end was not recorded";
+    wait.woken = true;
+    EXPECT_EQ(group().block, BlockReason::Disk);
+    EXPECT_EQ(group().wait, WaitKind::Disk);
+    EXPECT_EQ(group().reason, "disk");
+    wait.wake_cause = WakeCause::Device;
+    EXPECT_EQ(group().block, BlockReason::Unknown);
+    wait.wake_cause = WakeCause::Disk;
+    wait.stack = made.stack(lock_in("read_file"));
+    EXPECT_EQ(group().block, BlockReason::Futex);
+}
+
 TEST(IntervalGroups, of_queues_have_their_name_as_reason) {
     const MadeRecording made = recorded();
     Interval queued = interval_of(ThreadState::Blocked, 8);
