@@ -64,12 +64,28 @@ bool is_java_launcher(const ThreadDoing& doing) {
            doing.focus.place.function == "CallJavaMainInNewThread";
 }
 
+// A sixth or more of the time was spent in such waits.
+bool waits_often(const DelayCauses& causes, const ThreadDoing& doing, WaitKind kind) {
+    return doing.kind == TimeKind::Blocked && doing.wait == kind &&
+           doing.time_ns * 6 >= causes.wall_ns;
+}
+
+// An event loop that waits for another thread stands still.
+bool stops_loop(const DelayCauses& causes, const ThreadDoing& doing) {
+    const bool for_thread = doing.end == WaitEnd::Thread || doing.end == WaitEnd::NotYet;
+    return for_thread && waits_often(causes, doing, WaitKind::Signal) &&
+           std::any_of(causes.causes.begin(), causes.causes.end(), [&](const DelayCause& other) {
+               return waits_often(causes, other.doing, WaitKind::Events);
+           });
+}
+
 bool waits_for_work(const DelayCauses& causes) {
     std::uint64_t idle_ns = 0;
-    for (const DelayCause& cause : causes.causes)
-        if (cause.doing.kind == TimeKind::Blocked &&
-            (weight_of(cause.doing) <= max_weight_of_idling || is_java_launcher(cause.doing)))
+    for (const DelayCause& cause : causes.causes) {
+        if (cause.doing.kind != TimeKind::Blocked || stops_loop(causes, cause.doing)) continue;
+        if (weight_of(cause.doing) <= max_weight_of_idling || is_java_launcher(cause.doing))
             idle_ns += cause.doing.time_ns;
+    }
     return is_nearly(idle_ns, causes.wall_ns);
 }
 

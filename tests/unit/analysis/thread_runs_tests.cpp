@@ -101,6 +101,36 @@ TEST(ThreadRuns, that_wait_for_work_come_last) {
     EXPECT_EQ(process.runs.front().delay.begin_tid, 11U);
 }
 
+// Both wait for events for three quarters of the time.
+TEST(ThreadRuns, of_an_event_loop_that_waits_for_another_thread_do_not_wait_for_work) {
+    TraceBuilder builder(400 * ms, 2);
+    builder.process(10, "/usr/bin/app")
+        .thread(10, 10, "app")
+        .thread(10, 11, "stopped")
+        .thread(10, 12, "timed")
+        .thread(10, 13, "helper");
+    const TraceBuilder::Stack waits =
+        in_thread("serve", {"pthread_cond_wait", "k:futex_wait", "k:schedule"});
+    builder.switched(0, 1, 0, 0, 13);
+    for (const std::uint32_t tid : {11U, 12U}) {
+        const std::uint64_t at = tid == 11 ? 200 * ms : 202 * ms;
+        builder.off_cpu(0, 10, tid, in_event_loop);
+        builder.caused_waking(at, 0, 0, tid, 2).switched(at, 0, 0, 0, tid);
+        builder.switched(at + 1 * ms, 0, tid, 1, 0).off_cpu(at + 1 * ms, 10, tid, waits);
+    }
+    builder.waking(300 * ms, 1, 13, 11).switched(300 * ms, 0, 0, 0, 11);
+    builder.switched(301 * ms, 0, 11, 1, 0).off_cpu(301 * ms, 10, 11, in_event_loop);
+    builder.caused_waking(310 * ms, 0, 0, 12, 2).switched(310 * ms, 0, 0, 0, 12);
+    builder.switched(311 * ms, 0, 12, 1, 0).off_cpu(311 * ms, 10, 12, in_event_loop);
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const auto process = runs_of_processes(*recording, {10});
+    ASSERT_NE(run_of(process, 11), nullptr);
+    EXPECT_FALSE(run_of(process, 11)->waits_for_work);
+    ASSERT_NE(run_of(process, 12), nullptr);
+    EXPECT_TRUE(run_of(process, 12)->waits_for_work) << "its waits timed out";
+}
+
 TEST(ThreadRuns, that_wait_for_a_client_to_connect_wait_for_work) {
     TraceBuilder builder(400 * ms, 2);
     builder.process(10, "/usr/bin/shop")
