@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include "calls/call_tree.hpp"
@@ -55,12 +54,6 @@ struct Ended {
 [[nodiscard]] boost::json::object to_json(const std::vector<TakenOut>& functions);
 [[nodiscard]] boost::json::object to_json(const std::vector<Function>& more);
 [[nodiscard]] boost::json::object to_json(const Ended& ended);
-
-// Parts of these objects, for other answers. Parsing throws the exceptions of boost::json, or
-// std::out_of_range.
-[[nodiscard]] boost::json::array rows_of_functions(const std::vector<Function>& functions);
-[[nodiscard]] std::vector<Function> functions_of_rows(const boost::json::array& rows);
-[[nodiscard]] std::vector<TakenOut> taken_out_of_rows(const boost::json::array& rows);
 
 // One line of the answer; exactly one member is set.
 struct Message {
