@@ -3,14 +3,12 @@
 #include "tests/unit/bpf/native_programs.h"
 
 #include <errno.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "bpf/event_monitor.bpf.c"
 #include "bpf/lock_owner.bpf.h"
 #include "bpf/throttling.bpf.h"
 #include "bpf/wait_object.bpf.h"
+#include "tests/unit/bpf/native_setup.h"
 
 const struct native_maps native_maps = {
     .event_configs = &event_configs,
@@ -34,14 +32,6 @@ const struct native_maps native_maps = {
     .hits_by_process = &hits_by_process,
     .walk_scratches = &walk_scratches,
 };
-
-/* In a map's variable, numbers are encoded as lengths of arrays. */
-#define NUMBER(map, name) (sizeof(*(map).name) / sizeof(int))
-#define DEFINE_MAP(map)                                                                        \
-    native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), sizeof(*(map).key), \
-                      sizeof(*(map).value))
-#define DEFINE_RING(map) \
-    native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), 0, 0)
 
 static void define_maps(void) {
     DEFINE_MAP(event_configs);
@@ -107,15 +97,6 @@ struct native_task {
 
 enum { CURRENT_TASK, PREVIOUS_TASK, NEXT_TASK, TASKS };
 static struct native_task tasks[TASKS];
-
-/* Constants for the programs, which user space writes before it loads the programs. They stay
- * writable, because GCC places them among variables. */
-static void set_constant(const volatile void* place, const void* value, size_t size) {
-    const size_t page = sysconf(_SC_PAGESIZE);
-    char* begin = (char*)((size_t)place / page * page);
-    mprotect(begin, (size_t)place + size - (size_t)begin, PROT_READ | PROT_WRITE);
-    memcpy((void*)place, value, size);
-}
 
 void native_tell_preempt_count(bool reported) {
     const __s64 offset = reported ? offsetof(struct run_queue, preempt_count) : 0;

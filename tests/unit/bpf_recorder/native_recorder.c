@@ -1,15 +1,11 @@
 /* The recorder's programs, compiled for this machine from the same files that the kernel gets. */
 #include <stddef.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "tests/unit/bpf/native_kernel.h"
 
 /* What tracepoint programs pass on to bpf_get_stack(). */
 static void* const ctx = NULL;
 
 #include "bpf/recorder.bpf.c"
+#include "tests/unit/bpf/native_task.h"
 
 struct recorder_maps {
     void *records, *capture_counters, *history_turns, *timed_sets, *thread_times, *last_switches,
@@ -32,17 +28,6 @@ const struct recorder_maps recorder_maps = {
     .stack_copies = &stack_copies,
     .copied_shares = &copied_shares,
 };
-
-/* In a map's variable, numbers are encoded as lengths of arrays. */
-#define NUMBER(map, name) (sizeof(*(map).name) / sizeof(int))
-#define DEFINE_MAP(map)                                                                        \
-    native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), sizeof(*(map).key), \
-                      sizeof(*(map).value))
-#define DEFINE_RING(map) \
-    native_define_map(&(map), NUMBER(map, type), NUMBER(map, max_entries), 0, 0)
-/* A map of values by thread. */
-#define DEFINE_STORAGE(map) \
-    native_define_map(&(map), NUMBER(map, type), 0, sizeof(*(map).key), sizeof(*(map).value))
 
 static void define_maps(void) {
     DEFINE_RING(records);
@@ -78,25 +63,11 @@ static void define_maps(void) {
     DEFINE_MAP(copied_shares);
 }
 
-/* Constants for the programs, which user space writes before it loads the programs. */
-static void set_constant(const volatile void* place, const void* value, size_t size) {
-    const size_t page = sysconf(_SC_PAGESIZE);
-    char* begin = (char*)((size_t)place / page * page);
-    mprotect(begin, (size_t)place + size - (size_t)begin, PROT_READ | PROT_WRITE);
-    memcpy((void*)place, value, size);
-}
-
 void native_set_preempt_count_place(__s64 bytes) {
     set_constant(&preempt_count_after_run_queue, &bytes, sizeof(bytes));
 }
 
-static struct task_struct* current_task;
-static void* user_registers;
-static struct vm_area_struct* area;
-
-void native_set_task(void* task) { current_task = task; }
 void native_set_registers(void* registers) { user_registers = registers; }
-void native_set_area(void* one) { area = one; }
 
 void native_load_programs(void) {
     define_maps();
@@ -108,32 +79,9 @@ void native_load_programs(void) {
     writers_ended = files_written_in = ends_wanted_in = 0;
     open_files_until_ns = history_turned_ns = 0;
     native_set_preempt_count_place(0);
-    current_task = NULL;
-    user_registers = NULL;
-    area = NULL;
+    forget_task();
 }
 
-struct task_struct* bpf_get_current_task_btf(void) {
-    return current_task;
-}
-__u64 bpf_get_current_task(void) { return (__u64)current_task; }
-void* bpf_task_pt_regs(struct task_struct* task) { return user_registers; }
-struct vm_area_struct* native_area_at(__u64 place) {
-    return area && place >= area->vm_start && place < area->vm_end ? area : NULL;
-}
-void* bpf_rdonly_cast(const void* object, __u32 type) { return native_same(object); }
-struct task_struct___started* native_started(const void* task) {
-    return NULL;
-}
-struct task_struct___leader* native_leader(const void* task) {
-    return NULL;
-}
-struct task_struct___base* native_base(const void* task) {
-    return NULL;
-}
-struct task_struct___memory* native_memory(const void* task) {
-    return NULL;
-}
 struct unix_sock* native_local(const void* sk) {
     return sk ? (struct unix_sock*)((struct sock*)native_same(sk) + 1) : NULL;
 }

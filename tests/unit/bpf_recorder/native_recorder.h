@@ -37,8 +37,8 @@ void native_set_preempt_count_place(__s64 bytes);
 /* The thread on the CPU, and the registers with which each thread left user space. */
 void native_set_task(void* task);
 void native_set_registers(void* registers);
-/* The area in which all addresses are that it contains. */
-void native_set_area(void* area);
+/* Areas of its memory; NULL: none. */
+void native_set_areas(void* one, void* other);
 
 int on_switch(bool preempt, void* prev, void* next, unsigned int prev_state);
 int on_waking(void* wakee);

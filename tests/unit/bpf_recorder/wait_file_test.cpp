@@ -161,7 +161,7 @@ TEST_F(WaitFile, of_a_page_fault_is_the_mapped_one) {
     area.vm_start = 0x1000;
     area.vm_end = 0x3000;
     area.vm_file = &file_.file;
-    native_set_area(&area);
+    native_set_areas(&area, nullptr);
     in_call(no_call);
     EXPECT_EQ(wait(uninterruptible).kind, 0) << "it has touched nothing yet";
     select(101);
