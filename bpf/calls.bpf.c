@@ -15,17 +15,14 @@
  */
 #include "bpf/calls.h"
 
-#include "bpf/function_exit.bpf.h"
 #include "bpf/goroutine.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/stack_range.bpf.h"
-#include "bpf/traced_process.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define ENOUGH_TRIES 4
 
-const volatile __u64 min_ns = 0; /* shorter trees are not reported */
 const volatile __u32 goid_offset =
     0; /* for a Go program: offset of a goroutine's number in its structure */
 
@@ -33,6 +30,17 @@ const volatile __u32 goid_offset =
  * function that is not a target skips looking up its thread. A thread always counts its own
  * tree. */
 __u32 open_trees = 0;
+
+static __always_inline bool is_of_no_tree(bool is_target) {
+    return !is_target && !*(volatile __u32*)&open_trees;
+}
+
+#define TRACED_FUNCTION struct lagtrap_probed_function
+#define TRACED_FUNCTIONS LAGTRAP_CALL_FUNCTIONS
+#define TRACED_TOTALS struct lagtrap_call_totals
+#define TRACED_RECORDS 4096 /* numbers of completed trees */
+#define TRACED_NOTHING_OPEN() is_of_no_tree(false)
+#include "bpf/traced_functions.bpf.h"
 
 struct thread {
     __u32 tree_and_1; /* 0: no outermost call is open */
@@ -78,28 +86,6 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, LAGTRAP_CALL_FUNCTIONS);
-    __type(key, __u32);
-    __type(value, struct lagtrap_call_count);
-} counts SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct lagtrap_call_totals);
-} totals SEC(".maps");
-
-/* Numbers of completed trees. */
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, 4096);
-} done_trees SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, LAGTRAP_INDIRECT_SITES);
     __type(key, __u32);
     __type(value, struct lagtrap_indirect_site);
@@ -115,11 +101,6 @@ struct {
 static __always_inline struct lagtrap_call_node* node_of(__u32 tree, __u32 number) {
     __u32 index = tree * LAGTRAP_CALL_NODES + number;
     return number < LAGTRAP_CALL_NODES ? bpf_map_lookup_elem(&nodes, &index) : NULL;
-}
-
-static __always_inline struct lagtrap_call_totals* all_totals(void) {
-    __u32 zero = 0;
-    return bpf_map_lookup_elem(&totals, &zero);
 }
 
 struct sums {
@@ -240,13 +221,13 @@ static __noinline void end_tree(struct thread* thread, struct lagtrap_call_tree*
     if (!root || !all) return;
     __sync_fetch_and_add(&all->trees, 1);
     tree->end_ns = now_ns;
-    if (now_ns - root->begin_ns < min_ns) {
+    if (now_ns - root->begin_ns < all->limits.min_ns) {
         __sync_fetch_and_add(&all->short_trees, 1);
         __sync_lock_test_and_set(&tree->state, LAGTRAP_TREE_FREE);
         return;
     }
     __sync_lock_test_and_set(&tree->state, LAGTRAP_TREE_DONE);
-    if (bpf_ringbuf_output(&done_trees, &number, sizeof(number), 0) == 0) return;
+    if (bpf_ringbuf_output(&records, &number, sizeof(number), 0) == 0) return;
     __sync_fetch_and_add(&all->lost, 1);
     __sync_lock_test_and_set(&tree->state, LAGTRAP_TREE_FREE);
 }
@@ -340,10 +321,6 @@ static __always_inline void add_node(struct thread* thread, __u32 number,
     node->begin_ns = now_ns;
 }
 
-static __always_inline bool is_of_no_tree(bool is_target) {
-    return !is_target && !*(volatile __u32*)&open_trees;
-}
-
 /* Begins a call of a target, or below others of its tree. */
 static __always_inline void begin_call(struct thread* thread, __u32 tid, __u32 function,
                                        bool is_target, __u64 stack_pointer, bool of_goroutine,
@@ -365,7 +342,7 @@ static __always_inline void begin_call(struct thread* thread, __u32 tid, __u32 f
             .number = tree->innermost,
             .caller = tree->innermost,
             .function = function,
-            .relinking = all && bpf_ktime_get_ns() < all->relinking_until_ns};
+            .relinking = all && bpf_ktime_get_ns() < all->limits.relinking_until_ns};
         if (!of_goroutine) stack_range_of(stack_pointer, &walk.stack);
         bpf_loop(LAGTRAP_CALL_NODES, find_caller, &walk, 0);
         if (walk.found) return;
@@ -388,15 +365,16 @@ int on_call(struct pt_regs* ctx) {
     __u32 function = cookie;
     struct task_struct* task = bpf_get_current_task_btf();
     if (!is_target(task)) return 0;
-    struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
-    if (!count) return 0;
-    count->hits++;
+    struct lagtrap_probed_function* probed = function_of(function);
+    if (!probed) return 0;
+    probed->hits++;
     bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
-    if (count->taken_out || is_of_no_tree(is_target)) return 0;
+    if (probed->taken_out || is_of_no_tree(is_target)) return 0;
     struct thread* thread =
         bpf_task_storage_get(&threads, task, NULL, is_target ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
     if (thread)
-        begin_call(thread, task->pid, function, is_target, PT_REGS_SP(ctx), false, count->cost_ns);
+        begin_call(thread, task->pid, function, is_target, PT_REGS_SP(ctx), false,
+                   probed->inside_ns + probed->around_ns);
     return 0;
 }
 
@@ -420,11 +398,11 @@ int on_go_call(struct pt_regs* ctx) {
     __u32 function = cookie;
     struct task_struct* task = bpf_get_current_task_btf();
     if (!is_target(task)) return 0;
-    struct lagtrap_call_count* count = bpf_map_lookup_elem(&counts, &function);
-    if (!count) return 0;
-    count->hits++;
+    struct lagtrap_probed_function* probed = function_of(function);
+    if (!probed) return 0;
+    probed->hits++;
     bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
-    if (count->taken_out || is_of_no_tree(is_target)) return 0;
+    if (probed->taken_out || is_of_no_tree(is_target)) return 0;
     struct goroutine goroutine = {};
     if (!find_numbered(ctx, &goroutine)) return 0;
     struct thread* thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);
@@ -438,7 +416,8 @@ int on_go_call(struct pt_regs* ctx) {
         }
     }
     if (!thread) return 0;
-    begin_call(thread, task->pid, function, is_target, goroutine.stack_place, true, count->cost_ns);
+    begin_call(thread, task->pid, function, is_target, goroutine.stack_place, true,
+               probed->inside_ns + probed->around_ns);
     if (thread->tree_and_1)
         note_goroutine(thread, &goroutine);
     else
@@ -475,7 +454,8 @@ static __always_inline void end_call(struct thread* thread, __u32 function, __u6
     if (node->parent == LAGTRAP_CALL_NO_PARENT) end_tree(thread, tree, now_ns);
 }
 
-static __always_inline int on_left(__u32 function, __u64 stack_pointer, bool shared) {
+static __always_inline int on_left(struct pt_regs* ctx, __u32 function, __u64 stack_pointer,
+                                   bool shared) {
     struct task_struct* task = bpf_get_current_task_btf();
     if (!is_target(task)) return 0;
     struct thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
@@ -497,20 +477,6 @@ int on_go_exit(struct pt_regs* ctx) {
     end_call(thread, cookie, goroutine.stack_place, cookie & LAGTRAP_COOKIE_EXIT_SHARED);
     if (!thread->tree_and_1) bpf_map_delete_elem(&goroutines, &goroutine.key);
     return 0;
-}
-
-SEC("uprobe") /* instructions that leave a function, some conditionally */
-int on_call_exit(struct pt_regs* ctx) {
-    if (is_of_no_tree(false)) return 0;
-    __u64 cookie = bpf_get_attach_cookie(ctx);
-    if (!leaves_function(ctx, cookie)) return 0;
-    return on_left(cookie, PT_REGS_SP(ctx), cookie & LAGTRAP_COOKIE_EXIT_SHARED);
-}
-
-SEC("uretprobe") /* after the return address was popped */
-int on_call_return(struct pt_regs* ctx) {
-    if (is_of_no_tree(false)) return 0;
-    return on_left(bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
 }
 
 static __always_inline void note_target(__u64 target, __u32 function) {

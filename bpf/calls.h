@@ -15,6 +15,7 @@
 #define LAGTRAP_BPF_CALLS_H
 
 #include "bpf/event_monitor.h"
+#include "bpf/traced_functions.h"
 
 #define LAGTRAP_CALL_TREES 32
 #define LAGTRAP_CALL_NODES 8192 /* per tree */
@@ -65,14 +66,6 @@ struct lagtrap_call_tree {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_call_tree) == 56, "layout of trees");
 
-/* Per function; mapped by user space. Increments lost between CPUs do not matter. */
-struct lagtrap_call_count {
-    __u64 hits;      /* of its entry, in and outside trees */
-    __u64 cost_ns;   /* cost of the probes of one call; set by user space */
-    __u64 taken_out; /* set by user space: its probes are being detached, exits perhaps before
-                        entries */
-};
-
 /* Call sites whose targets are known only at run time. */
 #define LAGTRAP_INDIRECT_SITES 16384
 #define LAGTRAP_SEEN_TARGETS 4096
@@ -91,13 +84,13 @@ struct lagtrap_seen {
 };
 
 struct lagtrap_call_totals {
-    __u64 trees;              /* trees that ended */
-    __u64 short_trees;        /* of those: shorter than the minimum */
-    __u64 no_room;            /* calls of a target while no tree was free */
-    __u64 lost;               /* trees whose number could not be sent */
-    __u64 indirect_hits;      /* of watched indirect calls */
-    __u64 indirect_cost_ns;   /* cost of one; set by user space */
-    __u64 relinking_until_ns; /* until then, begins may be seen twice; set by user space */
+    struct lagtrap_trace_limits limits;
+    __u64 trees;            /* trees that ended */
+    __u64 short_trees;      /* of those: shorter than the minimum */
+    __u64 no_room;          /* calls of a target while no tree was free */
+    __u64 lost;             /* trees whose number could not be sent */
+    __u64 indirect_hits;    /* of watched indirect calls */
+    __u64 indirect_cost_ns; /* cost of one; set by user space */
 };
 
 #endif

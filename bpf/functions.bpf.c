@@ -9,10 +9,14 @@
  */
 #include "bpf/functions.h"
 
-#include "bpf/function_exit.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/stack_range.bpf.h"
-#include "bpf/traced_process.bpf.h"
+
+#define TRACED_FUNCTION struct lagtrap_traced_function
+#define TRACED_FUNCTIONS LAGTRAP_TRACED_FUNCTIONS
+#define TRACED_TOTALS struct lagtrap_traced_totals
+#define TRACED_RECORDS LAGTRAP_TRACED_RING_BYTES
+#include "bpf/traced_functions.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -41,45 +45,11 @@ struct {
     __type(value, struct traced_thread);
 } threads SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, LAGTRAP_TRACED_FUNCTIONS);
-    __type(key, __u32);
-    __type(value, struct lagtrap_traced_function);
-} functions SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct lagtrap_traced_totals);
-} totals SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, LAGTRAP_TRACED_RING_BYTES);
-} traced_calls SEC(".maps");
-
-static __always_inline struct lagtrap_traced_totals* all_totals(void) {
-    __u32 zero = 0;
-    return bpf_map_lookup_elem(&totals, &zero);
-}
-
-static __always_inline struct lagtrap_traced_function* function_of(__u32 number) {
-    return bpf_map_lookup_elem(&functions, &number);
-}
-
 static __always_inline struct traced_frame* frame_at(struct traced_thread* thread, __u32 place) {
     if (place >= LAGTRAP_TRACED_DEPTH) return NULL;
     __u64 bounded = place;
     KEEP_BITS(bounded, LAGTRAP_TRACED_DEPTH - 1);
     return &thread->frames[bounded];
-}
-
-static __always_inline __u64 less(__u64 whole, __u64 part) {
-    return whole > part ? whole - part : 0;
 }
 
 /* For calls that a runtime reports: they have a stack of their own, so the last to begin is the
@@ -139,7 +109,7 @@ static __always_inline void keep_path(struct traced_thread* thread,
 
 static __always_inline void send(struct traced_frame* frame, struct lagtrap_traced_totals* all,
                                  __u64 now_ns, __u64 probes_ns, __u64 off_cpu_ns, __u32 end) {
-    struct lagtrap_traced_call* call = bpf_ringbuf_reserve(&traced_calls, sizeof(*call), 0);
+    struct lagtrap_traced_call* call = bpf_ringbuf_reserve(&records, sizeof(*call), 0);
     if (!call) {
         __sync_fetch_and_add(&all->not_sent, 1);
         return;
@@ -169,29 +139,29 @@ static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64
     if (!function || !all) return;
     struct traced_frame* caller = frame_at(thread, place - 1);
     /* The time of its end is unknown, so pass what is known of its callees to its caller. */
-    if (end != LAGTRAP_TRACED_RETURNED && function->taken_out) {
+    if (end != LAGTRAP_TRACED_RETURNED && function->probes.taken_out) {
         if (!caller) return;
         caller->children_ns += frame->children_ns;
         caller->probes_ns += frame->probes_ns;
         return;
     }
     __u64 whole_ns = less(now_ns, frame->begin_ns);
-    __u64 probes_ns = frame->probes_ns + function->inside_ns;
+    __u64 probes_ns = frame->probes_ns + function->probes.inside_ns;
     __u64 net_ns = less(whole_ns, probes_ns);
     __sync_fetch_and_add(&function->calls, 1);
     __sync_fetch_and_add(&function->own_ns,
-                         less(whole_ns, frame->children_ns + function->inside_ns));
+                         less(whole_ns, frame->children_ns + function->probes.inside_ns));
     if (end != LAGTRAP_TRACED_RETURNED) __sync_fetch_and_add(&function->left, 1);
     if (net_ns > function->longest_ns) {
         function->longest_ns = net_ns;
         keep_path(thread, function, place);
     }
     if (caller) {
-        caller->children_ns += whole_ns + function->around_ns;
-        caller->probes_ns += probes_ns + function->around_ns;
+        caller->children_ns += whole_ns + function->probes.around_ns;
+        caller->probes_ns += probes_ns + function->probes.around_ns;
     }
     /* If some begins are not reported, this end may belong to a call inside this one. */
-    if (net_ns >= all->min_ns && !function->unbegun)
+    if (net_ns >= all->limits.min_ns && !function->unbegun)
         send(frame, all, now_ns, probes_ns, thread->off_cpu_ns, end);
 }
 
@@ -234,14 +204,14 @@ static long find_caller(__u32 index, struct frame_caller_walk* walk) {
 }
 
 SEC("uprobe")
-int on_traced_call(struct pt_regs* ctx) {
+int on_call(struct pt_regs* ctx) {
     __u32 number = bpf_get_attach_cookie(ctx);
     struct task_struct* task = bpf_get_current_task_btf();
     if (!is_target(task)) return 0;
     struct lagtrap_traced_function* function = function_of(number);
     if (!function) return 0;
-    function->hits++;
-    if (function->taken_out) return 0;
+    function->probes.hits++;
+    if (function->probes.taken_out) return 0;
     struct traced_thread* thread =
         bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!thread) return 0;
@@ -250,12 +220,13 @@ int on_traced_call(struct pt_regs* ctx) {
     if (innermost && !is_near_below(stack_pointer, innermost->stack_pointer)) {
         struct lagtrap_traced_totals* all = all_totals();
         __u64 now_ns = bpf_ktime_get_ns();
-        struct frame_caller_walk walk = {.thread = thread,
-                                         .stack_pointer = stack_pointer,
-                                         .place = thread->depth,
-                                         .caller = thread->depth,
-                                         .function = number,
-                                         .relinking = all && now_ns < all->relinking_until_ns};
+        struct frame_caller_walk walk = {
+            .thread = thread,
+            .stack_pointer = stack_pointer,
+            .place = thread->depth,
+            .caller = thread->depth,
+            .function = number,
+            .relinking = all && now_ns < all->limits.relinking_until_ns};
         stack_range_of(stack_pointer, &walk.stack);
         bpf_loop(LAGTRAP_TRACED_DEPTH, find_caller, &walk, 0);
         if (walk.found) return 0;
@@ -279,7 +250,8 @@ int on_traced_call(struct pt_regs* ctx) {
     return 0;
 }
 
-static __always_inline int on_left(__u32 number, __u64 stack_pointer, bool shared) {
+static __always_inline int on_left(struct pt_regs* ctx, __u32 number, __u64 stack_pointer,
+                                   bool shared) {
     __u64 now_ns = bpf_ktime_get_ns();
     struct task_struct* task = bpf_get_current_task_btf();
     if (!is_target(task)) return 0;
@@ -290,18 +262,6 @@ static __always_inline int on_left(__u32 number, __u64 stack_pointer, bool share
     if (!depth) return 0;
     end_call(thread, depth, now_ns, LAGTRAP_TRACED_RETURNED);
     return 0;
-}
-
-SEC("uprobe") /* instructions that leave a function, some conditionally */
-int on_traced_exit(struct pt_regs* ctx) {
-    __u64 cookie = bpf_get_attach_cookie(ctx);
-    if (!leaves_function(ctx, cookie)) return 0;
-    return on_left(cookie, PT_REGS_SP(ctx), cookie & LAGTRAP_COOKIE_EXIT_SHARED);
-}
-
-SEC("uretprobe") /* after the return address was popped */
-int on_traced_return(struct pt_regs* ctx) {
-    return on_left(bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
 }
 
 #include "bpf/runtime_calls.bpf.h"

@@ -10,6 +10,7 @@
 #define LAGTRAP_BPF_FUNCTIONS_H
 
 #include "bpf/event_monitor.h"
+#include "bpf/traced_functions.h"
 
 #define LAGTRAP_TRACED_FUNCTIONS 10000
 #define LAGTRAP_TRACED_DEPTH 256 /* open calls tracked per thread; a power of two */
@@ -38,9 +39,7 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_traced_call) == 64, "layout of calls
 
 /* Per function; mapped by user space. */
 struct lagtrap_traced_function {
-    __u64 hits;       /* of its entry */
-    __u64 inside_ns;  /* cost of a call's probes that counts as its duration; set by user space */
-    __u64 around_ns;  /* their cost before and after that */
+    struct lagtrap_probed_function probes;
     __u64 calls;      /* calls that ended */
     __u64 left;       /* of those: not at an exit of their own */
     __u64 own_ns;     /* of all calls, without calls below them and without probes */
@@ -48,15 +47,12 @@ struct lagtrap_traced_function {
     __u32 path_length;
     __u32 path[LAGTRAP_LONGEST_PATH]; /* of the longest call, its caller first; written without
                                          synchronisation */
-    __u32 taken_out; /* set by user space: exits of open calls are no longer seen */
-    __u64 unbegun;   /* calls that ended and whose begin the runtime did not report */
+    __u64 unbegun; /* calls that ended and whose begin the runtime did not report */
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_traced_function) == 120, "layout of functions");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_traced_function) == 128, "layout of functions");
 
 struct lagtrap_traced_totals {
-    __u64
-        min_ns; /* shorter calls are not sent; set by user space, which raises it if too many are */
-    __u64 relinking_until_ns; /* until then, begins may be seen twice; set by user space */
+    struct lagtrap_trace_limits limits;
     __u64 sent;
     __u64 not_sent; /* ring full */
     __u64 too_deep; /* calls nested deeper than LAGTRAP_TRACED_DEPTH, not tracked at all */
@@ -85,7 +81,7 @@ enum lagtrap_runtime_flag {
 /* Where a probe has its arguments. If a length is LAGTRAP_ARGUMENT_NONE, the text ends with a 0. */
 struct lagtrap_runtime_site {
     struct lagtrap_argument scope, scope_length, name, name_length, file, line;
-    __u64 inside_ns; /* as in struct lagtrap_traced_function, for its functions */
+    __u64 inside_ns; /* as in struct lagtrap_probed_function, for its functions */
     __u64 around_ns;
     __u32 flags;  /* enum lagtrap_runtime_flag */
     __u32 number; /* its index in the map */

@@ -117,7 +117,7 @@ static __noinline void send_texts(struct object_thread* thread, struct object_fr
                                   struct ending* ending, __u64 probes_ns) {
     struct lagtrap_object_totals* all = all_totals();
     if (!thread || !frame || !ending || !all) return;
-    struct lagtrap_object_call_texts* call = bpf_ringbuf_reserve(&object_calls, sizeof(*call), 0);
+    struct lagtrap_object_call_texts* call = bpf_ringbuf_reserve(&records, sizeof(*call), 0);
     if (!call) {
         __sync_fetch_and_add(&all->not_sent, 1);
         return;
@@ -137,7 +137,7 @@ static __noinline void send(struct object_thread* thread, struct object_frame* f
                             struct ending* ending, __u64 probes_ns) {
     struct lagtrap_object_totals* all = all_totals();
     if (!thread || !frame || !ending || !all) return;
-    struct lagtrap_object_call* call = bpf_ringbuf_reserve(&object_calls, sizeof(*call), 0);
+    struct lagtrap_object_call* call = bpf_ringbuf_reserve(&records, sizeof(*call), 0);
     if (!call) {
         __sync_fetch_and_add(&all->not_sent, 1);
         return;
@@ -150,8 +150,7 @@ static __noinline void send(struct object_thread* thread, struct object_frame* f
 
 static __noinline void send_message(struct object_frame* frame, __u64 text) {
     if (!frame || !text) return;
-    struct lagtrap_object_message* message =
-        bpf_ringbuf_reserve(&object_calls, sizeof(*message), 0);
+    struct lagtrap_object_message* message = bpf_ringbuf_reserve(&records, sizeof(*message), 0);
     struct lagtrap_object_totals* all = all_totals();
     if (!message) {
         if (all) __sync_fetch_and_add(&all->not_sent, 1);
@@ -184,11 +183,12 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
             send_message(frame, function->object_from == LAGTRAP_FROM_RESULT ? ending->result
                                                                              : frame->place);
         if (caller)
-            caller->probes_ns += frame->probes_ns + function->inside_ns + function->around_ns;
+            caller->probes_ns +=
+                frame->probes_ns + function->probes.inside_ns + function->probes.around_ns;
         return;
     }
     /* The time of its end is unknown. */
-    bool unknown_end = ending->left && function->taken_out;
+    bool unknown_end = ending->left && function->probes.taken_out;
     bool thrown = ending->left && thread->thrown_ns > frame->begin_ns;
     bool failed = ending->left ? thrown && !unknown_end : result_fails(function, ending->result);
     if (!ending->left) {
@@ -211,9 +211,9 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
     }
     leave_stack(frame->stack);
     __u64 whole_ns = less(ending->now_ns, frame->begin_ns);
-    __u64 probes_ns = frame->probes_ns + function->inside_ns;
+    __u64 probes_ns = frame->probes_ns + function->probes.inside_ns;
     __u64 net_ns = less(whole_ns, probes_ns);
-    if (caller) caller->probes_ns += probes_ns + function->around_ns;
+    if (caller) caller->probes_ns += probes_ns + function->probes.around_ns;
     if (unknown_end) return;
     __sync_fetch_and_add(&function->calls, 1);
     __sync_fetch_and_add(&function->elapsed_ns, net_ns);
@@ -223,7 +223,7 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
         if (class) __sync_fetch_and_add(&class->failures, 1);
     }
     ending->failed = failed;
-    bool wanted = failed || frame->wanted || net_ns >= all->min_ns ||
+    bool wanted = failed || frame->wanted || net_ns >= all->limits.min_ns ||
                   function->role != LAGTRAP_OBJECT_USE || frame->state == LAGTRAP_OBJECT_AFTER;
     if (!wanted) return;
     if (caller) caller->wanted = 1;

@@ -7,7 +7,12 @@
 
 #include "bpf/kernel.bpf.h"
 #include "bpf/objects.h"
-#include "bpf/traced_process.bpf.h"
+
+#define TRACED_FUNCTION struct lagtrap_object_function
+#define TRACED_FUNCTIONS LAGTRAP_OBJECT_FUNCTIONS
+#define TRACED_TOTALS struct lagtrap_object_totals
+#define TRACED_RECORDS LAGTRAP_OBJECT_RING_BYTES
+#include "bpf/traced_functions.bpf.h"
 
 const volatile __u64 errno_slot =
     0; /* address of the word with errno's offset from the thread's base; 0: unknown */
@@ -66,26 +71,10 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, LAGTRAP_OBJECT_FUNCTIONS);
-    __type(key, __u32);
-    __type(value, struct lagtrap_object_function);
-} functions SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
     __uint(max_entries, LAGTRAP_OBJECT_CLASSES);
     __type(key, __u32);
     __type(value, struct lagtrap_object_class);
 } classes SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 1);
-    __type(key, __u32);
-    __type(value, struct lagtrap_object_totals);
-} totals SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -101,20 +90,6 @@ struct {
     __type(value, __u32); /* the class */
 } released SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_RINGBUF);
-    __uint(max_entries, LAGTRAP_OBJECT_RING_BYTES);
-} object_calls SEC(".maps");
-
-static __always_inline struct lagtrap_object_totals* all_totals(void) {
-    __u32 zero = 0;
-    return bpf_map_lookup_elem(&totals, &zero);
-}
-
-static __always_inline struct lagtrap_object_function* function_of(__u32 number) {
-    return bpf_map_lookup_elem(&functions, &number);
-}
-
 static __always_inline struct lagtrap_object_class* class_of(__u32 number) {
     return bpf_map_lookup_elem(&classes, &number);
 }
@@ -124,10 +99,6 @@ static __always_inline struct object_frame* frame_at(struct object_thread* threa
     __u64 bounded = place;
     KEEP_BITS(bounded, LAGTRAP_OBJECT_DEPTH - 1);
     return &thread->frames[bounded];
-}
-
-static __always_inline __u64 less(__u64 whole, __u64 part) {
-    return whole > part ? whole - part : 0;
 }
 
 #endif

@@ -9,7 +9,6 @@
  */
 #include "bpf/objects.h"
 
-#include "bpf/function_exit.bpf.h"
 #include "bpf/kernel.bpf.h"
 #include "bpf/object_ends.bpf.h"
 #include "bpf/object_life.bpf.h"
@@ -90,14 +89,14 @@ static __noinline void meet_object(struct object_thread* thread, __u32 place, __
 }
 
 SEC("uprobe")
-int on_object_call(struct pt_regs* ctx) {
+int on_call(struct pt_regs* ctx) {
     __u32 number = bpf_get_attach_cookie(ctx);
     struct task_struct* task = bpf_get_current_task_btf();
     if (!is_target(task)) return 0;
     struct lagtrap_object_function* function = function_of(number);
     struct lagtrap_object_totals* all = all_totals();
     if (!function || !all) return 0;
-    function->hits++;
+    function->probes.hits++;
     __u64 stack_pointer = PT_REGS_SP(ctx), caller = 0;
     if (function->inner_end || function->role == LAGTRAP_OBJECT_CREATE)
         bpf_probe_read_user(&caller, sizeof(caller), (const void*)stack_pointer);
@@ -112,7 +111,7 @@ int on_object_call(struct pt_regs* ctx) {
                                       .stack_pointer = stack_pointer,
                                       .now_ns = now_ns,
                                       .function = number,
-                                      .relinking = now_ns < all->relinking_until_ns};
+                                      .relinking = now_ns < all->limits.relinking_until_ns};
         bpf_loop(LAGTRAP_OBJECT_DEPTH, end_left, &walk, 0);
         if (walk.found) return 0;
     }
@@ -170,7 +169,7 @@ static __always_inline int on_left(struct pt_regs* ctx, __u32 number, __u64 stac
     /* Exits of a function that others jump to are hit by all their callers. */
     if (shared && (!innermost || innermost->stack_pointer > stack_pointer)) {
         struct lagtrap_object_function* function = function_of(number);
-        if (function) function->hits++;
+        if (function) function->probes.hits++;
     }
     if (!thread || !innermost) return 0;
     depth = find_end_of_call(thread, LAGTRAP_OBJECT_DEPTH, stack_pointer, number, shared, now_ns);
@@ -178,18 +177,6 @@ static __always_inline int on_left(struct pt_regs* ctx, __u32 number, __u64 stac
     struct ending ending = {.now_ns = now_ns, .result = ctx->rax};
     end_call(thread, depth, &ending);
     return 0;
-}
-
-SEC("uprobe") /* instructions that leave a function, some conditionally */
-int on_object_exit(struct pt_regs* ctx) {
-    __u64 cookie = bpf_get_attach_cookie(ctx);
-    if (!leaves_function(ctx, cookie)) return 0;
-    return on_left(ctx, cookie, PT_REGS_SP(ctx), cookie & LAGTRAP_COOKIE_EXIT_SHARED);
-}
-
-SEC("uretprobe") /* after the return address was popped */
-int on_object_return(struct pt_regs* ctx) {
-    return on_left(ctx, bpf_get_attach_cookie(ctx), PT_REGS_SP(ctx) - sizeof(__u64), false);
 }
 
 SEC("uprobe") /* a tail call of the allocator, by which a function frees its object's memory */
@@ -272,12 +259,12 @@ static __always_inline struct object_thread* thread_of_memory(__u32 number) {
     if (!is_target(task)) return NULL;
     struct lagtrap_object_function* function = function_of(number);
     if (!function) return NULL;
-    function->hits++;
+    function->probes.hits++;
     struct object_thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     if (!thread) return NULL;
     struct object_frame* innermost = frame_at(thread, thread->depth - 1);
     if (!innermost) return NULL;
-    innermost->probes_ns += function->inside_ns + function->around_ns;
+    innermost->probes_ns += function->probes.inside_ns + function->probes.around_ns;
     return thread;
 }
 

@@ -11,6 +11,7 @@
 #define LAGTRAP_BPF_OBJECTS_H
 
 #include "bpf/event_monitor.h"
+#include "bpf/traced_functions.h"
 
 #define LAGTRAP_OBJECT_FUNCTIONS 2048
 #define LAGTRAP_OBJECT_CLASSES 256
@@ -45,13 +46,11 @@ enum lagtrap_object_failure {
 
 /* Per function; mapped by user space. */
 struct lagtrap_object_function {
-    __u64 hits;      /* of its probes, to compute their cost */
-    __u64 inside_ns; /* probe cost counted in a call's duration; set by user space, like all after
-                        `elapsed_ns` */
-    __u64 around_ns;
+    struct lagtrap_probed_function probes;
     __u64 calls; /* calls that ended */
     __u64 failures;
-    __u64 elapsed_ns;  /* of all calls, without probes */
+    __u64 elapsed_ns; /* of all calls, without probes */
+    /* Set by user space: */
     __u64 inner_begin; /* calls from code in this range are internal to the library and ignored */
     __u64 inner_end;
     __s64 success[LAGTRAP_OBJECT_SUCCESSES]; /* results that do not mean failure */
@@ -66,11 +65,10 @@ struct lagtrap_object_function {
     __u8 is_method;  /* C++ method: a hidden argument for the result may precede the object */
     __u8 reused; /* numbers come from a pool that others use too, so an unknown one is not an error
                   */
-    __u32 taken_out;                     /* exits of open calls are no longer seen */
     __u8 except[LAGTRAP_OBJECT_EXCEPTS]; /* errno values of calls without result that do not count
                                             as failed; 0: none */
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_object_function) == 120, "layout of functions");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_object_function) == 128, "layout of functions");
 
 /* Per class; mapped likewise. */
 struct lagtrap_object_class {
@@ -164,8 +162,7 @@ struct lagtrap_object_message {
 };
 
 struct lagtrap_object_totals {
-    __u64 min_ns;             /* shorter uses are not sent; set by user space */
-    __u64 relinking_until_ns; /* until then, begins may be seen twice; set by user space */
+    struct lagtrap_trace_limits limits;
     __s64 room; /* calls that may still be sent, not counting failures; refilled by user space */
     __s64 stack_room;    /* walks still allowed where a stack is known; refilled by user space */
     __u64 memory_is_out; /* set by user space: ends of calls that jump to the allocator are not seen

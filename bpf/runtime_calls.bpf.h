@@ -68,8 +68,7 @@ static __noinline __u32 new_number(struct pt_regs* ctx, const struct lagtrap_run
     struct lagtrap_traced_totals* all = all_totals();
     if (!all || !site || !key) return NO_NUMBER;
     if (all->next_number >= LAGTRAP_TRACED_FUNCTIONS) return NO_NUMBER;
-    struct lagtrap_runtime_function* reported =
-        bpf_ringbuf_reserve(&traced_calls, sizeof(*reported), 0);
+    struct lagtrap_runtime_function* reported = bpf_ringbuf_reserve(&records, sizeof(*reported), 0);
     if (!reported) return NO_NUMBER;
     __u32 number = NO_NUMBER;
     if (bpf_map_update_elem(&runtime_names, key, &number, BPF_NOEXIST)) {
@@ -83,8 +82,8 @@ static __noinline __u32 new_number(struct pt_regs* ctx, const struct lagtrap_run
         bpf_ringbuf_discard(reported, 0);
         return NO_NUMBER;
     }
-    function->inside_ns = site->inside_ns;
-    function->around_ns = site->around_ns;
+    function->probes.inside_ns = site->inside_ns;
+    function->probes.around_ns = site->around_ns;
     reported->number = number;
     reported->site = site_number;
     reported->line = usdt_argument(ctx, &site->line);
@@ -139,8 +138,8 @@ static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_stru
         __sync_fetch_and_add(&hit->all->runtime_unnamed, 1);
         return false;
     }
-    hit->function->hits++;
-    return !hit->function->taken_out;
+    hit->function->probes.hits++;
+    return !hit->function->probes.taken_out;
 }
 
 /* `within`: index, from 1, of the call that was open around the hit. */
@@ -162,7 +161,7 @@ static long drop_taken_out(__u32 index, struct open_call_walk* walk) {
     struct traced_frame* frame = frame_at(walk->thread, walk->thread->depth - 1);
     if (!frame) return 1;
     struct lagtrap_traced_function* function = function_of(frame->function);
-    if (!function || !function->taken_out) return 1;
+    if (!function || !function->probes.taken_out) return 1;
     walk->thread->depth--;
     return 0;
 }

@@ -110,27 +110,12 @@ calls::Tree tree_of(const lagtrap_call_tree& header, const lagtrap_call_node* no
 }
 
 Status CallEngine::map_all() {
-    TRY_ASSIGN(trees_, MappedMap::map(bpf_map__fd(programs_->maps.trees), sizeof(lagtrap_call_tree),
+    const auto& maps = programs_->maps;
+    TRY_ASSIGN(trees_, MappedMap::map(bpf_map__fd(maps.trees), sizeof(lagtrap_call_tree),
                                       LAGTRAP_CALL_TREES, "trees"));
     TRY_ASSIGN(nodes_,
-               MappedMap::map(bpf_map__fd(programs_->maps.nodes), sizeof(lagtrap_call_node),
+               MappedMap::map(bpf_map__fd(maps.nodes), sizeof(lagtrap_call_node),
                               std::size_t{LAGTRAP_CALL_TREES} * LAGTRAP_CALL_NODES, "calls"));
-    TRY_ASSIGN(counts_,
-               MappedMap::map(bpf_map__fd(programs_->maps.counts), sizeof(lagtrap_call_count),
-                              LAGTRAP_CALL_FUNCTIONS, "counts of calls"));
-    TRY_ASSIGN(totals_, MappedMap::map(bpf_map__fd(programs_->maps.totals),
-                                       sizeof(lagtrap_call_totals), 1, "counts of trees"));
-    return success();
-}
-
-Status CallEngine::attach_to_scheduler() {
-    const auto& all = programs_->progs;
-    for (bpf_program* program :
-         {all.count_switch, all.count_waking, all.on_exit_of_thread, all.on_exec_of_thread}) {
-        Link link(bpf_program__attach(program));
-        if (!link) return libbpf_error("follow the process's threads", -errno);
-        scheduler_links_.push_back(std::move(link));
-    }
     return success();
 }
 
@@ -138,11 +123,11 @@ Result<std::unique_ptr<CallEngine>> CallEngine::load(const TraceTarget& target,
                                                      std::chrono::nanoseconds least,
                                                      const GoPlace& go) {
     std::unique_ptr<CallEngine> self(new CallEngine);
-    self->programs_ = {calls_bpf__open(), calls_bpf__destroy};
+    self->programs_ = {calls_bpf::open(), calls_bpf::destroy};
     if (!self->programs_) return libbpf_error("open the programs that record calls", -errno);
     self->pid_ = target.pid;
     self->go_ = go;
-    const auto& programs = self->programs_->progs;
+    auto& programs = self->programs_->progs;
     const bool of_go = go.goid_offset != 0;
     for (bpf_program* program :
          {programs.on_go_call, programs.on_go_exit, programs.on_go_indirect_call})
@@ -150,48 +135,29 @@ Result<std::unique_ptr<CallEngine>> CallEngine::load(const TraceTarget& target,
     for (bpf_program* program :
          {programs.on_call, programs.on_call_exit, programs.on_indirect_call})
         bpf_program__set_autoload(program, !of_go);
-    expect_uprobes({programs.on_call, programs.on_call_exit, programs.on_call_return,
-                    programs.on_indirect_call, programs.on_go_call, programs.on_go_exit,
-                    programs.on_go_indirect_call});
+    if (of_go) {  // the session attaches them in place of the others
+        programs.on_call = programs.on_go_call;
+        programs.on_call_exit = programs.on_go_exit;
+    }
     self->programs_->rodata->goid_offset = go.goid_offset;
-    set_target(*self->programs_->rodata, target);
-    self->programs_->rodata->min_ns = static_cast<__u64>(std::max<std::int64_t>(least.count(), 0));
-    if (const int failed = calls_bpf__load(self->programs_.get()); failed != 0)
-        return libbpf_error("load the programs that record calls", failed);
+    TRY_ASSIGN(self->session_,
+               load_session(*self->programs_, target,
+                            {programs.on_indirect_call, programs.on_go_indirect_call},
+                            "record calls", on_done, self.get()));
+    self->session_->set_least(least);
     TRY(self->map_all());
-    self->ring_ = {ring_buffer__new(bpf_map__fd(self->programs_->maps.done_trees), on_done,
-                                    self.get(), nullptr),
-                   ring_buffer__free};
-    if (!self->ring_) return libbpf_error("listen for finished trees", -errno);
-    self->probes_ = std::make_unique<FunctionProbes>(
-        FunctionProbes::Programs{of_go ? programs.on_go_call : programs.on_call,
-                                 of_go ? programs.on_go_exit : programs.on_call_exit,
-                                 programs.on_call_return,
-                                 bpf_map__fd(self->programs_->maps.exit_sites)},
-        target.pid);
-    self->indirect_probes_ = std::make_unique<CallProbes>(target.pid);
-    if (!of_go) TRY(self->attach_to_scheduler());
+    if (!of_go)
+        TRY(self->session_->follow_threads({programs.count_switch, programs.count_waking,
+                                            programs.on_exit_of_thread,
+                                            programs.on_exec_of_thread}));
     return self;
-}
-
-CallEngine::~CallEngine() { detach(); }
-
-void CallEngine::detach() {
-    if (indirect_probes_) indirect_probes_->detach();
-    if (probes_) probes_->detach();
-    scheduler_links_.clear();
-}
-
-Result<std::vector<CallProbes::Refused>> CallEngine::attach(
-    const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions) {
-    return probes_->attach(files, functions, LAGTRAP_CALL_FUNCTIONS, LAGTRAP_COOKIE_CALL_TARGET);
 }
 
 Status CallEngine::look_at_indirect(const std::vector<CallFile>& files,
                                     const std::vector<PlannedFunction>& functions,
                                     const std::set<std::uint32_t>& left_out,
                                     std::uint64_t cost_ns) {
-    static_cast<lagtrap_call_totals*>(totals_.at)->indirect_cost_ns = cost_ns;
+    session_->totals<lagtrap_call_totals>()->indirect_cost_ns = cost_ns;
     // by offset: functions can share code
     std::map<std::uint32_t, std::map<std::uint64_t, CallProbe>> by_file;
     std::uint32_t sites = 0;
@@ -214,14 +180,14 @@ Status CallEngine::look_at_indirect(const std::vector<CallFile>& files,
         for (auto& [offset, probe] : places) probes.push_back(std::move(probe));
         // Skip probes that the kernel refuses.
         TRY_ASSIGN(const auto refused,
-                   indirect_probes_->attach(look, files[file].file, std::move(probes), false));
+                   session_->others().attach(look, files[file].file, std::move(probes), false));
         (void)refused;
     }
     return success();
 }
 
 std::vector<CallEngine::Seen> CallEngine::take_seen() {
-    indirect_probes_->take_out_all();
+    session_->others().take_out_all();
     const int map = bpf_map__fd(programs_->maps.seen_targets);
     std::vector<Seen> all;
     std::uint64_t address = 0;
@@ -255,11 +221,12 @@ void CallEngine::note_done(std::uint32_t number) {
         tree.began_realtime_ns = clock.realtime_ns - (clock.monotonic_ns - nodes[0].begin_ns);
     }
     __atomic_store_n(&header.state, LAGTRAP_TREE_FREE, __ATOMIC_RELEASE);
-    if (calls::check(tree, probes_->functions())) {
+    if (calls::check(tree, session_->probes().functions())) {
         // If the exit jumps themselves are probed, a call that starts in place of one whose end was
         // not seen is not a tail call.
         for (calls::Call& call : tree.calls)
-            if (call.end == calls::CallEnd::TailCall && !probes_->has_return_probe(call.function))
+            if (call.end == calls::CallEnd::TailCall &&
+                !session_->probes().has_return_probe(call.function))
                 call.end = calls::CallEnd::Left;
         done_.push_back(std::move(tree));
     } else {
@@ -268,7 +235,7 @@ void CallEngine::note_done(std::uint32_t number) {
 }
 
 std::vector<calls::Tree> CallEngine::take_trees(std::chrono::milliseconds wait) {
-    (void)ring_buffer__poll(ring_.get(), static_cast<int>(wait.count()));
+    session_->take_records(wait);
     return std::exchange(done_, {});
 }
 
@@ -300,37 +267,10 @@ void CallEngine::end_trees_of_gone() {
     }
 }
 
-void CallEngine::set_cost(std::uint32_t function, std::uint64_t cost_ns) {
-    if (function < LAGTRAP_CALL_FUNCTIONS)
-        static_cast<lagtrap_call_count*>(counts_.at)[function].cost_ns = cost_ns;
-}
-
-std::vector<std::uint64_t> CallEngine::hits() const {
-    const auto* counts = static_cast<const lagtrap_call_count*>(counts_.at);
-    std::vector<std::uint64_t> hits;
-    for (std::uint32_t number = 0;
-         number < std::min<std::uint32_t>(probes_->functions(), LAGTRAP_CALL_FUNCTIONS); ++number)
-        hits.push_back(__atomic_load_n(&counts[number].hits, __ATOMIC_RELAXED));
-    return hits;
-}
-
 lagtrap_call_totals CallEngine::totals() const {
-    lagtrap_call_totals totals = *static_cast<const lagtrap_call_totals*>(totals_.at);
+    lagtrap_call_totals totals = *session_->totals<lagtrap_call_totals>();
     totals.lost += malformed_;
     return totals;
-}
-
-Status CallEngine::take_out(const std::set<std::uint32_t>& functions) {
-    auto* const totals = static_cast<lagtrap_call_totals*>(totals_.at);
-    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns,
-                     __ATOMIC_RELAXED);
-    // From now on no calls of these functions begin: their ends could be missed, and later calls
-    // would then appear below them.
-    for (const std::uint32_t function : functions)
-        if (function < LAGTRAP_CALL_FUNCTIONS)
-            __atomic_store_n(&static_cast<lagtrap_call_count*>(counts_.at)[function].taken_out, 1,
-                             __ATOMIC_RELAXED);
-    return probes_->take_out(functions);
 }
 
 }  // namespace lagtrap::daemon

@@ -14,12 +14,11 @@
 #include "calls/call_tree.hpp"
 #include "core/result.hpp"
 #include "daemon/calls/call_plan.hpp"
-#include "daemon/calls/function_probes.hpp"
+#include "daemon/calls/probe_session.hpp"
 #include "daemon/kernel/mapped_map.hpp"
 #include "daemon/probes/call_probes.hpp"
 
 struct calls_bpf;
-struct ring_buffer;
 
 namespace lagtrap::daemon {
 
@@ -32,19 +31,16 @@ class CallEngine {
     [[nodiscard]] static Result<std::unique_ptr<CallEngine>> load(const TraceTarget& target,
                                                                   std::chrono::nanoseconds least,
                                                                   const GoPlace& go = {});
-    ~CallEngine();
 
-    // Sets the probe cost of one call of a function, to charge calls that a full tree leaves out.
-    // Call it before the function is attached.
-    void set_cost(std::uint32_t function, std::uint64_t cost_ns);
+    // Its probes, and those of indirect calls as others().
+    [[nodiscard]] ProbeSession& session() { return *session_; }
     // Watches these functions. Their numbers continue those of earlier calls; calls of functions of
     // level 0 begin a tree. Returns the functions that cannot be watched. Errors: Vanished,
     // Unsupported (none of them can be watched).
     [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(
-        const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions);
-    // Stops watching these functions. Their time then counts as their callers'.
-    [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
-    [[nodiscard]] bool is_taking_out() const { return probes_->is_taking_out(); }
+        const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions) {
+        return session_->attach(files, functions, LAGTRAP_COOKIE_CALL_TARGET);
+    }
     // Probes the indirect calls of these functions, which must be watched already, up to
     // LAGTRAP_INDIRECT_SITES. `cost_ns` is the cost of one such probe hit.
     [[nodiscard]] Status look_at_indirect(const std::vector<CallFile>& files,
@@ -61,27 +57,19 @@ class CallEngine {
     [[nodiscard]] std::vector<calls::Tree> take_trees(std::chrono::milliseconds wait);
     // Ends the trees of goroutines that exited within one; the next take_trees() returns them.
     void end_trees_of_gone();
-    // Hits so far, by function.
-    [[nodiscard]] std::vector<std::uint64_t> hits() const;
     [[nodiscard]] lagtrap_call_totals totals() const;
-    // Returns when the kernel has removed all probes.
-    void detach();
 
   private:
     CallEngine() = default;
     [[nodiscard]] Status map_all();
-    [[nodiscard]] Status attach_to_scheduler();
     void note_done(std::uint32_t tree);
     static int on_done(void* self, void* data, std::size_t bytes);
 
     std::unique_ptr<calls_bpf, void (*)(calls_bpf*)> programs_{nullptr, nullptr};
-    std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring_{nullptr, nullptr};
-    std::unique_ptr<FunctionProbes> probes_;
-    std::unique_ptr<CallProbes> indirect_probes_;
-    std::vector<Link> scheduler_links_;
+    std::unique_ptr<ProbeSession> session_;
     pid_t pid_ = 0;
     GoPlace go_;
-    MappedMap trees_, nodes_, counts_, totals_;
+    MappedMap trees_, nodes_;
     std::uint64_t malformed_ = 0;
     std::vector<calls::Tree> done_;
 };

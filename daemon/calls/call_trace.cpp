@@ -20,7 +20,6 @@
 #include "daemon/calls/cost_meter.hpp"
 #include "daemon/control/control_server.hpp"
 #include "daemon/control/request_fields.hpp"
-#include "daemon/processes/process_cpu_time.hpp"
 #include "daemon/processes/traced_process.hpp"
 
 namespace lagtrap::daemon {
@@ -79,10 +78,9 @@ class Trace {
     }
 
     void set_costs(std::size_t first) {
-        for (std::size_t number = first; number < plan_.functions.size(); ++number) {
-            const calls::ProbeCost& cost = costs_.of(plan_.functions[number]);
-            engine_->set_cost(static_cast<std::uint32_t>(number), cost.inside_ns + cost.around_ns);
-        }
+        for (std::size_t number = first; number < plan_.functions.size(); ++number)
+            engine_->session().set_cost(static_cast<std::uint32_t>(number),
+                                        costs_.of(plan_.functions[number]));
     }
 
     [[nodiscard]] calls::Function reported_function(const PlannedFunction& function,
@@ -126,8 +124,7 @@ class Trace {
     std::string watch() {
         CallThinning thinning(request_.budget);
         const std::uint64_t began_ns = monotonic_ns();
-        (void)thinning.look(std::chrono::nanoseconds(began_ns), engine_->hits(), functions_,
-                            process_cpu_time(request_.wishes.pid));
+        (void)engine_->session().too_expensive(thinning, functions_);
         std::uint64_t reported = 0;
         for (;;) {
             for (calls::Tree& tree :
@@ -155,9 +152,7 @@ class Trace {
                 looked_for_gone_ns_ = now_ns;
                 engine_->end_trees_of_gone();
             }
-            if (!engine_->is_taking_out())
-                thin(thinning.look(std::chrono::nanoseconds(now_ns), engine_->hits(), functions_,
-                                   process_cpu_time(request_.wishes.pid)));
+            thin(engine_->session().too_expensive(thinning, functions_));
         }
     }
 
@@ -247,18 +242,14 @@ class Trace {
         std::set<std::uint32_t> numbers;
         for (const calls::TakenOut& one : functions) numbers.insert(one.function);
         taken_out_.insert(numbers.begin(), numbers.end());
-        // If a probe of another function cannot be attached again, its calls are missing from now
-        // on. The trees stay correct.
-        (void)engine_->take_out(numbers);
+        (void)engine_->session().take_out(numbers);
         (void)answer_.say(json::serialize(calls::to_json(functions)));
     }
 
     void finish() {
         // Nobody reads trees while the probes are detached.
         const lagtrap_call_totals totals = engine_->totals();
-        const std::uint64_t began_ns = monotonic_ns();
-        engine_->detach();
-        ended_.detach_ns = monotonic_ns() - began_ns;
+        ended_.detach_ns = engine_->session().detach();
         if (adding_.valid()) adding_.wait();
         ended_.calls = totals.trees;
         ended_.short_calls += totals.short_trees;

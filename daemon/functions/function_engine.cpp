@@ -17,65 +17,15 @@ namespace lagtrap::daemon {
 Result<std::unique_ptr<FunctionEngine>> FunctionEngine::load(const TraceTarget& target,
                                                              bool runtimes) {
     std::unique_ptr<FunctionEngine> self(new FunctionEngine);
-    self->programs_ = {functions_bpf__open(), functions_bpf__destroy};
+    self->programs_ = {functions_bpf::open(), functions_bpf::destroy};
     if (!self->programs_) return libbpf_error("open the programs that trace functions", -errno);
     const auto& all = self->programs_->progs;
-    expect_uprobes({all.on_traced_call, all.on_traced_exit, all.on_traced_return,
-                    all.on_runtime_entry, all.on_runtime_return});
     if (!runtimes) (void)bpf_map__set_max_entries(self->programs_->maps.runtime_names, 1);
-    set_target(*self->programs_->rodata, target);
-    if (const int failed = functions_bpf__load(self->programs_.get()); failed != 0)
-        return libbpf_error("load the programs that trace functions", failed);
-    const auto& maps = self->programs_->maps;
-    TRY_ASSIGN(self->functions_,
-               MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_traced_function),
-                              LAGTRAP_TRACED_FUNCTIONS, "counts of functions"));
-    TRY_ASSIGN(self->totals_, MappedMap::map(bpf_map__fd(maps.totals),
-                                             sizeof(lagtrap_traced_totals), 1, "counts"));
-    self->ring_ = {ring_buffer__new(bpf_map__fd(maps.traced_calls), on_call, self.get(), nullptr),
-                   ring_buffer__free};
-    if (!self->ring_) return libbpf_error("listen for calls", -errno);
-    self->probes_ = std::make_unique<FunctionProbes>(
-        FunctionProbes::Programs{all.on_traced_call, all.on_traced_exit, all.on_traced_return,
-                                 bpf_map__fd(maps.exit_sites)},
-        target.pid);
-    self->runtime_probes_ = std::make_unique<CallProbes>(target.pid);
-    self->scheduler_link_ = Link(bpf_program__attach(all.count_off_cpu));
-    if (!self->scheduler_link_) return libbpf_error("follow the process's threads", -errno);
+    TRY_ASSIGN(self->session_,
+               load_session(*self->programs_, target, {all.on_runtime_entry, all.on_runtime_return},
+                            "trace functions", on_call, self.get()));
+    TRY(self->session_->follow_threads({all.count_off_cpu}));
     return self;
-}
-
-FunctionEngine::~FunctionEngine() { detach(); }
-
-void FunctionEngine::detach() {
-    if (runtime_probes_) runtime_probes_->detach();
-    if (probes_) probes_->detach();
-    scheduler_link_.reset();
-}
-
-void FunctionEngine::set_cost(std::uint32_t function, const calls::ProbeCost& cost) {
-    if (function >= LAGTRAP_TRACED_FUNCTIONS) return;
-    auto& one = static_cast<lagtrap_traced_function*>(functions_.at)[function];
-    one.inside_ns = cost.inside_ns;
-    one.around_ns = cost.around_ns;
-}
-
-void FunctionEngine::set_least(std::chrono::nanoseconds least) {
-    auto* const totals = static_cast<lagtrap_traced_totals*>(totals_.at);
-    __atomic_store_n(&totals->min_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)),
-                     __ATOMIC_RELAXED);
-}
-
-Status FunctionEngine::take_out(const std::set<std::uint32_t>& functions) {
-    auto* const totals = static_cast<lagtrap_traced_totals*>(totals_.at);
-    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns,
-                     __ATOMIC_RELAXED);
-    for (const std::uint32_t number : functions)
-        if (number < count())
-            __atomic_store_n(
-                &static_cast<lagtrap_traced_function*>(functions_.at)[number].taken_out, 1,
-                __ATOMIC_RELAXED);
-    return probes_->take_out(functions);
 }
 
 int FunctionEngine::on_call(void* self, void* data, std::size_t bytes) {
@@ -94,13 +44,14 @@ int FunctionEngine::on_call(void* self, void* data, std::size_t bytes) {
 }
 
 std::vector<calls::TracedCall> FunctionEngine::take_calls(std::chrono::milliseconds wait) {
-    (void)ring_buffer__poll(ring_.get(), static_cast<int>(wait.count()));
+    session_->take_records(wait);
     return std::exchange(calls_, {});
 }
 
 std::uint32_t FunctionEngine::count() const {
-    return std::min<std::uint32_t>(std::max(probes_->functions(), all_totals()->next_number),
-                                   LAGTRAP_TRACED_FUNCTIONS);
+    return std::min<std::uint32_t>(
+        std::max(session_->probes().functions(), all_totals()->next_number),
+        LAGTRAP_TRACED_FUNCTIONS);
 }
 
 // Exits first, as in FunctionProbes.
@@ -114,8 +65,8 @@ Status FunctionEngine::put_in(const PlannedRuntime& runtime, bool at_end) {
     bpf_program* const program =
         at_end ? programs_->progs.on_runtime_return : programs_->progs.on_runtime_entry;
     TRY_ASSIGN(const auto refused,
-               runtime_probes_->attach(program, runtime_files_[runtime.file].file,
-                                       std::move(probes), false));
+               session_->others().attach(program, runtime_files_[runtime.file].file,
+                                         std::move(probes), false));
     return refused.empty() ? success()
                            : Status(make_error(ErrorKind::Unsupported, refused.front().reason));
 }
@@ -130,14 +81,14 @@ Status FunctionEngine::watch_runtimes(bool watch) {
     Status done = watch ? put_all_in() : success();
     if (watch && done) return done;
     __atomic_fetch_add(&all_totals()->runtime_epoch, 1, __ATOMIC_RELAXED);
-    runtime_probes_->take_out_all();
+    session_->others().take_out_all();
     return done;
 }
 
 Status FunctionEngine::attach_runtimes(const std::vector<CallFile>& files,
                                        std::vector<PlannedRuntime> runtimes,
                                        const calls::ProbeCost& cost) {
-    __atomic_store_n(&all_totals()->next_number, probes_->functions(), __ATOMIC_RELAXED);
+    __atomic_store_n(&all_totals()->next_number, session_->probes().functions(), __ATOMIC_RELAXED);
     runtime_files_ = files;
     runtimes_ = std::move(runtimes);
     const int map = bpf_map__fd(programs_->maps.runtime_sites);
@@ -155,21 +106,8 @@ Status FunctionEngine::attach_runtimes(const std::vector<CallFile>& files,
     return watch_runtimes(true);
 }
 
-void FunctionEngine::leave_out(std::uint32_t function) {
-    if (function >= LAGTRAP_TRACED_FUNCTIONS) return;
-    __atomic_store_n(&static_cast<lagtrap_traced_function*>(functions_.at)[function].taken_out, 1,
-                     __ATOMIC_RELAXED);
-}
-
 std::uint64_t FunctionEngine::hits_of(std::uint32_t function) const {
-    return function < count() ? __atomic_load_n(&all()[function].hits, __ATOMIC_RELAXED) : 0;
-}
-
-std::vector<std::uint64_t> FunctionEngine::hits() const {
-    std::vector<std::uint64_t> hits;
-    for (std::uint32_t number = 0; number < std::min(probes_->functions(), count()); ++number)
-        hits.push_back(__atomic_load_n(&all()[number].hits, __ATOMIC_RELAXED));
-    return hits;
+    return function < count() ? __atomic_load_n(&all()[function].probes.hits, __ATOMIC_RELAXED) : 0;
 }
 
 std::vector<calls::FunctionTotals> FunctionEngine::functions() const {
@@ -182,13 +120,10 @@ std::vector<calls::FunctionTotals> FunctionEngine::functions() const {
 }
 
 void FunctionEngine::forget_longest() {
-    auto* const functions = static_cast<lagtrap_traced_function*>(functions_.at);
     for (std::uint32_t number = 0; number < count(); ++number)
-        __atomic_store_n(&functions[number].longest_ns, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&all()[number].longest_ns, 0, __ATOMIC_RELAXED);
 }
 
-lagtrap_traced_totals FunctionEngine::totals() const {
-    return *static_cast<const lagtrap_traced_totals*>(totals_.at);
-}
+lagtrap_traced_totals FunctionEngine::totals() const { return *all_totals(); }
 
 }  // namespace lagtrap::daemon

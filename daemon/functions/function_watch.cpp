@@ -6,7 +6,6 @@
 
 #include "core/clock.hpp"
 #include "core/text.hpp"
-#include "daemon/processes/process_cpu_time.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -34,7 +33,7 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
     const CallCosts costs = measure();
     TRY_ASSIGN(engine_, FunctionEngine::load({static_cast<pid_t>(pid), request_.wishes.owner},
                                              !plan_.runtimes.empty()));
-    engine_->set_least(request_.least);
+    engine_->session().set_least(request_.least);
     TRY(attach(costs));
     began_ns_ = monotonic_ns();
     (void)runtime_pauses_.look(began_ns_, 0, budget());
@@ -43,12 +42,11 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
 
 Status FunctionWatch::attach(const CallCosts& costs) {
     for (std::uint32_t number = 0; number < plan_.functions.size(); ++number)
-        engine_->set_cost(number, costs.of(plan_.functions[number]));
+        engine_->session().set_cost(number, costs.of(plan_.functions[number]));
     const std::uint64_t loaded_ns = monotonic_ns();
     // Hits during attaching count too.
-    (void)thinning_.look(std::chrono::nanoseconds(loaded_ns), {}, {},
-                         process_cpu_time(request_.wishes.pid));
-    TRY_ASSIGN(const auto refused, engine_->attach(plan_.files, plan_.functions));
+    (void)engine_->session().too_expensive(thinning_, {});
+    TRY_ASSIGN(const auto refused, engine_->session().attach(plan_.files, plan_.functions));
     runtime_functions_.emplace(static_cast<std::uint32_t>(plan_.functions.size()),
                                request_.wishes.include, request_.wishes.exclude);
     runtime_cost_ = runtime_cost(costs);
@@ -92,21 +90,16 @@ void FunctionWatch::describe(const CallCosts& costs,
 FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
     Seen seen = take(thinning_.is_urgent() ? std::min(wait, urgent_wait) : wait);
     const std::uint64_t now_ns = monotonic_ns();
-    if (const auto least = rate_.look(now_ns)) engine_->set_least(*least);
+    if (const auto least = rate_.look(now_ns)) engine_->session().set_least(*least);
     const double share =
         plan_.runtimes.empty() || plan_.functions.empty() ? budget() : budget() / 2;
     keep_runtimes_within(share, now_ns);
     thinning_.set_share(share);
-    if (engine_->is_taking_out()) return seen;
-    seen.taken_out =
-        thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), plan_.reported.functions,
-                       process_cpu_time(request_.wishes.pid));
+    seen.taken_out = engine_->session().too_expensive(thinning_, plan_.reported.functions);
     if (seen.taken_out.empty()) return seen;
     std::set<std::uint32_t> numbers;
     for (const calls::TakenOut& one : seen.taken_out) numbers.insert(one.function);
-    // If a probe of another function cannot be attached again, its calls are missing from now on.
-    // The reported calls stay correct.
-    (void)engine_->take_out(numbers);
+    (void)engine_->session().take_out(numbers);
     return seen;
 }
 
@@ -116,7 +109,7 @@ FunctionWatch::Seen FunctionWatch::take(std::chrono::milliseconds wait) {
     for (const FunctionEngine::Named& one : engine_->take_named()) {
         auto function = runtime_functions_->take(one.function, one.runtime, one.in_c);
         if (!function) {
-            engine_->leave_out(one.function.number);
+            engine_->session().leave_out(one.function.number);
             continue;
         }
         function->cost = runtime_cost_;
@@ -195,12 +188,6 @@ bool FunctionWatch::process_has_ended() const { return process_->has_ended(); }
 FunctionWatch::Losses FunctionWatch::losses() const {
     const lagtrap_traced_totals totals = engine_->totals();
     return {totals.not_sent + beyond_rate_, totals.too_deep};
-}
-
-std::uint64_t FunctionWatch::detach() {
-    const std::uint64_t detaching_ns = monotonic_ns();
-    engine_->detach();
-    return monotonic_ns() - detaching_ns;
 }
 
 }  // namespace lagtrap::daemon

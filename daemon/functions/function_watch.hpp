@@ -77,9 +77,9 @@ class FunctionWatch {
     // Current budget for the probes, in CPUs.
     [[nodiscard]] double budget() const;
     // Current minimum duration of reported calls.
-    [[nodiscard]] std::uint64_t min_ns() const { return engine_->totals().min_ns; }
+    [[nodiscard]] std::uint64_t min_ns() const { return engine_->totals().limits.min_ns; }
     // Detaches the probes. Returns how long the kernel took to remove them.
-    [[nodiscard]] std::uint64_t detach();
+    [[nodiscard]] std::uint64_t detach() { return engine_->session().detach(); }
 
   private:
     explicit FunctionWatch(const FunctionRequest& request)

@@ -25,13 +25,9 @@ Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(const TraceTarget& targ
                                                          const ObjectPlan& plan,
                                                          const UnwindStore& tables) {
     std::unique_ptr<ObjectEngine> self(new ObjectEngine);
-    self->programs_ = {objects_bpf__open(), objects_bpf__destroy};
+    self->programs_ = {objects_bpf::open(), objects_bpf::destroy};
     if (!self->programs_) return libbpf_error("open the programs that follow objects", -errno);
     const auto& all = self->programs_->progs;
-    expect_uprobes({all.on_object_call, all.on_object_exit, all.on_object_return, all.on_throw,
-                    all.on_catch, all.on_memory_call, all.on_memory_return, all.on_object_jump,
-                    all.on_memory_exit});
-    set_target(*self->programs_->rodata, target);
     self->programs_->rodata->errno_slot = plan.errno_slot;
     self->programs_->rodata->memory_by_request = plan.memory_by_request ? 1 : 0;
     if (!plan.memory_by_request) bpf_map__set_max_entries(self->programs_->maps.blocks, 1);
@@ -40,51 +36,24 @@ Result<std::unique_ptr<ObjectEngine>> ObjectEngine::load(const TraceTarget& targ
                     {maps.unwind_tables, tables.tables_fd()},
                     {maps.unwind_processes, tables.processes_fd()}},
                    "share the unwind tables with the programs that follow objects"));
-    if (const int failed = objects_bpf__load(self->programs_.get()); failed != 0)
-        return libbpf_error("load the programs that follow objects", failed);
-    TRY_ASSIGN(self->functions_,
-               MappedMap::map(bpf_map__fd(maps.functions), sizeof(lagtrap_object_function),
-                              LAGTRAP_OBJECT_FUNCTIONS, "counts of functions"));
+    TRY_ASSIGN(self->session_,
+               load_session(*self->programs_, target,
+                            {all.on_throw, all.on_catch, all.on_memory_call, all.on_memory_return,
+                             all.on_object_jump, all.on_memory_exit},
+                            "follow objects", on_record, self.get()));
     TRY_ASSIGN(self->classes_,
                MappedMap::map(bpf_map__fd(maps.classes), sizeof(lagtrap_object_class),
                               LAGTRAP_OBJECT_CLASSES, "counts of objects"));
-    TRY_ASSIGN(self->totals_, MappedMap::map(bpf_map__fd(maps.totals),
-                                             sizeof(lagtrap_object_totals), 1, "counts"));
-    self->ring_ = {ring_buffer__new(bpf_map__fd(maps.object_calls), on_record, self.get(), nullptr),
-                   ring_buffer__free};
-    if (!self->ring_) return libbpf_error("listen for calls", -errno);
-    self->probes_ = std::make_unique<FunctionProbes>(
-        FunctionProbes::Programs{all.on_object_call, all.on_object_exit, all.on_object_return,
-                                 bpf_map__fd(maps.exit_sites)},
-        target.pid);
-    self->other_probes_ = std::make_unique<CallProbes>(target.pid);
-    self->scheduler_link_ = Link(bpf_program__attach(all.count_off_cpu));
-    if (!self->scheduler_link_) return libbpf_error("follow the process's threads", -errno);
+    TRY(self->session_->follow_threads({all.count_off_cpu}));
     return self;
 }
 
-ObjectEngine::~ObjectEngine() { detach(); }
-
-void ObjectEngine::detach() {
-    if (probes_) probes_->detach();
-    if (other_probes_) other_probes_->detach();
-    scheduler_link_.reset();
-}
-
-void ObjectEngine::set_least(std::chrono::nanoseconds least) {
-    auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
-    __atomic_store_n(&totals->min_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)),
-                     __ATOMIC_RELAXED);
-}
-
 void ObjectEngine::set_room(std::uint64_t calls) {
-    auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
-    __atomic_store_n(&totals->room, static_cast<__s64>(calls), __ATOMIC_RELAXED);
+    __atomic_store_n(&all_totals()->room, static_cast<__s64>(calls), __ATOMIC_RELAXED);
 }
 
 void ObjectEngine::set_stack_room(std::uint64_t stacks) {
-    auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
-    __atomic_store_n(&totals->stack_room, static_cast<__s64>(stacks), __ATOMIC_RELAXED);
+    __atomic_store_n(&all_totals()->stack_room, static_cast<__s64>(stacks), __ATOMIC_RELAXED);
 }
 
 std::optional<lagtrap_object_stack> ObjectEngine::stack(std::uint64_t number) const {
@@ -117,18 +86,16 @@ Result<std::vector<CallProbes::Refused>> ObjectEngine::attach(
     watched_ = static_cast<std::uint32_t>(plan.functions.size());
     memory_ = static_cast<std::uint32_t>(plan.memory.size());
     for (std::uint32_t number = 0; number < watched_ + memory_; ++number) {
-        lagtrap_object_function& one = all()[number];
         if (number < watched_) {
-            one = plan.described[number];
+            all()[number] = plan.described[number];
             files_.push_back(plan.functions[number].file);
             class_numbers_.push_back(plan.reported.functions[number].class_number);
         }
-        one.inside_ns = costs[number].inside_ns;
-        one.around_ns = costs[number].around_ns;
+        session_->set_cost(number, costs[number]);
     }
     TRY(attach_exceptions(plan));
     TRY(attach_memory(plan));
-    return probes_->attach(plan.files, plan.functions, LAGTRAP_OBJECT_FUNCTIONS, 0);
+    return session_->attach(plan.files, plan.functions);
 }
 
 Status ObjectEngine::attach_memory(const ObjectPlan& plan) {
@@ -136,12 +103,12 @@ Status ObjectEngine::attach_memory(const ObjectPlan& plan) {
     MemoryProbes probes = memory_probes(plan, watched_);
     const auto& file = plan.files[plan.memory_file].file;
     const auto& all = programs_->progs;
-    TRY(other_probes_->attach(all.on_memory_call, file, std::move(probes.entries), false));
-    TRY(other_probes_->attach(all.on_memory_return, file, std::move(probes.returns), true));
-    TRY(other_probes_->attach(all.on_memory_exit, file, std::move(probes.exits), false));
+    TRY(session_->others().attach(all.on_memory_call, file, std::move(probes.entries), false));
+    TRY(session_->others().attach(all.on_memory_return, file, std::move(probes.returns), true));
+    TRY(session_->others().attach(all.on_memory_exit, file, std::move(probes.exits), false));
     for (auto& [number, jumps] : jump_probes(plan))
-        TRY(other_probes_->attach(all.on_object_jump, plan.files[number].file, std::move(jumps),
-                                  false));
+        TRY(session_->others().attach(all.on_object_jump, plan.files[number].file, std::move(jumps),
+                                      false));
     return success();
 }
 
@@ -150,7 +117,8 @@ Status ObjectEngine::attach_exceptions(const ObjectPlan& plan) {
                          const std::vector<ObjectPlan::Place>& places) -> Status {
         for (const ObjectPlan::Place& place : places) {
             std::vector<CallProbe> one{{place.entry, no_function, {no_function}}};
-            TRY(other_probes_->attach(program, plan.files[place.file].file, std::move(one), false));
+            TRY(session_->others().attach(program, plan.files[place.file].file, std::move(one),
+                                          false));
         }
         return success();
     };
@@ -159,23 +127,14 @@ Status ObjectEngine::attach_exceptions(const ObjectPlan& plan) {
 }
 
 Status ObjectEngine::take_out(const std::set<std::uint32_t>& functions) {
-    auto* const totals = static_cast<lagtrap_object_totals*>(totals_.at);
-    __atomic_store_n(&totals->relinking_until_ns, monotonic_ns() + relinking_takes_ns,
-                     __ATOMIC_RELAXED);
-    std::set<std::uint32_t> watched, memory;
-    for (const std::uint32_t number : functions) {
-        if (number >= watched_) continue;
-        __atomic_store_n(&all()[number].taken_out, 1, __ATOMIC_RELAXED);
-        watched.insert(number);
-    }
-    if (!memory_is_out_ && !functions.empty() && *functions.rbegin() >= watched_) {
+    const std::set<std::uint32_t> watched(functions.begin(), functions.lower_bound(watched_));
+    std::set<std::uint32_t> also = watched;  // their jumps to the allocator
+    if (!memory_is_out_ && watched.size() < functions.size()) {
         memory_is_out_ = true;
-        __atomic_store_n(&totals->memory_is_out, 1, __ATOMIC_RELAXED);
-        for (std::uint32_t at = 0; at < memory_; ++at) memory.insert(watched_ + at);
+        __atomic_store_n(&all_totals()->memory_is_out, 1, __ATOMIC_RELAXED);
+        for (std::uint32_t at = 0; at < memory_; ++at) also.insert(watched_ + at);
     }
-    memory.insert(watched.begin(), watched.end());  // including their jumps to the allocator
-    if (!memory.empty()) TRY(other_probes_->take_out(memory));
-    return watched.empty() ? success() : probes_->take_out(watched);
+    return session_->take_out(watched, also);
 }
 
 int ObjectEngine::on_record(void* self, void* data, std::size_t bytes) {
@@ -218,15 +177,8 @@ void ObjectEngine::take_call(const lagtrap_object_call& record,
 
 ObjectEngine::Taken ObjectEngine::take(std::chrono::milliseconds wait) {
     std::this_thread::sleep_for(wait);
-    (void)ring_buffer__consume(ring_.get());
+    session_->take_arrived_records();
     return std::exchange(taken_, {});
-}
-
-std::vector<std::uint64_t> ObjectEngine::hits() const {
-    std::vector<std::uint64_t> hits;
-    for (std::uint32_t number = 0; number < watched_ + memory_; ++number)
-        hits.push_back(__atomic_load_n(&all()[number].hits, __ATOMIC_RELAXED));
-    return hits;
 }
 
 std::vector<calls::ObjectFunctionTotals> ObjectEngine::totals_of_functions() const {
@@ -278,8 +230,6 @@ std::vector<ObjectEngine::Old> ObjectEngine::oldest(std::size_t most) const {
     return oldest.take();
 }
 
-lagtrap_object_totals ObjectEngine::totals() const {
-    return *static_cast<const lagtrap_object_totals*>(totals_.at);
-}
+lagtrap_object_totals ObjectEngine::totals() const { return *all_totals(); }
 
 }  // namespace lagtrap::daemon

@@ -15,14 +15,13 @@
 #include "bpf/objects.h"
 #include "calls/object_stream.hpp"
 #include "core/result.hpp"
-#include "daemon/calls/function_probes.hpp"
+#include "daemon/calls/probe_session.hpp"
 #include "daemon/kernel/mapped_map.hpp"
 #include "daemon/objects/object_plan.hpp"
 #include "daemon/objects/object_records.hpp"
 #include "daemon/unwinding/unwind_store.hpp"
 
 struct objects_bpf;
-struct ring_buffer;
 
 namespace lagtrap::daemon {
 
@@ -35,12 +34,11 @@ class ObjectEngine {
     [[nodiscard]] static Result<std::unique_ptr<ObjectEngine>> load(const TraceTarget& target,
                                                                     const ObjectPlan& plan,
                                                                     const UnwindStore& tables);
-    ~ObjectEngine();
 
+    // Its probes, and those of the allocator and exceptions as others().
+    [[nodiscard]] ProbeSession& session() { return *session_; }
     // How texts of the program are shown. Call it before the first take().
     void show_texts(CommandLines mode) { texts_ = mode; }
-    // From now on, shorter uses that succeed are counted but not returned by take().
-    void set_least(std::chrono::nanoseconds least);
     // Allows this many more calls, including failures, to be reported.
     void set_room(std::uint64_t calls);
     // Allows this many more stack walks for creations whose caller has a stack already.
@@ -62,8 +60,6 @@ class ObjectEngine {
     // one file or concern the same class. A library may have the texts of its errors in another
     // file.
     [[nodiscard]] bool speak_of_one(std::uint32_t failed, std::uint32_t reported) const;
-    // Hits so far, by function.
-    [[nodiscard]] std::vector<std::uint64_t> hits() const;
     [[nodiscard]] std::vector<calls::ObjectFunctionTotals> totals_of_functions() const;
     // Counts living objects, which takes some time for each of them.
     [[nodiscard]] std::vector<calls::ClassCounts> counts(std::size_t classes) const;
@@ -73,8 +69,6 @@ class ObjectEngine {
     // nullopt if it was removed.
     [[nodiscard]] std::optional<lagtrap_object_stack> stack(std::uint64_t number) const;
     [[nodiscard]] lagtrap_object_totals totals() const;
-    // Returns when the kernel has removed all probes.
-    void detach();
 
   private:
     ObjectEngine() = default;
@@ -84,15 +78,15 @@ class ObjectEngine {
     [[nodiscard]] Status attach_memory(const ObjectPlan& plan);
     [[nodiscard]] Status attach_exceptions(const ObjectPlan& plan);
     [[nodiscard]] lagtrap_object_function* all() const {
-        return static_cast<lagtrap_object_function*>(functions_.at);
+        return session_->functions<lagtrap_object_function>();
+    }
+    [[nodiscard]] lagtrap_object_totals* all_totals() const {
+        return session_->totals<lagtrap_object_totals>();
     }
 
     std::unique_ptr<objects_bpf, void (*)(objects_bpf*)> programs_{nullptr, nullptr};
-    std::unique_ptr<ring_buffer, void (*)(ring_buffer*)> ring_{nullptr, nullptr};
-    std::unique_ptr<FunctionProbes> probes_;
-    std::unique_ptr<CallProbes> other_probes_;  // for the allocator and exceptions
-    Link scheduler_link_;
-    MappedMap functions_, classes_, totals_;
+    std::unique_ptr<ProbeSession> session_;
+    MappedMap classes_;
     std::uint32_t watched_ = 0, memory_ = 0;  // number of functions
     bool memory_is_out_ = false;
     std::vector<std::uint32_t> files_, class_numbers_;  // by function

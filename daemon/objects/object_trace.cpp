@@ -17,7 +17,6 @@
 #include "daemon/control/control_server.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/objects/object_engine.hpp"
-#include "daemon/processes/process_cpu_time.hpp"
 #include "daemon/processes/traced_process.hpp"
 
 namespace lagtrap::daemon {
@@ -61,7 +60,7 @@ class ObjectTrace {
         TRY_ASSIGN(engine_, ObjectEngine::load({static_cast<pid_t>(pid), request_.wishes.owner},
                                                plan_, unwinder_.store()));
         engine_->show_texts(request_.wishes.texts);
-        engine_->set_least(request_.least);
+        engine_->session().set_least(request_.least);
         engine_->set_room(request_.calls_per_second);
         engine_->set_stack_room(stacks_per_second);
         filled_ns_ = monotonic_ns();
@@ -71,8 +70,7 @@ class ObjectTrace {
             plan_.reported.refused.push_back({refused.front().reason, refused.size()});
         plan_.reported.attach_ns = monotonic_ns() - loaded_ns;
         describe();
-        (void)thinning_.look(std::chrono::nanoseconds(began_ns_), engine_->hits(), thinned_,
-                             process_cpu_time(request_.wishes.pid));
+        (void)engine_->session().too_expensive(thinning_, thinned_);
         return success();
     }
 
@@ -91,9 +89,7 @@ class ObjectTrace {
         ended.sent = sent_;
         ended.not_sent = not_sent_ + totals.not_sent;
         ended.too_deep = totals.too_deep;
-        const std::uint64_t detaching_ns = monotonic_ns();
-        engine_->detach();
-        ended.detach_ns = monotonic_ns() - detaching_ns;
+        ended.detach_ns = engine_->session().detach();
         answer_.end(json::serialize(calls::to_json(ended)));
     }
 
@@ -148,7 +144,7 @@ class ObjectTrace {
         for (;;) {
             take(call_wait);
             const std::uint64_t now_ns = monotonic_ns();
-            thin(now_ns);
+            thin();
             fill(now_ns);
             if (now_ns - counted_ns >= second_ns) {
                 counted_ns = now_ns;
@@ -167,10 +163,8 @@ class ObjectTrace {
     }
 
     // Without all of its creations and releases, a class would be counted wrongly, so detach both.
-    void thin(std::uint64_t now_ns) {
-        std::vector<calls::TakenOut> out =
-            thinning_.look(std::chrono::nanoseconds(now_ns), engine_->hits(), thinned_,
-                           process_cpu_time(request_.wishes.pid));
+    void thin() {
+        std::vector<calls::TakenOut> out = engine_->session().too_expensive(thinning_, thinned_);
         if (out.empty()) return;
         std::set<std::uint32_t> numbers;
         for (const calls::TakenOut& one : out) numbers.insert(one.function);

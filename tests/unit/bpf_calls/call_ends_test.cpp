@@ -51,7 +51,7 @@ TEST_F(CallTrees, know_calls_whose_place_another_function_took) {
 }
 
 TEST_F(CallTrees, ignore_begins_seen_twice_while_probes_are_linked_again) {
-    totals().relinking_until_ns = kernel_.now_ns + 1;
+    totals().limits.relinking_until_ns = kernel_.now_ns + 1;
     begin(serve, top);
     begin(parse, top - 0x40);
     begin(parse, top - 0x40);
@@ -139,7 +139,7 @@ TEST_F(CallTrees, go_on_on_other_stacks) {
         stack.vm_end = other + 0x1000;
         begin(serve, top);
         begin(parse, top - 0x40);
-        native_set_area(&stack);
+        native_set_areas(&stack, nullptr);
         begin(send, other);
         begin(parse, other - 0x40);
         EXPECT_EQ(node(2).parent, 1U);
@@ -161,7 +161,7 @@ TEST_F(CallTrees, go_on_on_other_stacks) {
 TEST_F(CallTrees, do_not_take_the_next_stack_for_the_same) {
     constexpr std::uint64_t other = top + 0x10000000;
     kernel::vm_area_struct stack{};
-    native_set_area(&stack);
+    native_set_areas(&stack, nullptr);
     begin(serve, top);
     stack.vm_start = other - 0x1000;
     stack.vm_end = other + 0x1000;

@@ -1,77 +1,33 @@
-// A process whose calls are traced: its threads, its goroutines, and the trees found so far.
+// A process whose calls are traced, and the trees found so far.
 #pragma once
 
 #include <cstring>
-#include <deque>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
-#include "tests/unit/bpf/kernel_types.hpp"
-#include "tests/unit/bpf/native_kernel.hpp"
+#include "tests/unit/bpf/traced_process.hpp"
 #include "tests/unit/bpf_calls/native_calls.h"
 
 namespace lagtrap::native {
 
 constexpr std::uint64_t us = 1000;
-constexpr std::uint32_t serve = 5, parse = 6, send = 7;
-constexpr std::uint64_t top = 0x7ffe0000;
 constexpr std::uint8_t r14 = 14;
 
-// A thread and its owner.
-struct CallingThread {
-    kernel::task_struct task{};
-    kernel::cred cred{};
-    native_thread seen{};
-};
-
-// Process 100 is traced. Calls of `serve` begin trees.
-class CallTrees : public testing::Test {
+// Calls of `serve` begin trees.
+class CallTrees : public TracedProcess {
   protected:
-    CallTrees() : kernel_(Kernel::instance()) {
-        kernel_.reset();
-        native_set_target(100);
-        select(thread(101));
-        begun_ns_ = kernel_.now_ns;
-    }
-    // The reference stays valid. Each hundred is a process.
-    CallingThread& thread(int tid) {
-        for (CallingThread& known : threads_)
-            if (known.task.pid == tid) return known;
-        CallingThread& made = threads_.emplace_back();
-        made.task.pid = tid;
-        made.task.tgid = tid / 100 * 100;
-        made.task.real_cred = &made.cred;
-        made.seen.tid = static_cast<__u32>(tid);
-        made.seen.pid = static_cast<__u32>(made.task.tgid);
-        const std::string name = "worker-" + std::to_string(tid);
-        name.copy(made.seen.comm, sizeof(made.seen.comm) - 1);
-        return made;
-    }
-    void select(CallingThread& thread) {
-        kernel_.current = &thread.seen;
-        native_set_task(&thread.task);
-    }
     void pass(std::uint64_t elapsed_ns) {
-        kernel_.now_ns += elapsed_ns;
+        TracedProcess::pass(elapsed_ns);
         ran_ns_ += elapsed_ns;
     }
 
     void begin(std::uint32_t function, std::uint64_t stack) {
-        registers_.rsp = stack;
-        kernel_.cookie = function | (function == serve ? LAGTRAP_COOKIE_CALL_TARGET : 0);
-        on_call(&registers_);
-    }
-    void end(std::uint32_t function, std::uint64_t stack, std::uint64_t flags = 0) {
-        registers_.rsp = stack;
-        kernel_.cookie = function | flags;
-        on_call_exit(&registers_);
+        TracedProcess::begin(function, stack, function == serve ? LAGTRAP_COOKIE_CALL_TARGET : 0);
     }
     // The thread leaves its CPU and is back later; parts of the time in between are waits.
     void block(std::uint64_t blocked_ns, std::uint64_t runnable_ns) {
-        CallingThread& waits = thread(static_cast<int>(kernel_.current->tid));
+        TracedThread& waits = thread(static_cast<int>(kernel_.current->tid));
         waits.task.se.sum_exec_runtime = ran_ns_;
         native_switch(false, &waits.task, &idle_.task, 1);
         kernel_.now_ns += blocked_ns;
@@ -87,14 +43,14 @@ class CallTrees : public testing::Test {
         return kernel_.at<lagtrap_call_node>(call_maps.nodes,
                                              of_tree * LAGTRAP_CALL_NODES + number);
     }
-    lagtrap_call_count& count(std::uint32_t function) {
-        return kernel_.at<lagtrap_call_count>(call_maps.counts, function);
+    lagtrap_probed_function& count(std::uint32_t function) {
+        return kernel_.at<lagtrap_probed_function>(call_maps.functions, function);
     }
     lagtrap_call_totals& totals() { return kernel_.at<lagtrap_call_totals>(call_maps.totals, 0); }
     // Numbers of the trees sent since the last time.
     std::vector<std::uint32_t> sent() {
         std::vector<std::uint32_t> numbers;
-        for (const Bytes& bytes : kernel_.take_records(call_maps.done_trees)) {
+        for (const Bytes& bytes : kernel_.take_records(call_maps.records)) {
             EXPECT_EQ(bytes.size(), sizeof(std::uint32_t));
             std::memcpy(&numbers.emplace_back(), bytes.data(), sizeof(std::uint32_t));
         }
@@ -128,13 +84,8 @@ class CallTrees : public testing::Test {
     }
     std::uint64_t at(std::uint64_t ns) const { return ns == 0 ? 0 : (ns - begun_ns_) / us; }
 
-    Kernel& kernel_;
-    pt_regs registers_{};
-    CallingThread idle_;
-
   private:
-    std::deque<CallingThread> threads_;
-    std::uint64_t begun_ns_ = 0, ran_ns_ = 0;
+    std::uint64_t ran_ns_ = 0;
 };
 
 }  // namespace lagtrap::native

@@ -56,7 +56,7 @@ TEST_F(CallTrees, have_the_calls_below_a_target_with_their_times) {
 }
 
 TEST_F(CallTrees, that_are_shorter_than_the_minimum_are_not_reported) {
-    native_set_min_ns(10 * us);
+    totals().limits.min_ns = 10 * us;
     begin(serve, top);
     pass(10 * us - 1);
     end(serve, top);
@@ -73,7 +73,7 @@ TEST_F(CallTrees, that_are_shorter_than_the_minimum_are_not_reported) {
 
 TEST_F(CallTrees, whose_number_cannot_be_sent_are_lost) {
     begin(serve, top);
-    kernel_.map(call_maps.done_trees).room_bytes = 0;
+    kernel_.map(call_maps.records).room_bytes = 0;
     end(serve, top);
     EXPECT_EQ(tree().state, LAGTRAP_TREE_FREE);
     EXPECT_EQ(totals().lost, 1U);
@@ -141,7 +141,7 @@ TEST_F(CallTrees, of_several_threads_are_separate) {
 }
 
 TEST_F(CallTrees, count_what_does_not_fit) {
-    count(send).cost_ns = 30;
+    count(send).inside_ns = 30;
     begin(serve, top);
     begin(parse, top - 0x40);
     for (int i = 2; i < LAGTRAP_CALL_NODES; ++i) {

@@ -159,7 +159,7 @@ TEST_F(GoroutineTrees, show_calls_far_from_each_other) {
     kernel::vm_area_struct other{};  // the memory of Go's heap says nothing about stacks
     other.vm_start = LAGTRAP_GO_STACK_TOP - 0x50000;
     other.vm_end = LAGTRAP_GO_STACK_TOP - 0x30000;
-    native_set_area(&other);
+    native_set_areas(&other, nullptr);
     go_begin(serve, first, 0x100);
     go_begin(parse, first, 0x40000);
     EXPECT_EQ(node(1).parent, 0U);

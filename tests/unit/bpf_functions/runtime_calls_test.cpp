@@ -90,8 +90,8 @@ TEST_F(RuntimeCalls, are_named_counted_and_sent) {
               "40: 0-170, probes 24, off CPU 20, 101 worker-101\n");
     EXPECT_EQ(counted(41), "4 hits, 2 calls, 0 left, own 16, longest 16 in 40");
     EXPECT_EQ(counted(40), "2 hits, 1 calls, 0 left, own 134, longest 146 in");
-    EXPECT_EQ(function(40).inside_ns, 4U);
-    EXPECT_EQ(function(40).around_ns, 6U);
+    EXPECT_EQ(function(40).probes.inside_ns, 4U);
+    EXPECT_EQ(function(40).probes.around_ns, 6U);
     EXPECT_EQ(totals().next_number, 42U);
     EXPECT_EQ(totals().runtime_hits, 6U);
     EXPECT_EQ(totals().runtime_unnamed, 0U);
@@ -120,12 +120,12 @@ TEST_F(RuntimeCalls, without_a_name_are_only_counted_as_such) {
     totals().next_number = LAGTRAP_TRACED_FUNCTIONS - 1;
     enter("pay");
     EXPECT_EQ(totals().runtime_unnamed, 2U);
-    EXPECT_EQ(function(LAGTRAP_TRACED_FUNCTIONS - 1).hits, 1U);
+    EXPECT_EQ(function(LAGTRAP_TRACED_FUNCTIONS - 1).probes.hits, 1U);
     EXPECT_EQ(totals().runtime_hits, 3U);
 }
 
 TEST_F(RuntimeCalls, get_their_name_when_there_is_room_to_send_it) {
-    kernel_.map(function_maps.traced_calls).room_bytes = 100;
+    kernel_.map(function_maps.records).room_bytes = 100;
     enter("pay");
     EXPECT_EQ(totals().runtime_unnamed, 1U);
     EXPECT_EQ(sent(), "");
@@ -144,11 +144,11 @@ TEST_F(RuntimeCalls, of_another_epoch_ended_unseen) {
     hit(on_runtime_entry, "check", top, entry_site, epoch - 1);
     hit(on_runtime_return, "pay", top, entry_site, epoch + 1);
     EXPECT_EQ(function(40).calls, 0U);
-    EXPECT_EQ(function(40).hits, 1U);
+    EXPECT_EQ(function(40).probes.hits, 1U);
     EXPECT_EQ(totals().next_number, 41U);
     totals().runtime_epoch = epoch + 1;
     hit(on_runtime_return, "pay", top, entry_site, epoch + 1);
-    EXPECT_EQ(function(40).hits, 2U);
+    EXPECT_EQ(function(40).probes.hits, 2U);
     EXPECT_EQ(function(40).calls, 0U) << "it began in another epoch";
 }
 
@@ -164,7 +164,7 @@ TEST_F(RuntimeCalls, of_detached_functions_are_dropped_when_another_begins) {
     enter("load");
     enter("pay");
     enter("check");
-    function(41).taken_out = function(42).taken_out = 1;
+    function(41).probes.taken_out = function(42).probes.taken_out = 1;
     enter("send");
     pass(100);
     leave("send");
@@ -208,7 +208,7 @@ TEST_F(RuntimeCalls, whose_begin_is_not_reported_are_counted_if_asked) {
 TEST_F(RuntimeCalls, have_the_cost_of_hits_that_count_for_nothing) {
     enter("pay");
     enter("");  // without a name
-    function(40).taken_out = 0;
+    function(40).probes.taken_out = 0;
     pass(100);
     sent();
     leave("pay");

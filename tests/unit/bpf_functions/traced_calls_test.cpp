@@ -6,12 +6,12 @@ namespace lagtrap::native::traced_calls_test {
 namespace {
 
 TEST_F(TracedCalls, are_counted_and_sent_with_their_times) {
-    function(serve).inside_ns = 3;
-    function(serve).around_ns = 1000;
-    function(parse).inside_ns = 5;
-    function(parse).around_ns = 11;
-    function(send).inside_ns = 7;
-    function(send).around_ns = 13;
+    function(serve).probes.inside_ns = 3;
+    function(serve).probes.around_ns = 1000;
+    function(parse).probes.inside_ns = 5;
+    function(parse).probes.around_ns = 11;
+    function(send).probes.inside_ns = 7;
+    function(send).probes.around_ns = 13;
     begin(serve, top);
     pass(1000);
     begin(parse, top - 0x40);
@@ -38,8 +38,8 @@ TEST_F(TracedCalls, are_counted_and_sent_with_their_times) {
 }
 
 TEST_F(TracedCalls, that_are_short_are_only_counted) {
-    totals().min_ns = 100;
-    function(parse).inside_ns = 10;
+    totals().limits.min_ns = 100;
+    function(parse).probes.inside_ns = 10;
     begin(parse, top);
     pass(109);
     end(parse, top);
@@ -57,7 +57,7 @@ TEST_F(TracedCalls, that_are_short_are_only_counted) {
 }
 
 TEST_F(TracedCalls, that_are_shorter_than_their_probes_take_no_time) {
-    function(parse).inside_ns = 10;
+    function(parse).probes.inside_ns = 10;
     begin(parse, top);
     pass(4);
     end(parse, top);
@@ -65,7 +65,7 @@ TEST_F(TracedCalls, that_are_shorter_than_their_probes_take_no_time) {
 }
 
 TEST_F(TracedCalls, are_not_sent_when_there_is_no_room) {
-    kernel_.map(function_maps.traced_calls).room_bytes = 0;
+    kernel_.map(function_maps.records).room_bytes = 0;
     begin(parse, top);
     end(parse, top);
     EXPECT_EQ(totals().not_sent, 1U);
@@ -102,7 +102,7 @@ TEST_F(TracedCalls, that_nest_too_deeply_are_not_tracked) {
     EXPECT_EQ(totals().too_deep, 1U);
     end(parse, deeper);
     EXPECT_EQ(function(parse).calls, 0U);
-    EXPECT_EQ(function(parse).hits, 1U);
+    EXPECT_EQ(function(parse).probes.hits, 1U);
     end(serve, top);
     EXPECT_EQ(function(serve).calls, LAGTRAP_TRACED_DEPTH);
     EXPECT_EQ(function(serve).left, LAGTRAP_TRACED_DEPTH - 1);
@@ -111,7 +111,7 @@ TEST_F(TracedCalls, that_nest_too_deeply_are_not_tracked) {
 TEST_F(TracedCalls, are_only_of_the_traced_process) {
     select(thread(201));
     begin(parse, top);
-    EXPECT_EQ(function(parse).hits, 0U);
+    EXPECT_EQ(function(parse).probes.hits, 0U);
     select(thread(101));
     begin(parse, top);
     native_switch(&thread(201).task, &thread(202).task);
@@ -125,7 +125,7 @@ TEST_F(TracedCalls, are_only_of_the_traced_process) {
 }
 
 TEST_F(TracedCalls, of_a_detached_function_do_not_begin) {
-    function(parse).taken_out = 1;
+    function(parse).probes.taken_out = 1;
     begin(parse, top);
     end(parse, top);
     EXPECT_EQ(counted(parse), "1 hits, 0 calls, 0 left, own 0, longest 0 in");
@@ -153,14 +153,14 @@ TEST_F(TracedCalls, that_were_left_end_with_what_is_further_out) {
 
 // When they ended is unknown, because their exits were not seen.
 TEST_F(TracedCalls, of_a_detached_function_pass_what_they_called_to_their_caller) {
-    function(send).inside_ns = 7;
-    function(send).around_ns = 13;
+    function(send).probes.inside_ns = 7;
+    function(send).probes.around_ns = 13;
     begin(serve, top);
     begin(parse, top - 0x40);
     begin(send, top - 0x80);
     pass(100);
     end(send, top - 0x80);
-    function(parse).taken_out = 1;
+    function(parse).probes.taken_out = 1;
     pass(50);
     sent();
     end(serve, top);
@@ -168,9 +168,9 @@ TEST_F(TracedCalls, of_a_detached_function_pass_what_they_called_to_their_caller
     EXPECT_EQ(counted(parse), "1 hits, 0 calls, 0 left, own 0, longest 0 in");
     EXPECT_EQ(counted(serve), "1 hits, 1 calls, 0 left, own 37, longest 130 in");
     // One whose exit is still seen counts.
-    function(serve).taken_out = 0;
+    function(serve).probes.taken_out = 0;
     begin(serve, top);
-    function(serve).taken_out = 1;
+    function(serve).probes.taken_out = 1;
     end(serve, top);
     EXPECT_EQ(function(serve).calls, 2U);
 }
@@ -186,7 +186,7 @@ TEST_F(TracedCalls, whose_place_another_took_are_left) {
 }
 
 TEST_F(TracedCalls, are_not_begun_twice_while_probes_are_linked_again) {
-    totals().relinking_until_ns = kernel_.now_ns + 1;
+    totals().limits.relinking_until_ns = kernel_.now_ns + 1;
     begin(serve, top);
     begin(parse, top - 0x40);
     begin(parse, top - 0x40);
@@ -218,14 +218,14 @@ TEST_F(TracedCalls, end_at_return_probes_after_their_return_address_is_gone) {
     begin(parse, top);
     kernel_.cookie = parse;
     registers_.rsp = top;
-    on_traced_return(&registers_);
+    on_call_return(&registers_);
     EXPECT_EQ(sent(), "");
     registers_.rsp = top + 8;
     kernel_.cookie = send;
-    on_traced_return(&registers_);
+    on_call_return(&registers_);
     EXPECT_EQ(sent(), "") << "a return probe is of one function";
     kernel_.cookie = parse;
-    on_traced_return(&registers_);
+    on_call_return(&registers_);
     EXPECT_EQ(sent(), "6: 0-0, probes 0, off CPU 0, 101 worker-101\n");
 }
 

@@ -1,11 +1,8 @@
 /* The programs that trace objects, compiled for this machine, as tests call them. */
 #pragma once
 
-#include <linux/ptrace.h>
-#include <linux/types.h>
-#include <stdbool.h>
-
 #include "bpf/objects.h"
+#include "tests/unit/bpf/traced_programs.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,34 +10,25 @@ extern "C" {
 
 /* Their maps, with the names used there. */
 struct object_maps {
-    void *functions, *classes, *totals, *alive, *released, *object_calls, *stacks, *site_stacks,
+    void *functions, *classes, *totals, *alive, *released, *records, *stacks, *site_stacks,
         *exit_sites;
 };
 extern const struct object_maps object_maps;
 
 /* Constants that user space sets before loading. */
-void native_set_target(__u32 pid);
-void native_set_owner(bool asked, __u32 uid);
 void native_set_errno_slot(__u64 address);
 void native_set_memory_by_request(bool by_request);
 
-/* Clears all maps, and resets the programs' variables to their values at load time. */
-void native_load_programs(void);
-/* The thread on the CPU: of tests/unit/bpf/kernel_types.hpp. */
-void native_set_task(void* task);
-/* Resident pages of its process: file, anonymous, swap, shared. */
+/* Resident pages of the process of the thread on the CPU: file, anonymous, swap, shared. */
 void native_set_resident(const __s64 pages[4]);
 
-int on_object_call(struct pt_regs* registers);
-int on_object_exit(struct pt_regs* registers);
-int on_object_return(struct pt_regs* registers);
 int on_object_jump(struct pt_regs* registers);
 int on_throw(struct pt_regs* registers);
 int on_catch(struct pt_regs* registers);
 int on_memory_call(struct pt_regs* registers);
 int on_memory_exit(struct pt_regs* registers);
 int on_memory_return(struct pt_regs* registers);
-int count_off_cpu(bool preempt, void* prev, void* next);
+void native_switch(void* prev, void* next);
 
 /* Puts a stack that was walked at a call of the function from there. */
 void native_keep_stack(__u64 caller, __u32 function, __u64 id);

@@ -80,14 +80,14 @@ class ObjectCalls : public testing::Test {
         registers_.rsi = second;
         kernel_.user_words[stack] = caller;
         kernel_.cookie = number;
-        on_object_call(&registers_);
+        on_call(&registers_);
     }
     void end(std::uint32_t number, std::uint64_t result = 0, std::uint64_t stack = top,
              std::uint64_t flags = 0) {
         registers_.rsp = stack;
         registers_.rax = result;
         kernel_.cookie = number | flags;
-        on_object_exit(&registers_);
+        on_call_exit(&registers_);
     }
     void call(std::uint32_t number, std::uint64_t object, std::uint64_t result = 0,
               std::uint64_t elapsed_ns = 0) {
@@ -113,7 +113,7 @@ class ObjectCalls : public testing::Test {
     // Calls sent since the last time; those without texts have empty ones.
     std::vector<lagtrap_object_call_texts> sent() {
         std::vector<lagtrap_object_call_texts> calls;
-        for (const Bytes& bytes : kernel_.take_records(object_maps.object_calls)) {
+        for (const Bytes& bytes : kernel_.take_records(object_maps.records)) {
             lagtrap_object_call_texts& one = calls.emplace_back();
             std::memset(&one, 0, sizeof(one));
             std::memcpy(&one, bytes.data(), std::min(bytes.size(), sizeof(one)));

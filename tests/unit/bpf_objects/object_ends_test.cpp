@@ -10,7 +10,7 @@ namespace {
 TEST_F(ObjectCalls, are_counted_and_sent_with_what_they_cost) {
     call(create, an_object, 0, 5 * us);
     sent();
-    totals().min_ns = 3 * us;
+    totals().limits.min_ns = 3 * us;
     const std::uint64_t begin_ns = kernel_.now_ns;
     call(use, an_object, 42, 7 * us);
     const lagtrap_object_call found = last();
@@ -25,7 +25,7 @@ TEST_F(ObjectCalls, are_counted_and_sent_with_what_they_cost) {
     EXPECT_EQ(found.left, 0);
     EXPECT_EQ(found.depth, 0);
     EXPECT_STREQ(found.comm, "worker");
-    EXPECT_EQ(function(use).hits, 1U);
+    EXPECT_EQ(function(use).probes.hits, 1U);
     EXPECT_EQ(function(use).calls, 1U);
     EXPECT_EQ(function(use).elapsed_ns, 7 * us);
     EXPECT_EQ(totals().sent, 2U);
@@ -35,7 +35,7 @@ TEST_F(ObjectCalls, are_counted_and_sent_with_what_they_cost) {
 TEST_F(ObjectCalls, that_are_short_uses_are_only_counted) {
     call(create, an_object);
     sent();
-    totals().min_ns = 3 * us;
+    totals().limits.min_ns = 3 * us;
     call(use, an_object, 0, 3 * us - 1);
     EXPECT_TRUE(sent().empty());
     EXPECT_EQ(function(use).calls, 1U);
@@ -47,7 +47,7 @@ TEST_F(ObjectCalls, that_are_short_uses_are_only_counted) {
 TEST_F(ObjectCalls, of_other_processes_are_ignored) {
     task_.tgid = 200;
     call(create, an_object);
-    EXPECT_EQ(function(create).hits, 0U);
+    EXPECT_EQ(function(create).probes.hits, 0U);
     EXPECT_EQ(alive(an_object), nullptr);
     task_.tgid = 100;
     begin(create, an_object);
@@ -59,9 +59,9 @@ TEST_F(ObjectCalls, of_other_processes_are_ignored) {
 TEST_F(ObjectCalls, of_a_process_that_its_owner_may_not_trace_are_ignored) {
     native_set_owner(true, 1000);
     const auto is_traced = [&] {
-        const std::uint64_t before = function(use).hits;
+        const std::uint64_t before = function(use).probes.hits;
         call(use, an_object);
-        return function(use).hits != before;
+        return function(use).probes.hits != before;
     };
     EXPECT_FALSE(is_traced());
     cred_.uid.val = cred_.euid.val = cred_.suid.val = 1000;
@@ -241,9 +241,9 @@ TEST_F(ObjectCalls, end_at_exits_of_their_own_or_shared_ones) {
     EXPECT_TRUE(sent().empty());
     end(inner, 0, top, LAGTRAP_COOKIE_EXIT_SHARED);
     EXPECT_EQ(last().function, use);
-    const std::uint64_t before = function(inner).hits;
+    const std::uint64_t before = function(inner).probes.hits;
     end(inner, 0, top, LAGTRAP_COOKIE_EXIT_SHARED);
-    EXPECT_EQ(function(inner).hits, before + 1) << "hit by callers that are not watched";
+    EXPECT_EQ(function(inner).probes.hits, before + 1) << "hit by callers that are not watched";
     begin(use, an_object);
     begin(message, 0, top - 64);
     end(inner, 0, top, LAGTRAP_COOKIE_EXIT_SHARED);
@@ -252,7 +252,7 @@ TEST_F(ObjectCalls, end_at_exits_of_their_own_or_shared_ones) {
     kernel_.cookie = use;
     registers_.rsp = top + 8;
     registers_.rax = 3;
-    on_object_return(&registers_);
+    on_call_return(&registers_);
     EXPECT_EQ(last().result, 3U);
 }
 
@@ -273,7 +273,7 @@ TEST_F(ObjectCalls, within_a_library_are_ignored) {
     function(use).inner_end = caller + 1;
     call(use, an_object);
     EXPECT_TRUE(sent().empty());
-    EXPECT_EQ(function(use).hits, 1U);
+    EXPECT_EQ(function(use).probes.hits, 1U);
     EXPECT_EQ(function(use).calls, 0U);
     function(use).inner_end = caller;
     call(use, an_object);
@@ -285,9 +285,9 @@ TEST_F(ObjectCalls, within_a_library_are_ignored) {
 }
 
 TEST_F(ObjectCalls, are_counted_without_the_time_of_probes) {
-    function(inner).inside_ns = 100;
-    function(inner).around_ns = 30;
-    function(use).inside_ns = 10;
+    function(inner).probes.inside_ns = 100;
+    function(inner).probes.around_ns = 30;
+    function(use).probes.inside_ns = 10;
     begin(use, an_object);
     begin(inner, another, top - 64);
     pass(500);
@@ -300,13 +300,13 @@ TEST_F(ObjectCalls, are_counted_without_the_time_of_probes) {
     EXPECT_EQ(calls[1].call.probes_ns, 140U);
     EXPECT_EQ(function(inner).elapsed_ns, 400U);
     EXPECT_EQ(function(use).elapsed_ns, 860U);
-    function(use).inside_ns = 5000;
+    function(use).probes.inside_ns = 5000;
     call(use, an_object, 0, 1000);
     EXPECT_EQ(function(use).elapsed_ns, 860U) << "never negative";
 }
 
 TEST_F(ObjectCalls, that_are_sent_are_sent_with_their_callers) {
-    totals().min_ns = us;
+    totals().limits.min_ns = us;
     function(inner).failure = LAGTRAP_FAILS_NONZERO;
     begin(use, an_object);
     begin(inner, another, top - 64);
@@ -332,7 +332,7 @@ TEST_F(ObjectCalls, beyond_the_rate_are_counted_but_failures_are_sent) {
     EXPECT_EQ(totals().not_sent, 1U);
     EXPECT_EQ(totals().sent, 2U);
     totals().room = 5;
-    kernel_.map(object_maps.object_calls).room_bytes = 0;
+    kernel_.map(object_maps.records).room_bytes = 0;
     call(use, an_object);
     EXPECT_EQ(totals().not_sent, 2U);
     EXPECT_EQ(totals().sent, 2U);
@@ -347,7 +347,7 @@ TEST_F(ObjectCalls, deeper_than_64_are_counted) {
 
 TEST_F(ObjectCalls, whose_exits_are_no_longer_seen_have_no_end) {
     begin(use, an_object);
-    function(use).taken_out = 1;
+    function(use).probes.taken_out = 1;
     raise("x");
     handle(top + 8);
     EXPECT_TRUE(sent().empty());
@@ -356,7 +356,7 @@ TEST_F(ObjectCalls, whose_exits_are_no_longer_seen_have_no_end) {
 }
 
 TEST_F(ObjectCalls, that_are_seen_twice_while_functions_are_linked_again_are_one) {
-    totals().relinking_until_ns = kernel_.now_ns + us;
+    totals().limits.relinking_until_ns = kernel_.now_ns + us;
     begin(use, an_object);
     begin(use, an_object);
     end(use);
@@ -373,7 +373,7 @@ TEST_F(ObjectCalls, for_texts_of_errors_send_the_text) {
     begin(use, an_object);
     begin(message, 0, top - 64);
     end(message, 0x8100, top - 64);
-    const auto records = kernel_.take_records(object_maps.object_calls);
+    const auto records = kernel_.take_records(object_maps.records);
     ASSERT_EQ(records.size(), 1U);
     ASSERT_EQ(records[0].size(), sizeof(lagtrap_object_message));
     lagtrap_object_message found{};
@@ -385,25 +385,25 @@ TEST_F(ObjectCalls, for_texts_of_errors_send_the_text) {
     EXPECT_EQ(function(message).calls, 0U);
     begin(message, 0, top - 64);
     end(message, 0, top - 64);
-    EXPECT_TRUE(kernel_.take_records(object_maps.object_calls).empty()) << "there is none";
+    EXPECT_TRUE(kernel_.take_records(object_maps.records).empty()) << "there is none";
     // Into a buffer that the caller gives.
     function(message).object_from = rdi;
     begin(message, 0x8100, top - 64);
     end(message, 0, top - 64);
-    EXPECT_EQ(kernel_.take_records(object_maps.object_calls).size(), 1U);
+    EXPECT_EQ(kernel_.take_records(object_maps.records).size(), 1U);
 }
 
 TEST_F(ObjectCalls, know_how_long_their_thread_was_off_the_cpu) {
     kernel::task_struct idle{};
     begin(use, an_object);
     pass(us);
-    count_off_cpu(false, &task_, &idle);
+    native_switch(&task_, &idle);
     pass(3 * us);
-    count_off_cpu(false, &idle, &task_);
+    native_switch(&idle, &task_);
     pass(us);
     end(use);
     EXPECT_EQ(last().off_cpu_ns, 3 * us);
-    count_off_cpu(false, &idle, &task_);
+    native_switch(&idle, &task_);
     call(use, an_object);
     EXPECT_EQ(last().off_cpu_ns, 0U);
 }

@@ -80,7 +80,7 @@ TEST_F(ObjectCalls, that_release_objects_end_them) {
     call(release, an_object);
     EXPECT_EQ(last().state, LAGTRAP_OBJECT_TWICE);
     EXPECT_EQ(counts().released_twice, 1U);
-    totals().min_ns = 1'000'000'000;
+    totals().limits.min_ns = 1'000'000'000;
     call(use, an_object);
     EXPECT_EQ(last().state, LAGTRAP_OBJECT_AFTER) << "it is sent, however short";
     EXPECT_EQ(counts().used_after, 1U);

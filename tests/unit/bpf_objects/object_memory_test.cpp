@@ -55,7 +55,7 @@ TEST_F(Memory, that_a_call_takes_and_gives_is_summed) {
     EXPECT_EQ(found.taken_bytes, 112U);
     EXPECT_EQ(found.given_bytes, 48U);
     EXPECT_EQ(found.allocations, 2U);
-    EXPECT_EQ(function(allocator).hits, 5U);
+    EXPECT_EQ(function(allocator).probes.hits, 5U);
     memory_return(cookie_of(LAGTRAP_MEMORY_TAKE), block(0x10000, 48));
     begin(use, an_object);
     EXPECT_EQ(end_use().taken_bytes, 0U) << "outside of calls";
@@ -159,8 +159,8 @@ TEST_F(Memory, of_operator_new_is_taken_at_its_exits) {
 }
 
 TEST_F(Memory, probes_of_the_allocator_do_not_count_as_time_of_the_call) {
-    function(allocator).inside_ns = 20;
-    function(allocator).around_ns = 3;
+    function(allocator).probes.inside_ns = 20;
+    function(allocator).probes.around_ns = 3;
     begin(use, an_object);
     memory_return(cookie_of(LAGTRAP_MEMORY_TAKE), block(0x10000, 48));
     pass(1000);

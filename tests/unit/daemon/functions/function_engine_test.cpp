@@ -39,7 +39,7 @@ class FunctionEngineTest : public BpfFixture {
     }
     // outer() is function 0, inner() is 1.
     void attach() {
-        const auto refused = engine_->attach(
+        const auto refused = engine_->session().attach(
             own_program(), {own_function(engine_test_outer), own_function(engine_test_inner)});
         ASSERT_TRUE(refused) << refused.error().message;
         EXPECT_THAT(*refused, IsEmpty());
@@ -78,7 +78,7 @@ TEST_F(FunctionEngineTest, CallsAreCounted) {
     attach();
     engine_test_outer();
     engine_test_outer();
-    EXPECT_THAT(engine_->hits(), ElementsAre(2, 4));
+    EXPECT_THAT(engine_->session().hits(), ElementsAre(2, 4));
     EXPECT_EQ(engine_->hits_of(1), 4U);
     EXPECT_EQ(engine_->hits_of(2), 0U);
     auto totals = engine_->functions();
@@ -99,14 +99,14 @@ TEST_F(FunctionEngineTest, CallsAreCounted) {
 
 TEST_F(FunctionEngineTest, ShortCallsAreOnlyCounted) {
     load();
-    engine_->set_least(1h);
+    engine_->session().set_least(1h);
     attach();
     engine_test_outer();
     EXPECT_THAT(functions_called(), IsEmpty());
     EXPECT_EQ(engine_->functions().at(1).calls, 2U);
-    EXPECT_EQ(engine_->totals().min_ns, 3'600'000'000'000U);
-    engine_->set_least(-1ns);
-    EXPECT_EQ(engine_->totals().min_ns, 0U);
+    EXPECT_EQ(engine_->totals().limits.min_ns, 3'600'000'000'000U);
+    engine_->session().set_least(-1ns);
+    EXPECT_EQ(engine_->totals().limits.min_ns, 0U);
     engine_test_outer();
     EXPECT_THAT(functions_called(), ElementsAre(1, 1, 0));
 }
@@ -114,8 +114,8 @@ TEST_F(FunctionEngineTest, ShortCallsAreOnlyCounted) {
 // What the probes cost is more than these calls took.
 TEST_F(FunctionEngineTest, TheCostOfProbesIsPartOfNoCall) {
     load();
-    engine_->set_cost(1, {0, 3'600'000'000'000});
-    engine_->set_cost(LAGTRAP_TRACED_FUNCTIONS, {1, 1});
+    engine_->session().set_cost(1, {0, 3'600'000'000'000});
+    engine_->session().set_cost(LAGTRAP_TRACED_FUNCTIONS, {1, 1});
     attach();
     engine_test_outer();
     const auto totals = engine_->functions();
@@ -129,15 +129,15 @@ TEST_F(FunctionEngineTest, TheCostOfProbesIsPartOfNoCall) {
 TEST_F(FunctionEngineTest, CallsOfADetachedFunctionAreNotCounted) {
     load();
     attach();
-    ASSERT_TRUE(engine_->take_out({1, 99}).ok());
-    EXPECT_GT(engine_->totals().relinking_until_ns, 0U);
+    ASSERT_TRUE(engine_->session().take_out({1, 99}).ok());
+    EXPECT_GT(engine_->totals().limits.relinking_until_ns, 0U);
     engine_test_outer();
     EXPECT_THAT(functions_called(), ElementsAre(0));
     const auto totals = engine_->functions();
     ASSERT_THAT(totals, SizeIs(1));
     EXPECT_EQ(totals[0].function, 0U);
     EXPECT_EQ(totals[0].calls, 1U) << "although it was attached again";
-    engine_->detach();
+    engine_->session().detach();
     const std::uint64_t hits = engine_->hits_of(0);
     engine_test_outer();
     EXPECT_EQ(engine_->hits_of(0), hits);
@@ -146,8 +146,8 @@ TEST_F(FunctionEngineTest, CallsOfADetachedFunctionAreNotCounted) {
 TEST_F(FunctionEngineTest, AFunctionIsLeftOut) {
     load();
     attach();
-    engine_->leave_out(1);
-    engine_->leave_out(LAGTRAP_TRACED_FUNCTIONS);
+    engine_->session().leave_out(1);
+    engine_->session().leave_out(LAGTRAP_TRACED_FUNCTIONS);
     engine_test_outer();
     EXPECT_THAT(functions_called(), ElementsAre(0));
 }
@@ -155,15 +155,15 @@ TEST_F(FunctionEngineTest, AFunctionIsLeftOut) {
 TEST_F(FunctionEngineTest, NothingIsSeenOnceDetached) {
     load();
     attach();
-    engine_->detach();
+    engine_->session().detach();
     engine_test_outer();
-    EXPECT_THAT(engine_->hits(), ElementsAre(0, 0));
+    EXPECT_THAT(engine_->session().hits(), ElementsAre(0, 0));
 }
 
 TEST_F(FunctionEngineTest, LaterFunctionsContinueTheNumbers) {
     load();
-    ASSERT_TRUE(engine_->attach(own_program(), {own_function(engine_test_outer)}));
-    ASSERT_TRUE(engine_->attach(own_program(), {own_function(engine_test_inner)}));
+    ASSERT_TRUE(engine_->session().attach(own_program(), {own_function(engine_test_outer)}));
+    ASSERT_TRUE(engine_->session().attach(own_program(), {own_function(engine_test_inner)}));
     engine_test_outer();
     EXPECT_THAT(functions_called(), ElementsAre(1, 1, 0));
 }
@@ -171,8 +171,8 @@ TEST_F(FunctionEngineTest, LaterFunctionsContinueTheNumbers) {
 TEST_F(FunctionEngineTest, WhatTheKernelRefusesIsToldAndTheOthersAreAttached) {
     load();
     const auto refused =
-        engine_->attach(own_program(), {own_function(engine_test_outer), no_function(),
-                                        no_function(), own_function(engine_test_inner)});
+        engine_->session().attach(own_program(), {own_function(engine_test_outer), no_function(),
+                                                  no_function(), own_function(engine_test_inner)});
     ASSERT_TRUE(refused) << refused.error().message;
     std::vector<std::uint32_t> functions;
     for (const CallProbes::Refused& one : *refused) {
@@ -182,12 +182,12 @@ TEST_F(FunctionEngineTest, WhatTheKernelRefusesIsToldAndTheOthersAreAttached) {
     EXPECT_THAT(functions, ElementsAre(1, 2));
     engine_test_outer();
     EXPECT_THAT(functions_called(), ElementsAre(3, 3, 0));
-    EXPECT_THAT(engine_->hits(), ElementsAre(1, 0, 0, 2));
+    EXPECT_THAT(engine_->session().hits(), ElementsAre(1, 0, 0, 2));
 }
 
 TEST_F(FunctionEngineTest, IfTheKernelRefusesAllItIsAnError) {
     load();
-    const auto refused = engine_->attach(own_program(), {no_function(), no_function()});
+    const auto refused = engine_->session().attach(own_program(), {no_function(), no_function()});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::Unsupported);
     EXPECT_THAT(refused.error().message, HasSubstr("the kernel refuses a probe there"));
@@ -195,7 +195,7 @@ TEST_F(FunctionEngineTest, IfTheKernelRefusesAllItIsAnError) {
 
 TEST_F(FunctionEngineTest, AnEndedProcessHasVanished) {
     auto engine = FunctionEngine::load({ended_process(), {}}, false).value();
-    const auto refused = engine->attach(own_program(), {own_function(engine_test_outer)});
+    const auto refused = engine->session().attach(own_program(), {own_function(engine_test_outer)});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::Vanished);
     EXPECT_EQ(refused.error().message, "the process is gone");
@@ -205,7 +205,7 @@ TEST_F(FunctionEngineTest, CallsOfAnotherUserAreNotSeen) {
     load(::getuid() + 1);
     attach();
     engine_test_outer();
-    EXPECT_THAT(engine_->hits(), ElementsAre(0, 0));
+    EXPECT_THAT(engine_->session().hits(), ElementsAre(0, 0));
 }
 
 PlannedRuntime runtime_of(OwnCode at_begin, OwnCode at_end) {
@@ -232,7 +232,7 @@ TEST_F(FunctionEngineTest, ProbesOfARuntimeComeAndGo) {
     EXPECT_GT(hits, 0U);
     ASSERT_TRUE(engine_->watch_runtimes(false).ok());
     EXPECT_EQ(engine_->totals().runtime_epoch, 1U);
-    engine_->detach();
+    engine_->session().detach();
     engine_test_outer();
     EXPECT_EQ(engine_->totals().runtime_hits, hits);
     ASSERT_TRUE(engine_->watch_runtimes(true).ok());

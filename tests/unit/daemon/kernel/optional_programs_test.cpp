@@ -42,7 +42,7 @@ TEST_F(OptionalProgramsTest, WhatTheKernelHasIsLoadedAndAttached) {
 
 TEST_F(OptionalProgramsTest, WhatTheKernelLacksIsLeftOut) {
     // Its section is "uprobe", which is no tracepoint.
-    std::array<bpf_program*, 1> missing{programs_->progs.on_traced_call};
+    std::array<bpf_program*, 1> missing{programs_->progs.on_call};
     leave_out_missing(missing);
     EXPECT_FALSE(bpf_program__autoload(missing[0]));
     ASSERT_EQ(functions_bpf__load(programs_.get()), 0);

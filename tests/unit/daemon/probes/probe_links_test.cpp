@@ -33,15 +33,15 @@ class ProbeLinksTest : public BpfFixture {
         keep_libbpf_messages();
         programs_ = {functions_bpf__open(), functions_bpf__destroy};
         const auto& all = programs_->progs;
-        expect_uprobes({all.on_traced_call, all.on_traced_exit, all.on_traced_return,
-                        all.on_runtime_entry, all.on_runtime_return});
+        expect_uprobes({all.on_call, all.on_call_exit, all.on_call_return, all.on_runtime_entry,
+                        all.on_runtime_return});
         programs_->rodata->target_pid = static_cast<std::uint32_t>(::getpid());
         ASSERT_EQ(functions_bpf__load(programs_.get()), 0);
     }
     [[nodiscard]] ProbeRequest request(std::vector<unsigned long> offsets,
                                        std::vector<std::uint64_t> cookies) const {
         ProbeRequest made;
-        made.program = programs_->progs.on_traced_call;
+        made.program = programs_->progs.on_call;
         made.doing = "watch two functions";
         made.file = WatchedFile::open("/proc/self/exe").value();
         made.offsets = std::move(offsets);
@@ -67,8 +67,8 @@ TEST_F(ProbeLinksTest, EachProbeHasItsCookie) {
     probe_links_test_one();
     probe_links_test_two();
     probe_links_test_two();
-    EXPECT_EQ(counts(7).hits, 1U);
-    EXPECT_EQ(counts(9).hits, 2U);
+    EXPECT_EQ(counts(7).probes.hits, 1U);
+    EXPECT_EQ(counts(9).probes.hits, 2U);
 }
 
 TEST_F(ProbeLinksTest, TheyEndWithTheLinks) {
@@ -77,17 +77,17 @@ TEST_F(ProbeLinksTest, TheyEndWithTheLinks) {
         ASSERT_TRUE(links) << links.error().message;
     }
     probe_links_test_one();
-    EXPECT_EQ(counts(7).hits, 0U);
+    EXPECT_EQ(counts(7).probes.hits, 0U);
 }
 
 TEST_F(ProbeLinksTest, AReturnProbeIsHitAtTheReturn) {
     ProbeRequest at_return = request({offset_of(probe_links_test_one)}, {7});
-    at_return.program = programs_->progs.on_traced_return;
+    at_return.program = programs_->progs.on_call_return;
     at_return.return_probe = true;
     const auto links = attach_probes({at_return, request({offset_of(probe_links_test_one)}, {7})});
     ASSERT_TRUE(links) << links.error().message;
     probe_links_test_one();
-    EXPECT_EQ(counts(7).hits, 1U);
+    EXPECT_EQ(counts(7).probes.hits, 1U);
     EXPECT_EQ(counts(7).calls, 1U) << "that it returned was seen";
 }
 
@@ -98,12 +98,12 @@ TEST_F(ProbeLinksTest, OneThatTheKernelRefusesIsAnErrorAndNoneIsLeft) {
     ASSERT_FALSE(links);
     EXPECT_THAT(links.error().message, StartsWith("watch two functions: probe: "));
     probe_links_test_one();
-    EXPECT_EQ(counts(7).hits, 0U);
+    EXPECT_EQ(counts(7).probes.hits, 0U);
 }
 
 TEST_F(ProbeLinksTest, AMissingTracepointIsAnError) {
     ProbeRequest tracepoint;
-    tracepoint.program = programs_->progs.on_traced_call;
+    tracepoint.program = programs_->progs.on_call;
     tracepoint.doing = "watch a tracepoint";
     tracepoint.cookies = {7};
     tracepoint.tracepoint_id = UINT32_MAX;
