@@ -1,5 +1,7 @@
 #include "calls/function_stream.hpp"
 
+#include <algorithm>
+
 #include "calls/line_codec.hpp"
 #include "calls/reported_rows.hpp"
 
@@ -61,6 +63,15 @@ void fields(Io& io, Of<Io, FunctionsEnded>& one) {
     io.added("unnamed", one.unnamed);
     io.added("runtimes", one.runtimes);
     io("totals", one.totals);
+}
+
+void count_reason(std::vector<ReasonCount>& counts, std::string_view reason) {
+    const auto known = std::find_if(counts.begin(), counts.end(),
+                                    [&](const ReasonCount& one) { return one.reason == reason; });
+    if (known != counts.end())
+        ++known->count;
+    else
+        counts.push_back({std::string(reason), 1});
 }
 
 boost::json::object to_json(const FunctionsStarted& started) {

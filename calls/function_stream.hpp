@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/json/object.hpp>
@@ -21,6 +22,8 @@ struct ReasonCount {
     std::string reason;
     std::uint64_t count = 0;
 };
+// Counts one more for the reason.
+void count_reason(std::vector<ReasonCount>& counts, std::string_view reason);
 
 // How functions of one kind are watched, and why.
 struct HookCount {

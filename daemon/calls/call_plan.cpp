@@ -17,6 +17,7 @@
 #include "binaries/reader/file_reader.hpp"
 #include "bpf/calls.h"
 #include "core/text.hpp"
+#include "daemon/calls/name_expressions.hpp"
 #include "settings/program_name.hpp"
 
 namespace lagtrap::daemon {
@@ -26,10 +27,8 @@ using binaries::FunctionCalls;
 
 constexpr std::size_t max_refused_reported = 50;
 constexpr std::size_t max_visited = 200'000;
-constexpr std::size_t max_name_bytes = 4096;
 
-// File number and offset.
-using Place = std::pair<std::uint32_t, std::uint64_t>;
+using Place = CodePlace;
 
 // With lazy binding, until the first call, a slot points to a stub that pushes a number.
 bool is_lazy_stub(const FunctionCalls& found) {
@@ -60,13 +59,12 @@ struct CallPlanner::Search : ProcessFiles {
     ProcessInspector& inspector;
     std::uint32_t pid = 0;
     unsigned depth = 0;
-    std::optional<boost::regex> match;
+    boost::regex match;
     std::set<Place> visited;
     // Names that other files use. The function chosen for memcpy, for example, has no symbol of its
     // own.
     std::map<Place, std::string> called_as;
 
-    [[nodiscard]] std::optional<Place> place_at(std::uint64_t address) const;
     [[nodiscard]] Result<std::vector<Place>> targets(const std::string& name,
                                                      const std::string& binary);
     [[nodiscard]] std::vector<std::uint32_t> files_named(const std::string& binary) const;
@@ -80,13 +78,6 @@ struct CallPlanner::Search : ProcessFiles {
     [[nodiscard]] Status follow(const std::vector<Slot>& slots, std::vector<Place>& next);
 };
 
-std::optional<Place> CallPlanner::Search::place_at(std::uint64_t address) const {
-    for (const Part& part : parts())
-        if (address >= part.mapping.start && address - part.mapping.start < part.mapping.length)
-            return Place{part.file, address - part.mapping.start + part.mapping.file_offset};
-    return std::nullopt;
-}
-
 std::vector<Place> CallPlanner::Search::find_everywhere(const std::string& name) {
     std::vector<Place> places;
     for (std::uint32_t number = 0; number < files().size(); ++number) {
@@ -95,7 +86,7 @@ std::vector<Place> CallPlanner::Search::find_everywhere(const std::string& name)
         const auto functions = (*code)->find_functions(name);
         if (!functions) continue;
         for (const binaries::Function& function : *functions)
-            places.emplace_back(number, function.file_offset);
+            places.push_back({number, function.file_offset});
     }
     return places;
 }
@@ -129,7 +120,7 @@ Result<std::vector<Place>> CallPlanner::Search::targets(const std::string& name,
         if (!functions || functions->empty()) continue;
         std::vector<Place> places;
         for (const binaries::Function& function : *functions)
-            places.emplace_back(number, function.file_offset);
+            places.push_back({number, function.file_offset});
         return places;
     }
     return make_error(
@@ -142,12 +133,12 @@ Result<std::vector<Place>> CallPlanner::Search::targets(const std::string& name,
 
 Result<bool> CallPlanner::Search::matches(const FunctionCalls& found, std::uint32_t file) const {
     constexpr std::size_t max_compared_bytes = 4096;
-    if (!match) return true;
+    if (match.empty()) return true;
     try {
         const std::string name = found.name.substr(0, max_compared_bytes);
         const std::string module =
             std::filesystem::path(files()[file].file.path).filename().string();
-        return boost::regex_search(name, *match) || boost::regex_search(module, *match);
+        return boost::regex_search(name, match) || boost::regex_search(module, match);
     } catch (const std::exception&) {
         return make_error(ErrorKind::Invalid,
                           "the regular expression takes too long; use a simpler one");
@@ -158,10 +149,9 @@ Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::ui
                                 CallPlan& plan) const {
     if (const auto known = called_as.find(place); found.name.empty() && known != called_as.end())
         found.name = printable(known->second);
-    const std::string name = found.name.empty() ? fmt::format("{:#x}", place.second)
-                                                : found.name.substr(0, max_name_bytes);
+    const std::string name = found.name.empty() ? fmt::format("{:#x}", place.offset) : found.name;
     if (level > 0) {
-        TRY_ASSIGN(const bool wanted, matches(found, place.first));
+        TRY_ASSIGN(const bool wanted, matches(found, place.file));
         if (!wanted) return success();
     }
     if (plan.functions.empty()) plan.go = {found.goid_offset, found.frame_offset};
@@ -171,7 +161,7 @@ Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::ui
     if (!found.problem.empty()) {
         ++plan.refused_count;
         if (plan.refused.size() < max_refused_reported)
-            plan.refused.push_back({name, found.problem});
+            plan.refused.push_back({name.substr(0, max_name_bytes), found.problem});
         return success();
     }
     if (plan.functions.size() >= LAGTRAP_CALL_FUNCTIONS) {
@@ -179,15 +169,8 @@ Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::ui
         return success();
     }
     plan.indirect_calls += found.indirect.size();
-    PlannedFunction planned;
-    planned.file = place.first;
-    planned.entry = place.second;
+    PlannedFunction planned = planned_function(place, name, level, found);
     planned.probed_entry = found.entry;
-    planned.name = name;
-    planned.level = level;
-    planned.first_code = std::move(found.first_code);
-    planned.exits = std::move(found.exits);
-    planned.return_probe = found.return_probe;
     planned.indirect = std::move(found.indirect);
     plan.functions.push_back(std::move(planned));
     return success();
@@ -196,17 +179,13 @@ Status CallPlanner::Search::add(const Place& place, FunctionCalls found, std::ui
 void CallPlanner::Search::gather_slots(const Place& place, const FunctionCalls& found,
                                        std::vector<Slot>& slots) {
     if (found.slots.empty()) return;
-    const auto part = std::find_if(parts().begin(), parts().end(), [&](const Part& one) {
-        return one.file == place.first && place.second >= one.mapping.file_offset &&
-               place.second - one.mapping.file_offset < one.mapping.length;
-    });
-    const auto code = program(place.first);
-    const auto linked = code ? (*code)->address_of(place.second) : std::nullopt;
-    if (part == parts().end() || !linked) return;
-    const std::uint64_t bias =
-        part->mapping.start + (place.second - part->mapping.file_offset) - *linked;
+    const auto address = address_of(place);
+    const auto code = program(place.file);
+    const auto linked = code ? (*code)->address_of(place.offset) : std::nullopt;
+    if (!address || !linked) return;
+    const std::uint64_t bias = *address - *linked;
     for (const binaries::CodeSlot& slot : found.slots)
-        slots.push_back({bias + slot.address, slot.symbol, place.first});
+        slots.push_back({bias + slot.address, slot.symbol, place.file});
 }
 
 // Follows the slots of the process. Slots that are not bound yet are resolved by symbol.
@@ -218,33 +197,35 @@ Status CallPlanner::Search::follow(const std::vector<Slot>& slots, std::vector<P
         if (addresses.size() < inspected_words_limit) addresses.push_back(address);
     if (addresses.empty()) return success();
     TRY_ASSIGN(const std::vector<std::uint64_t> values, inspector.read_words(pid, addresses));
-    std::map<std::uint32_t, std::vector<std::pair<std::uint64_t, const Slot*>>> perhaps_lazy;
+    std::map<std::uint32_t, std::map<std::uint64_t, std::set<std::string>>> perhaps_lazy;
     for (std::size_t i = 0; i < values.size(); ++i) {
         const Slot* const slot = wanted[addresses[i]];
         const auto place = place_at(values[i]);
         if (!place) continue;
-        if (place->first == slot->file && !slot->symbol.empty()) {
-            perhaps_lazy[place->first].emplace_back(place->second, slot);
+        if (place->file == slot->file && !slot->symbol.empty()) {
+            perhaps_lazy[place->file][place->offset].emplace(without_version(slot->symbol));
         } else {
             if (!slot->symbol.empty()) called_as.emplace(*place, without_version(slot->symbol));
             next.push_back(*place);
         }
     }
     std::set<std::string> unbound;
-    for (const auto& [file, entries] : perhaps_lazy) {
-        for (std::size_t at = 0; at < entries.size(); at += functions_of_question) {
-            std::vector<std::uint64_t> offsets;
-            const std::size_t end = std::min(entries.size(), at + functions_of_question);
-            for (std::size_t i = at; i < end; ++i) offsets.push_back(entries[i].first);
-            const auto found = calls_of(file, offsets);
-            for (std::size_t i = at; i < end; ++i) {
-                if (found && is_lazy_stub((*found)[i - at])) {
-                    unbound.insert(std::string(without_version(entries[i].second->symbol)));
+    for (const auto& lazy : perhaps_lazy) {
+        const std::uint32_t file = lazy.first;
+        const auto& symbols = lazy.second;
+        std::vector<std::uint64_t> offsets;
+        for (const auto& [offset, of_it] : symbols) offsets.push_back(offset);
+        TRY(for_each_part(file, offsets, [&](const auto& part, const auto& found) {
+            for (std::size_t i = 0; i < part.size(); ++i) {
+                if (found && is_lazy_stub((*found)[i])) {
+                    const std::set<std::string>& of_it = symbols.at(part[i]);
+                    unbound.insert(of_it.begin(), of_it.end());
                 } else {
-                    next.emplace_back(file, entries[i].first);
+                    next.push_back({file, part[i]});
                 }
             }
-        }
+            return success();
+        }));
     }
     for (const std::string& symbol : unbound) {
         const auto places = find_everywhere(symbol);
@@ -258,34 +239,32 @@ Status CallPlanner::Search::add_level(std::vector<Place> level, std::uint32_t nu
     std::map<std::uint32_t, std::vector<std::uint64_t>> by_file;
     for (const Place& place : level)
         if (visited.size() < max_visited && visited.insert(place).second)
-            by_file[place.first].push_back(place.second);
+            by_file[place.file].push_back(place.offset);
     std::vector<Slot> slots;
-    for (auto& [file, entries] : by_file) {
+    for (auto& [number_of_file, entries] : by_file) {
+        const std::uint32_t file = number_of_file;
         std::sort(entries.begin(), entries.end());
-        for (std::size_t at = 0; at < entries.size(); at += functions_of_question) {
-            const std::vector<std::uint64_t> some(
-                entries.begin() + static_cast<std::ptrdiff_t>(at),
-                entries.begin() + static_cast<std::ptrdiff_t>(
-                                      std::min(entries.size(), at + functions_of_question)));
-            auto found = calls_of(file, some);
+        const auto take = [&](const auto& part, auto found) -> Status {
             if (!found && number == 0) return found.error().within(files()[file].file.path);
             TRY(still_wanted());
             if (!found) {
-                plan.refused_count += some.size();
+                plan.refused_count += part.size();
                 if (plan.refused.size() < max_refused_reported)
                     plan.refused.push_back({files()[file].file.path, found.error().message});
-                continue;
+                return success();
             }
-            for (std::size_t i = 0; i < some.size(); ++i) {
-                const Place place{file, some[i]};
+            for (std::size_t i = 0; i < part.size(); ++i) {
+                const Place place{file, part[i]};
                 if (!last) {
                     for (const std::uint64_t callee : (*found)[i].callees)
-                        next.emplace_back(file, callee);
+                        next.push_back({file, callee});
                     gather_slots(place, (*found)[i], slots);
                 }
                 TRY(add(place, std::move((*found)[i]), number, plan));
             }
-        }
+            return success();
+        };
+        TRY(for_each_part(file, entries, take));
     }
     return last ? success() : follow(slots, next);
 }
@@ -299,15 +278,7 @@ Result<CallPlan> CallPlanner::plan(const CallWishes& wishes) {
     Search& search = *search_;
     search.pid = wishes.pid;
     search.begin_anew();
-    if (!wishes.match.empty()) {
-        try {
-            search.match.emplace(wishes.match);
-        } catch (const std::exception& wrong) {
-            return make_error(ErrorKind::Invalid,
-                              fmt::format("\"{}\" is not a valid regular expression: {}",
-                                          wishes.match, std::string_view(wrong.what())));
-        }
-    }
+    TRY_ASSIGN(search.match, expression_of(wishes.match));
     TRY(search.read(wishes.pid));
     TRY_ASSIGN(std::vector<Place> level, search.targets(wishes.function, wishes.binary));
     CallPlan plan;

@@ -10,10 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "binaries/code/function_calls.hpp"
 #include "calls/call_stream.hpp"
 #include "core/result.hpp"
-#include "core/unique_fd.hpp"
+#include "daemon/calls/planned_function.hpp"
 #include "daemon/processes/process_files.hpp"
 #include "daemon/processes/process_inspector.hpp"
 #include "daemon/processes/trace_target.hpp"
@@ -33,22 +32,6 @@ struct CallWishes {
     std::string match;   // regular expression for names of functions or files; empty: all
     // only these functions, whoever calls them; empty: follow the calls
     std::vector<std::string> only;
-};
-
-struct PlannedFunction {
-    std::uint32_t file = 0;
-    std::uint64_t entry = 0;  // file offset of the first instruction
-    std::string name;
-    std::uint32_t level = 0;
-    std::string first_code;
-    std::vector<binaries::FunctionExit> exits;  // empty with return_probe
-    bool return_probe = false;
-    std::vector<binaries::IndirectCall> indirect;
-    // Its exits are probed as part of other functions, so empty `exits` do not call for a return
-    // probe.
-    bool ends_elsewhere = false;
-    // instruction that every call passes once, if it is not the first one; else 0
-    std::uint64_t probed_entry = 0;
 };
 
 // Where Go keeps what identifies a goroutine, as offsets in bytes; see binaries::FunctionPlaces.

@@ -83,24 +83,12 @@ class Trace {
                                         costs_.of(plan_.functions[number]));
     }
 
-    [[nodiscard]] calls::Function reported_function(const PlannedFunction& function,
-                                                    bool seen) const {
-        return {printable(function.name),
-                printable(plan_.files[function.file].path),
-                function.level,
-                seen,
-                costs_.of(function),
-                function.entry,
-                {},
-                0};
-    }
-
     void report_begin(std::uint64_t plan_ns, std::uint64_t attach_ns) {
         calls::Started started;
         started.pid = request_.wishes.pid;
         started.process = process_->name();
         for (const PlannedFunction& function : plan_.functions) {
-            functions_.push_back(reported_function(function, false));
+            functions_.push_back(reported_function(function, plan_.files, costs_.of(function)));
             kinds_.push_back(CallCosts::kind_of(function));
         }
         started.functions = functions_;
@@ -225,9 +213,11 @@ class Trace {
         const std::vector<PlannedFunction> more(
             plan_.functions.begin() + static_cast<std::ptrdiff_t>(before), plan_.functions.end());
         std::vector<calls::Function> reported;
-        for (std::size_t i = 0; i < more.size(); ++i)
-            reported.push_back(reported_function(
-                more[i], direct && direct->contains(static_cast<std::uint32_t>(before + i))));
+        for (const PlannedFunction& function : more) {
+            const auto number = static_cast<std::uint32_t>(before + reported.size());
+            reported.push_back(reported_function(function, plan_.files, costs_.of(function)));
+            reported.back().seen = direct && direct->contains(number);
+        }
         // Send them before a tree that contains them.
         if (!answer_.say(json::serialize(calls::to_json(reported)))) return end_looks();
         functions_.insert(functions_.end(), reported.begin(), reported.end());

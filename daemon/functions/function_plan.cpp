@@ -12,32 +12,12 @@
 #include "bpf/functions.h"
 #include "calls/function_sorting.hpp"
 #include "core/text.hpp"
-#include "daemon/functions/name_pattern.hpp"
+#include "daemon/calls/name_expressions.hpp"
 #include "daemon/probes/overhead_probes.hpp"
 #include "daemon/processes/process_files.hpp"
 
 namespace lagtrap::daemon {
 namespace {
-
-// Empty text gives an empty expression.
-Result<boost::regex> expression_of(const std::string& text) {
-    try {
-        return text.empty() ? boost::regex() : boost::regex(text);
-    } catch (const std::exception& wrong) {
-        return make_error(ErrorKind::Invalid,
-                          fmt::format("\"{}\" is not a valid regular expression: {}", text,
-                                      std::string_view(wrong.what())));
-    }
-}
-
-void count(std::vector<calls::ReasonCount>& counts, std::string_view reason) {
-    for (calls::ReasonCount& one : counts)
-        if (one.reason == reason) {
-            ++one.count;
-            return;
-        }
-    counts.push_back({std::string(reason), 1});
-}
 
 class Planner {
   public:
@@ -63,10 +43,7 @@ class Planner {
     }
 
   private:
-    struct Wanted {
-        std::uint64_t entry = 0;
-        std::string name;
-    };
+    using WantedByEntry = std::map<std::uint64_t, std::string>;  // names by file offset
 
     // The probes are in the runtime's program or in its library.
     Status find_runtime(std::uint32_t file) {
@@ -105,12 +82,12 @@ class Planner {
                                 : calls::system_file_reason(path, code_.files().front().file.path);
         // Read system libraries only if a pattern may match something in them.
         if (!reason.empty() && include_.empty()) {
-            count(plan_.reported.system_files, reason);
+            calls::count_reason(plan_.reported.system_files, reason);
             return success();
         }
-        TRY_ASSIGN(const std::vector<Wanted> wanted, choose(file, path, reason));
+        TRY_ASSIGN(const WantedByEntry wanted, choose(file, path, reason));
         if (wanted.empty()) {
-            if (!reason.empty()) count(plan_.reported.system_files, reason);
+            if (!reason.empty()) calls::count_reason(plan_.reported.system_files, reason);
             return success();
         }
         plan_.reported.own_files.push_back(printable(path));
@@ -118,74 +95,58 @@ class Planner {
     }
 
     // A file that cannot be read is skipped, unless it is the program itself.
-    Result<std::vector<Wanted>> choose(std::uint32_t file, const std::string& path,
-                                       calls::SystemReason file_reason) {
+    Result<WantedByEntry> choose(std::uint32_t file, const std::string& path,
+                                 calls::SystemReason file_reason) {
         auto code = code_.program(file);
         if (!code && file == 0) return code.error();
         auto functions =
             code ? (*code)->functions() : Result<std::vector<binaries::Function>>(code.error());
         if (!functions && file == 0) return functions.error();
         if (!functions) {
-            count(plan_.reported.refused, functions.error().message);
-            return std::vector<Wanted>();
+            calls::count_reason(plan_.reported.refused, functions.error().message);
+            return WantedByEntry();
         }
         const std::string file_name = std::filesystem::path(path).filename().string();
-        // by offset; of several names for one function, the first is used
-        std::map<std::uint64_t, Wanted> wanted;
+        WantedByEntry wanted;  // of several names for one function, the first is used
         for (const binaries::Function& function : *functions) {
             if (wanted.contains(function.file_offset)) continue;
             std::string name = binaries::demangle(function.name);
             const auto reason = file_reason.empty()
                                     ? calls::system_function_reason(function.name, name)
                                     : file_reason;
-            const bool out = matches(exclude_, name) || matches(exclude_, file_name);
-            const bool in = !out && (matches(include_, name) || matches(include_, file_name));
+            const bool out = finds(exclude_, name) || finds(exclude_, file_name);
+            const bool in = !out && (finds(include_, name) || finds(include_, file_name));
             if (reason.empty() && out) ++plan_.reported.moved_out;
             if (!reason.empty() && in) ++plan_.reported.moved_in;
             if (!reason.empty() && !in && file_reason.empty())
-                count(plan_.reported.system_functions, reason);
+                calls::count_reason(plan_.reported.system_functions, reason);
             if (out || (!reason.empty() && !in)) continue;
-            wanted.emplace(function.file_offset, Wanted{function.file_offset, std::move(name)});
+            wanted.emplace(function.file_offset, std::move(name));
         }
-        std::vector<Wanted> list;
-        for (auto& [offset, one] : wanted) list.push_back(std::move(one));
-        return list;
+        return wanted;
     }
 
-    Status add(std::uint32_t file, const std::vector<Wanted>& wanted) {
-        for (std::size_t at = 0; at < wanted.size(); at += ProcessFiles::functions_of_question) {
-            const std::size_t end =
-                std::min(wanted.size(), at + ProcessFiles::functions_of_question);
-            std::vector<std::uint64_t> entries;
-            for (std::size_t i = at; i < end; ++i) entries.push_back(wanted[i].entry);
-            auto found = code_.calls_of(file, entries);
+    Status add(std::uint32_t file, const WantedByEntry& wanted) {
+        std::vector<std::uint64_t> entries;
+        for (const auto& [entry, name] : wanted) entries.push_back(entry);
+        return code_.for_each_part(file, entries, [&](const auto& part, auto found) -> Status {
             if (!found && file == 0) return found.error();
-            if (!found) {
-                count(plan_.reported.refused, found.error().message);
-                continue;
-            }
-            for (std::size_t i = 0; i < entries.size(); ++i)
-                add(file, wanted[at + i], std::move((*found)[i]));
-        }
-        return success();
+            if (!found) calls::count_reason(plan_.reported.refused, found.error().message);
+            for (std::size_t i = 0; found && i < part.size(); ++i)
+                add({file, part[i]}, wanted.at(part[i]), std::move((*found)[i]));
+            return success();
+        });
     }
 
-    void add(std::uint32_t file, const Wanted& wanted, binaries::FunctionCalls found) {
-        if (!found.problem.empty()) return count(plan_.reported.refused, found.problem);
+    void add(const CodePlace& place, const std::string& name, binaries::FunctionCalls found) {
+        if (!found.problem.empty())
+            return calls::count_reason(plan_.reported.refused, found.problem);
         if (plan_.functions.size() >= LAGTRAP_TRACED_FUNCTIONS) {
             ++plan_.reported.beyond_limit;
             return;
         }
-        const std::string& name = found.name.empty() ? wanted.name : found.name;
-        PlannedFunction planned;
-        planned.file = file;
-        planned.entry = wanted.entry;
-        planned.name = name.substr(0, max_pattern_name_bytes);
-        planned.level = 1;
-        planned.first_code = std::move(found.first_code);
-        planned.exits = std::move(found.exits);
-        planned.return_probe = found.return_probe;
-        plan_.functions.push_back(std::move(planned));
+        plan_.functions.push_back(
+            planned_function(place, found.name.empty() ? name : found.name, 1, found));
     }
 
     [[nodiscard]] Error nothing() const {

@@ -70,15 +70,8 @@ void FunctionWatch::describe(const CallCosts& costs,
     calls::FunctionsStarted& reported = plan_.reported;
     reported.pid = request_.wishes.pid;
     reported.process = process_->name();
-    for (const PlannedFunction& function : plan_.functions) {
-        calls::Function one;
-        one.name = printable(function.name);
-        one.module = printable(plan_.files[function.file].path);
-        one.level = 1;
-        one.cost = costs.of(function);
-        one.entry = function.entry;
-        reported.functions.push_back(std::move(one));
-    }
+    for (const PlannedFunction& function : plan_.functions)
+        reported.functions.push_back(reported_function(function, plan_.files, costs.of(function)));
     if (!refused.empty()) reported.refused.push_back({refused.front().reason, refused.size()});
     reported.hooks = hooks_of(plan_, costs);
     reported.attached_by = has_uprobe_multi()

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/text.hpp"
-#include "daemon/functions/name_pattern.hpp"
+#include "daemon/calls/name_expressions.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -36,8 +36,8 @@ RuntimeFunctions::RuntimeFunctions(std::uint32_t first, const std::string& inclu
 
 std::string RuntimeFunctions::reason(const calls::RuntimeFunction& function,
                                      const std::string& name) const {
-    if (matches(exclude_, name) || matches(exclude_, function.file)) return "by --exclude";
-    if (matches(include_, name) || matches(include_, function.file)) return "";
+    if (finds(exclude_, name) || finds(exclude_, function.file)) return "by --exclude";
+    if (finds(include_, name) || finds(include_, function.file)) return "";
     return std::string(calls::system_reason(function));
 }
 

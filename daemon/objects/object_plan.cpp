@@ -14,8 +14,8 @@
 #include "calls/function_sorting.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "daemon/calls/name_expressions.hpp"
 #include "daemon/objects/object_exits.hpp"
-#include "daemon/objects/object_expressions.hpp"
 #include "daemon/objects/object_memory.hpp"
 #include "daemon/objects/object_names.hpp"
 #include "daemon/objects/object_vtables.hpp"
@@ -173,24 +173,11 @@ struct ObjectPlanner::Search {
         return scope != std::string::npos && is_whole(class_expression, name.substr(scope + 2));
     }
 
-    [[nodiscard]] bool is_code(std::uint64_t address) const {
-        const auto next =
-            std::upper_bound(code.parts().begin(), code.parts().end(), address,
-                             [](std::uint64_t wanted, const ProcessFiles::Part& part) {
-                                 return wanted < part.mapping.start;
-                             });
-        return next != code.parts().begin() &&
-               address - std::prev(next)->mapping.start < std::prev(next)->mapping.length;
-    }
-
     // Offset of an address in the file's code; nullopt if it is not there.
     [[nodiscard]] std::optional<std::uint64_t> offset_in(std::uint32_t file,
                                                          std::uint64_t address) const {
-        for (const ProcessFiles::Part& part : code.parts())
-            if (part.file == file && address >= part.mapping.start &&
-                address - part.mapping.start < part.mapping.length)
-                return address - part.mapping.start + part.mapping.file_offset;
-        return std::nullopt;
+        const auto place = code.place_at(address);
+        return place && place->file == file ? std::optional(place->offset) : std::nullopt;
     }
 
     // For classes without symbols: finds their functions in virtual tables.
@@ -200,7 +187,8 @@ struct ObjectPlanner::Search {
                    read_file(fmt::format("/proc/{}/maps", pid), maps_limit));
         const auto ranges = relocated_data(maps, code.files()[file].mapping.mapping.inode);
         auto found = find_virtual_functions(
-            inspector, pid, ranges, [&](std::uint64_t address) { return is_code(address); },
+            inspector, pid, ranges,
+            [&](std::uint64_t address) { return code.place_at(address).has_value(); },
             [&](const std::string& name) { return is_wanted_class(name); });
         if (!found) return refuse(found.error().message);
         WantedByEntry wanted;
@@ -234,33 +222,29 @@ struct ObjectPlanner::Search {
         struct Pair {
             std::uint64_t first_offset, first_address, second_address;
         };
-        std::vector<Pair> pairs;
-        std::vector<std::uint64_t> seconds;  // file offsets of the second functions
+        std::map<std::uint64_t, std::vector<Pair>> pairs;  // by file offset of the second function
+        std::vector<std::uint64_t> seconds;
         for (std::size_t at = 1; at < functions.size(); ++at) {
             const auto first = offset_in(file, functions[at - 1].address),
                        second = offset_in(file, functions[at].address);
             if (functions[at].slot == 0 || !first || !second) continue;
-            pairs.push_back({*first, functions[at - 1].address, functions[at].address});
-            seconds.push_back(*second);
+            pairs[*second].push_back({*first, functions[at - 1].address, functions[at].address});
         }
+        for (const auto& [offset, one] : pairs) seconds.push_back(offset);
         std::set<std::uint64_t> addresses;
-        // In batches, because each query parses the whole file's functions.
-        for (std::size_t from = 0; from < pairs.size(); from += binaries::max_call_queries) {
-            const std::size_t count = std::min(pairs.size() - from, binaries::max_call_queries);
-            const auto begin = seconds.begin() + static_cast<std::ptrdiff_t>(from);
-            const auto calls =
-                code.calls_of(file, {begin, begin + static_cast<std::ptrdiff_t>(count)});
-            if (!calls) continue;
-            for (std::size_t at = 0; at < std::min(count, calls->size()); ++at) {
-                const Pair& pair = pairs[from + at];
-                const std::vector<std::uint64_t>& callees = (*calls)[at].callees;
-                const std::vector<binaries::CodeSlot>& slots = (*calls)[at].slots;
-                if (std::binary_search(callees.begin(), callees.end(), pair.first_offset) &&
-                    std::any_of(slots.begin(), slots.end(),
-                                [](const auto& one) { return one.symbol.starts_with("_ZdlPv"); }))
-                    addresses.insert({pair.first_address, pair.second_address});
+        (void)code.for_each_part(file, seconds, [&](const auto& part, const auto& found) {
+            for (std::size_t at = 0; found && at < part.size(); ++at) {
+                const binaries::FunctionCalls& second = (*found)[at];
+                if (std::none_of(second.slots.begin(), second.slots.end(),
+                                 [](const auto& one) { return one.symbol.starts_with("_ZdlPv"); }))
+                    continue;
+                for (const Pair& pair : pairs.at(part[at]))
+                    if (std::binary_search(second.callees.begin(), second.callees.end(),
+                                           pair.first_offset))
+                        addresses.insert({pair.first_address, pair.second_address});
             }
-        }
+            return success();
+        });
         return addresses;
     }
 
@@ -327,17 +311,12 @@ struct ObjectPlanner::Search {
         std::vector<std::uint64_t> entries;
         for (const auto& [entry, one] : wanted)
             if (taken.insert({file, entry}).second) entries.push_back(entry);
-        for (std::size_t at = 0; at < entries.size(); at += ProcessFiles::functions_of_question) {
-            const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
-            const std::vector<std::uint64_t> part(
-                from, from + static_cast<std::ptrdiff_t>(std::min(
-                                 ProcessFiles::functions_of_question, entries.size() - at)));
-            auto found = code.calls_of(file, part);
+        return code.for_each_part(file, entries, [&](const auto& part, auto found) -> Status {
             if (!found) return refuse(found.error().message);
             for (std::size_t i = 0; i < part.size(); ++i)
-                add(file, part[i], wanted.at(part[i]), std::move((*found)[i]));
-        }
-        return success();
+                add({file, part[i]}, wanted.at(part[i]), std::move((*found)[i]));
+            return success();
+        });
     }
 
     // If functions that create or release objects are not watched, the count is unreliable; report
@@ -353,19 +332,14 @@ struct ObjectPlanner::Search {
     }
 
     Status refuse(const std::string& reason) {
-        for (calls::ReasonCount& one : made.reported.refused)
-            if (one.reason == reason) {
-                ++one.count;
-                return success();
-            }
-        made.reported.refused.push_back({printable(reason), 1});
+        calls::count_reason(made.reported.refused, printable(reason));
         return success();
     }
 
-    void add(std::uint32_t file, std::uint64_t entry, const Wanted& wanted,
-             binaries::FunctionCalls found) {
+    void add(const CodePlace& place, const Wanted& wanted, binaries::FunctionCalls found) {
         if (!found.problem.empty()) return refuse(wanted, found.problem);
-        if (needs_result(wanted.described) && !found.return_probe && !see_result(file, found)) {
+        if (needs_result(wanted.described) && !found.return_probe &&
+            !see_result(place.file, found)) {
             refuse(wanted, "ends with a jump to another file, so its result is not seen");
             return;
         }
@@ -376,18 +350,12 @@ struct ObjectPlanner::Search {
         if (wanted.described.role == LAGTRAP_OBJECT_CREATE)
             created.insert(wanted.described.class_number);
         const bool ends_elsewhere = wanted.described.role == LAGTRAP_OBJECT_RELEASE &&
-                                    !needs_result(wanted.described) && take_jumps(file, found);
-        made.functions.push_back({file,
-                                  entry,
-                                  wanted.name.substr(0, max_name_bytes),
-                                  1,
-                                  std::move(found.first_code),
-                                  std::move(found.exits),
-                                  found.return_probe,
-                                  {},
-                                  ends_elsewhere});
+                                    !needs_result(wanted.described) &&
+                                    take_jumps(place.file, found);
+        made.functions.push_back(planned_function(place, wanted.name, 1, found));
+        made.functions.back().ends_elsewhere = ends_elsewhere;
         made.described.push_back(wanted.described);
-        set_inner(file, made.described.back());
+        set_inner(place.file, made.described.back());
     }
 
     // A function that ends with a jump to the allocator ends when the allocator does, if memory is
@@ -457,14 +425,6 @@ struct ObjectPlanner::Search {
         }
     }
 
-    [[nodiscard]] std::uint64_t address_of(std::uint32_t file, std::uint64_t offset) const {
-        for (const ProcessFiles::Part& part : code.parts())
-            if (part.file == file && offset >= part.mapping.file_offset &&
-                offset - part.mapping.file_offset < part.mapping.length)
-                return part.mapping.start + (offset - part.mapping.file_offset);
-        return 0;
-    }
-
     // glibc's __errno_location() loads the offset of errno from the thread pointer: mov
     // slot(%rip),%rax; add %fs:0,%rax.
     void find_errno() {
@@ -482,9 +442,8 @@ struct ObjectPlanner::Search {
         const std::size_t end = at + load.size() + sizeof distance;
         if (bytes->size() < end || bytes->compare(at, load.size(), load) != 0) return;
         std::memcpy(&distance, bytes->data() + at + load.size(), sizeof distance);
-        const std::uint64_t address = address_of(*libc, found->front().file_offset);
-        if (address != 0)
-            made.errno_slot = address + end + static_cast<std::uint64_t>(std::int64_t{distance});
+        if (const auto address = code.address_of({*libc, found->front().file_offset}))
+            made.errno_slot = *address + end + static_cast<std::uint64_t>(std::int64_t{distance});
     }
 
     [[nodiscard]] std::optional<std::uint32_t> file_with(const char* pattern) const {
@@ -495,12 +454,8 @@ struct ObjectPlanner::Search {
 
     void describe() {
         for (std::size_t number = 0; number < made.functions.size(); ++number) {
-            const PlannedFunction& planned = made.functions[number];
             calls::ObjectFunction one;
-            one.function.name = printable(planned.name);
-            one.function.module = printable(made.files[planned.file].path);
-            one.function.level = 1;
-            one.function.entry = planned.entry;
+            one.function = reported_function(made.functions[number], made.files, {});
             one.role = static_cast<ObjectRole>(made.described[number].role);
             one.class_number = made.described[number].class_number;
             made.reported.functions.push_back(std::move(one));
@@ -534,13 +489,8 @@ struct ObjectPlanner::Search {
     }
 
     [[nodiscard]] std::string name_of(std::uint64_t address) {
-        for (const ProcessFiles::Part& part : code.parts()) {
-            if (address < part.mapping.start || address - part.mapping.start >= part.mapping.length)
-                continue;
-            const std::uint64_t offset = address - part.mapping.start + part.mapping.file_offset;
-            return name_in(part.file, offset);
-        }
-        return {};
+        const auto place = code.place_at(address);
+        return place ? name_in(place->file, place->offset) : std::string();
     }
 
     [[nodiscard]] std::string name_in(std::uint32_t file, std::uint64_t offset) {

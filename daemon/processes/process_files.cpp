@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -38,6 +39,25 @@ Status ProcessFiles::read(std::uint32_t pid) {
         return make_error(ErrorKind::NotFound,
                           fmt::format("no process {}, or it is a kernel thread", pid));
     return success();
+}
+
+std::optional<CodePlace> ProcessFiles::place_at(std::uint64_t address) const {
+    const auto next = std::upper_bound(
+        parts_.begin(), parts_.end(), address,
+        [](std::uint64_t wanted, const Part& part) { return wanted < part.mapping.start; });
+    if (next == parts_.begin()) return std::nullopt;
+    const Part& part = *std::prev(next);
+    const std::uint64_t distance = address - part.mapping.start;
+    if (distance >= part.mapping.length) return std::nullopt;
+    return CodePlace{part.file, distance + part.mapping.file_offset};
+}
+
+std::optional<std::uint64_t> ProcessFiles::address_of(const CodePlace& place) const {
+    for (const Part& part : parts_)
+        if (part.file == place.file && place.offset >= part.mapping.file_offset &&
+            place.offset - part.mapping.file_offset < part.mapping.length)
+            return part.mapping.start + (place.offset - part.mapping.file_offset);
+    return std::nullopt;
 }
 
 Result<binaries::ProgramFile*> ProcessFiles::program(std::uint32_t number) {

@@ -1,8 +1,11 @@
 // The files that a process has mapped as code, opened when they are first needed.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,6 +23,13 @@ namespace lagtrap::daemon {
 struct CallFile {
     std::string path;
     std::shared_ptr<const UniqueFd> file;
+};
+
+// A place in the code of a process's files.
+struct CodePlace {
+    std::uint32_t file = 0;
+    std::uint64_t offset = 0;
+    friend auto operator<=>(const CodePlace&, const CodePlace&) = default;
 };
 
 // Use it on one thread. `inspector` and `given_up` must outlive it. Once `given_up` is set, running
@@ -50,12 +60,29 @@ class ProcessFiles {
     [[nodiscard]] const std::vector<File>& files() const { return files_; }
     [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
     [[nodiscard]] Result<binaries::ProgramFile*> program(std::uint32_t file);
+    // The code at an address of the process, and the reverse; nullopt if there is none.
+    [[nodiscard]] std::optional<CodePlace> place_at(std::uint64_t address) const;
+    [[nodiscard]] std::optional<std::uint64_t> address_of(const CodePlace& place) const;
     // From now on, accepts functions of Go.
     void take_go() { takes_go_ = true; }
     // For at most functions_of_question entries. Unsupported: it is a Go program, and take_go() was
     // not called.
     [[nodiscard]] Result<std::vector<binaries::FunctionCalls>> calls_of(
         std::uint32_t file, const std::vector<std::uint64_t>& entries);
+    // Calls `take` with each part of the entries that calls_of() accepts, and its result. Returns
+    // its first error.
+    template <typename Take>
+    [[nodiscard]] Status for_each_part(std::uint32_t file,
+                                       const std::vector<std::uint64_t>& entries,
+                                       const Take& take) {
+        for (std::size_t at = 0; at < entries.size(); at += functions_of_question) {
+            const auto from = entries.begin() + static_cast<std::ptrdiff_t>(at);
+            const auto count = std::min(functions_of_question, entries.size() - at);
+            const std::vector<std::uint64_t> part(from, from + static_cast<std::ptrdiff_t>(count));
+            TRY(take(part, calls_of(file, part)));
+        }
+        return success();
+    }
     // Timeout: nobody waits any more, or it takes too long.
     [[nodiscard]] Status still_wanted() const;
     // All files; those that were not needed have no descriptor.

@@ -156,6 +156,15 @@ TEST(FunctionMessages, LinesHaveTheNamesThatOtherVersionsKnow) {
     EXPECT_EQ(out->taken_out->at(0).calls_per_second, 2U);
 }
 
+TEST(FunctionMessages, ReasonsAreCounted) {
+    std::vector<ReasonCount> counts;
+    for (const char* reason : {"a", "b", "a"}) count_reason(counts, reason);
+    ASSERT_EQ(counts.size(), 2U);
+    EXPECT_EQ(counts[0].reason, "a");
+    EXPECT_EQ(counts[0].count, 2U);
+    EXPECT_EQ(counts[1].count, 1U);
+}
+
 // They come from the program that is watched, and end on a terminal.
 TEST(FunctionMessages, TextsArePrintable) {
     const std::string wild = "a\x1b[2J", tame = "a\\x1b[2J";

@@ -80,6 +80,46 @@ TEST_F(ProcessFilesTest, NothingIsReadOnceItIsNotWanted) {
     EXPECT_EQ(files_.calls_of(0, {}).error().kind, ErrorKind::Timeout);
 }
 
+TEST_F(ProcessFilesTest, AnAddressIsAPlaceInAFile) {
+    ASSERT_TRUE(files_.read(MadeUpProcess::pid));
+    const lagtrap_mapping& second = files_.parts()[1].mapping;
+    const CodePlace begin{1, second.file_offset}, end{1, second.file_offset + second.length - 1};
+    EXPECT_EQ(files_.place_at(second.start), begin);
+    EXPECT_EQ(files_.place_at(second.start + second.length - 1), end);
+    EXPECT_EQ(files_.place_at(second.start + second.length), std::nullopt);
+    EXPECT_EQ(files_.place_at(files_.parts()[0].mapping.start - 1), std::nullopt);
+    EXPECT_EQ(files_.address_of(begin), second.start);
+    EXPECT_EQ(files_.address_of(end), second.start + second.length - 1);
+    EXPECT_EQ(files_.address_of({1, end.offset + 1}), std::nullopt);
+    EXPECT_EQ(files_.address_of({2, begin.offset}), std::nullopt);
+}
+
+TEST_F(ProcessFilesTest, ManyEntriesAreAskedForInParts) {
+    given_up_ = true;  // each part fails
+    ASSERT_TRUE(files_.read(MadeUpProcess::pid));
+    std::vector<std::uint64_t> entries(2 * ProcessFiles::functions_of_question + 1);
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = i;
+    std::vector<std::uint64_t> asked;
+    std::vector<std::size_t> sizes;
+    const auto take = [&](const auto& part, const auto& found) {
+        EXPECT_FALSE(found);
+        sizes.push_back(part.size());
+        asked.insert(asked.end(), part.begin(), part.end());
+        return success();
+    };
+    EXPECT_TRUE(files_.for_each_part(0, entries, take));
+    EXPECT_EQ(asked, entries);
+    EXPECT_THAT(sizes, testing::ElementsAre(ProcessFiles::functions_of_question,
+                                            ProcessFiles::functions_of_question, 1));
+    const Status stopped =
+        files_.for_each_part(0, entries, [&](const auto& part, const auto& found) {
+            sizes.push_back(part.size());
+            return Status(found.error());
+        });
+    EXPECT_FALSE(stopped);
+    EXPECT_THAT(sizes, testing::SizeIs(4)) << "it ended at once";
+}
+
 TEST_F(ProcessFilesTest, TheTimeIsOverUnlessItBegins) {
     ProcessFiles late(process_, given_up_);
     ASSERT_FALSE(late.still_wanted());

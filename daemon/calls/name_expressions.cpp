@@ -1,4 +1,4 @@
-#include "daemon/objects/object_expressions.hpp"
+#include "daemon/calls/name_expressions.hpp"
 
 #include <fnmatch.h>
 

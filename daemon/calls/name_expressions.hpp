@@ -1,4 +1,4 @@
-// Comparing names of functions, classes and files with what a user wants to follow.
+// Compares names of functions, classes and files with what a user wants to trace.
 #pragma once
 
 #include <cstddef>
