@@ -359,21 +359,26 @@ static __always_inline void begin_call(struct thread* thread, __u32 tid, __u32 f
     add_node(thread, number, tree, function, stack_pointer, cost_ns);
 }
 
+/* Counts a hit of an entry. NULL if nothing begins there. */
+static __always_inline struct lagtrap_probed_function* hit_entry(struct task_struct* task,
+                                                                 __u64 cookie) {
+    struct lagtrap_probed_function* probed = is_target(task) ? function_of(cookie) : NULL;
+    if (!probed) return NULL;
+    probed->hits++;
+    return probed->taken_out || is_of_no_tree(cookie & LAGTRAP_COOKIE_CALL_TARGET) ? NULL : probed;
+}
+
 SEC("uprobe")
 int on_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
-    __u32 function = cookie;
+    bool begins_tree = cookie & LAGTRAP_COOKIE_CALL_TARGET;
     struct task_struct* task = bpf_get_current_task_btf();
-    if (!is_target(task)) return 0;
-    struct lagtrap_probed_function* probed = function_of(function);
+    struct lagtrap_probed_function* probed = hit_entry(task, cookie);
     if (!probed) return 0;
-    probed->hits++;
-    bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
-    if (probed->taken_out || is_of_no_tree(is_target)) return 0;
-    struct thread* thread =
-        bpf_task_storage_get(&threads, task, NULL, is_target ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+    struct thread* thread = bpf_task_storage_get(&threads, task, NULL,
+                                                 begins_tree ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
     if (thread)
-        begin_call(thread, task->pid, function, is_target, PT_REGS_SP(ctx), false,
+        begin_call(thread, task->pid, cookie, begins_tree, PT_REGS_SP(ctx), false,
                    probed->inside_ns + probed->around_ns);
     return 0;
 }
@@ -395,18 +400,14 @@ static __always_inline void note_goroutine(struct thread* thread,
 SEC("uprobe") /* after the stack check of a Go function */
 int on_go_call(struct pt_regs* ctx) {
     __u64 cookie = bpf_get_attach_cookie(ctx);
-    __u32 function = cookie;
+    bool begins_tree = cookie & LAGTRAP_COOKIE_CALL_TARGET;
     struct task_struct* task = bpf_get_current_task_btf();
-    if (!is_target(task)) return 0;
-    struct lagtrap_probed_function* probed = function_of(function);
+    struct lagtrap_probed_function* probed = hit_entry(task, cookie);
     if (!probed) return 0;
-    probed->hits++;
-    bool is_target = cookie & LAGTRAP_COOKIE_CALL_TARGET;
-    if (probed->taken_out || is_of_no_tree(is_target)) return 0;
     struct goroutine goroutine = {};
     if (!find_numbered(ctx, &goroutine)) return 0;
     struct thread* thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);
-    if (!thread && is_target) {
+    if (!thread && begins_tree) {
         struct thread none = {.last_tree = bpf_get_smp_processor_id()};
         bpf_map_update_elem(&goroutines, &goroutine.key, &none, BPF_NOEXIST);
         thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);
@@ -416,7 +417,7 @@ int on_go_call(struct pt_regs* ctx) {
         }
     }
     if (!thread) return 0;
-    begin_call(thread, task->pid, function, is_target, goroutine.stack_place, true,
+    begin_call(thread, task->pid, cookie, begins_tree, goroutine.stack_place, true,
                probed->inside_ns + probed->around_ns);
     if (thread->tree_and_1)
         note_goroutine(thread, &goroutine);
@@ -501,14 +502,19 @@ static __always_inline void look_at_call(struct pt_regs* ctx, struct thread* thr
     if (innermost) innermost->left_out_cost_ns += cost_ns;
 }
 
+/* Counts a hit of an indirect call; NULL if it is of another process. */
+static __always_inline struct lagtrap_call_totals* hit_indirect(struct task_struct* task) {
+    struct lagtrap_call_totals* all = is_target(task) ? all_totals() : NULL;
+    if (all) __sync_fetch_and_add(&all->indirect_hits, 1);
+    return all;
+}
+
 SEC("uprobe") /* calls through pointers, watched for a while; their targets are watched from then on
                */
 int on_indirect_call(struct pt_regs* ctx) {
     struct task_struct* task = bpf_get_current_task_btf();
-    if (!is_target(task)) return 0;
-    struct lagtrap_call_totals* all = all_totals();
+    struct lagtrap_call_totals* all = hit_indirect(task);
     if (!all) return 0;
-    __sync_fetch_and_add(&all->indirect_hits, 1);
     struct thread* thread = bpf_task_storage_get(&threads, task, NULL, 0);
     if (thread && thread->tree_and_1) look_at_call(ctx, thread, all->indirect_cost_ns);
     return 0;
@@ -516,12 +522,8 @@ int on_indirect_call(struct pt_regs* ctx) {
 
 SEC("uprobe")
 int on_go_indirect_call(struct pt_regs* ctx) {
-    struct task_struct* task = bpf_get_current_task_btf();
-    if (!is_target(task)) return 0;
-    struct lagtrap_call_totals* all = all_totals();
-    if (!all) return 0;
-    __sync_fetch_and_add(&all->indirect_hits, 1);
-    if (is_of_no_tree(false)) return 0;
+    struct lagtrap_call_totals* all = hit_indirect(bpf_get_current_task_btf());
+    if (!all || is_of_no_tree(false)) return 0;
     struct goroutine goroutine = {};
     if (!find_numbered(ctx, &goroutine)) return 0;
     struct thread* thread = bpf_map_lookup_elem(&goroutines, &goroutine.key);

@@ -203,6 +203,25 @@ static long find_caller(__u32 index, struct frame_caller_walk* walk) {
     return 0;
 }
 
+/* Opens a call within the innermost one. */
+static __always_inline void open_call(struct traced_thread* thread, __u32 function,
+                                      __u64 stack_pointer) {
+    __u32 place = thread->depth;
+    struct traced_frame* frame = frame_at(thread, place);
+    if (!frame) {
+        struct lagtrap_traced_totals* all = all_totals();
+        if (all) __sync_fetch_and_add(&all->too_deep, 1);
+        return;
+    }
+    frame->stack_pointer = stack_pointer;
+    frame->off_cpu_ns = thread->off_cpu_ns;
+    frame->children_ns = 0;
+    frame->probes_ns = 0;
+    frame->function = function;
+    thread->depth = place + 1;
+    frame->begin_ns = bpf_ktime_get_ns();
+}
+
 SEC("uprobe")
 int on_call(struct pt_regs* ctx) {
     __u32 number = bpf_get_attach_cookie(ctx);
@@ -233,20 +252,7 @@ int on_call(struct pt_regs* ctx) {
         struct open_call_walk left = {.thread = thread, .now_ns = now_ns, .found = walk.caller};
         bpf_loop(LAGTRAP_TRACED_DEPTH, end_inner, &left, 0);
     }
-    __u32 place = thread->depth;
-    struct traced_frame* frame = frame_at(thread, place);
-    if (!frame) {
-        struct lagtrap_traced_totals* all = all_totals();
-        if (all) __sync_fetch_and_add(&all->too_deep, 1);
-        return 0;
-    }
-    frame->stack_pointer = stack_pointer;
-    frame->off_cpu_ns = thread->off_cpu_ns;
-    frame->children_ns = 0;
-    frame->probes_ns = 0;
-    frame->function = number;
-    thread->depth = place + 1;
-    frame->begin_ns = bpf_ktime_get_ns();
+    open_call(thread, number, stack_pointer);
     return 0;
 }
 

@@ -236,18 +236,7 @@ static __always_inline __u32 begin_runtime_call(struct runtime_hit* hit, struct 
     bpf_loop(LAGTRAP_TRACED_DEPTH, drop_taken_out, &walk, 0);
     leave_other_stacks(thread, task, stack_pointer);
     __u32 place = thread->depth;
-    struct traced_frame* frame = frame_at(thread, place);
-    if (!frame) {
-        __sync_fetch_and_add(&hit->all->too_deep, 1);
-        return place;
-    }
-    frame->stack_pointer = stack_pointer;
-    frame->off_cpu_ns = thread->off_cpu_ns;
-    frame->children_ns = 0;
-    frame->probes_ns = 0;
-    frame->function = hit->number;
-    thread->depth = place + 1;
-    frame->begin_ns = bpf_ktime_get_ns();
+    open_call(thread, hit->number, stack_pointer);
     return place;
 }
 
