@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/shared_arguments.hpp"
 #include "cli/trace_arguments.hpp"
 #include "formats/format_table.hpp"
 
@@ -14,19 +13,12 @@ namespace lagtrap::cli {
 namespace {
 
 void add_control(CLI::App& app, Choice& choice) {
-    choice.control.socket = default_socket;
     const auto add = [&](const char* name, const char* help,
                          int (*command)(const ControlOptions&, Console&)) {
         CLI::App* sub = app.add_subcommand(name, help);
-        sub->add_option("--socket", choice.control.socket, "The daemon's control socket")
-            ->envname("LAGTRAP_SOCKET")
-            ->capture_default_str();
+        add_socket(*sub, choice.control.socket);
         sub->add_flag("--json", choice.control.json, "Print the daemon's answer as JSON");
-        sub->callback([&choice, command] {
-            choice.run = [&choice, command](Console& console) {
-                return command(choice.control, console);
-            };
-        });
+        set_run(*sub, choice, choice.control, command);
         return sub;
     };
     add("status", "Show the watched events, their delays, and the recordings", show_status);
@@ -51,11 +43,8 @@ void add_ask(CLI::App& app, Choice& choice) {
     CLI::App* ask = app.add_subcommand(
         "ask", "Ask a person about recordings that wait for an answer, with a command");
     AskOptions& options = choice.ask;
-    options.socket = default_socket;
     ask->add_flag("--tell", options.tell, "The command only tells; its exit status is no answer");
-    ask->add_option("--socket", options.socket, "The daemon's control socket")
-        ->envname("LAGTRAP_SOCKET")
-        ->capture_default_str();
+    add_socket(*ask, options.socket);
     ask->footer(
         "lagtrap ask [OPTIONS] -- COMMAND [ARGUMENTS] runs the command for each question of "
         "<confirm>, with the\n"
@@ -69,14 +58,8 @@ void add_ask(CLI::App& app, Choice& choice) {
 void add_live(CLI::App& app, Choice& choice) {
     CLI::App* live = app.add_subcommand("live", "Show the events as they run, full-screen");
     LiveOptions& options = choice.live;
-    options.socket = default_socket;
-    options.spool = default_spool;
-    live->add_option("--socket", options.socket, "The daemon's control socket")
-        ->envname("LAGTRAP_SOCKET")
-        ->capture_default_str();
-    live->add_option("--spool", options.spool, "Spool to search if the daemon has made no bundle")
-        ->envname("LAGTRAP_SPOOL")
-        ->capture_default_str();
+    add_socket(*live, options.socket);
+    add_spool(*live, options.spool, "Spool to search if the daemon has made no bundle");
     constexpr unsigned max_seconds = 60;
     live->add_option("--interval", choice.live_seconds, "Seconds between updates, 1 to 60")
         ->check(CLI::Range(1U, max_seconds))
@@ -102,9 +85,7 @@ void add_settings(CLI::App& app, Choice& choice) {
                    "Print the XML schema of the settings, for editors")
         ->excludes(json)
         ->excludes(reference);
-    check->callback([&choice] {
-        choice.run = [&choice](Console& console) { return check_settings(choice.check, console); };
-    });
+    set_run(*check, choice, choice.check, check_settings);
 
     CLI::App* rehearse =
         app.add_subcommand("rehearse", "Say how many recordings a settings file would have caused");
@@ -113,11 +94,7 @@ void add_settings(CLI::App& app, Choice& choice) {
     rehearse->add_option("--settings", choice.rehearse.settings, "Settings in use")
         ->capture_default_str();
     rehearse->add_flag("--json", choice.rehearse.json, "Print JSON");
-    rehearse->callback([&choice] {
-        choice.run = [&choice](Console& console) {
-            return rehearse_settings(choice.rehearse, console);
-        };
-    });
+    set_run(*rehearse, choice, choice.rehearse, rehearse_settings);
 
     CLI::App* markers = app.add_subcommand(
         "list-markers", "List what can be watched in a program, process or kernel");
@@ -131,9 +108,7 @@ void add_settings(CLI::App& app, Choice& choice) {
                    "List kernel tracepoints, including system calls")
         ->excludes(functions);
     markers->add_flag("--json", choice.markers.json, "Print JSON");
-    markers->callback([&choice] {
-        choice.run = [&choice](Console& console) { return list_markers(choice.markers, console); };
-    });
+    set_run(*markers, choice, choice.markers, list_markers);
 }
 
 void add_presets(CLI::App& app, Choice& choice) {
@@ -141,16 +116,13 @@ void add_presets(CLI::App& app, Choice& choice) {
     presets->add_option("name", choice.presets.name,
                         "Show this preset in full: a name, or a file (with a slash)");
     presets->add_flag("--json", choice.presets.json, "Print JSON");
-    presets->callback([&choice] {
-        choice.run = [&choice](Console& console) { return show_presets(choice.presets, console); };
-    });
+    set_run(*presets, choice, choice.presets, show_presets);
 }
 
 void add_add(CLI::App& app, Choice& choice) {
     CLI::App* add = app.add_subcommand("add", "Measure a program and propose events to watch");
     AddOptions& options = choice.add;
     options.settings = default_settings;
-    options.socket = default_socket;
     add->add_option("target", options.target, "A program, a process id or name, or a unit")
         ->required();
     add->add_option("--for", options.length, "How long to measure; 0s: do not measure")
@@ -165,20 +137,15 @@ void add_add(CLI::App& app, Choice& choice) {
     add->add_flag("--write", options.write,
                   "Write the events into the settings and reload the daemon");
     add->add_option("--settings", options.settings, "Settings file")->capture_default_str();
-    add->add_option("--socket", options.socket, "The daemon's control socket")
-        ->envname("LAGTRAP_SOCKET")
-        ->capture_default_str();
+    add_socket(*add, options.socket);
     add->add_flag("--json", options.json, "Print JSON");
-    add->callback([&choice] {
-        choice.run = [&choice](Console& console) { return add_events(choice.add, console); };
-    });
+    set_run(*add, choice, choice.add, add_events);
 }
 
 void add_why(CLI::App& app, Choice& choice) {
     CLI::App* why =
         app.add_subcommand("why", "Say what a process does or waits for, or why a command is slow");
     WhyOptions& options = choice.why;
-    options.socket = default_socket;
     why->add_option("target", options.target, "A process id, the name of processes, or a unit");
     why->add_option("--for", options.length, "How long to record the machine")
         ->capture_default_str();
@@ -191,11 +158,9 @@ void add_why(CLI::App& app, Choice& choice) {
            "-o,--output", options.output,
            "File for the report; default: standard output, or standard error with a command")
         ->excludes(watch);
-    why->add_option("--socket", options.socket,
-                    "Socket of lagtrapd; if it cannot record, and with --watch, why starts a "
-                    "temporary one")
-        ->envname("LAGTRAP_SOCKET")
-        ->capture_default_str();
+    add_socket(*why, options.socket,
+               "Socket of lagtrapd; if it cannot record, and with --watch, why starts a "
+               "temporary one");
     why->footer(
         "lagtrap why [OPTIONS] -- COMMAND [ARGUMENTS] runs a command and says where its time "
         "went.");
@@ -213,7 +178,6 @@ void add_watch(CLI::App& app, Choice& choice) {
     CLI::App* watch = app.add_subcommand(
         "watch", "Wait for a slow run of something, and explain it as it happens");
     WatchOptions& options = choice.watch;
-    options.socket = default_socket;
     watch->add_option("--function", options.function, "Watch calls of this function");
     watch->add_option("--usdt", options.usdt,
                       "Watch from this USDT probe to its end: PROVIDER:NAME");
@@ -228,14 +192,9 @@ void add_watch(CLI::App& app, Choice& choice) {
         ->capture_default_str();
     watch->add_flag("--full", options.full, "Show whole reports, not only their beginning");
     watch->add_flag("--save", options.save, "Print the event for the settings at the end");
-    watch
-        ->add_option("--socket", options.socket,
-                     "Socket of lagtrapd; if it cannot watch, a temporary one does")
-        ->envname("LAGTRAP_SOCKET")
-        ->capture_default_str();
-    watch->callback([&choice] {
-        choice.run = [&choice](Console& console) { return watch_event(choice.watch, console); };
-    });
+    add_socket(*watch, options.socket,
+               "Socket of lagtrapd; if it cannot watch, a temporary one does");
+    set_run(*watch, choice, choice.watch, watch_event);
 }
 
 void add_doctor(CLI::App& app, Choice& choice) {
@@ -243,30 +202,20 @@ void add_doctor(CLI::App& app, Choice& choice) {
         app.add_subcommand("doctor", "Check what works on this machine and what is missing");
     DoctorOptions& options = choice.doctor;
     options.settings = default_settings;
-    options.socket = default_socket;
     doctor->add_option("--settings", options.settings, "Settings file")->capture_default_str();
-    doctor->add_option("--socket", options.socket, "The daemon's control socket")
-        ->envname("LAGTRAP_SOCKET")
-        ->capture_default_str();
+    add_socket(*doctor, options.socket);
     doctor->add_flag("--server", options.server,
                      "Test whether the server in the settings accepts connections");
     doctor->add_flag("--json", options.json, "Print JSON");
-    doctor->callback([&choice] {
-        choice.run = [&choice](Console& console) {
-            return examine_machine(choice.doctor, console);
-        };
-    });
+    set_run(*doctor, choice, choice.doctor, examine_machine);
 }
 
 void add_bundle_options(CLI::App& sub, std::string& bundle, std::string& spool,
                         std::optional<std::size_t>& delay) {
-    spool = default_spool;
     sub.add_option(
         "bundle", bundle,
         "A bundle, a merged trace, or the start of a session id; default: the newest in the spool");
-    sub.add_option("--spool", spool, "Spool to search for bundles")
-        ->envname("LAGTRAP_SPOOL")
-        ->capture_default_str();
+    add_spool(sub, spool, "Spool to search for bundles");
     sub.add_option("--delay", delay, "Number of the delay in the report");
 }
 
@@ -294,17 +243,13 @@ void add_fetch(CLI::App& app, Choice& choice) {
                      "Folder for the bundles; default: the current folder")
         ->type_name("FOLDER");
     fetch->add_flag("--json", options.json, "Print JSON");
-    fetch->callback([&choice] {
-        choice.run = [&choice](Console& console) { return fetch_bundles(choice.fetch, console); };
-    });
+    set_run(*fetch, choice, choice.fetch, fetch_bundles);
 }
 
 void add_runs(CLI::App& app, Choice& choice) {
     CLI::App* runs =
         app.add_subcommand("runs", "Show how long the runs of an event and their stages took");
     RunsOptions& options = choice.runs;
-    options.spool = default_spool;
-    options.socket = default_socket;
     runs->add_option("event", options.event, "An event in the settings")->required();
     runs->add_option("--since", options.since, "Only runs that began within this time")
         ->capture_default_str();
@@ -319,28 +264,19 @@ void add_runs(CLI::App& app, Choice& choice) {
         ->excludes(stage);
     runs->add_flag("--slowest", options.slowest, "List the longest runs, not the newest");
     runs->add_flag("--json", options.json, "Print JSON");
-    runs->add_option("--spool", options.spool, "Spool to search for runs")
-        ->envname("LAGTRAP_SPOOL")
-        ->capture_default_str();
-    runs->add_option("--socket", options.socket, "The daemon's control socket")
-        ->envname("LAGTRAP_SOCKET")
-        ->capture_default_str();
-    runs->callback([&choice] {
-        choice.run = [&choice](Console& console) { return show_runs(choice.runs, console); };
-    });
+    add_spool(*runs, options.spool, "Spool to search for runs");
+    add_socket(*runs, options.socket);
+    set_run(*runs, choice, choice.runs, show_runs);
 }
 
 void add_symbolize(CLI::App& app, Choice& choice) {
     CLI::App* sub =
         app.add_subcommand("symbolize", "Add missing names and source lines to a recording");
     SymbolizeOptions& options = choice.symbolize;
-    options.spool = default_spool;
     sub->add_option(
         "bundle", options.bundle,
         "A bundle, a merged trace, or the start of a session id; default: the newest in the spool");
-    sub->add_option("--spool", options.spool, "Spool to search for bundles")
-        ->envname("LAGTRAP_SPOOL")
-        ->capture_default_str();
+    add_spool(*sub, options.spool, "Spool to search for bundles");
     sub->add_option("-o,--output", options.output,
                     "Bundle to write, or its folder; default: the current folder");
     sub->add_option(
@@ -349,11 +285,7 @@ void add_symbolize(CLI::App& app, Choice& choice) {
         ->allow_extra_args(false);
     sub->add_flag("--debuginfod", options.debuginfod, "Also ask the servers in DEBUGINFOD_URLS");
     sub->add_flag("--json", options.json, "Print JSON");
-    sub->callback([&choice] {
-        choice.run = [&choice](Console& console) {
-            return symbolize_bundle(choice.symbolize, console);
-        };
-    });
+    set_run(*sub, choice, choice.symbolize, symbolize_bundle);
 }
 
 void add_export(CLI::App& app, Choice& choice) {
@@ -390,13 +322,10 @@ void add_export(CLI::App& app, Choice& choice) {
 void add_recordings(CLI::App& app, Choice& choice) {
     CLI::App* report =
         app.add_subcommand("report", "Explain the delays of a recording, or compare several");
-    choice.report.spool = default_spool;
     report->add_option("bundle", choice.report.bundles,
                        "Bundles, merged traces, starts of session ids, or folders of bundles; "
                        "default: the newest bundle in the spool");
-    report->add_option("--spool", choice.report.spool, "Spool to search for bundles")
-        ->envname("LAGTRAP_SPOOL")
-        ->capture_default_str();
+    add_spool(*report, choice.report.spool, "Spool to search for bundles");
     report->add_option("--delay", choice.delay, "Number of the delay in the report or the list");
     report->add_flag("--slowest", choice.report.slowest,
                      "Of several recordings, show the longest delay in full, not the newest; "
@@ -422,9 +351,7 @@ void add_recordings(CLI::App& app, Choice& choice) {
         ->add_option("--spool", choice.upload.spool,
                      "Spool to use; default: the one in the settings")
         ->envname("LAGTRAP_SPOOL");
-    upload->callback([&choice] {
-        choice.run = [&choice](Console& console) { return upload_bundles(choice.upload, console); };
-    });
+    set_run(*upload, choice, choice.upload, upload_bundles);
 }
 
 }  // namespace

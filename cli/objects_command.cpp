@@ -174,12 +174,7 @@ int trace_objects(const ObjectsOptions& options, Console& console) {
     if (!request) return console.fail(request.error().message);
     if (options.send) return send_objects(options, *request, console);
     if (const Status ready = show.prepare(); !ready) return console.fail(ready.error().message);
-    auto lines = DaemonLines::ask(options.socket, *request);
-    if (!lines) return console.fail(lines.error().message);
-    const Status reported =
-        each_line(*lines, [&](const std::string& line) { return show.show(line); });
-    if (!reported) return console.fail(reported.error().message);
-    return show.ended() ? exit_done : console.fail(daemon_has_gone);
+    return show_trace(options.socket, *request, show, console);
 }
 
 }  // namespace lagtrap::cli

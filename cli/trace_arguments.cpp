@@ -1,9 +1,15 @@
 #include "cli/trace_arguments.hpp"
 
-#include <CLI/CLI.hpp>
+#include "cli/shared_arguments.hpp"
 
 namespace lagtrap::cli {
 namespace {
+
+void add_budget(CLI::App& command, double& percent) {
+    command.add_option("--budget", percent, "CPU limit for the probes, in percent of one CPU")
+        ->capture_default_str()
+        ->check(CLI::Range(0.1, 10'000.0));
+}
 
 // Traces on one machine, shown on another.
 void add_distant_objects(CLI::App& objects, ObjectsOptions& options, CLI::Option& read) {
@@ -39,7 +45,6 @@ void add_calls(CLI::App& app, Choice& choice) {
     CLI::App* calls =
         app.add_subcommand("calls", "Show calls of a function, with everything they call");
     CallsOptions& options = choice.calls;
-    options.socket = default_socket;
     calls->add_option("--process", options.process, "Process id, or name if it is unique")
         ->required();
     calls->add_option("--function", options.function, "The function; each call is shown as a tree")
@@ -56,30 +61,21 @@ void add_calls(CLI::App& app, Choice& choice) {
     calls->add_option("--count", options.count, "End after this many calls; 0: no limit")
         ->capture_default_str();
     calls->add_option("--for", options.length, "End after this time")->capture_default_str();
-    calls
-        ->add_option("--budget", options.budget_percent,
-                     "CPU limit for the probes, in percent of one CPU")
-        ->capture_default_str()
-        ->check(CLI::Range(0.1, 10'000.0));
+    add_budget(*calls, options.budget_percent);
     calls->add_option("--output", options.output,
                       "Write the calls to this file, as a Perfetto trace");
     calls->add_flag("--summary", options.summary,
                     "Show a summary at the end instead of single calls");
     calls->add_flag("--all", options.all, "Show every call, and why functions are not probed");
     calls->add_flag("--json", options.json, "Print JSON, one object per line");
-    calls->add_option("--socket", options.socket, "The daemon's control socket")
-        ->envname("LAGTRAP_SOCKET")
-        ->capture_default_str();
-    calls->callback([&choice] {
-        choice.run = [&choice](Console& console) { return trace_calls(choice.calls, console); };
-    });
+    add_socket(*calls, options.socket);
+    set_run(*calls, choice, choice.calls, trace_calls);
 }
 
 void add_functions(CLI::App& app, Choice& choice) {
     CLI::App* functions = app.add_subcommand(
         "functions", "Trace all functions of a running process at a limited cost");
     FunctionsOptions& options = choice.functions;
-    options.socket = default_socket;
     functions->add_option("--process", options.process, "Process id, or name if it is unique")
         ->required();
     functions->add_option(
@@ -91,11 +87,7 @@ void add_functions(CLI::App& app, Choice& choice) {
         ->add_option("--min", options.least, "Calls shorter than this are counted but not shown")
         ->capture_default_str();
     functions->add_option("--for", options.length, "End after this time")->capture_default_str();
-    functions
-        ->add_option("--budget", options.budget_percent,
-                     "CPU limit for the probes, in percent of one CPU")
-        ->capture_default_str()
-        ->check(CLI::Range(0.1, 10'000.0));
+    add_budget(*functions, options.budget_percent);
     functions->add_option("--rate", options.bytes_per_second, "Maximum data rate per second")
         ->capture_default_str();
     functions->add_option("--top", options.top, "Number of functions to list")
@@ -104,21 +96,14 @@ void add_functions(CLI::App& app, Choice& choice) {
                           "Write the calls to this file, as a Perfetto trace");
     functions->add_flag("--all", options.all, "Say why functions are not probed");
     functions->add_flag("--json", options.json, "Print JSON, one object per line");
-    functions->add_option("--socket", options.socket, "The daemon's control socket")
-        ->envname("LAGTRAP_SOCKET")
-        ->capture_default_str();
-    functions->callback([&choice] {
-        choice.run = [&choice](Console& console) {
-            return trace_functions(choice.functions, console);
-        };
-    });
+    add_socket(*functions, options.socket);
+    set_run(*functions, choice, choice.functions, trace_functions);
 }
 
 void add_objects(CLI::App& app, Choice& choice) {
     CLI::App* objects =
         app.add_subcommand("objects", "Follow objects: created, used, released, failed");
     ObjectsOptions& options = choice.objects;
-    options.socket = default_socket;
     objects->add_option("--process", options.process, "Process id, or name if it is unique");
     objects->add_option("--class", options.classes, "C++ class name or regular expression");
     objects->add_option("--preset", options.presets, "Objects of a known library, by preset name");
@@ -161,11 +146,7 @@ void add_objects(CLI::App& app, Choice& choice) {
         ->add_option("--rate", options.calls_per_second,
                      "Maximum number of calls reported per second")
         ->capture_default_str();
-    objects
-        ->add_option("--budget", options.budget_percent,
-                     "CPU limit for the probes, in percent of one CPU")
-        ->capture_default_str()
-        ->check(CLI::Range(0.1, 10'000.0));
+    add_budget(*objects, options.budget_percent);
     objects->add_flag("--no-memory", options.no_memory,
                       "Do not probe the allocator, and do not count memory");
     objects->add_flag("--tree", options.tree,
@@ -183,12 +164,8 @@ void add_objects(CLI::App& app, Choice& choice) {
     objects->add_flag("--all", options.all, "Show everything");
     objects->add_flag("--json", options.json,
                       "Print JSON, one object per line, which --read accepts");
-    objects->add_option("--socket", options.socket, "The daemon's control socket")
-        ->envname("LAGTRAP_SOCKET")
-        ->capture_default_str();
-    objects->callback([&choice] {
-        choice.run = [&choice](Console& console) { return trace_objects(choice.objects, console); };
-    });
+    add_socket(*objects, options.socket);
+    set_run(*objects, choice, choice.objects, trace_objects);
 }
 
 }  // namespace lagtrap::cli

@@ -6,6 +6,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "cli/console/console.hpp"
 #include "cli/control/control_client.hpp"
 #include "core/result.hpp"
 
@@ -33,5 +34,17 @@ struct ProcessTrace {
 
 // Message for an answer that ended without its last line.
 inline constexpr const char* daemon_has_gone = "lagtrapd has gone; its probes went with it";
+
+// Shows the answer to the request. `show` has show(line) and ended(). Returns the exit status.
+template <typename Show>
+[[nodiscard]] int show_trace(const std::string& socket, const boost::json::object& request,
+                             Show& show, Console& console) {
+    auto lines = DaemonLines::ask(socket, request);
+    if (!lines) return console.fail(lines.error().message);
+    const Status shown =
+        each_line(*lines, [&show](const std::string& line) { return show.show(line); });
+    if (!shown) return console.fail(shown.error().message);
+    return show.ended() ? exit_done : console.fail(daemon_has_gone);
+}
 
 }  // namespace lagtrap::cli
