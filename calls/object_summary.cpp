@@ -24,11 +24,6 @@ std::string shortened(const std::string& text) {
 
 std::uint64_t length_ns(const ObjectNode& node) { return node.call.end_ns - node.call.begin_ns; }
 
-std::uint64_t net_ns(const ObjectCall& call) {
-    const std::uint64_t whole_ns = call.end_ns - call.begin_ns;
-    return whole_ns - std::min(whole_ns, call.probes_ns);
-}
-
 void flatten(const ObjectNode& node, std::size_t limit, std::vector<ObjectCall>& calls) {
     for (const ObjectNode& one : node.below) flatten(one, limit, calls);
     if (calls.size() < limit) calls.push_back(node.call);

@@ -51,6 +51,11 @@ std::vector<ObjectNode> ObjectForest::take_waiting() {
     return all;
 }
 
+std::uint64_t net_ns(const ObjectCall& call) {
+    const std::uint64_t whole_ns = call.end_ns - call.begin_ns;
+    return whole_ns - std::min(whole_ns, call.probes_ns);
+}
+
 std::string error_of(const ObjectCall& call) {
     if (call.left) return call.error.empty() ? "left by an exception" : call.error;
     std::string text;

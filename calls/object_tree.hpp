@@ -60,6 +60,9 @@ class ObjectFailures {
     std::map<std::pair<std::uint32_t, std::string>, ObjectFailure> kinds_;
 };
 
+// How long the call took without probes.
+[[nodiscard]] std::uint64_t net_ns(const ObjectCall& call);
+
 // Why a call failed: "ENOENT (No such file or directory)", "result 14, unable to open database
 // file".
 [[nodiscard]] std::string error_of(const ObjectCall& call);

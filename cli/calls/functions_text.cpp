@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "cli/calls/function_rows.hpp"
+#include "cli/calls/trace_text.hpp"
 #include "cli/console/text_layout.hpp"
 #include "core/duration.hpp"
 
@@ -13,12 +14,6 @@ namespace lagtrap::cli {
 namespace {
 
 using calls::FunctionTotals;
-
-std::uint64_t sum_of(const std::vector<calls::ReasonCount>& counts) {
-    std::uint64_t sum = 0;
-    for (const calls::ReasonCount& one : counts) sum += one.count;
-    return sum;
-}
 
 // "12 allocator, 3 start and end of programs"
 std::string list_of(const std::vector<calls::ReasonCount>& counts) {
@@ -121,25 +116,13 @@ std::string functions_started_text(const calls::FunctionsStarted& started, const
         text += fmt::format("  by --include: {} more\n", with_commas(started.moved_in));
     if (started.moved_out != 0)
         text += fmt::format("  by --exclude: {} fewer\n", with_commas(started.moved_out));
-    if (started.beyond_limit != 0)
-        text += fmt::format("  over the limit: {}; narrow with --exclude\n",
-                            with_commas(started.beyond_limit));
-    if (const std::uint64_t refused = sum_of(started.refused); refused != 0) {
-        text += fmt::format("  cannot be probed: {}{}\n", with_commas(refused),
-                            look.all ? "" : " (--all says why)");
-        if (look.all)
-            for (const calls::ReasonCount& one : started.refused)
-                text += wrap_words(with_commas(one.count) + ": " + one.reason, look.columns, 4);
-    }
+    text += beyond_limit_text(started.beyond_limit) + refused_text(started.refused, look);
     text += "\n" +
             look.paint(Colour::Bold,
                        "  functions  entry               end                a call  why") +
             "\n";
     for (const calls::HookCount& one : started.hooks) text += hook_text(one, look);
-    text += wrap_words("by " + started.attached_by, look.columns, 2);
-    text += fmt::format("  found in {}, attached in {}\n\n", duration(started.plan_ns),
-                        duration(started.attach_ns));
-    return text;
+    return text + attached_text(started.attached_by, started.plan_ns, started.attach_ns, look);
 }
 
 std::string functions_ended_text(const calls::FunctionsEnded& ended,
@@ -163,19 +146,12 @@ std::string functions_ended_text(const calls::FunctionsEnded& ended,
                                        counted(ended.unnamed, "begin or end", "begins and ends")),
                            look.columns, 2);
     const double seconds = static_cast<double>(std::max<std::uint64_t>(ended.length_ns, 1)) / 1e9;
-    text += fmt::format("\nEnded after {}: {}; probes removed in {}.\n", duration(ended.length_ns),
-                        ended.reason, duration(ended.detach_ns));
-    text += fmt::format(
+    const std::string reported = fmt::format(
         "{} of at least {} reported, {} per second", counted(ended.sent, "call", "calls"),
         duration(ended.min_ns),
         format_byte_size(static_cast<std::uint64_t>(static_cast<double>(ended.bytes) / seconds)));
-    if (ended.not_sent != 0)
-        text += fmt::format("; {} more were only counted", with_commas(ended.not_sent));
-    text += ".\n";
-    if (ended.too_deep != 0)
-        text += fmt::format("{} nested too deep: at most 256 open calls per thread are tracked.\n",
-                            counted(ended.too_deep, "call", "calls"));
-    return text;
+    return text + end_text({ended.reason, reported, ended.length_ns, ended.detach_ns,
+                            ended.not_sent, ended.too_deep, 256});
 }
 
 }  // namespace lagtrap::cli

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "cli/calls/trace_text.hpp"
 #include "cli/console/text_layout.hpp"
 #include "core/duration.hpp"
 
@@ -18,11 +19,6 @@ using calls::ObjectState;
 
 constexpr std::size_t max_lines_of_tree = 200;
 constexpr std::size_t call_figures_width = 24;
-
-std::uint64_t net_ns(const ObjectCall& call) {
-    const std::uint64_t whole_ns = call.end_ns - call.begin_ns;
-    return whole_ns - std::min(whole_ns, call.probes_ns);
-}
 
 // "+4.1 KiB", "-96 B"; empty for 0.
 std::string change(std::int64_t bytes) {
@@ -269,21 +265,8 @@ std::string objects_started_text(const calls::ObjectsStarted& started, const Cal
     if (!started.memory.empty())
         text += wrap_words("memory not counted: " + started.memory, look.columns, 2);
     for (const std::string& note : started.notes) text += wrap_words(note, look.columns, 2);
-    std::uint64_t refused = 0;
-    for (const calls::ReasonCount& one : started.refused) refused += one.count;
-    if (refused != 0) {
-        text += fmt::format("  cannot be probed: {}{}\n", with_commas(refused),
-                            look.all ? "" : " (--all says why)");
-        if (look.all)
-            for (const calls::ReasonCount& one : started.refused)
-                text += wrap_words(with_commas(one.count) + ": " + one.reason, look.columns, 4);
-    }
-    if (started.beyond_limit != 0)
-        text += fmt::format("  over the limit: {}; narrow with --exclude\n",
-                            with_commas(started.beyond_limit));
-    text += wrap_words("by " + started.attached_by, look.columns, 2);
-    return text + fmt::format("  found in {}, attached in {}\n\n", duration(started.plan_ns),
-                              duration(started.attach_ns));
+    text += refused_text(started.refused, look) + beyond_limit_text(started.beyond_limit);
+    return text + attached_text(started.attached_by, started.plan_ns, started.attach_ns, look);
 }
 
 std::string object_tree_text(const ObjectNode& root, const calls::ObjectsStarted& started,
@@ -329,17 +312,9 @@ std::string objects_summary_text(const calls::ObjectsSummary& summary, std::size
 std::string objects_ended_text(const calls::ObjectsSummary& summary, std::size_t top,
                                const ObjectsLook& look) {
     const calls::ObjectsEnded& ended = *summary.ended();
-    std::string text = objects_summary_text(summary, top, look);
-    text += fmt::format("\nEnded after {}: {}; probes removed in {}.\n", duration(ended.length_ns),
-                        ended.reason, duration(ended.detach_ns));
-    text += fmt::format("{} reported", counted(ended.sent, "call", "calls"));
-    if (ended.not_sent != 0)
-        text += fmt::format("; {} more were only counted", with_commas(ended.not_sent));
-    text += ".\n";
-    if (ended.too_deep != 0)
-        text += fmt::format("{} nested too deep: at most 64 open calls per thread are tracked.\n",
-                            counted(ended.too_deep, "call", "calls"));
-    return text;
+    return objects_summary_text(summary, top, look) +
+           end_text({ended.reason, counted(ended.sent, "call", "calls") + " reported",
+                     ended.length_ns, ended.detach_ns, ended.not_sent, ended.too_deep, 64});
 }
 
 }  // namespace lagtrap::cli
