@@ -66,6 +66,15 @@ TEST(Retention, SentBatchesAreOldSoonerAndGoFirst) {
     EXPECT_THAT(choose_removals(entries, limits), ElementsAre(3, 2, 1));
 }
 
+TEST(Retention, OnlySentBatchesCountAsSuch) {
+    // Sent batches may have 15 bytes.
+    const std::vector<RetentionEntry> entries{{EntryState::Sent, 40, hours(3), EntryKind::Bundle},
+                                              {EntryState::Ready, 40, hours(2), EntryKind::Batch},
+                                              {EntryState::Sent, 15, hours(1), EntryKind::Batch}};
+    const RetentionLimits limits{120, hours(99), 0, hours(6)};
+    EXPECT_THAT(choose_removals(entries, limits), IsEmpty());
+}
+
 TEST(Retention, AFullDiskTakesOnlyWhatTheServerHasOrNeverTakes) {
     const std::vector<RetentionEntry> entries{{EntryState::Ready, 10, hours(9)},
                                               {EntryState::Sent, 10, hours(1)},

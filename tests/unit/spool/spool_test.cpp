@@ -209,7 +209,17 @@ TEST_F(SpoolTest, OpenNamesTheMissingFolder) {
 TEST_F(SpoolTest, CreateNamesAGroupThatIsMissing) {
     const auto made = Spool::create(root_ / "other", "no-such-group-here");
     ASSERT_FALSE(made.ok());
-    EXPECT_THAT(made.error().message, HasSubstr("no-such-group-here"));
+    EXPECT_THAT(made.error().message,
+                testing::EndsWith("; the package creates it, or use: groupadd --system "
+                                  "no-such-group-here"));
+    EXPECT_FALSE(fs::exists(root_ / "other"));
+}
+
+TEST_F(SpoolTest, CreateMakesTheFoldersAboveIt) {
+    const auto made = Spool::create(root_ / "var" / "spool");
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    EXPECT_EQ(mode_of(root_ / "var"), 0755U);
+    EXPECT_TRUE(fs::is_directory(made->folder(EntryState::Ready)));
 }
 
 TEST_F(SpoolTest, ListsOldestFirstAndOnlyBundles) {
@@ -256,7 +266,11 @@ TEST_F(SpoolTest, RecoverPutsBackWhatWasBeingSent) {
 TEST_F(SpoolTest, OneUploaderAtATime) {
     auto first = spool_->lock_for_sending();
     ASSERT_TRUE(first.ok()) << first.error().message;
-    EXPECT_EQ(spool_->lock_for_sending().error().kind, ErrorKind::Busy);
+    const Error busy = spool_->lock_for_sending().error();
+    EXPECT_EQ(busy.kind, ErrorKind::Busy);
+    EXPECT_EQ(busy.message, "another lagtrap-uploader works on " + spool_->path().string() +
+                                " and sends the bundles there; `lagtrap upload BUNDLE` sends one "
+                                "immediately");
     first->reset();
     EXPECT_TRUE(spool_->lock_for_sending().ok());
 }
@@ -372,6 +386,17 @@ TEST_F(SpoolTest, RetentionRemovesCountsAndSays) {
     EXPECT_EQ(outcome->unsent, 1U);
     EXPECT_EQ(spool_->unsent_removed(), 2U);
     EXPECT_EQ(spool_->apply_retention({.size_bytes = 100, .age = hours(1)}, now)->describe(), "");
+}
+
+TEST_F(SpoolTest, RetentionMakesTheRoomThatIsAskedFor) {
+    add(EntryState::Sent, "aaaa");
+    add(EntryState::Ready, "bbbb", hours(1));
+    RetentionLimits limits{.size_bytes = 1000, .age = hours(100)};
+    limits.shortage_bytes = 1;
+    const auto outcome = spool_->apply_retention(limits, std::chrono::system_clock::now());
+    ASSERT_TRUE(outcome.ok()) << outcome.error().message;
+    EXPECT_EQ(outcome->sent, 1U);
+    EXPECT_THAT(names(EntryState::Ready), SizeIs(1));
 }
 
 TEST_F(SpoolTest, BatchesOfRunsGoFirstAndAreCountedApart) {
