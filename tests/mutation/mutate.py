@@ -159,14 +159,14 @@ def copy_sources():
 
 
 def arguments_for(path):
-    """The compiler's options for the folder of a file."""
+    """The compiler's options for the folder of a file; None if no library is made of it."""
     for entry in json.loads((BUILD_DIR / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
         if f"/{path.parent.relative_to(SOURCE_DIR)}/CMakeFiles/lagtrap_" in words[-1]:
             kept = [word for word in words if word.startswith(("-D", "-I", "-std"))]
             headers = BUILD_DIR / "CMakeFiles" / "lagtrap_precompiled.dir" / "cmake_pch.hxx"
             return [*kept, "-isystem", str(BUILD_DIR / "bpf"), "-include", str(headers)]
-    sys.exit(f"./dev mutate: no library is made of {path.parent.relative_to(SOURCE_DIR)}")
+    return None
 
 
 def program_for(folder):
@@ -245,7 +245,10 @@ def put_mistakes(paths):
     sources, number = [], 1
     for path in paths:
         source = Source(path, number)
-        source.read(arguments_for(path))
+        arguments = arguments_for(path)
+        if arguments is None:
+            continue
+        source.read(arguments)
         number = source.next_number
         sources.append(source)
     for source in sources:
