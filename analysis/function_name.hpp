@@ -10,4 +10,8 @@ namespace lagtrap::analysis {
 // namespace)::"; long names also without template arguments.
 [[nodiscard]] std::string short_function_name(std::string_view name);
 
+// "serve", "deflate (libz)" if the file is a library, "unnamed code of redis-server" for
+// "[redis-server]".
+[[nodiscard]] std::string function_words(std::string_view function, std::string_view module);
+
 }  // namespace lagtrap::analysis

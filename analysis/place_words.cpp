@@ -9,16 +9,8 @@ namespace lagtrap::analysis {
 
 namespace {
 
-// "deflate (libz)" if the file is not the program itself, "unnamed code of redis-server".
 std::string function_words(const CallPlace& place) {
-    if (place.function.starts_with('[')) {
-        return "unnamed code of " + place.function.substr(1, place.function.rfind(']') - 1);
-    }
-    const std::string name = short_function_name(place.function);
-    const std::string_view module = module_name(place.module);
-    return module.starts_with("lib") && place.module.find(".so") != std::string::npos
-               ? name + " (" + std::string(module) + ")"
-               : name;
+    return analysis::function_words(place.function, place.module);
 }
 
 // "libcurl", "LLVM's JIT compiler (libLLVM-14)".

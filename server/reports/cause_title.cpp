@@ -13,18 +13,9 @@ using analysis::BlockReason;
 using analysis::TimeKind;
 using analysis::WaitKind;
 
-// "deflate (libz)" if the file is a library, "unnamed code of redis-server".
-std::string place_words(const CauseFrame& frame) {
-    if (frame.function.starts_with('['))
-        return "unnamed code of " + frame.function.substr(1, frame.function.rfind(']') - 1);
-    const std::string name = analysis::short_function_name(frame.function);
-    const bool of_library =
-        frame.module.starts_with("lib") && frame.module.find(".so") != std::string::npos;
-    return of_library ? name + " (" + std::string(analysis::module_name(frame.module)) + ")" : name;
-}
-
 std::string in(const CauseFrame& frame) {
-    return frame.function.empty() ? "" : " in " + place_words(frame);
+    return frame.function.empty() ? ""
+                                  : " in " + analysis::function_words(frame.function, frame.module);
 }
 
 std::string called_by(const std::string& caller) {
@@ -60,7 +51,8 @@ std::string own_words(const CauseParts& parts) {
             "Blocked in " + parts.reason.substr(in_kernel.size()) + " of the kernel";
         return parts.of_kernel || parts.function.function.empty()
                    ? text
-                   : text + ", called by " + place_words(parts.function);
+                   : text + ", called by " +
+                         analysis::function_words(parts.function.function, parts.function.module);
     }
     const std::string text =
         wait_words(parts) + in(parts.function) + (parts.of_kernel ? " of the kernel" : "");

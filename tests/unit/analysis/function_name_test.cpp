@@ -20,5 +20,18 @@ TEST(ShortFunctionName, LeavesOutArgumentsOfTemplatesThatFillALine) {
     EXPECT_EQ(short_function_name(name_of(61)).find('x'), std::string::npos);
 }
 
+TEST(FunctionWords, NameALibraryButNoProgram) {
+    EXPECT_EQ(function_words("deflate(int)", "/usr/lib/libz.so.1"), "deflate (libz)");
+    EXPECT_EQ(function_words("deflate", "libz.so"), "deflate (libz)");
+    EXPECT_EQ(function_words("serve", "/usr/bin/app"), "serve");
+    EXPECT_EQ(function_words("serve", "/usr/bin/libreoffice"), "serve");
+}
+
+TEST(FunctionWords, SayWhoseCodeHasNoNames) {
+    EXPECT_EQ(function_words("[redis-server]", "/usr/bin/redis-server"),
+              "unnamed code of redis-server");
+    EXPECT_EQ(function_words("[jit]", "[jit]"), "JIT code without names (no perf map)");
+}
+
 }  // namespace
 }  // namespace lagtrap::analysis::function_name_test
