@@ -384,6 +384,13 @@ test("where slow runs differ", async () => {
     "not slower",
     shown("[data-testid=time-shift-words]", ".shift-bars", "#times p.muted"),
   );
+  const equal = { ...slow, mean_ns: 10e6 };
+  await open("/event/a%2Fb", answers({ [`${path}/times`]: shift({ slow: equal }) }));
+  assert.match(shown("[data-testid=time-shift-words]"), /take no longer than typical runs/);
+  for (const missing of [{ middle: null }, { slow: null }]) {
+    await open("/event/a%2Fb", answers({ [`${path}/times`]: shift(missing) }));
+    assert.match(shown(section("times")), /4,321 of the newest 5,000 runs have one; 200 are/);
+  }
   const few = shift({ middle: null, slow: null, runs_timed: 1, runs_read: 1 });
   await open("/event/a%2Fb", answers({ [`${path}/times`]: few }));
   expected.is("too few", shown(section("times")));

@@ -73,6 +73,52 @@ test("the table has the first hundred threads", async () => {
   expected.is("many threads", shown("details > p.muted"));
 });
 
+test("the longest wait of each thread, and whose it is", async () => {
+  const [thread] = machine().threads;
+  // Gap, length, state, first, second; 3 is blocked, and 1, 11 and 13 are names of reasons.
+  const of = (tid: number, ...cells: number[]) => ({ ...thread, tid, pid: 1, cells });
+  await openMachine(
+    "",
+    machine({
+      threads: [
+        of(10, 0, 30e6, 3, 1, 0, 0, 20e6, 3, 11, 0, 0, 50e6, 0, 0, 0),
+        of(11, 0, 10e6, 3, 1, 0, 0, 20e6, 3, 11, 0, 0, 5e6, 3, 13, 0),
+        of(12, 0, 10e6, 3, 1, 0, 0, 10e6, 3, 11, 0),
+        of(13, 0, 10e6, 3, 13, 0),
+        of(14, 0, 10e6, 1, 0, 0),
+        { ...of(15), pid: 3 },
+      ],
+    }),
+  );
+  expected.is("longest waits", shown("[data-testid=machine-table] tbody", ".below-bars .key"));
+});
+
+test("only reasons that begin with a colour's words are in the legend", async () => {
+  const [thread] = machine().threads;
+  const names = [...machine().names, "lock in the kernel", "a disk"]; // 16, 17
+  const cells = [0, 10e6, 3, 16, 0, 0, 10e6, 3, 17, 0];
+  await openMachine("", machine({ names, threads: [{ ...thread, cells }] }));
+  expected.is("one reason", shown(".below-bars .key"));
+  const threads = Array.from({ length: 100 }, (_, index) => ({ ...thread, tid: 10 + index }));
+  await openMachine("", machine({ threads }));
+  assert.doesNotMatch(shown("details > p.muted"), /the first/);
+});
+
+test("the address has whole nanoseconds, and needs a begin before its end", async () => {
+  for (const part of ["from=10", "to=10", "from=10&to=10", "from=10&to=x", "from=1.5&to=3"]) {
+    await openMachine(`?${part}`);
+    await pass(400);
+    assert.equal(query(), "from=-5000000&to=105000000", part);
+  }
+  await open(there, {
+    [api]: bundleDelays([delay({ duration_ns: 10000010 })]),
+    [`${api}/3/machine`]: machine(),
+  });
+  requested();
+  await pass(400);
+  assert.equal(query(), "from=-500000&to=10500011");
+});
+
 test("no delay, errors, loading", async () => {
   await open(there, { [api]: bundleDelays([]) });
   expected.is("no delay", shown());

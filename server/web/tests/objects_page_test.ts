@@ -1,8 +1,10 @@
+import "./page/dom";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fileName, matcher, objectName, span, wrongs } from "../src/pages/objects";
 import { delay, delayRow } from "./answers/delays";
 import { bundleDelays } from "./answers/delays";
-import { classOf, failure, objectCall, objects } from "./answers/details";
+import { classOf, failure, objectCall, objects, old } from "./answers/details";
 import { digest } from "./answers/digests";
 import { flame, timeline } from "./answers/profiles";
 import { runList } from "./answers/runs";
@@ -112,6 +114,96 @@ test("objects of one delay: filters and marks", async () => {
   await enter(`${part} [data-testid=objects-filter]`, "");
   await check(`${part} input[type=checkbox]`, true);
   expected.is("one delay's failures", shown(part));
+});
+
+test("words are found in functions, errors and titles", async () => {
+  const named = (more: object) => objects({ failures: [], functions: [], oldest: [], ...more });
+  await openDelay({
+    objects: named({
+      longest: [
+        objectCall("serve"),
+        objectCall("one", { depth: 1, title: "red" }),
+        objectCall("two", { depth: 1, error: "blue" }),
+        objectCall("three"),
+      ],
+      failures: [
+        failure("f", { error: "e1", title: "t1" }),
+        failure("g", { error: "e2", title: "t2" }),
+      ],
+      oldest: [
+        old({ class: "C1", title: "t1", caller: "c1" }),
+        old({
+          class: "C2",
+          title: "t2",
+          caller: "c2",
+          stack: { alive: 1, cut: false, frames: ["deep_2", "x"] },
+        }),
+      ],
+    }),
+  });
+  const part = "[data-testid=objects]";
+  const rows = (selector: string) =>
+    [...document.querySelectorAll(`${part} ${selector} tbody tr`)].map((row) =>
+      [...row.querySelectorAll("td")].map((cell) => cell.textContent).join("|"),
+    );
+  const found = async (filter: string) => {
+    await enter(`${part} [data-testid=objects-filter]`, filter);
+    return {
+      calls: rows("[data-testid=object-calls]").map((row) => row.split("|")[2]),
+      failures: rows("[data-testid=object-failures]").map((row) => row.split("|")[1]),
+      oldest: rows("[aria-label='Figures of objects']").map((row) => row.split("|")[0]),
+    };
+  };
+  const only = (calls: string[], failures: string[], oldest: string[]) => ({
+    calls,
+    failures,
+    oldest,
+  });
+  assert.deepEqual(await found("red"), only(["serve", "one"], [], []));
+  assert.deepEqual(await found("blue"), only(["serve", "two"], [], []));
+  assert.deepEqual(await found("three"), only(["three"], [], []));
+  assert.deepEqual(await found("t2"), only([], ["g"], ["C2"]));
+  assert.deepEqual(await found("e1"), only([], ["f"], []));
+  assert.deepEqual(await found("c1"), only([], [], ["C1"]));
+  assert.deepEqual(await found("deep_2"), only([], [], ["C2"]));
+  assert.deepEqual(await found("-t1 -red -blue -serve"), only(["three"], ["g"], ["C2"]));
+});
+
+test("only parts that have something are shown", async () => {
+  await openDelay({
+    objects: objects({ longest: [], failures: [], oldest: [], not_told: 1234, taken_out: 2345 }),
+  });
+  expected.is("without calls", shown("[data-testid=objects] h3", "[data-testid=objects] > p"));
+});
+
+test("words of filters, and names of objects and files", () => {
+  assert.equal(matcher("cart-add")("my CART-add"), true);
+  assert.equal(matcher("cart-add")("cart"), false);
+  assert.equal(matcher("Cart -add")("cart"), true);
+  assert.equal(matcher("Cart -add")("cart added"), false);
+  assert.equal(matcher(" - ")("anything"), true);
+  assert.equal(objectName((1 << 20) - 1, ""), "1048575");
+  assert.equal(objectName(1 << 20, "a b"), '0x100000 "a b"');
+  assert.equal(fileName("/usr/lib/a.so"), "a.so");
+  assert.equal(fileName("a.so"), "a.so");
+  assert.equal(
+    span(objects({ process: "p", length_ns: 2e9, memory: "no probes" })),
+    "of p, followed for 2 s; memory is not tracked: no probes",
+  );
+  assert.equal(wrongs(classOf("C")), "");
+  assert.equal(
+    wrongs(
+      classOf("C", {
+        released_twice: 1234,
+        used_after: 1,
+        replaced: 2345,
+        unknown: 2,
+        not_followed: 3456,
+      }),
+    ),
+    "1,234 released twice; 1 call after release; 2,345 replaced without a recorded release; " +
+      "2 calls on objects whose creation was not recorded; 3,456 not tracked",
+  );
 });
 
 test("two hundred calls are shown at first", async () => {

@@ -1,6 +1,8 @@
+import "./page/dom";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Rule, RuleDetail } from "../src/types";
+import { causeRuleAddress, filledFields, worseRuleAddress } from "../src/pages/rule_form";
+import type { NewRule, Rule, RuleDetail } from "../src/types";
 import { finding, message, rule, state } from "./answers/rules";
 import { ago, day_s, hour_s, pass } from "./page/clock";
 import {
@@ -201,6 +203,77 @@ test("each way sends what belongs to it", async () => {
   });
 });
 
+test("what was typed for another condition or way is not sent", async () => {
+  const condition = "new_cause";
+  const silent: [string, string][] = [
+    ["condition", "host_silent"],
+    ["host", "web-1"],
+  ];
+  assert.deepEqual(await made([...silent, ["condition", condition]]), { ...common, condition });
+  assert.deepEqual(await made([["condition", "host_silent"]]), {
+    ...common,
+    condition: "host_silent",
+    silent_ns: 1800e9,
+  });
+  assert.deepEqual(
+    await made([
+      ["condition", "p99"],
+      ["measure", "factor"],
+      ["condition", condition],
+    ]),
+    { ...common, condition },
+  );
+  const mail: [string, string][] = [
+    ["way", "email"],
+    ["user", "u"],
+    ["from", "a@example.org"],
+    ["to", "b@example.org"],
+  ];
+  assert.deepEqual(await made([...mail, ["way", "slack"]]), { ...common, condition, way: "slack" });
+  assert.deepEqual(
+    await made([
+      ["quiet_from", "22:00"],
+      ["quiet_zone", " UTC "],
+    ]),
+    { ...common, condition, quiet_from: "22:00", quiet_to: "", quiet_zone: "UTC" },
+  );
+});
+
+test("times that binary fractions miss are sent as whole nanoseconds", async () => {
+  const { over_ns } = (await made([
+    ["condition", "p99"],
+    ["over_ms", "2.01"],
+  ])) as NewRule;
+  assert.equal(over_ns, 2010000);
+  const { silent_ns } = (await made([
+    ["condition", "host_silent"],
+    ["silent_minutes", "0.57"],
+  ])) as NewRule;
+  assert.equal(silent_ns, 34.2e9);
+  const { repeat_ns } = (await made([["repeat_hours", "0.29"]])) as NewRule;
+  assert.equal(repeat_ns, 1044e9);
+});
+
+test("addresses of new rules", async () => {
+  assert.equal(
+    worseRuleAddress("a/b c"),
+    "/rules?name=a%2Fb+c+got+worse&condition=got_worse&event=a%2Fb+c",
+  );
+  assert.equal(
+    causeRuleAddress("login"),
+    "/rules?name=A+cause+of+login+came+back&condition=cause_came_back&event=login",
+  );
+  const long = "e".repeat(70);
+  assert.equal(
+    worseRuleAddress(long),
+    `/rules?name=${"e".repeat(64)}&condition=got_worse&event=${long}`,
+  );
+  const filled = (query: string) => filledFields(new URLSearchParams(query));
+  assert.deepEqual(filled("condition=p99"), { name: "", condition: "p99", event: "" });
+  assert.equal(filled("name=n&event=e"), null);
+  assert.equal(filled(`condition=p99&event=${"e".repeat(300)}`)?.event, "e".repeat(256));
+});
+
 test("the form shows what applies to the condition and the way", async () => {
   await open("/rules", lists);
   for (const condition of [
@@ -329,6 +402,61 @@ test("a rule is tested, changed and removed", async () => {
   await click("Remove");
   await click("Remove checkout got worse");
   assert.equal(address(), "/rules");
+});
+
+test("a rule that only sends is asked for again", async () => {
+  const sending = detail({ messages: [message({ state: "sending" })] });
+  await open("/rule/5", { ...lists, "/api/v1/rules/5": sending });
+  requested();
+  await pass(1000);
+  assert.deepEqual(requested(), ["GET /api/v1/rules/5"]);
+});
+
+test("findings link only to this server", async () => {
+  const findings = ["/event/a//b", "//evil.example/x", "event/x"].map((path) =>
+    finding({ subject: path, path }),
+  );
+  await open("/rule/5", { ...lists, "/api/v1/rules/5": detail({ findings }) });
+  const links = [...document.querySelectorAll("section[aria-label=Findings] td a")];
+  assert.deepEqual(
+    links.map((link) => link.getAttribute("href")),
+    ["/event/a//b"],
+  );
+});
+
+test("a rule of a host is saved as it was", async () => {
+  const base = { way: "slack", address: "https://a", has_secret: false } as const;
+  for (const [more, sent] of [
+    [
+      { condition: "host_silent", event: null, host: "gone-1", silent_ns: 90e9 },
+      { condition: "host_silent", host: "gone-1", silent_ns: 90e9 },
+    ],
+    [
+      { condition: "runs_lost", event: null, host: "web-1", hours: 7, over_runs: 12 },
+      { condition: "runs_lost", host: "web-1", hours: 7, over_runs: 12 },
+    ],
+    [
+      { condition: "delay_share", over_ns: null, over_share: 0.07, hours: 6, least_runs: 50 },
+      { condition: "delay_share", event: "checkout", over_share: 0.07, hours: 6, least_runs: 50 },
+    ],
+  ] as const) {
+    await open("/rule/5", {
+      ...lists,
+      "/api/v1/rules/5": detail({ over_ns: null, hours: null, ...base, ...more }),
+      "PUT /api/v1/rules/5": done,
+    });
+    requested();
+    await submit("form[aria-label=Save]");
+    const put = requested().find((one) => one.startsWith("PUT")) ?? "";
+    assert.deepEqual(JSON.parse(put.replace("PUT /api/v1/rules/5 ", "")), {
+      name: "checkout got worse",
+      enabled: true,
+      way: "slack",
+      address: "https://a",
+      tell_ends: false,
+      ...sent,
+    });
+  }
 });
 
 test("a rule in the form has its values in the form's units", async () => {

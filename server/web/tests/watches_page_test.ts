@@ -1,10 +1,11 @@
 import { dom } from "./page/dom";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { newestFirst } from "../src/pages/watches";
 import { watch, watchSummary } from "./answers/details";
 import { ago, hour_s, pass } from "./page/clock";
 import { Expected, click, open, requested, shown } from "./page/page";
-import { Refusal, pending } from "./page/server";
+import { Refusal, pending, unreachable } from "./page/server";
 
 const expected = new Expected("watches_page");
 const id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
@@ -59,6 +60,41 @@ test("no watches, loading, errors", async () => {
   expected.is("refused", shown("main > .failure"));
   await pass(9000);
   assert.equal(requested().length, 0);
+});
+
+test("old data stays unless the server refuses the request", async () => {
+  let answer: unknown = { watches };
+  await open("/watches", { "/api/v1/objects": () => answer });
+  const said = async (next: unknown) => {
+    answer = next;
+    await pass(2000);
+    const found = document.querySelector("main > .problem, main > .failure");
+    return found?.className;
+  };
+  assert.equal(await said(unreachable), "problem");
+  assert.equal(await said(new Refusal(500, "broken")), "problem");
+  assert.equal(await said({ watches }), undefined);
+  const refused = await said(new Refusal(400, "a bad request"));
+  assert.match(refused ?? "", /failure/);
+});
+
+test("a watch whose start is unknown begins with its first part", async () => {
+  const first_ns = ago(2 * hour_s);
+  await open(`/watch/${id}`, {
+    [path]: watchSummary({ watch: watch({ began_ns: null, first_ns }) }),
+  });
+  expected.is(
+    "start unknown",
+    shown("[data-testid=watch-head] > p.muted", "[data-testid=object-latest] td.at"),
+  );
+});
+
+test("the newest trees come first, with their calls in order", () => {
+  const calls = (...depths: number[]) => depths.map((depth, at) => ({ depth, at }));
+  const order = (...depths: number[]) => newestFirst(calls(...depths)).map(({ at }) => at);
+  assert.deepEqual(order(0, 1, 2, 0, 1, 0), [5, 3, 4, 0, 1, 2]);
+  assert.deepEqual(order(1, 1, 0, 1), [2, 3, 0, 1]);
+  assert.deepEqual(order(), []);
 });
 
 test("nothing is requested while the page is hidden", async () => {
