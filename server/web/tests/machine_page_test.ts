@@ -367,3 +367,132 @@ test("merged intervals show their shares, at least a pixel each", async () => {
   await point(canvas, "pointermove", 150, 105);
   expected.is("shares of a thread", shown("[data-testid=machine-readout]"));
 });
+
+// 3 processes of several threads, and 32 of one.
+function large() {
+  const { threads, processes } = machine();
+  const cells = [0, 75e6, 0, 1, 0, 0, 75e6, 3, 1, 2];
+  const of = (tid: number, pid: number, more: object = {}) => ({
+    ...threads[2],
+    tid,
+    pid,
+    cells,
+    ...more,
+  });
+  const count = (first: number, pid: number, length: number, more: object = {}) =>
+    Array.from({ length }, (_, index) => of(first + index, pid, more));
+  const singles = Array.from({ length: 32 }, (_, index) => of(60 + index, 60 + index));
+  // Time, thread, waker, kind, name.
+  const wakes = [95e6, 31, 30, 1, 0, 95e6, 91, 90, 1, 0, 95e6, 30, 91, 1, 0, 95e6, 40, 60, 1, 0];
+  return machine({
+    processes: [...processes, { pid: 3, name: 8, unit: 0 }, { pid: 4, name: 14, unit: 0 }],
+    threads: [
+      ...count(10, 1, 5, { of_delay: true, name: 0 }),
+      ...count(30, 3, 4),
+      ...count(40, 4, 5),
+      ...singles,
+    ],
+    wakes,
+  });
+}
+
+test("the delay's own process and small ones are open at first", async () => {
+  await openMachine("", large());
+  const scroller = find(box);
+  assert.equal(find(canvas).getAttribute("data-rows"), "47"); // runs, 2 CPUs, 6 + 5 + 1 + 32
+  expected.is("many rows", shown(canvas));
+  scroller.scrollTop = 410;
+  await send(box, new dom.Event("scroll") as never);
+  expected.is("scrolled", shown(canvas));
+  await point(canvas, "pointermove", 300, 45);
+  expected.is("a row further down", shown("[data-testid=machine-readout]"));
+  scroller.scrollTop = 0;
+  await press(box, "ArrowDown");
+  for (let row = 0; row < 40; ++row) await press(box, "ArrowDown");
+  expected.is("moved down", shown("[data-testid=machine-readout]"));
+  assert.equal(scroller.scrollTop, 540);
+  for (let row = 0; row < 30; ++row) await press(box, "ArrowUp");
+  assert.equal(scroller.scrollTop, 200);
+});
+
+test("the picture in the dark, and what was found", async () => {
+  document.documentElement.dataset.theme = "dark";
+  try {
+    await openMachine("?search=worker");
+    expected.is("dark", shown(canvas));
+  } finally {
+    document.documentElement.dataset.theme = "light";
+  }
+});
+
+test("readouts of what is not known", async () => {
+  const { threads } = machine();
+  await openMachine(
+    "",
+    machine({
+      threads: [
+        { ...threads[0], cells: [20e6, 30e6, 3, 0, 0, 0, 20e6, 3, 1, 0], name: 0 },
+        { ...threads[2], cells: [] },
+      ],
+      wakes: [50e6, 10, 0, 0, 0, 70e6, 10, 0, 3, 0],
+      runs: [],
+    }),
+  );
+  const said: string[] = [];
+  const at = async (x: number, row: number) => {
+    await point(canvas, "pointermove", x, 20 + 20 * row + 5);
+    said.push(`${x}, row ${row}: ${readout()}`);
+  };
+  for (const row of [0, 3, 4]) for (const x of [130, 200, 260, 400]) await at(x, row);
+  await at(200, 5);
+  expected.is("not known", said.join("\n"));
+  await press(box, "ArrowUp");
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight", "w"])
+    await press(box, key);
+  expected.is("a thread without intervals", shown(views, "[data-testid=machine-chosen]"));
+});
+
+test("stages of the delay's run, and what is between and after them", async () => {
+  const [own] = machine().runs;
+  await openMachine("", machine({ runs: [{ ...own, from_ns: 10e6 }] }));
+  const said: string[] = [];
+  for (const at of [0, 10e6, 69e6, 70e6, 99e6, 100e6, 104e6]) {
+    const x = 120 + (480 * (at + 5e6)) / 110e6; // the view begins 5 ms before the delay
+    await point(canvas, "pointermove", x + 0.001, 25);
+    said.push(`${at / 1e6} ms: ${readout()}`);
+  }
+  expected.is("stages of the run", said.join("\n"));
+});
+
+test("zooming keeps the chosen time, unless it is out of sight", async () => {
+  const zoomed = async (at: number) => {
+    await openMachine("?from=0&to=100000000");
+    // Row 3 is the thread's process, row 4 the thread.
+    await point(canvas, "pointerdown", 120 + 4.8 * at, 20 + 20 * 4 + 5);
+    await point(canvas, "pointerup", 120 + 4.8 * at, 20 + 20 * 4 + 5);
+  };
+  await zoomed(20);
+  await click("Zoom in");
+  expected.is("around what is chosen", shown(views));
+  await zoomed(20);
+  for (let times = 0; times < 2; ++times) await click("Later");
+  await click("Zoom in");
+  expected.is("around the middle", shown(views));
+});
+
+test("Shift and a sideways wheel pan, whichever way the browser turns it", async () => {
+  const turned: string[] = [];
+  for (const more of [
+    { shiftKey: true, deltaX: 60 },
+    { shiftKey: true, deltaX: 60, deltaY: -30 },
+    { deltaX: 10, deltaY: 10 },
+    { deltaX: 11, deltaY: -10 },
+    { ctrlKey: true, deltaX: 99, deltaY: 0 },
+  ]) {
+    await openMachine("?from=20000000&to=60000000");
+    const event = new dom.Event("wheel", { bubbles: true, cancelable: true });
+    await send(box, Object.assign(event, { deltaX: 0, deltaY: 0, clientX: 300, ...more }) as never);
+    turned.push(`${JSON.stringify(more)}: ${find(views).textContent}`);
+  }
+  expected.is("turns of the wheel", turned.join("\n"));
+});
