@@ -326,3 +326,154 @@ test("50,000 nodes in a chain need no recursion", () => {
   const found = searchTree(tree, "main");
   assert.ok(found !== null && typeof found !== "string" && found.nodes.length > 8000);
 });
+
+test("a node needs an earlier parent, and a name that exists", () => {
+  const second = (...node: [number, number]) =>
+    readTree(
+      flame([
+        [-1, 0, 1, 0, 0],
+        [...node, 1, 0, 0],
+      ]),
+    );
+  assert.doesNotThrow(() => second(0, names.length - 1));
+  assert.throws(() => second(-1, 1), /node 1 of the profile stands before its parent/);
+  assert.throws(() => second(0, names.length), /node 1 of the profile has no name/);
+  assert.throws(() => second(0, -1), /node 1 of the profile has no name/);
+});
+
+// Nodes of only one of the two sets, and one without time of its own.
+const one_sided = flame([
+  [-1, 0, 60, 50, 0],
+  [0, 1, 60, 10, 0],
+  [0, 2, 0, 40, 0],
+  [1, 3, 60, 0, 0],
+  [3, 4, 0, 0, 3],
+]);
+
+test("turned upside down, time of either set counts, and nodes without any are left out", () => {
+  const inverted = invertTree(readTree(one_sided));
+  assert.deepEqual(
+    [...inverted.parent].map((parent, node) => [
+      parent,
+      names[inverted.name[node]].function,
+      inverted.value[node],
+      inverted.baseline[node],
+    ]),
+    [
+      [-1, "all", 60, 50],
+      [0, "main", 0, 10],
+      [0, "parse", 0, 40],
+      [0, "copy", 60, 0],
+      [3, "main", 60, 0],
+    ],
+  );
+});
+
+test("turned upside down, callers of what took little are left out", () => {
+  const nodes = (smallest_share: number) =>
+    invertTree(readTree(sample), smallest_share).parent.length;
+  assert.equal(nodes(0.5), 8); // the callers of copy, which took 50 of 100 in the baseline
+  assert.equal(nodes(0.500001), 5);
+});
+
+test("only what begins and ends with / is an expression", () => {
+  const tree = readTree(sample);
+  const places = (query: string) => {
+    const found = searchTree(tree, query);
+    assert.ok(found !== null && typeof found !== "string", query);
+    return found.nodes;
+  };
+  assert.deepEqual(places("/par"), []);
+  assert.deepEqual(places("cop/"), []);
+  assert.deepEqual(places("//"), []);
+  assert.deepEqual(places("/P/"), [1, 3, 4, 5, 2].sort()); // also of /bin/app
+  assert.deepEqual(places("[wait]"), [2]);
+});
+
+test("a state is not found in the middle of another's name", () => {
+  const tree = readTree({
+    ...flame([
+      [-1, 0, 2, 0, 3],
+      [0, 1, 1, 0, 3],
+      [0, 2, 1, 0, 3],
+    ]),
+    names: ["all", "blocked: sleep, long", "sleep"].map((name) => ({ function: name, module: "" })),
+  });
+  const found = searchTree(tree, "[sleep]");
+  assert.ok(found !== null && typeof found !== "string");
+  assert.deepEqual(found.nodes, [2]);
+});
+
+test("of matches and stacks, those with more time come first", () => {
+  const tree = readTree(
+    flame([
+      [-1, 0, 100, 0, 0],
+      [0, 1, 10, 0, 0],
+      [0, 1, 40, 0, 0],
+      [0, 2, 40, 0, 0],
+      [0, 1, 5, 0, 0],
+    ]),
+  );
+  const of = (query: string) => {
+    const found = searchTree(tree, query);
+    return largestMatch(tree, typeof found === "string" ? null : found);
+  };
+  assert.equal(of("main"), 2);
+  assert.equal(of("/bin/app"), 2);
+  assert.deepEqual(
+    topStacks(tree, 3).map(({ node }) => node),
+    [2, 3, 1],
+  );
+});
+
+test("a profile without time has no rows but the first", () => {
+  const layout = layOut(
+    readTree(
+      flame([
+        [-1, 0, 0, 0, 0],
+        [0, 1, 0, 0, 0],
+      ]),
+    ),
+    "value",
+  );
+  assert.deepEqual(
+    layout.rows.map((row) => [...row]),
+    [[]],
+  );
+  assert.equal(nodeAt(layout, 0, 0), -1);
+});
+
+test("a node has its left edge, but not its right one", () => {
+  const layout = layOut(readTree(sample), "value");
+  assert.equal(nodeAt(layout, 0, 2), 3);
+  assert.equal(nodeAt(layout, layout.left[2], 2), 2);
+  assert.equal(nodeAt(layout, layout.right[2], 2), -1);
+});
+
+test("frames of libc and the kernel are folded only into their like", () => {
+  const rows: [string, string, number, number][] = [
+    ["all", "/lib/libc.so.6", -1, 3],
+    ["start", "/lib/libc.so.6", 0, 0], // directly below the root
+    ["main", "/bin/app", 1, 0],
+    ["read", "/lib/libc.so.6", 2, 0],
+    ["blocked: disk", "/lib/libc.so.6", 3, 3], // a state
+    ["again", "/lib/libc.so.6", 4, 0], // below a state
+    ["own", "/bin/app", 3, 0],
+    ["now", "[vsyscall]", 3, 0],
+  ];
+  const folded = foldTree(
+    readTree({
+      unit: "ns",
+      total: 100,
+      baseline_total: null,
+      dropped: 0,
+      names: rows.map(([name, module]) => ({ function: name, module })),
+      nodes: rows.map(([, , parent, kind], index): FlameNode => [parent, index, 10, 0, kind]),
+    }),
+  );
+  assert.deepEqual(
+    [...folded.name].map((name) => rows[name][0]),
+    ["all", "start", "main", "read", "blocked: disk", "again", "own"],
+  );
+  assert.ok(isLibc("[vsyscall]"));
+});

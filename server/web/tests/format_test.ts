@@ -178,3 +178,7 @@ test("ids, paths and frames", () => {
   assert.equal(frameName({ function: "", module: "", offset: "16" }), "unknown code+0x10");
   assert.equal(millisecondsOf("1999999"), 1);
 });
+
+test("nanoseconds are rounded", () => {
+  assert.deepEqual([formatDuration(1.6), formatDuration(-1.4)], ["2 ns", "−1 ns"]);
+});

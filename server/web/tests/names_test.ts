@@ -124,3 +124,53 @@ test("parts of a pattern must occur in its order, and not overlap", () => {
   ] as const)
     assert.equal(fitsPattern(pattern, name), fits, `${pattern} ${name}`);
 });
+
+test("only operators and lists of arguments of more than ten letters count as such", () => {
+  for (const [name, folded] of [
+    ["f<abcdefghij>::g", "f<abcdefghij>::g"],
+    ["f<abcdefghijk>::g", "f<…>::g"],
+    ["shop_operator<std::string, int>::run", "shop_operator<…>::run"],
+    ["f<my_operator<int>, long>::g", "f<…>::g"],
+    ["f<&T::operator->, long long>::g", "f<…>::g"],
+    ["a:<bbbbbbbbbbbbbb>", "a:<bbbbbbbbbbbbbb>"],
+    ["a: <bbbbbbbbbbbbbb>", "a: <bbbbbbbbbbbbbb>"],
+    ["a::<bbbbbbbbbbbbbb>", "a::<…>"],
+    ["operator<=><std::string, int>", "operator<=><…>"],
+    ["operator><std::string, int>", "operator><…>"],
+  ])
+    assert.equal(foldName(name), folded, name);
+});
+
+test("the arguments of a function are those of its own brackets", () => {
+  for (const [name, most, fitted] of [
+    ["operator<(Price const&, Price const&)", 20, "operator<(…)"],
+    ["f<decltype(x->y(z))>(int, long, long)", 26, "f<decltype(x->y(z))>(…)"],
+    ["shop::price((anonymous namespace)::Table const&)", 30, "shop::price(…)"],
+    ["price_of_cart() [clone .constprop.0]", 20, "price_of_cart(…)"],
+    ["operator_run() [clone .constprop.0]", 20, "operator_run(…)"],
+    ["shop::(lambda)::run(int, long, long)", 22, "shop::(lambda)::run(…)"],
+    ["auto (x) run(int, long, long, long)", 22, "auto (x) run(…)"],
+    ["ns::operator->::inner_function", 22, "…::inner_function"],
+    ["price(int, long)", 8, "price(…)"],
+    ["a::f<bcdef>", 7, "…::f<…>"],
+    ["a::f<bcdef>", 6, "…::f<…"],
+  ] as const)
+    assert.equal(fitName(name, most), fitted, name);
+});
+
+test("a pattern's first of its longest parts, and parts at the begin", () => {
+  assert.equal(longestPart("ab*cd*e"), "ab");
+  assert.equal(longestPart("a*cde*fgh"), "cde");
+  assert.ok(fitsPattern("*a*b", "ab"));
+});
+
+test("states have the same names as in the flame graph", () => {
+  const named = (name: string) => stateName({ function: `[${name}]`, module: "" });
+  assert.deepEqual(
+    ["waits for a CPU", "on CPU", "not recorded", "other", "lock (futex)"].map(named),
+    ["waits for a CPU", "on CPU", "not recorded", "other", "blocked: lock (futex)"],
+  );
+  assert.ok(!isState({ function: "[]", module: "" }));
+  assert.ok(!isState({ function: "a[b]", module: "" }));
+  assert.ok(!isState({ function: "[b]c", module: "" }));
+});
