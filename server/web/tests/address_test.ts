@@ -190,3 +190,54 @@ test("each page has its address, and numbers have as many digits as the server's
     assert.equal(parseRoute(path).page, page, path);
   assert.deepEqual(parseRoute("/rule/12"), { page: "rule", id: "12" });
 });
+
+test("times of addresses are days or UTC, since 1970", () => {
+  assert.equal(parseAddressTime("1970-01-01"), 0);
+  assert.equal(parseAddressTime("2026-11-21T10:57:08Z"), Date.UTC(2026, 10, 21, 10, 57, 8));
+  for (const text of ["2026-11-21T10:57", "2026-11-21T10:57+02:00", "21 Nov 2026", "2026", ""])
+    assert.equal(parseAddressTime(text), undefined, text);
+  assert.equal(
+    addressQuery({
+      from: Date.UTC(2026, 10, 21, 10, 0, 0, 500),
+      to: Date.UTC(2026, 10, 21, 0, 0, 7),
+    }),
+    "?from=2026-11-21T10%3A00%3A00Z&to=2026-11-21T00%3A00%3A07Z",
+  );
+});
+
+test("each filter of an address, within its limits", () => {
+  assert.deepEqual(parse("start=warm&outliers=0&dirty=1&span=1h"), {
+    start: "warm",
+    outliers: false,
+    dirty: true,
+    span: "1h",
+  });
+  assert.equal(parse(`search=${"x".repeat(300)}`).search?.length, 256);
+  assert.deepEqual(parse("span=7d&from=2026-11-21"), { from: Date.UTC(2026, 10, 21) });
+  assert.deepEqual(parse("search=&event="), {});
+});
+
+test("extra parts of a query replace filters, and empty ones remove them", () => {
+  const filters = { event: "e", host: ["h"] };
+  assert.equal(addressQuery(filters, { event: "f", order: "p99" }), "?event=f&host=h&order=p99");
+  assert.equal(addressQuery(filters, { event: undefined }), "?host=h");
+  assert.equal(addressQuery(filters, { event: "", host: "" }), "");
+  assert.equal(apiQuery({ from: 1.9, to: 2 }), "?from=1000000&to=2000000");
+});
+
+test("spans are as long as they say", () => {
+  const now = Date.UTC(2026, 10, 21);
+  const hours = (span: "1h" | "24h" | "7d" | "30d") =>
+    (now - (absolute({ span }, now).from as number)) / 3600e3;
+  assert.deepEqual((["1h", "24h", "7d", "30d"] as const).map(hours), [1, 24, 168, 720]);
+});
+
+test("slashes and paths within addresses do not count", () => {
+  assert.equal(outer("/event/a//b", "/lagtrap"), "/lagtrap/event/a//b");
+  assert.equal(inner("/x/tools/lagtrap/y", "/tools/lagtrap"), null);
+  assert.equal(inner("/tools/lagtrap/", "/tools/lagtrap"), "/");
+  const uuid = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
+  for (const path of [`/x/${uuid}`, `/x/${"ab".repeat(32)}`, `/x/${"ab".repeat(32)}/3`, "/x/1"])
+    assert.deepEqual(parseRoute(path), { page: "missing" }, path);
+  assert.deepEqual(parseRoute("/event/a/"), { page: "event", event: "a" });
+});

@@ -6,7 +6,7 @@ import { digest } from "./answers/digests";
 import { flame, timeline } from "./answers/profiles";
 import { ago, day_s, start_ms } from "./page/clock";
 import { Expected, click, enter, open, point, reader, requested, shown, submit } from "./page/page";
-import { Refusal, done } from "./page/server";
+import { Refusal, done, pending } from "./page/server";
 
 const expected = new Expected("cause_page");
 const bundle = `/api/v1/bundles/${digest("c")}`;
@@ -176,4 +176,80 @@ test("owner, note, link, status and merging", async () => {
   await click("Reopen");
   await click("Split off as a separate cause");
   expected.is("reopened, split off", shown("h1"));
+});
+
+test("only the times of the current status are told", async () => {
+  const times = { resolved_ns: ago(day_s), regressed_ns: ago(60), resolved_build: null };
+  for (const [status, told, kept] of [
+    ["new", false, false],
+    ["known", false, false],
+    ["resolved", true, false],
+    ["regressed", false, true],
+  ] as const) {
+    await open("/cause/7", answers({ "/api/v1/causes/7": life({ ...times, status }) }));
+    const text = document.querySelector("[data-testid=cause-status]")?.textContent ?? "";
+    assert.deepEqual([/Resolved/.test(text), /Came back/.test(text)], [told, kept], status);
+  }
+  await open(
+    "/cause/7",
+    answers({ "/api/v1/causes/7": life({ status: "resolved", resolved_ns: null }) }),
+  );
+  assert.doesNotMatch(shown("[data-testid=cause-status]"), /Resolved/);
+});
+
+test("builds are marked from the first day on, the newest twelve", async () => {
+  const today = BigInt(Math.floor(start_ms / 86400e3)) * 86400000000000n;
+  const day = (days_ago: number) => String(today - BigInt(days_ago) * 86400000000000n);
+  const build = (name: string, days_ago: number) => ({ build: name, from_ns: day(days_ago) });
+  const days = [{ from_ns: day(3), delays: 2, rate: null }];
+  const rate = "section[aria-label='Delays by day']";
+  const marked = async (...builds: ReturnType<typeof build>[]) => {
+    await open("/cause/7", answers({ "/api/v1/causes/7": life({ days, builds }) }));
+    return document.querySelector("[data-testid=builds-marked]")?.textContent;
+  };
+  assert.equal(await marked(build("old", 14), build("first", 13), build("now", 0)), "first, now");
+  expected.is("nothing today", shown(`${rate} > p`, `${rate} canvas`));
+  assert.equal(await marked(build("old", 14)), undefined);
+  const many = Array.from({ length: 13 }, (_, index) => build(`b${index}`, 13 - index));
+  assert.equal(await marked(...many), "b1, b2, b3, b4, b5, b6, b7, b8, b9, b10, b11, b12");
+});
+
+test("the flame graph with many others, or without functions", async () => {
+  await open("/cause/7", answers({ "/api/v1/causes/7/flame": flame() }));
+  assert.match(shown("section#flame p.muted"), /from the mean of 12 other delays \(60 ms\)/);
+  const nodes = flame().nodes.slice(0, 1);
+  await open("/cause/7", answers({ "/api/v1/causes/7/flame": flame({ nodes }) }));
+  assert.match(shown("section#flame"), /No recording of its delays is stored any more/);
+});
+
+test("counts and delays that are complete say nothing of others", async () => {
+  const by_host = Array.from({ length: 50 }, (_, index) => ({
+    host: `h${index}`,
+    delays: 1,
+    first_ns: ago(0),
+    last_ns: ago(0),
+  }));
+  await open("/cause/7", answers({ "/api/v1/causes/7": life({ by_host, delays: 5 }) }));
+  assert.equal(document.querySelector("section[aria-label=Hosts] p"), null);
+  assert.equal(document.querySelector("section#delays header .muted"), null);
+  await open("/cause/7", answers({ [`${bundle}/delays`]: bundleDelays([]) }));
+  assert.doesNotMatch(shown(".columns"), /A typical delay|Open this delay/);
+});
+
+test("a cause without builds or choices offers only those with its delays", async () => {
+  await open(
+    "/cause/7",
+    answers({
+      "/api/v1/choices": pending,
+      "PUT /api/v1/causes/7": done,
+      "/api/v1/causes": { causes: [record()] },
+    }),
+  );
+  expected.is(
+    "builds with its delays",
+    shown("select[name=resolved_build]", "section[aria-label^=Status] > .sub"),
+  );
+  requested();
+  await click("Mark as resolved");
+  assert.equal(requested()[0], 'PUT /api/v1/causes/7 {"status":"resolved","resolved_build":""}');
 });

@@ -197,3 +197,51 @@ test("the differential flame graph", async () => {
   );
   expected.is("no delays of A", shown("section#flame .notice"));
 });
+
+test("sets with only one end of their time have a custom span", async () => {
+  const spans = () =>
+    [...document.querySelectorAll<HTMLSelectElement>("select[name=span]")].map((select) => [
+      select.value,
+      select.textContent?.includes("Custom"),
+    ]);
+  await open("/compare?event=x&a=from%3D2026-11-20&b=to%3D2026-11-20", answers());
+  assert.deepEqual(spans(), [
+    ["set", true],
+    ["set", true],
+  ]);
+  await open("/compare?event=x&a=&b=span%3D24h", answers());
+  assert.deepEqual(spans(), [
+    ["all", false],
+    ["24h", false],
+  ]);
+});
+
+test("hosts of one set do not hide those of both, and one host is no list", async () => {
+  const none = { runs: 0, slow: 0, share: 0 };
+  const hosts = splitOf([part("web-1", 0.01, 0, { after: none }), part("web-2", 0.01, 0.05)]);
+  await open(there, answers({ [path]: sets({ hosts }) }));
+  assert.ok(document.querySelector("[data-testid=set-where]"));
+  const links = [...document.querySelectorAll("section#hosts tbody a")];
+  assert.deepEqual(
+    links.map((link) =>
+      new URL(link.getAttribute("href") ?? "", "https://a").searchParams.get("b"),
+    ),
+    ["build=b2b2b2b2b2b2b2b2&host=web-1", "build=b2b2b2b2b2b2b2b2&host=web-2"].map((query) =>
+      query.replace(/^(build=[^&]*)&(host=.*)$/, "$2&$1"),
+    ),
+  );
+});
+
+test("a flame graph needs recorded delays of both sets, and functions", async () => {
+  for (const more of [
+    { runs: 0, baseline_runs: 12 },
+    { runs: 5, baseline_runs: 0, baseline_total: null },
+    { nodes: flame().nodes.slice(0, 1), runs: 1, baseline_runs: 2 },
+  ]) {
+    await open(there, answers({ [`${path}/flame`]: flame(more) }));
+    const text = document.querySelector("section#flame .notice")?.textContent ?? "";
+    const { runs, baseline_runs } = more;
+    const said = `Set A has ${baseline_runs} recorded delays, set B has ${runs}.`;
+    assert.ok(text.includes(said), text);
+  }
+});

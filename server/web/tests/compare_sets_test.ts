@@ -1,7 +1,9 @@
 import "./page/dom";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { change as changeAnswer, new_build, old_build, part, splitOf } from "./answers/events";
 import { flame } from "./answers/profiles";
+import { changeAround, newCauses } from "../src/pages/event_change";
 import { changeSets, zoomOf } from "../src/pages/compare_sets";
 
 const change = {
@@ -50,4 +52,28 @@ test("the zoom of an address is a node of the graph, or the whole graph", () => 
   assert.equal(zoom(`zoom=${last}`), last);
   for (const text of ["", `zoom=${last + 1}`, "zoom=-1", "zoom=x", "zoom=000001"])
     assert.equal(zoom(text), 0, text);
+});
+
+test("the change of an answer, with the build that most runs had before it", () => {
+  const full = changeAnswer();
+  const around = { from_ns: full.change?.from_ns, build: new_build, to_ns: full.to_ns };
+  assert.deepEqual(changeAround(full), {
+    ...around,
+    before_ns: full.before_ns,
+    build_before: old_build, // 700 slow runs; 10 runs of another, 9,000 of unknown ones
+  });
+  assert.equal(changeAround(null), null);
+  assert.equal(changeAround({ change: null }), null);
+  assert.equal(changeAround({ ...full, change: null }), null);
+  assert.equal(changeAround({ ...full, builds: undefined }), null);
+  assert.equal(changeAround({ ...full, before_ns: undefined }), null);
+  assert.equal(changeAround({ ...full, to_ns: undefined }), null);
+  const alone = { ...full, builds: splitOf([part(new_build, 0.01, 0.05)]) };
+  assert.equal(changeAround(alone)?.build_before, null);
+});
+
+test("causes that came with the change", () => {
+  assert.deepEqual(newCauses(changeAnswer()), ["7"]);
+  assert.deepEqual(newCauses({ change: null }), []);
+  assert.deepEqual(newCauses(null), []);
 });

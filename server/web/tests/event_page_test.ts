@@ -424,3 +424,64 @@ test("percentiles of stages, between any points, and before a change", async () 
   assert.equal(document.querySelector("section#stages"), null);
   requested();
 });
+
+test("without a time, sections of the event cover thirty days", async () => {
+  const sections = ["trend", "split", "change"];
+  const asked = async (query: string) => {
+    await open(`/event/a%2Fb${query}`, answers());
+    const made = requested();
+    return sections.map((name) => {
+      const [request] = made.filter((one) => one.startsWith(`GET ${path}/${name}`));
+      const { searchParams } = new URL(request.replace("GET ", "https://lagtrap.example"));
+      return [searchParams.get("from"), searchParams.get("to")];
+    });
+  };
+  const titles = () =>
+    ["trend", "split"].map((id) => document.querySelector(`section#${id} h2`)?.textContent);
+  const first_ns = String(BigInt(Date.UTC(2026, 10, 25) - 30 * 86400e3) * 1000000n);
+  const month = await asked("");
+  for (const times of month) assert.deepEqual(times, [first_ns, null]);
+  assert.deepEqual(titles(), ["Trend, last 30 days", "By host, last 30 days"]);
+  const at_ns = String(BigInt(Date.UTC(2026, 10, 20)) * 1000000n);
+  for (const times of await asked("?from=2026-11-20")) assert.deepEqual(times, [at_ns, null]);
+  assert.deepEqual(titles(), ["Trend", "By host"]);
+  for (const times of await asked("?to=2026-11-20")) assert.deepEqual(times, [null, at_ns]);
+  assert.deepEqual(titles(), ["Trend", "By host"]);
+  await asked("?span=1h");
+  assert.deepEqual(titles(), ["Trend", "By host"]);
+});
+
+test("parts of an event by name, build and unit, with the choice in the address", async () => {
+  await open("/event/a%2Fb", answers());
+  await click("section#split .choice button:nth-child(3)");
+  assert.equal(address(), "/event/a%2Fb?by=unit");
+  await click("section#split .choice button:nth-child(1)");
+  assert.equal(address(), "/event/a%2Fb");
+  // Only an answer that stopped at the limit is cut, and only if the server says where.
+  for (const more of [
+    { read_from_ns: ago(day_s), runs_read: 4999 },
+    { read_from_ns: null, runs_read: 5000 },
+  ]) {
+    await open("/event/a%2Fb", answers({ [`${path}/split`]: split(more) }));
+    assert.doesNotMatch(shown("section#split p.muted"), /Only the newest/);
+  }
+});
+
+test("exactly thirty parts are all shown, and means are rounded", async () => {
+  const parts = Array.from({ length: 30 }, (_, index) => part(`h${index}`, 0.01, 0.02));
+  parts[0].after.runs = 1234.5;
+  await open("/event/a%2Fb", answers({ [`${path}/change`]: change({ hosts: splitOf(parts) }) }));
+  assert.equal(document.querySelectorAll("section#change tbody tr").length, 30);
+  assert.doesNotMatch(shown("section#change"), /Showing 30/);
+  assert.match(shown("section#change tbody tr:first-child"), /1,235/);
+});
+
+test("changed parts stand out only if the change is concentrated on them", async () => {
+  const parts = [part("h1", 0.01, 0.08, { changed: true }), part("h2", 0.01, 0.02)];
+  for (const concentrated of [true, false]) {
+    const hosts = splitOf(parts, { concentrated });
+    await open("/event/a%2Fb", answers({ [`${path}/change`]: change({ hosts }) }));
+    const marked = [...document.querySelectorAll("section#change tbody .problem")];
+    assert.equal(marked.length, concentrated ? 1 : 0);
+  }
+});

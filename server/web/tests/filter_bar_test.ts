@@ -14,6 +14,7 @@ import {
   requested,
   shown,
 } from "./page/page";
+import { pending } from "./page/server";
 
 const expected = new Expected("filter_bar");
 const no_events = { "/api/v1/events": { events: [], next: null, lost: no_losses } };
@@ -175,4 +176,70 @@ test("builds have their names", async () => {
   expected.is("builds", shown(".picker-panel ul", ".picker.active > button"));
   await enter(".picker-panel input[type=search]", "V2");
   assert.deepEqual(names(), ["v2 (b2b2b2b2b2b2)"]);
+});
+
+test("a picker closes with Escape only, and names are found in any case", async () => {
+  await open("/events", {
+    ...no_events,
+    "/api/v1/choices": { ...choices, hosts: ["Web-1", "web-2"] },
+  });
+  await click("Host: any");
+  const field = ".picker-panel input[type=search]";
+  for (const key of ["a", "Enter", "Tab"]) await press(field, key);
+  assert.ok(document.querySelector(".picker-panel"));
+  await enter(field, "web-1");
+  assert.deepEqual(names(), ["Web-1"]);
+  await enter(field, "Web-1");
+  assert.deepEqual(names(), ["Web-1"]); // no pattern, so only one name
+  await enter(field, "w*");
+  assert.deepEqual(names(), ["w* all that match", "web-2"]);
+});
+
+test("a picker says that it searches until the server answers", async () => {
+  const thousand = Array.from({ length: 1000 }, (_, index) => `web-${index}`);
+  let answer: unknown = pending;
+  await open("/events", {
+    ...no_events,
+    "/api/v1/choices": (request: { path: string }) =>
+      request.path.includes("search=") ? answer : { ...choices, hosts: thousand },
+  });
+  await click("Host: any");
+  const field = ".picker-panel input[type=search]";
+  await enter(field, "far");
+  await pass(200);
+  assert.match(shown(".picker-panel [role=status]"), /Searching…/);
+  answer = { ...choices, hosts: [] };
+  await enter(field, "farther");
+  await pass(200);
+  assert.match(shown(".picker-panel [role=status]"), /No hosts match\./);
+});
+
+test("each field of names changes its own filter", async () => {
+  await open("/events", {
+    ...no_events,
+    "/api/v1/choices": {
+      ...choices,
+      hosts: ["h1"],
+      users: ["u1"],
+      builds: ["b1"],
+      processes: ["p1"],
+      units: ["s1"],
+    },
+  });
+  const fields: [string, string, string][] = [
+    ["Host", "host", "h1"],
+    ["User", "user", "u1"],
+    ["Build", "build", "b1"],
+    ["Process", "process", "p1"],
+    ["Unit", "unit", "s1"],
+  ];
+  for (const [label, name, value] of fields) {
+    await click(`${label}: any`);
+    assert.deepEqual(names(), [value], label);
+    await check(".picker-panel li input", true);
+    assert.equal(address(), `/events?${name}=${value}`);
+    await click("Clear");
+    await click("Done");
+    assert.equal(address(), "/events");
+  }
 });

@@ -132,6 +132,8 @@ test("links within the pages open without a reload; others are the browser's", a
     ['<a href="/api/v1/formats">go</a>', null],
     ['<a href="https://elsewhere.example/events">go</a>', null],
     ['<a href="#main">go</a>', null],
+    ['<a href="/nothing?a=b">go</a>', "/nothing?a=b"],
+    ['<a href="/event/x%2F/api/">go</a>', "/event/x%2F/api/"],
     ["<a>go</a>", null],
   ];
   for (const [markup, opened] of links) {
@@ -292,4 +294,11 @@ test("the search says that nothing was found, or what went wrong", async () => {
     await press("h1", "/", more);
     assert.equal(document.activeElement, find("h1"));
   }
+});
+
+test("a search whose answer is invalid says so", async () => {
+  await open("/events", { ...no_events, "/api/v1/search": "not JSON" });
+  await enter("input[name=find]", "y");
+  await pass(150);
+  assert.match(shown(".hits [role=alert]"), /That did not work: Error: not JSON\./);
 });

@@ -482,13 +482,14 @@ test("zooming keeps the chosen time, unless it is out of sight", async () => {
 
 test("Shift and a sideways wheel pan, whichever way the browser turns it", async () => {
   const turned: string[] = [];
-  for (const more of [
+  const turns: { deltaX?: number; deltaY?: number; [key: string]: unknown }[] = [
     { shiftKey: true, deltaX: 60 },
     { shiftKey: true, deltaX: 60, deltaY: -30 },
     { deltaX: 10, deltaY: 10 },
     { deltaX: 11, deltaY: -10 },
     { ctrlKey: true, deltaX: 99, deltaY: 0 },
-  ]) {
+  ];
+  for (const more of turns) {
     await openMachine("?from=20000000&to=60000000");
     const event = new dom.Event("wheel", { bubbles: true, cancelable: true });
     await send(box, Object.assign(event, { deltaX: 0, deltaY: 0, clientX: 300, ...more }) as never);

@@ -121,6 +121,10 @@ test("parts of a pattern must occur in its order, and not overlap", () => {
     ["*b", "ab", true],
     ["b*", "ab", false],
     ["*", "", true],
+    ["*b", "ba", false],
+    ["*b", "abc", false],
+    ["a*bc*c", "abc", false],
+    ["a*bc*c", "abcc", true],
   ] as const)
     assert.equal(fitsPattern(pattern, name), fits, `${pattern} ${name}`);
 });

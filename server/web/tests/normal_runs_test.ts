@@ -44,3 +44,40 @@ test("a few runs are not enough", () => {
   assert.equal(normalRuns(Array.from({ length: 9 }, () => run(1))), null);
   assert.equal(normalRuns([]), null);
 });
+
+test("medians of an even number of runs are in the middle of two", () => {
+  const normal = normalRuns(Array.from({ length: 10 }, (_, index) => run((index + 1) ** 2)));
+  assert.equal(normal?.duration_ns, 30.5e6);
+});
+
+test("runs without stages or times do not count for those, and repeated parts are sums", () => {
+  const times = {
+    on_cpu_ns: 10,
+    runnable_ns: 0,
+    throttled_ns: 0,
+    blocked_ns: 6,
+    handed_over_ns: 0,
+    unknown_ns: 0,
+    blocked: [
+      { reason: "disk", ns: 4 },
+      { reason: "disk", ns: 2 },
+    ],
+  };
+  const normal = normalRuns([
+    ...Array.from({ length: 9 }, () => run(2, { stages: [] })),
+    run(4),
+    run(8, { times }),
+  ]);
+  assert.deepEqual(
+    [...(normal?.stages ?? [])],
+    [["parse", 6e5]], // of 4e5 and 8e5
+  );
+  assert.deepEqual(
+    [...(normal?.parts ?? [])],
+    [
+      ["on CPU", 10],
+      ["disk", 6],
+    ],
+  );
+  assert.equal(normal?.runs, 11);
+});

@@ -404,12 +404,14 @@ test("a rule is tested, changed and removed", async () => {
   assert.equal(address(), "/rules");
 });
 
-test("a rule that only sends is asked for again", async () => {
-  const sending = detail({ messages: [message({ state: "sending" })] });
-  await open("/rule/5", { ...lists, "/api/v1/rules/5": sending });
-  requested();
-  await pass(1000);
-  assert.deepEqual(requested(), ["GET /api/v1/rules/5"]);
+test("a rule is asked for again while one of its messages is on its way", async () => {
+  for (const state of ["sending", "waiting"] as const) {
+    const under_way = detail({ messages: [message(), message({ id: "2", state })] });
+    await open("/rule/5", { ...lists, "/api/v1/rules/5": under_way });
+    requested();
+    await pass(1000);
+    assert.deepEqual(requested(), ["GET /api/v1/rules/5"], state);
+  }
 });
 
 test("findings link only to this server", async () => {

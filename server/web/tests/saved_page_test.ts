@@ -125,3 +125,15 @@ test("a picture without a size is empty, of whichever side", async () => {
     assert.match(pictures[1], /src="data:,"/);
   }
 });
+
+test("pictures have the text of their chart, or of what is around them", async () => {
+  await openDelay();
+  const canvases = [...document.querySelectorAll("canvas")];
+  canvases[0].setAttribute("aria-label", "its own");
+  canvases[1].closest("[aria-label]")?.setAttribute("aria-label", "of the box");
+  canvases[1].removeAttribute("aria-label");
+  const alone = document.createElement("canvas");
+  find("main").append(alone);
+  const alts = [...(await savedNow()).matchAll(/<img [^>]*alt="([^"]*)"/g)].map(([, alt]) => alt);
+  assert.deepEqual(alts, ["its own", "of the box", ""]);
+});

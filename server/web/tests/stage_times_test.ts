@@ -56,3 +56,17 @@ test("a percentile is the first time that covers its share", () => {
   const runs = [run(1, 3, 20), run(1, 3, 10)];
   assert.deepEqual(timesBetween(runs, "begin", "end"), { runs: 2, p50: 10, p90: 20, p99: 20 });
 });
+
+test("stages named like the ends of a run are no points, and times need both points", () => {
+  const odd = {
+    ...run(1, 3, 10),
+    stages: [
+      { name: "end", at_ns: 5, duration_ns: 1 },
+      { name: "parse", at_ns: 1, duration_ns: 1 },
+    ],
+  } as Run;
+  assert.deepEqual(pointsOf([odd]), ["begin", "parse", "end"]);
+  assert.equal(timesBetween([odd], "end", "end")?.p50, 0);
+  assert.equal(timesBetween([odd], "no such stage", "end"), null);
+  assert.equal(timesBetween([odd], "no such stage", "begin"), null);
+});
