@@ -191,3 +191,44 @@ test("a token whose answer is invalid", async () => {
   await submit("form[aria-label='Create a token']");
   expected.is("invalid", shown("section .notice", "[data-testid=made-token]"));
 });
+
+test("the form of a team has its patterns, and is empty after it was saved", async () => {
+  await open("/accounts", {
+    ...lists,
+    "/api/v1/teams": { teams: [{ ...teams[0], units: ["u1", "u2"] }] },
+    "PUT /api/v1/teams/sh%2Fop": done,
+    "PUT /api/v1/teams/new": done,
+  });
+  const values = () =>
+    [...document.querySelectorAll<HTMLInputElement>("form[aria-label*=team] [name]")].map(
+      ({ name, value }) => `${name}: ${value}`,
+    );
+  const put = () => requested().find((request) => request.startsWith("PUT"));
+  const empty = ["team-name: ", "team-events: ", "team-units: ", "team-groups: "];
+  await click("Edit sh/op");
+  assert.deepEqual(values(), [
+    "team-name: sh/op",
+    "team-events: checkout.*\ncart",
+    "team-units: u1\nu2",
+    "team-groups: g1\ng2",
+  ]);
+  requested();
+  await submit("form[aria-label='Change team sh/op']");
+  assert.equal(
+    put(),
+    'PUT /api/v1/teams/sh%2Fop {"events":["checkout.*","cart"],"units":["u1","u2"],' +
+      '"groups":["g1","g2"]}',
+  );
+  assert.deepEqual(values(), empty);
+  for (const [name, value] of [
+    ["input[name=team-name]", "new"],
+    ["textarea[name=team-events]", "a"],
+    ["textarea[name=team-units]", "b"],
+    ["textarea[name=team-groups]", "c"],
+  ])
+    await enter(name, value);
+  requested();
+  await submit("form[aria-label='Create a team']");
+  assert.equal(put(), 'PUT /api/v1/teams/new {"events":["a"],"units":["b"],"groups":["c"]}');
+  assert.deepEqual(values(), empty);
+});

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { record } from "./answers/causes";
 import { no_losses } from "./answers/events";
 import { pass } from "./page/clock";
 import {
@@ -13,6 +14,7 @@ import {
   press,
   requested,
   shown,
+  submit,
 } from "./page/page";
 import { pending } from "./page/server";
 
@@ -241,5 +243,24 @@ test("each field of names changes its own filter", async () => {
     await click("Clear");
     await click("Done");
     assert.equal(address(), "/events");
+  }
+});
+
+test("Enter in a field of filters does not leave the page", async () => {
+  const choice = { ...no_events, ...no_bundles, "/api/v1/causes": { causes: [record()] } };
+  for (const [path, forms] of [
+    ["/events", 1],
+    ["/bundles", 1],
+    ["/causes", 1],
+    ["/compare?event=x&a=host%3Dh&b=", 3],
+  ] as const) {
+    await open(path, choice);
+    const found = [...document.querySelectorAll("main form")];
+    assert.equal(found.length, forms, path);
+    for (const [place, form] of found.entries()) {
+      form.id = `form-${place}`;
+      await submit(`#form-${place}`);
+    }
+    assert.equal(address(), path);
   }
 });

@@ -79,13 +79,22 @@ export function find(what: string): HTMLElement {
   return found;
 }
 
+// Forms that a browser would have sent, leaving the page.
+const sent: string[] = [];
+dom.addEventListener("submit", (event) => {
+  const form = event.target as unknown as Element;
+  if (!event.defaultPrevented) sent.push(form.getAttribute("aria-label") ?? form.className);
+});
+
 export async function send(what: string, event: Event): Promise<void> {
   find(what).dispatchEvent(event);
+  assert.deepEqual(sent.splice(0), [], "the browser would send a form, and leave the page");
   await settle();
 }
 
 export async function click(what: string): Promise<void> {
   find(what).click();
+  assert.deepEqual(sent.splice(0), [], "the browser would send a form, and leave the page");
   await settle();
 }
 
