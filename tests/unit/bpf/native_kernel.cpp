@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 // Of each test program: registers the maps of its programs, and resets their variables.
@@ -94,6 +95,7 @@ void Kernel::reset() {
     current = nullptr;
     user_texts.clear();
     user_words.clear();
+    paged_out.clear();
     missing.clear();
     stack.clear();
     names.clear();
@@ -152,7 +154,12 @@ void native_at_barrier() { call_once(Kernel::instance().at_barrier); }
 
 void* bpf_map_lookup_elem(const void* map, const void* key) {
     Kernel& kernel = Kernel::instance();
-    return kernel.lookup(kernel.map(map), key);
+    Map& from = kernel.map(map);
+    void* place = kernel.lookup(from, key);
+    // The elements of such a map are the addresses of the variables of other maps.
+    if (place != nullptr && from.type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
+        return *static_cast<void**>(place);
+    return place;
 }
 
 long bpf_map_update_elem(void* map, const void* key, const void* value, __u64 flags) {
@@ -281,16 +288,27 @@ void* bpf_task_storage_get(const void* map, struct task_struct* task, void*, __u
 }
 
 // Only a program's texts and words can be read here.
-long bpf_probe_read_user(void* to, __u32 size, const void* from) {
-    const auto& words = Kernel::instance().user_words;
+static long read_words(void* to, __u32 size, const void* from, bool may_sleep) {
+    const auto& [words, paged_out] =
+        std::tie(Kernel::instance().user_words, Kernel::instance().paged_out);
     auto* const bytes = static_cast<std::byte*>(to);
     std::memset(to, 0, size);
     for (__u32 at = 0; at < size; at += sizeof(std::uint64_t)) {
         const auto found = words.find(reinterpret_cast<std::uint64_t>(from) + at);
-        if (found == words.end()) return -EFAULT;
+        if (found == words.end() || (!may_sleep && paged_out.contains(found->first)))
+            return -EFAULT;
         std::memcpy(bytes + at, &found->second, std::min<std::size_t>(size - at, 8));
     }
     return 0;
+}
+
+long bpf_probe_read_user(void* to, __u32 size, const void* from) {
+    return read_words(to, size, from, false);
+}
+
+long bpf_copy_from_user_task(void* to, __u32 size, const void* from, struct task_struct* task,
+                             __u64) {
+    return task == nullptr ? -EFAULT : read_words(to, size, from, true);
 }
 
 long bpf_probe_read_user_str(void* to, __u32 size, const void* from) {

@@ -57,6 +57,7 @@ class Kernel {
     const native_thread* current = nullptr;
     std::unordered_map<std::uint64_t, std::string> user_texts;    // by address
     std::unordered_map<std::uint64_t, std::uint64_t> user_words;  // by address
+    std::set<std::uint64_t> paged_out;           // words that only programs that may sleep can read
     std::set<std::string> missing;               // types and fields that the kernel lacks
     std::vector<std::uint64_t> stack;            // of the kernel, of any thread
     std::map<std::uint64_t, std::string> names;  // of functions of the kernel, by address

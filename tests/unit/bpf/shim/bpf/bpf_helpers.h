@@ -63,7 +63,8 @@ long bpf_probe_read_user(void* to, __u32 size, const void* from);
 long bpf_probe_read_user_str(void* to, __u32 size, const void* from);
 
 long bpf_probe_read_kernel_str(void* to, __u32 size, const void* from);
-#define bpf_copy_from_user_task(to, size, from, task, flags) bpf_probe_read_user(to, size, from)
+long bpf_copy_from_user_task(void* to, __u32 size, const void* from, struct task_struct* task,
+                             __u64 flags);
 long bpf_get_stack(void* ctx, void* to, __u32 size, __u64 flags);
 long bpf_get_task_stack(struct task_struct* task, void* to, __u32 size, __u64 flags);
 /* Only for the format "%ps" and one address. */
