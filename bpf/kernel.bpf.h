@@ -196,10 +196,10 @@ struct file_lock_core {
 } KERNEL_TYPE;
 
 struct file_lock {
-    struct list_head fl_list;
-    void* fl_owner;
-    unsigned char fl_type;
     int fl_pid;
+    unsigned char fl_type;
+    void* fl_owner;
+    struct list_head fl_list;
 } KERNEL_TYPE;
 
 struct mm_struct;

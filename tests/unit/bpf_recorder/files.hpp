@@ -81,7 +81,7 @@ struct Socket {
         sk.sk_socket = &socket;
         socket.sk = &sk;
         socket.file = &file;
-        inode.i_mode = socket_file;
+        inode.i_mode = socket_file | 0777;
         file.f_inode = &inode;
         file.private_data = &socket;
     }
@@ -119,7 +119,7 @@ struct Socket {
 
 struct Pipe {
     explicit Pipe(kernel::inode& inode, unsigned int mode) {
-        inode.i_mode = pipe_file;
+        inode.i_mode = pipe_file | 0600;
         file.f_inode = &inode;
         file.f_mode = mode;
     }

@@ -51,6 +51,7 @@ class Recorder : public testing::Test {
         made.task.pid = tid;
         made.task.tgid = tid / 100 * 100;
         made.task.prio = 120;
+        made.task.flags = 0x00400040;  // as those of any program
         made.task.real_cred = &made.cred;
         made.cred.uid.val = 1000;
         made.cred.user_ns = &made.users;

@@ -36,7 +36,10 @@ class WaitFile : public Recorder {
         stop(state);
         const auto found = take<lagtrap_wait_file>(LAGTRAP_RECORD_WAIT_FILE);
         EXPECT_LE(found.size(), 1U);
-        return found.empty() ? lagtrap_wait_file{} : found[0];
+        if (found.empty()) return {};
+        EXPECT_NE(found[0].kind, 0);
+        EXPECT_NE(found[0].file, 0U);
+        return found[0];
     }
     lagtrap_wait_file wait_in(std::uint64_t call, std::uint64_t second = 1,
                               unsigned int state = uninterruptible) {
@@ -82,6 +85,12 @@ TEST_F(WaitFile, is_recorded_with_its_thread_and_its_names_once_in_a_capture) {
     EXPECT_STREQ(record.disk, "sdb");
     EXPECT_EQ(names_behind<lagtrap_wait_file>(first[0]), (std::vector<std::string>{"db", "data"}));
     EXPECT_EQ(record.path_bytes, 8);
+    EXPECT_EQ(record.header.size_bytes, sizeof(record) + 8);
+    fill_ring();
+    recording.capture = 5;
+    stop(uninterruptible);
+    take(LAGTRAP_RECORD_WAIT_FILE);
+    EXPECT_EQ(wait(uninterruptible).path_bytes, 8) << "the names were lost";
     const lagtrap_wait_file again = wait(uninterruptible);
     EXPECT_EQ(again.path_bytes, 0);
     EXPECT_EQ(again.file, record.file);
@@ -108,6 +117,23 @@ TEST_F(WaitFile, has_the_names_of_the_mounts_around_it) {
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(names_behind<lagtrap_wait_file>(found[0]),
               (std::vector<std::string>{"db", "data", "srv"}));
+}
+
+TEST_F(WaitFile, below_a_mounted_folder_has_names_from_there_on) {
+    kernel::dentry place{}, outer_root{};
+    kernel::mount outer{};
+    outer.mnt_parent = &outer;
+    outer.mnt.mnt_root = &outer_root;
+    outer_root.d_parent = &outer_root;
+    place.d_parent = &outer_root;
+    place.d_name.name = reinterpret_cast<const unsigned char*>("srv");
+    file_.mount.mnt_parent = &outer;
+    file_.mount.mnt_mountpoint = &place;
+    file_.mount.mnt.mnt_root = &file_.folder;
+    in_call(call_read, descriptor_);
+    const auto found = bytes_of_wait(uninterruptible);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(names_behind<lagtrap_wait_file>(found[0]), (std::vector<std::string>{"db", "srv"}));
 }
 
 TEST_F(WaitFile, has_no_more_names_than_fit) {
@@ -138,6 +164,8 @@ TEST_F(WaitFile, has_the_requests_that_its_disk_has_at_that_moment) {
     on_request_issued(&request);
     on_request_issued(&elsewhere);
     EXPECT_EQ(wait_in(call_read).queue_depth, 2U);
+    in_call(call_read, 0);
+    EXPECT_EQ(wait(uninterruptible).queue_depth, 1U) << "of the other disk";
     on_request_completed(&request);
     EXPECT_EQ(wait_in(call_read).queue_depth, 1U);
     file_.super.s_bdev = nullptr;
@@ -231,6 +259,15 @@ TEST_F(WaitFile, locks_of_older_kernels_are_read_too) {
     lock.fl_list.next = &file_.locks.flc_posix;
     file_.locks.flc_posix.next = &lock.fl_list;
     EXPECT_EQ(native_lock_holder(&file_.locks.flc_posix, 1), 55U);
+    int owner = 0;
+    lock.fl_owner = &owner;
+    EXPECT_EQ(native_lock_holder(&file_.locks.flc_posix, reinterpret_cast<std::uint64_t>(&owner)),
+              0U);
+    kernel::file_lock reads{};
+    reads.fl_pid = 56;
+    reads.fl_list.next = &lock.fl_list;
+    file_.locks.flc_posix.next = &reads.fl_list;
+    EXPECT_EQ(native_lock_holder(&file_.locks.flc_posix, 1), 55U) << "it writes";
 }
 
 TEST_F(WaitFile, whose_lock_was_just_refused_explains_a_pause) {
@@ -309,6 +346,12 @@ TEST_F(WaitFile, that_is_being_opened_is_found_on_the_kernel_stack) {
         EXPECT_EQ(wait_in(call, 1, interruptible).kind, 0) << "only the innermost calls are read";
     }
     put_on_stack(&file_.file, 1);
+    file_.inode.i_flctx = nullptr;
+    EXPECT_EQ(wait_in(call_open, 1, interruptible).kind, LAGTRAP_FILE_OF_CALL);
+    file_.inode.i_flctx = &file_.locks;
+    file_.file.f_path.mnt = nullptr;
+    EXPECT_EQ(wait_in(call_open, 1, interruptible).kind, 0) << "it is on no mount";
+    file_.file.f_path.mnt = reinterpret_cast<kernel::vfsmount*>(kernel_address(&file_.mount.mnt));
     leases.add(66, write_lock);
     const lagtrap_wait_file leased = wait_in(call_open, 1, interruptible);
     EXPECT_EQ(leased.kind, LAGTRAP_FILE_LOCK);
@@ -322,6 +365,8 @@ TEST_F(WaitFile, polling_nothing_is_a_sleep) {
     in_call(call_poll, 0, 0);
     lagtrap_wait_file found = wait(interruptible);
     EXPECT_EQ(found.kind, LAGTRAP_FILE_NONE);
+    EXPECT_EQ(found.file, LAGTRAP_FILE_NONE);
+    EXPECT_EQ(found.header.at_ns, kernel_.now_ns);
     EXPECT_EQ(found.tid, 101U);
     EXPECT_EQ(found.pid, 100U);
     EXPECT_EQ(found.header.size_bytes, sizeof(found));
@@ -348,7 +393,12 @@ TEST_F(WaitFile, of_a_sleeping_thread_is_found_when_the_recording_begins) {
         return found.empty() ? lagtrap_wait_file{} : found[0];
     };
     in_call(call_read, descriptor_);
-    EXPECT_EQ(visit(uninterruptible).kind, LAGTRAP_FILE_OF_CALL);
+    const lagtrap_wait_file of_call = visit(uninterruptible);
+    EXPECT_EQ(of_call.kind, LAGTRAP_FILE_OF_CALL);
+    EXPECT_EQ(of_call.header.at_ns, kernel_.now_ns);
+    EXPECT_EQ(of_call.pid, 100U);
+    EXPECT_EQ(of_call.tid, 101U);
+    EXPECT_EQ(of_call.path_bytes, 8);
     EXPECT_EQ(visit(interruptible).kind, 0);
     // Its page fault is on its kernel stack: that of its own memory, at an address of the area.
     kernel::vm_area_struct area{};
