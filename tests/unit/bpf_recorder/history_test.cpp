@@ -63,6 +63,7 @@ TEST_F(History, has_a_sample_of_each_cpu_at_most_once_in_an_interval) {
     EXPECT_STREQ(found[0].process, "shop");
     EXPECT_NE(found[0].user_stack_id, 0U);
     EXPECT_EQ(found[0].header.at_ns, kernel_.now_ns);
+    EXPECT_EQ(found[0].header.cpu, 0U);
     kernel_.now_ns += interval_ns - 1;
     tick();
     EXPECT_EQ(samples(), 0U);
@@ -167,8 +168,31 @@ TEST_F(History, forgets_runs_that_have_been_open_for_a_minute) {
     in_run(101, kernel_.now_ns);
     kernel_.now_ns += 60 * second - 60'000;
     EXPECT_TRUE(is_recorded(50'000));
+    EXPECT_EQ(counters().history_waits, 1U);
     kernel_.now_ns += 10'000;
     EXPECT_FALSE(is_recorded(50'000));
+    EXPECT_EQ(counters().history_waits, 1U) << "it does not begin";
+}
+
+TEST_F(History, says_why_the_walk_of_a_stack_ended) {
+    select(101);
+    tick();
+    const auto stacks = take<lagtrap_stack>(LAGTRAP_RECORD_STACK);
+    ASSERT_EQ(stacks.size(), 1U);
+    EXPECT_EQ(stacks[0].kind, LAGTRAP_STACK_USER);
+    EXPECT_EQ(stacks[0].end, LAGTRAP_STACK_END_NO_PROCESS);
+    EXPECT_EQ(stacks[0].pid, 100U);
+    EXPECT_EQ(stacks[0].header.at_ns, kernel_.now_ns);
+}
+
+TEST_F(History, copies_no_stacks) {
+    copying.budget_bytes = 1 << 20;
+    select(101);
+    tick();
+    in_run(101, kernel_.now_ns);
+    EXPECT_TRUE(is_recorded(50'000));
+    EXPECT_TRUE(kernel_.take_records(recorder_maps.stack_copies).empty());
+    EXPECT_EQ(copying.left_out, 0U);
 }
 
 TEST_F(History, begins_waits_where_threads_block) {
@@ -181,6 +205,44 @@ TEST_F(History, begins_waits_where_threads_block) {
     EXPECT_EQ(wake().header.at_ns, 0U) << "it could run";
     recording.history = 0;
     EXPECT_FALSE(is_recorded(ms));
+    EXPECT_EQ(counters().history_waits, 0U);
+    recording.history = 1;
+    EXPECT_TRUE(is_recorded(ms));
+    EXPECT_EQ(counters().history_waits, 1U);
+}
+
+TEST_F(History, of_threads_of_the_kernel_has_only_the_stack_of_the_kernel) {
+    in_run(101, kernel_.now_ns);
+    task(101).task.flags = 0x00200000;
+    stop();
+    kernel_.now_ns += ms;
+    const lagtrap_history_wait found = wake();
+    EXPECT_NE(found.kernel_stack_id, 0U);
+    EXPECT_EQ(found.user_stack_id, 0U);
+}
+
+TEST_F(History, has_the_stack_of_who_woke_a_thread_of_a_run) {
+    struct RunQueue {
+        char before[64];
+        int preempt_count;
+    } run_queue{};
+    native_set_preempt_count_place(offsetof(RunQueue, preempt_count));
+    task(201).queue.rq = task(0).queue.rq = reinterpret_cast<kernel::rq*>(&run_queue);
+    in_run(101, kernel_.now_ns);
+    stop();
+    kernel_.now_ns += ms;
+    const __u64 pc = 0x401000;
+    EXPECT_EQ(wake().waker_user_stack_id, native_stack_id(200, false, &pc, 1));
+    stop();
+    kernel_.now_ns += ms;
+    EXPECT_EQ(wake(0).by_interrupt, 1U) << "an idle CPU wakes nobody itself";
+    in_run(101, kernel_.now_ns, 0);
+    task(101).task.in_iowait = 1;
+    stop();
+    kernel_.now_ns += 5 * ms;
+    const lagtrap_history_wait of_disk = wake();
+    EXPECT_STREQ(of_disk.waker, "thread-201");
+    EXPECT_EQ(of_disk.waker_user_stack_id, 0U);
 }
 
 TEST_F(History, knows_whether_an_interrupt_ended_the_wait) {

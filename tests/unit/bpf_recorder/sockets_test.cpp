@@ -34,7 +34,10 @@ class Sockets : public Recorder {
         const auto found = bytes_of_wait(call, first, second);
         EXPECT_LE(found.size(), 1U);
         lagtrap_wait_file record{};
-        if (!found.empty()) std::memcpy(&record, found[0].data(), sizeof(record));
+        if (found.empty()) return record;
+        std::memcpy(&record, found[0].data(), sizeof(record));
+        EXPECT_NE(record.kind, 0);
+        EXPECT_NE(record.file, 0U);
         return record;
     }
     // The process with this open file is looked at when the recording ends.
@@ -42,7 +45,10 @@ class Sockets : public Recorder {
         kernel::bpf_iter__task_file context{nullptr, &task(tid).task, 5, &file};
         on_open_file(&context);
         const auto found = take<lagtrap_wait_file>(LAGTRAP_RECORD_WAIT_FILE);
-        return found.empty() ? lagtrap_wait_file{} : found[0];
+        if (found.empty()) return {};
+        EXPECT_NE(found[0].kind, 0);
+        EXPECT_EQ(found[0].header.at_ns, kernel_.now_ns);
+        return found[0];
     }
     void poll(const std::vector<int>& descriptors) {
         for (std::size_t i = 0; i < descriptors.size(); ++i)
@@ -89,6 +95,7 @@ TEST_F(Sockets, are_recorded_with_their_peer_once_in_a_capture) {
     EXPECT_EQ(again.path_bytes, 0);
     EXPECT_EQ(again.pid, 100U);
     EXPECT_EQ(again.tid, 101U);
+    EXPECT_EQ(again.file, native_socket_number(&server_.sock(), LAGTRAP_FILE_PEER));
     EXPECT_EQ(ends_wanted_in, 1U);
 }
 
@@ -101,6 +108,32 @@ TEST_F(Sockets, of_the_sixth_version_have_long_addresses) {
     EXPECT_EQ(peer.protocol, udp);
     EXPECT_EQ(peer.address[0], 0xfd);
     EXPECT_EQ(peer.address[15], 9);
+    std::memset(&peer, 0xff, sizeof(peer));
+    native_read_internet_peer(&server_.sock(), &peer);
+    EXPECT_EQ((std::vector<int>(peer.address, peer.address + 16)),
+              (std::vector<int>{10, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
+    EXPECT_EQ(peer.padding, 0);
+}
+
+TEST_F(Sockets, of_the_sixth_version_have_owners_too) {
+    server_.sock().__sk_common.skc_family = family_internet_6;
+    server_.sock().__sk_common.skc_daddr = server_.sock().__sk_common.skc_rcv_saddr = 0;
+    const std::uint64_t number = wait(call_read).file;
+    Socket accepted(family_internet_6), stranger(family_internet_6);
+    accepted.to(1, 40000, 443, 9);
+    const lagtrap_wait_file owner = look_at(accepted.file);
+    EXPECT_EQ(owner.kind, LAGTRAP_FILE_OWNER);
+    EXPECT_EQ(owner.file, number);
+    stranger.to(2, 40000, 443, 9);
+    EXPECT_EQ(look_at(stranger.file).kind, 0);
+    stranger.to(1, 40000, 443, 8);
+    EXPECT_EQ(look_at(stranger.file).kind, 0);
+    // A connection of the fourth version arrives at such a socket, too.
+    recording.capture = 2;
+    server_.sock().__sk_common.skc_family = family_internet;
+    server_.to(9, 443);
+    wait(call_read);
+    EXPECT_EQ(look_at(accepted.file).kind, LAGTRAP_FILE_OWNER);
 }
 
 TEST_F(Sockets, are_connected_connecting_or_without_connections) {
@@ -182,9 +215,18 @@ TEST_F(Sockets, of_this_machine_that_connect_are_found_by_who_listens) {
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(names_behind<lagtrap_wait_file>(found[0]),
               (std::vector<std::string>{"/run/shop.sock"}));
+    lagtrap_wait_file record{};
+    std::memcpy(&record, found[0].data(), sizeof(record));
+    const lagtrap_wait_file owner = look_at(listener.file);
+    EXPECT_EQ(owner.kind, LAGTRAP_FILE_OWNER);
+    EXPECT_EQ(owner.file, record.file);
     listener.sock().__sk_common.skc_state = established;
     recording.capture = 2;
     EXPECT_EQ(wait(call_connect, 0).path_bytes, 0);
+    listener.sock().__sk_common.skc_state = listens;
+    listener.sock().__sk_common.skc_family = family_internet;
+    EXPECT_EQ(wait(call_connect, 0).path_bytes, 0) << "that listens for other machines";
+    EXPECT_EQ(ends_wanted_in, 1U) << "nothing is known of the other end";
 }
 
 TEST_F(Sockets, that_are_polled_must_be_one_of_a_few) {
@@ -266,14 +308,24 @@ TEST_F(Sockets, owners_are_looked_for_in_a_limited_time_and_only_if_somebody_wai
     open_files_until_ns = 0;
     recording.capture = 2;
     EXPECT_EQ(look_at(accepted.file).kind, 0);
+    server_.to(9, 80);
+    wait(call_read);
+    EXPECT_EQ(look_at(accepted.file).kind, 0) << "nobody waited for it in this recording";
+    accepted.to(1, 40000, 80, 9);
+    EXPECT_EQ(look_at(accepted.file).kind, LAGTRAP_FILE_OWNER);
 }
 
 TEST_F(Sockets, that_connect_on_this_machine_have_a_listener) {
     kernel::net_device loopback{};
-    loopback.flags = 8;
-    kernel::dst_entry route{&loopback};
+    loopback.flags = 0x49;
+    kernel::net_device network{};
+    network.flags = 0x1043;
+    kernel::dst_entry route{&loopback}, route_out{&network};
     server_.sock().__sk_common.skc_state = syn_sent;
     wait(call_connect);
+    server_.sock().sk_dst_cache = &route_out;
+    wait(call_connect);
+    EXPECT_EQ(ends_wanted_in, 0U);
     Socket listener;
     kernel::sock& sk = listener.sock();
     sk.__sk_common.skc_state = listens;
@@ -332,7 +384,10 @@ TEST_F(Sockets, of_this_machine_are_owned_by_who_has_their_peer) {
     EXPECT_EQ(look_at(stranger.file).kind, 0);
     peer.memory.local.peer = nullptr;
     EXPECT_EQ(look_at(peer.file).kind, LAGTRAP_FILE_OWNER) << "one of both is connected";
+    peer.memory.local.peer = &other_.sock();
     other_.memory.local.peer = nullptr;
+    EXPECT_EQ(look_at(peer.file).kind, LAGTRAP_FILE_OWNER);
+    peer.memory.local.peer = nullptr;
     EXPECT_EQ(look_at(peer.file).kind, 0) << "by now another socket lies there";
 }
 
@@ -351,9 +406,15 @@ TEST_F(Sockets, of_pipes_are_owned_by_who_has_their_other_end) {
     const lagtrap_wait_file for_a_reader = wait(call_write, for_writes);
     EXPECT_NE(for_a_reader.file, for_a_writer.file);
     EXPECT_EQ(look_at(reads.file).file, for_a_reader.file);
+    EXPECT_EQ(look_at(writes.file).file, for_a_writer.file);
     Pipe both(inode, for_reading | for_writing);
     EXPECT_EQ(look_at(both.file).file, for_a_reader.file);
     both.file.f_mode = 0;
+    EXPECT_EQ(look_at(both.file).kind, 0);
+    both.file.f_mode = for_reading | for_writing;
+    inode.i_mode = regular_file | 0600;
+    EXPECT_EQ(look_at(both.file).kind, 0);
+    both.file.f_inode = nullptr;
     EXPECT_EQ(look_at(both.file).kind, 0);
 }
 
@@ -370,8 +431,16 @@ TEST_F(Sockets, of_a_pipe_that_is_opened_wait_for_the_other_end) {
     put_on_stack(&pipe.file, 50);
     const lagtrap_wait_file for_a_writer = wait(call_open);
     EXPECT_EQ(for_a_writer.kind, LAGTRAP_FILE_PIPE);
+    Pipe other_end(inode, for_writing);
+    other_end.file.f_inode = pipe.file.f_inode;
+    EXPECT_EQ(look_at(other_end.file).file, for_a_writer.file);
+    recording.capture = 2;
     pipe.file.f_mode = for_writing;
-    EXPECT_NE(wait(call_open).file, for_a_writer.file);
+    const lagtrap_wait_file for_a_reader = wait(call_open);
+    EXPECT_NE(for_a_reader.file, for_a_writer.file);
+    EXPECT_EQ(look_at(other_end.file).kind, 0);
+    other_end.file.f_mode = for_reading;
+    EXPECT_EQ(look_at(other_end.file).file, for_a_reader.file);
 }
 
 TEST_F(Sockets, that_their_program_closes_are_told_at_once) {
@@ -410,8 +479,18 @@ TEST_F(Sockets, that_their_program_closes_are_told_at_once) {
 TEST_F(Sockets, that_get_no_answer_or_a_refusal_are_told) {
     server_.sock().__sk_common.skc_state = syn_sent;
     const auto told = [&] {
-        const auto found = take<lagtrap_wait_file>(LAGTRAP_RECORD_WAIT_FILE);
-        return found.empty() ? lagtrap_wait_file{} : found[0];
+        const auto bytes = take(LAGTRAP_RECORD_WAIT_FILE);
+        lagtrap_wait_file record{};
+        if (bytes.empty()) return record;
+        EXPECT_EQ(bytes[0].size(), sizeof(record) + sizeof(lagtrap_peer));
+        std::memcpy(&record, bytes[0].data(), sizeof(record));
+        lagtrap_peer peer{};
+        std::memcpy(&peer, bytes[0].data() + sizeof(record), sizeof(peer));
+        EXPECT_EQ(peer.port, 443);
+        EXPECT_EQ(peer.address[3], 9);
+        EXPECT_EQ(record.header.at_ns, kernel_.now_ns);
+        EXPECT_EQ(record.file, native_socket_number(&server_.sock(), LAGTRAP_FILE_CONNECTING));
+        return record;
     };
     select(101);
     on_retransmit(&server_.sock());
@@ -419,7 +498,6 @@ TEST_F(Sockets, that_get_no_answer_or_a_refusal_are_told) {
     EXPECT_EQ(found.kind, LAGTRAP_FILE_SYN_REPEATED);
     EXPECT_EQ(found.tid, 0U);
     EXPECT_EQ(found.path_bytes, sizeof(lagtrap_peer));
-    EXPECT_EQ(found.file, native_socket_number(&server_.sock(), LAGTRAP_FILE_CONNECTING));
     on_reset(&server_.sock());
     EXPECT_EQ(told().kind, 0) << "the thread is not in connect()";
     in_call(call_connect);

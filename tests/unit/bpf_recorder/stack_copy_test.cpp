@@ -118,15 +118,17 @@ TEST_F(StackCopies, begin_at_the_frame_up_to_which_the_walk_came) {
     EXPECT_EQ(found.rbx, stack + 40);
     EXPECT_EQ(found.known, LAGTRAP_COPY_HAS_RBX | LAGTRAP_COPY_AFTER_CALL);
     EXPECT_EQ(found.end, LAGTRAP_STACK_END_NO_MAPPING);
-    kernel_.user_words.erase(stack + 40);
-    walk();
-    EXPECT_EQ(copy().known, LAGTRAP_COPY_AFTER_CALL) << "rbx cannot be read";
     first.rbx_words = LAGTRAP_UNWIND_RBX_UNKNOWN;
     add_code({{0, first}});
     walk();
     found = copy();
     EXPECT_EQ(found.known, LAGTRAP_COPY_AFTER_CALL);
     EXPECT_EQ(found.rbx, 0U);
+    first.rbx_words = -3;
+    add_code({{0, first}});
+    kernel_.user_words.erase(stack + 40);
+    walk();
+    EXPECT_EQ(copy().known, LAGTRAP_COPY_AFTER_CALL) << "rbx cannot be read";
 }
 
 TEST_F(StackCopies, of_code_that_a_signal_interrupted_have_no_registers_of_the_kernel) {
@@ -158,6 +160,9 @@ TEST_F(StackCopies, have_the_return_addresses_that_probes_replaced) {
     found = copy();
     EXPECT_EQ(found.return_count, LAGTRAP_COPIED_RETURNS);
     EXPECT_EQ(found.returns[7].address, 0x1007U);
+    task(101).task.utask = nullptr;
+    walk();
+    EXPECT_EQ(copy().return_count, 0);
 }
 
 TEST_F(StackCopies, end_where_memory_cannot_be_read) {
@@ -217,6 +222,8 @@ TEST_F(StackCopies, are_made_if_a_table_or_mapping_is_missing) {
     frame(stack + 32, code + 1, stack + 32);
     frame(stack + 48, 0x12345, stack + 32);
     EXPECT_FALSE(is_copied()) << "a guess that leads nowhere";
+    map({{0x12000, 0x1000, 0x12000, 3, 0}, {code, 0x1000, code, 2, 0}});
+    EXPECT_TRUE(is_copied()) << "it leads to code whose table is missing";
     saved_.named.cs = 0x23;
     EXPECT_FALSE(is_copied());
     saved_.named.cs = 0x33;

@@ -1,6 +1,8 @@
 // Context switches, samples, threads and what is copied when processes fork.
 #include <linux/futex.h>
 
+#include <set>
+
 #include "tests/unit/bpf_recorder/files.hpp"
 
 namespace lagtrap::native::switches_test {
@@ -124,7 +126,10 @@ TEST_F(Switches, write_each_stack_once_in_a_capture) {
     };
     const auto first = stacks();
     ASSERT_EQ(first.size(), 2U);
+    const __u64 frame = 0xffffffff81000001;
+    EXPECT_EQ(first[0].stack_id, native_stack_id(0, true, &frame, 1));
     EXPECT_EQ(first[0].kind, LAGTRAP_STACK_KERNEL);
+    EXPECT_EQ(first[0].end, LAGTRAP_STACK_END_UNKNOWN);
     EXPECT_EQ(first[0].pid, 0U);
     EXPECT_EQ(first[0].frame_count, 1);
     EXPECT_EQ(first[0].header.size_bytes, sizeof(lagtrap_stack) + 8);
@@ -338,6 +343,9 @@ TEST_F(Switches, threads_are_described_when_the_recording_begins) {
     EXPECT_STREQ(found.comm, "thread-105");
     EXPECT_NE(found.kernel_stack_id, 0U);
     EXPECT_NE(found.user_stack_id, 0U);
+    kernel::bpf_iter__task last{nullptr, nullptr};
+    on_thread(&last);
+    EXPECT_TRUE(take(LAGTRAP_RECORD_THREAD).empty()) << "the visit is over";
     one.task.flags = 0x00200000;
     found = visit(105);
     EXPECT_EQ(found.is_kernel_thread, 1U);
@@ -352,6 +360,40 @@ TEST_F(Switches, threads_are_described_when_the_recording_begins) {
     kernel::bpf_iter__task context{nullptr, &one.task};
     on_thread(&context);
     EXPECT_EQ(counters().threads_lost, 1U);
+}
+
+TEST_F(Switches, stacks_with_other_frames_have_other_numbers) {
+    std::set<std::uint64_t> numbers;
+    const auto add = [&](std::uint32_t pid, bool of_kernel, const std::vector<__u64>& frames) {
+        numbers.insert(
+            native_stack_id(pid, of_kernel, frames.data(), static_cast<__u32>(frames.size())));
+    };
+    add(100, false, {1, 2, 3});
+    add(100, false, {1, 2, 3});
+    EXPECT_EQ(numbers.size(), 1U);
+    add(200, false, {1, 2, 3});
+    add(100, true, {1, 2, 3});
+    add(100, false, {3, 2, 1});
+    add(100, false, {1, 2});
+    add(100, false, {1, 2, 3, 0});
+    add(100, false, {4, 2, 3});
+    add(100, false, {1, 4, 3});
+    EXPECT_EQ(numbers.size(), 8U);
+    EXPECT_FALSE(numbers.contains(0));
+}
+
+TEST_F(Throttling, of_kernels_that_do_not_tell_is_not_looked_for) {
+    kernel::task_group group{};
+    group.cfs_bandwidth.quota = 5;
+    task(101).task.sched_task_group = &group;
+    EXPECT_TRUE(native_has_quota(&task(101).task));
+    kernel_.missing.insert("task->sched_task_group");
+    EXPECT_FALSE(native_has_quota(&task(101).task));
+    task(101).queue.throttle_count = 1;
+    switch_to(101, 201, 0);
+    EXPECT_EQ(switch_to(201, 101).header.size_bytes, LAGTRAP_SWITCH_THROTTLED_BYTES);
+    kernel_.missing.insert("next->se.cfs_rq");
+    EXPECT_EQ(switch_to(201, 101).header.size_bytes, LAGTRAP_SWITCH_LEAST_BYTES);
 }
 
 TEST_F(Switches, samples_have_the_stacks_of_the_thread_on_the_cpu) {

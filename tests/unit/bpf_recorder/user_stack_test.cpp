@@ -54,7 +54,7 @@ TEST_F(UserStack, a_rule_applies_from_its_offset_on) {
     EXPECT_EQ(caller(0x400), 8U);
     EXPECT_EQ(caller(0x7fe), 8U);
     EXPECT_EQ(caller(0x7ff), 10U);
-    saved_.named.orig_ax = call_sleep;
+    saved_.named.orig_ax = 0;
     EXPECT_EQ(caller(0x100), 2U) << "the system call is the last instruction of its function";
 }
 
@@ -77,6 +77,7 @@ TEST_F(UserStack, tables_can_have_many_rows_rules_and_pages) {
     }
     EXPECT_EQ(walk_at(code + 529 * 1024).end, LAGTRAP_STACK_END_GAP | by_frame_pointer)
         << "a bucket without rows";
+    in_page<lagtrap_unwind_bucket>(1023, 531) = in_page<lagtrap_unwind_bucket>(1023, 530);
     EXPECT_EQ(walk_at(code + 531 * 1024).end, LAGTRAP_STACK_END_GAP | by_frame_pointer)
         << "behind the table";
 }
@@ -156,7 +157,8 @@ TEST_F(UserStack, the_frame_pointer_of_a_caller_is_where_the_rule_says) {
     for (const auto& [rule, own, place] :
          {Case{base, next, 0}, Case{with_rbp(base, LAGTRAP_UNWIND_RBP_AT_CFA, -16), 0, stack + 48},
           Case{with_rbp(base, LAGTRAP_UNWIND_RBP_AT_CFA, -24), 0, stack + 40},
-          Case{with_rbp(base, LAGTRAP_UNWIND_RBP_AT_RBP, 8), stack + 24, stack + 32}}) {
+          Case{with_rbp(base, LAGTRAP_UNWIND_RBP_AT_RBP, 8), stack + 24, stack + 32},
+          Case{with_rbp(base, LAGTRAP_UNWIND_RBP_AT_RBP, -16), stack + 40, stack + 24}}) {
         add_code({{0, rule}, {0x100, by(rbp, 16)}, {0x200, only(LAGTRAP_UNWIND_END)}});
         kernel_.user_words.clear();
         frame(next + 16, code + 0x210);
@@ -270,6 +272,33 @@ TEST_F(UserStack, continues_with_the_code_that_a_signal_interrupted) {
     const Walk found = walk();
     EXPECT_EQ(found.frames, (Frames{code}));
     EXPECT_EQ(found.end, LAGTRAP_STACK_END_BAD_ADDRESS);
+}
+
+TEST_F(UserStack, continues_at_the_stack_pointer_that_a_signal_interrupted) {
+    add_code({{0, only(LAGTRAP_UNWIND_SIGNAL)},
+              {0x1ff, only(LAGTRAP_UNWIND_UNSUPPORTED)},
+              {0x200, by(rsp, 32)},
+              {0x300, by(rax, 16)}});
+    for (std::uint64_t at = stack; at < stack + 0x100; at += 8) kernel_.user_words[at] = 0;
+    kernel_.user_words[stack + 40 + 15 * 8] = stack + 0x400;
+    kernel_.user_words[stack + 40 + 16 * 8] = code + 0x200;
+    frame(stack + 0x420, 0x1111);
+    saved_.named.orig_ax = call_sleep;
+    EXPECT_EQ(walk_at(code + 8).frames, (Frames{code + 8, code + 0x200, 0x1111}));
+    // The next walk begins with the registers that the kernel saved.
+    saved_.named.orig_ax = no_call;
+    saved_.others[3] = stack + 0x500;
+    frame(stack + 0x510, 0x2222);
+    EXPECT_EQ(walk_at(code + 0x300).frames, (Frames{code + 0x300, 0x2222}));
+}
+
+TEST_F(UserStack, rows_of_a_table_can_share_a_rule) {
+    add_code({{0, by(rsp, 16)}, {0x80, by(rsp, 32)}, {0x100, by(rsp, 48)}});
+    in_page<__u32>(102, 2) = 0x100 << LAGTRAP_UNWIND_RULE_BITS | 0;
+    frame(stack + 16, 0x1111);
+    frame(stack + 32, 0x2222);
+    EXPECT_EQ(walk_at(code + 0xff).frames.at(1), 0x2222U);
+    EXPECT_EQ(walk_at(code + 0x100).frames.at(1), 0x1111U);
 }
 
 TEST_F(UserStack, ends_where_a_caller_cannot_be_found) {
@@ -451,6 +480,9 @@ TEST_F(ProbedStack, has_the_true_return_addresses) {
     EXPECT_EQ(walk().frames, (Frames{code, code + 0x11, code + 0x22, 0x3333}));
     kernel_.user_words[stack + 40] = code + 0x33;
     EXPECT_EQ(walk().frames, (Frames{code, code + 0x11, code + 0x22, code + 0x33, 0x4444}));
+    left.next = nullptr;
+    frame(stack + 16, 0x5555);
+    EXPECT_EQ(walk().frames, (Frames{code, 0x5555})) << "that call was left without a return";
 }
 
 TEST_F(ProbedStack, has_the_true_return_address_of_a_guessed_frame) {
@@ -509,6 +541,9 @@ TEST_F(UserStack, of_32_bit_code_or_an_unknown_process_has_one_frame) {
     frame(stack + 16, 0x1111);
     saved_.named.cs = 0x23;
     found = walk();
+    EXPECT_EQ(found.frames, (Frames{code}));
+    EXPECT_EQ(found.end, LAGTRAP_STACK_END_32_BIT);
+    found = walk_asleep();
     EXPECT_EQ(found.frames, (Frames{code}));
     EXPECT_EQ(found.end, LAGTRAP_STACK_END_32_BIT);
     saved_.named.cs = 0x33;

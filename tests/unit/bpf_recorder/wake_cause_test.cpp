@@ -1,4 +1,6 @@
 // What made a thread runnable.
+#include <map>
+
 #include "tests/unit/bpf_recorder/recorder.hpp"
 
 namespace lagtrap::native::wake_cause_test {
@@ -291,6 +293,92 @@ TEST_F(WakeCause, is_a_packet_that_the_thread_itself_delivers_with_softirqs_disa
     EXPECT_EQ(cause(), LAGTRAP_WAKE_THREAD) << "another thread delivered it";
     on_cpu(201);
     EXPECT_EQ(cause(), LAGTRAP_WAKE_THREAD) << "softirqs are enabled again";
+}
+
+TEST_F(WakeCause, is_the_thread_itself_once_it_has_delivered_all_packets) {
+    kernel::sk_buff packet{&network_};
+    on_cpu(201, softirqs_disabled);
+    on_packet(&packet);
+    on_cpu(201, 1);
+    EXPECT_EQ(cause(), LAGTRAP_WAKE_THREAD) << "only preemption is disabled";
+    on_cpu(201, softirqs_disabled);
+    on_packets_end();
+    EXPECT_EQ(cause(), LAGTRAP_WAKE_THREAD);
+}
+
+TEST_F(WakeCause, of_a_thread_and_of_interrupts_are_kept_apart) {
+    kernel::sk_buff packet{&network_};
+    kernel::irqaction action{"nvme0q1"};
+    on_cpu(201, softirqs_disabled);
+    on_packet(&packet);
+    on_cpu(201, softirqs_disabled | softirq);
+    on_softirq(9);
+    on_cpu(201, softirqs_disabled | softirq | hardirq);
+    on_interrupt(5, &action);
+    EXPECT_EQ(cause(), LAGTRAP_WAKE_DEVICE);
+    on_interrupt_end();
+    EXPECT_EQ(cause(), LAGTRAP_WAKE_INTERRUPT);
+    on_cpu(201, softirqs_disabled | softirq);
+    EXPECT_EQ(wake().number, 9U);
+    on_cpu(201, softirqs_disabled);
+    EXPECT_EQ(cause(), LAGTRAP_WAKE_PACKET);
+}
+
+// The programs know only one of two packets whose addresses have the same hash.
+TEST_F(WakeCause, of_a_packet_is_not_the_sender_of_another_one) {
+    struct alignas(64) Place {
+        kernel::sk_buff packet;
+    };
+    std::vector<Place> places(4097, Place{{&loopback_}});
+    std::map<std::uint64_t, kernel::sk_buff*> by_hash;
+    kernel::sk_buff *one = nullptr, *same = nullptr;
+    for (Place& place : places) {
+        const auto address = reinterpret_cast<std::uint64_t>(&place.packet);
+        const auto [found, is_new] =
+            by_hash.try_emplace(((address >> 6) * 0x9e3779b97f4a7c15ULL) >> 52, &place.packet);
+        if (is_new) continue;
+        one = found->second;
+        same = &place.packet;
+        break;
+    }
+    ASSERT_NE(same, nullptr);
+    const auto receive = [&](kernel::sk_buff* packet) {
+        on_cpu(201, softirq);
+        on_softirq(network_softirq);
+        on_packet(packet);
+        return wake().sender_tid;
+    };
+    on_cpu(305);
+    on_local_packet(one);
+    EXPECT_EQ(receive(same), 0U);
+    EXPECT_EQ(receive(one), 305U) << "it is still known";
+    on_cpu(305);
+    on_local_packet(one);
+    // Another CPU sends the other one while this CPU reads.
+    kernel_.at_barrier = [&] {
+        on_cpu(405);
+        on_local_packet(same);
+        on_cpu(201, softirq);
+    };
+    EXPECT_EQ(receive(one), 0U);
+}
+
+TEST_F(WakeCause, of_a_packet_is_only_the_timer_that_sent_it) {
+    struct Timer {
+        void* function;
+    } timer{reinterpret_cast<void*>(0x1000)};
+    kernel::hrtimer_sleeper other{&task(301).task};
+    kernel::sk_buff packet{&loopback_};
+    kernel_.missing.insert("struct process_timer");
+    kernel_.names[0x1000] = "tcp_delack_timer";
+    on_cpu(201, softirq);
+    on_softirq(1);
+    on_wheel_timer(&timer);
+    on_timer(&other);
+    on_local_packet(&packet);
+    on_softirq(network_softirq);
+    on_packet(&packet);
+    EXPECT_EQ(cause(), LAGTRAP_WAKE_PACKET);
 }
 
 TEST_F(WakeCause, is_not_recorded_outside_of_recordings) {

@@ -136,6 +136,19 @@ TEST_F(WrittenFiles, of_a_large_page_are_those_of_its_head) {
     parts_[0].bv_page = &tail;
     write(mebibyte);
     EXPECT_TRUE(is_reported(1));
+    page_.compound_head = reinterpret_cast<unsigned long>(&tail);  // a list of pages
+    parts_[0].bv_page = &page_;
+    EXPECT_TRUE(is_reported(mebibyte));
+}
+
+TEST_F(WrittenFiles, that_an_interrupt_completes_meanwhile_are_reported_later) {
+    write(mebibyte);
+    kernel_.at_clock = [&] { on_write_done(&request_, 0, 5); };
+    on_write_done(&request_, 0, 1);
+    const auto found = take<lagtrap_written>(LAGTRAP_RECORD_WRITTEN);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].bytes, mebibyte + 1);
+    EXPECT_EQ(write(mebibyte).bytes, 2 * mebibyte + 6);
 }
 
 TEST_F(WrittenFiles, without_a_known_name_have_none) {
@@ -171,6 +184,17 @@ TEST_F(WrittenFiles, are_looked_for_among_open_files) {
     EXPECT_EQ(look_at(file_.file).size(), 1U);
     recording.capture = 2;
     EXPECT_TRUE(look_at(file_.file).empty());
+    mapping_.host = &other.inode;
+    other.inode.i_dentry.first = &other.entry.d_u.d_alias;
+    write(mebibyte);
+    write(1);
+    EXPECT_EQ(look_at(other.file).size(), 1U);
+    EXPECT_TRUE(look_at(file_.file).empty()) << "it was written in an earlier recording";
+    kernel::bpf_iter__task_file last{nullptr, nullptr, 0, &other.file};
+    on_open_file(&last);
+    last = {nullptr, &task(301).task, 0, nullptr};
+    on_open_file(&last);
+    EXPECT_TRUE(take(LAGTRAP_RECORD_WRITTEN).empty()) << "all were looked at";
 }
 
 TEST_F(WrittenFiles, processes_that_wrote_much_are_told_after_their_end) {
