@@ -45,6 +45,7 @@ class GoFunctions : public OtherProbes {
         kernel.current = &on;
         kernel.cookie = cookie;
         registers_.rsp = high - 0x100;
+        registers_.rip = 0x400123;
         registers_.r14 = goroutine;
         on_go(&registers_);
     }
@@ -141,6 +142,17 @@ TEST_F(GoFunctions, have_no_times_of_threads) {
     hit(end_marker, thread(101));
     EXPECT_EQ(runs(0), 1U);
     EXPECT_EQ(counters(0).timed_ns, 0U);
+    add_event(0, LAGTRAP_EVENT_KEY_ARGUMENT | LAGTRAP_EVENT_TIMES);
+    hit(begin_marker, thread(101));
+    EXPECT_EQ(the_run().times_generation, 0U) << "whatever its key is";
+}
+
+TEST_F(GoFunctions, have_no_return_addresses_because_their_stacks_move) {
+    add_event(0, LAGTRAP_EVENT_KEY_GOROUTINE | LAGTRAP_EVENT_MATCH_STACK).look_after_ns = 10;
+    kernel.user_words[LAGTRAP_GO_STACK_TOP - 0x100] = 0x400555;
+    hit(begin_marker, thread(101));
+    EXPECT_EQ(the_run().return_address, 0U);
+    EXPECT_EQ(the_run().site, 0x400123U);
 }
 
 TEST_F(GoFunctions, have_their_parameters_in_the_order_of_gos_registers) {

@@ -44,6 +44,9 @@ TEST_F(RunQueue, a_wait_lasts_from_when_a_thread_can_run_until_it_runs) {
     EXPECT_EQ(runs(0), 2);
     EXPECT_EQ(counters(0).max_ns, 20 * ms) << "it ran before that";
     EXPECT_EQ(counters(0).delays, 1);
+    EXPECT_EQ(counters(0).delays_mostly[LAGTRAP_DELAY_RUNNABLE], 1);
+    EXPECT_EQ(counters(0).delays_mostly[LAGTRAP_DELAY_NOT_KNOWN], 0);
+    EXPECT_EQ(counters(0).timed_ns, 24 * ms);
     EXPECT_EQ(open_runs(), 0);
 }
 
