@@ -104,6 +104,9 @@ TEST_F(Switches, of_threads_that_yield_have_a_stack_each_millisecond) {
     EXPECT_EQ(found.user_stack_id, 0U);
     kernel_.now_ns += 1;
     EXPECT_NE(switch_to(101, 201, 0).user_stack_id, 0U);
+    kernel_.now_ns += ms;
+    recording.without_user_stacks_of_switches = 1;
+    EXPECT_EQ(switch_to(101, 201, 0).user_stack_id, 0U) << "none are wanted";
     registers_.cs = 0x23;
     EXPECT_EQ(switch_to(101, 201, 0).flags, 0) << "the number of another call";
 }

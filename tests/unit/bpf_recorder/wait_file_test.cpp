@@ -265,8 +265,8 @@ TEST_F(WaitFile, locks_of_older_kernels_are_read_too) {
               0U);
     kernel::file_lock reads{};
     reads.fl_pid = 56;
-    reads.fl_list.next = &lock.fl_list;
-    file_.locks.flc_posix.next = &reads.fl_list;
+    reads.fl_list.next = &file_.locks.flc_posix;
+    lock.fl_list.next = &reads.fl_list;
     EXPECT_EQ(native_lock_holder(&file_.locks.flc_posix, 1), 55U) << "it writes";
 }
 

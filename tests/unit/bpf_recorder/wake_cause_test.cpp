@@ -212,16 +212,21 @@ TEST_F(WakeCause, has_no_sender_if_the_packet_came_out_of_another_device) {
 }
 
 TEST_F(WakeCause, has_the_sender_of_a_packet_that_a_softirq_forwards) {
-    kernel::sk_buff packet{&loopback_}, made{&loopback_};
+    // Apart, because the programs tell packets apart by 64 bytes.
+    alignas(64) kernel::sk_buff packet{&loopback_};
+    alignas(64) kernel::sk_buff made{&loopback_};
+    alignas(64) kernel::sk_buff other{&network_};
     on_cpu(305);
     on_local_packet(&packet);
     on_cpu(201, softirq);
     on_softirq(network_softirq);
     on_packet(&packet);
     on_local_packet(&packet);
-    on_local_packet(&made);
+    on_packet(&other);
+    EXPECT_EQ(wake().sender_tid, 0U);
     on_packet(&packet);
     EXPECT_EQ(wake().sender_tid, 305U);
+    on_local_packet(&made);
     on_packet(&made);
     EXPECT_EQ(wake().sender_tid, 0U) << "the softirq's own packet has no thread that sent it";
 }
