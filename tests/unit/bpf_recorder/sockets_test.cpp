@@ -76,8 +76,9 @@ TEST_F(Sockets, are_waited_for_in_calls_about_them) {
     const std::set<std::uint64_t> calls{0, 1, 19, 20, 40, 42, 44, 45, 46, 47, 299, 307};
     const std::set<std::uint64_t> about_other_files{73, 242, 243};
     for (std::uint64_t call = 0; call < 470; ++call)
-        if (about_other_files.count(call) == 0)
+        if (about_other_files.count(call) == 0) {
             EXPECT_EQ(wait(call).kind, calls.count(call) != 0 ? LAGTRAP_FILE_PEER : 0) << call;
+        }
 }
 
 TEST_F(Sockets, are_recorded_with_their_peer_once_in_a_capture) {
