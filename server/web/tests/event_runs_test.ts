@@ -359,3 +359,131 @@ test("an example without the function at fault shows differences", async () => {
   await openRuns("", { [`${path}/causes`]: causes([elsewhere]), [profile]: whole_flame() });
   expected.is("an example of something else", shown(".example"));
 });
+
+const many_runs = (count: number, more: (index: number) => object = () => ({})) =>
+  Array.from({ length: count }, (_, index) => run(index + 1, { duration_ns: 9e6, ...more(index) }));
+
+test("keys of large steps, and of the ends, from wherever the cursor is", async () => {
+  const readout = () => document.querySelector("[data-testid=run-readout]")?.textContent ?? "";
+  // Each run has its own duration: 1 ms, 2 ms and so on.
+  const lasting = many_runs(250, (index) => ({ duration_ns: (index + 1) * 1e6 }));
+  const at = () => Number(/warm, (\d+) ms/.exec(readout())?.[1] ?? -1);
+  await openRuns("?count=1000", { [`${path}/runs`]: runList(lasting) });
+  const places: [string, number][] = [];
+  for (const key of ["ArrowLeft", "PageUp", "Home", "PageDown", "PageDown", "PageUp", "End"]) {
+    await press(bars, key);
+    places.push([key, at()]);
+  }
+  assert.deepEqual(places, [
+    ["ArrowLeft", 250],
+    ["PageUp", 237],
+    ["Home", 1],
+    ["PageDown", 14],
+    ["PageDown", 27],
+    ["PageUp", 14],
+    ["End", 250],
+  ]);
+  for (const more of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }]) {
+    await press(bars, "Home", more);
+    assert.equal(at(), 250, JSON.stringify(more));
+  }
+  for (let step = 0; step < 2; ++step) await press(bars, "ArrowLeft", { shiftKey: true });
+  const selected = () => document.querySelector(`${bars} > .visually-hidden`)?.textContent ?? "";
+  assert.match(selected(), /; 3 runs selected$/);
+  await press(bars, "ArrowLeft");
+  assert.doesNotMatch(selected(), /selected/);
+  await press(bars, "ArrowRight", { shiftKey: true });
+  assert.match(selected(), /; 2 runs selected$/);
+  await press(bars, "Escape");
+  assert.doesNotMatch(selected(), /selected/);
+});
+
+test("many bars are narrow and stand close together", async () => {
+  for (const count of [150, 151]) {
+    await openRuns("?count=1000", { [`${path}/runs`]: runList(many_runs(count)) });
+    const lines = shown(".run-canvas canvas:first-child").split("\n");
+    const boxes = lines.filter((line) => /#[0-9a-f]{6} box/.test(line)).slice(0, 3);
+    const marks = shown(overlay).split("\n").slice(0, 8);
+    expected.is(`${count} bars`, [...boxes, ...marks].join("\n"));
+  }
+});
+
+test("a run goes from one set to the other, and empty choices change nothing", async () => {
+  await openRuns("", { [`${path}/runs`]: runList(many_runs(4)) });
+  const counts = () => shown(".below-bars > span").match(/[AB] \(\d\)/g);
+  await press(bars, "a");
+  assert.deepEqual(counts(), ["A (0)", "B (0)"]);
+  await press(bars, "Home");
+  for (let step = 0; step < 3; ++step) await press(bars, "ArrowRight", { shiftKey: true });
+  await press(bars, "a");
+  assert.deepEqual(counts(), ["A (4)", "B (0)"]);
+  await press(bars, "Home");
+  await press(bars, "b");
+  assert.deepEqual(counts(), ["A (3)", "B (1)"]);
+  await press(bars, "ArrowRight", { shiftKey: true });
+  await press(bars, "a");
+  assert.deepEqual(counts(), ["A (2)", "B (0)"]);
+});
+
+test("the numbers of runs in a set of one kind", async () => {
+  await openRuns("", { [`${path}/runs`]: runList(many_runs(3)) });
+  const said = () => document.querySelector("[aria-label^=Comparison] > p")?.textContent;
+  await press(bars, "Home");
+  await press(bars, "b");
+  assert.match(said() ?? "", /^B has 1 run\. .* press A\.$/);
+  await press(bars, "ArrowRight", { shiftKey: true });
+  await press(bars, "b");
+  assert.match(said() ?? "", /^B has 2 runs\. .* press A\.$/);
+  await press(bars, "Escape");
+  await press(bars, "Home");
+  await press(bars, "a");
+  assert.match(said() ?? "", /^A has 1 run\. .* press B\.$/);
+  await press(bars, "ArrowRight", { shiftKey: true });
+  await press(bars, "a");
+  assert.match(said() ?? "", /^A has 2 runs\. .* press B\.$/);
+});
+
+test("another list of runs empties the sets", async () => {
+  await openRuns("");
+  await press(bars, "Home");
+  await press(bars, "a");
+  assert.match(shown(".below-bars > span"), /A \(1\)/);
+  await click("slowest");
+  assert.match(shown(".below-bars > span"), /A \(0\)/);
+});
+
+test("a small movement of the pointer is a click, a larger one chooses a set", async () => {
+  for (const [x, chosen] of [
+    [304, 0],
+    [305, 1],
+  ] as const) {
+    await openRuns("", { [`${path}/runs`]: runList(many_runs(2, () => ({ stages: [] }))) });
+    await point(overlay, "mousedown", 300, 290);
+    await point(overlay, "mousemove", x, 290);
+    await point(overlay, "mouseup", x, 290);
+    assert.equal(address() === "/event/checkout", chosen === 1, String(x));
+  }
+});
+
+test("the pointer on an empty slot or above a bar", async () => {
+  await openRuns("");
+  const said: string[] = [];
+  // The second slot is the gap between cold and warm runs.
+  for (const [x, y] of [
+    [140, 200],
+    [80, 20],
+    [80, 283],
+    [80, 284],
+    [80, 299],
+  ]) {
+    await point(overlay, "mousemove", x, y);
+    said.push(`${x} ${y}: ${document.querySelector("[data-testid=run-readout]")?.textContent}`);
+  }
+  expected.is("places of the pointer", said.join("\n"));
+  await point(overlay, "mousedown", 140, 200);
+  await point(overlay, "mouseup", 140, 200);
+  assert.equal(address(), "/event/checkout");
+  await point(overlay, "mousedown", 80, 20);
+  await point(overlay, "mouseup", 80, 20);
+  assert.equal(address(), "/run/2");
+});

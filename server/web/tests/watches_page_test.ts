@@ -162,3 +162,11 @@ test("a silent watch", async () => {
   await open(`/watch/${id}`, { [path]: new Refusal(404) });
   expected.is("gone", shown());
 });
+
+test("a watch that ended is not silent, however long ago", async () => {
+  await open(`/watch/${id}`, {
+    [path]: watchSummary({ watch: watch({ ended: true, last_ns: ago(9 * hour_s) }) }),
+  });
+  assert.equal(document.querySelector("[data-testid=watch-head] .problem"), null);
+  assert.match(shown("[data-testid=watch-head]"), /<span class="state">ended<\/span>/);
+});
