@@ -253,3 +253,95 @@ test("the export follows the flame graph", async () => {
   await press("main", "x");
   assert.equal(ago(0).length, 19);
 });
+
+test("a delay whose bundle is not described", async () => {
+  const data = { ...bundleDelays([delay()]), bundle: undefined };
+  await open(there, answers({}, { [`${api}/delays`]: data }));
+  assert.equal(document.title, "checkout took 124 ms · lagtrap");
+  const labels = [...document.querySelectorAll("main .figures dt")].map((one) => one.textContent);
+  assert.deepEqual(labels, ["Duration", "Process", "Unit", "Thread"]);
+  assert.equal(document.querySelector("section[aria-label^='All delays']"), null);
+  await open(there, answers({}, { [`${api}/delays`]: { ...data, delays: [] } }));
+  assert.match(shown("main .notice"), /No run in this recording exceeded its threshold/);
+});
+
+test("the quality of a recording, as far as it is known", async () => {
+  const listed = async (quality: object) => {
+    await open(
+      there,
+      answers({}, { [`${api}/delays`]: bundleDelays([delay()], { quality: quality as never }) }),
+    );
+    return [...document.querySelectorAll("section[aria-label='Recording quality'] li")].map(
+      (item) => item.textContent,
+    );
+  };
+  assert.deepEqual(await listed({}), []);
+  assert.match(shown("section[aria-label='Recording quality']"), /No information/);
+  assert.deepEqual(await listed({ samples: 0 }), ["0 samples, 0 lost"]);
+  assert.deepEqual(
+    await listed({
+      samples: 1,
+      samples_lost: 2,
+      stacks_complete: 0,
+      frames_named: 0.5,
+      partial: false,
+      delays_left_out: 0,
+      notes: ["a", "b"],
+    }),
+    [
+      "1 samples, 2 lost",
+      "0 % of call stacks are complete",
+      "50.0 % of frames have symbols",
+      "a",
+      "b",
+    ],
+  );
+});
+
+test("sentences of a cause lead to what they are about", async () => {
+  const sentences = [
+    "It waited for a disk.",
+    "The thread db woke it in Cart::add.",
+    "Woke up late.",
+    "It awoke in time.",
+    "It was on CPU in Cart::add.",
+  ];
+  await open(there, answers({ cause: { sentences, chain: [] } }));
+  const buttons = [...document.querySelectorAll("section#cause p")].map((line) =>
+    [...line.querySelectorAll("button")].map((button) => button.textContent),
+  );
+  assert.deepEqual(buttons, [
+    ["Timeline"],
+    ["Flame graph", "Timeline"],
+    ["Timeline"],
+    ["Flame graph"],
+    ["Flame graph"],
+  ]);
+});
+
+test("who waited for whom, within one process", async () => {
+  const same = chain.map((link) => ({ ...link, pid: 1, process: "shop" }));
+  await open(there, answers({ cause: { sentences: [], chain: same.slice(0, 2) } }));
+  const names = () =>
+    [...document.querySelectorAll("[data-testid=wait-chain] strong")].map((one) => one.textContent);
+  assert.deepEqual(names(), ["worker", "db"]);
+  await open(there, answers({ cause: { sentences: [], chain: chain.slice(0, 3) } }));
+  assert.deepEqual(names(), ["shop / worker", "db", "cc / cc1"]);
+  // Only what the strips show is in the key, and waits have the colour of their reason.
+  const strips = [
+    { ...chain[1], strip: "rrb", state: "runnable" },
+    { ...chain[0], strip: "cbb", reason: "disk" },
+  ];
+  await open(there, answers({ cause: { sentences: [], chain: strips } }));
+  expected.is("strips", shown("section#chain .strip", "section#chain .key"));
+});
+
+test("CPU use of the delay's process, others and idle CPUs", async () => {
+  for (const other_processes of [0, 1]) {
+    const cpu_use = cpuUse({ other_processes });
+    await open(there, answers({ surroundings: surroundings({ cpu_use }) }));
+    expected.is(`${other_processes} others`, shown("[data-testid=cpu-use] tbody"));
+  }
+  await open(there, answers({ surroundings: surroundings({ cpu_use: undefined }) }));
+  assert.equal(document.querySelector("[data-testid=cpu-use]"), null);
+});

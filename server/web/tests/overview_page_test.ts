@@ -276,3 +276,82 @@ test("errors stay until an answer comes; old data stays while there is none", as
   await enter("select[name=span]", "7d");
   assert.equal(address(), "/?order=p99&span=7d");
 });
+
+test("an end of the period is enough to fix it", async () => {
+  const answers = { "/api/v1/overview": overview([others[2]]) };
+  const asked = async (query: string) => {
+    await open(`/${query}`, answers);
+    const request = requested().find((one) => one.startsWith("GET /api/v1/overview?")) ?? "";
+    const as_of = document.querySelector("[data-testid=as-of]")?.textContent ?? "";
+    return [request.replace("GET /api/v1/overview?", ""), as_of.split(" ")[0]];
+  };
+  const day_ns = String(BigInt(Date.UTC(2026, 10, 20)) * 1000000n);
+  const rest = "order=change&limit=200";
+  assert.deepEqual(await asked("?from=2026-11-20"), [`from=${day_ns}&${rest}`, "Fixed"]);
+  assert.deepEqual(await asked("?to=2026-11-20"), [`to=${day_ns}&${rest}`, "Fixed"]);
+  const hour_ns = (ago_h: number) => String(BigInt(Date.UTC(2026, 10, 24, 13 - ago_h)) * 1000000n);
+  assert.deepEqual(await asked(""), [`from=${hour_ns(24)}&${rest}`, "Updated"]);
+  const [request, as_of] = await asked("?span=7d");
+  assert.match(request, /^from=\d+&order/);
+  assert.notEqual(request, `from=${hour_ns(24)}&${rest}`);
+  assert.equal(as_of, "Updated");
+});
+
+test("periods are whole days from two days on", async () => {
+  const said: string[] = [];
+  for (const hours of [1, 24, 47.6, 48, 49, 72]) {
+    const from_ns = ago(hours * hour_s);
+    await open("/", { "/api/v1/overview": overview([others[2]], { from_ns }) });
+    const text = document.querySelector("[data-testid=verdict]")?.textContent ?? "";
+    said.push(/compared with the (.*) before/.exec(text)?.[1] ?? text);
+  }
+  assert.deepEqual(said, ["1 hour", "24 hours", "2 days", "2 days", "49 hours", "3 days"]);
+});
+
+const typical = () => document.querySelector(".regression-links a[href^='/bundle/']");
+
+test("the typical delay is the one in the middle of those since the change", async () => {
+  const from_ns = ago(hour_s);
+  const event = overviewEvent("checkout", {
+    verdict: "worse",
+    factor: 2,
+    lasting: level({ from_ns }),
+    newest_cause: record(),
+  });
+  const at = (number: number, excess_ms: number, ago_s: number, more: object = {}) =>
+    delayOf(excess_ms, { delay: number, begin_ns: ago(ago_s), ...more });
+  const opened = async (newest_delays: ReturnType<typeof at>[], more: object = {}) => {
+    await open("/", {
+      "/api/v1/overview": overview([{ ...event, ...more }]),
+      [changes("checkout")]: no_change,
+      "/api/v1/causes/7": life({ newest_delays }),
+    });
+    return typical()?.getAttribute("href")?.split(/[/?]/)[3];
+  };
+  const late = [at(1, 90, 10), at(2, 10, 20), at(3, 50, 30)];
+  assert.equal(await opened(late), "3");
+  assert.equal(await opened([...late, at(4, 60, 40)]), "4");
+  // Those before the change and without a recording do not count, one at its begin does.
+  const others_ = [at(5, 95, 3600.001), at(6, 96, 40, { bundle: null }), at(7, 97, 50)];
+  assert.equal(await opened([...late, ...others_]), "1");
+  assert.equal(await opened([at(8, 1, 3601), at(9, 2, 3600)]), "9");
+  assert.equal(await opened([at(8, 1, 3601)]), undefined);
+  // Without a lasting change, all count.
+  assert.equal(await opened([at(8, 1, 3601)], { lasting: null }), "8");
+});
+
+test("without a cause, the typical delay is one of the event's", async () => {
+  const event = overviewEvent("a b", {
+    verdict: "worse",
+    factor: 2,
+    lasting: level({ from_ns: ago(hour_s) }),
+  });
+  const delays = [9, 5, 7].map((ms) => delayRow({ number: ms, duration_ns: ms * 1e6 }));
+  await open("/", {
+    "/api/v1/overview": overview([event]),
+    [changes("a%20b")]: no_change,
+    "/api/v1/delays": { delays, next: null },
+  });
+  assert.ok(requested().includes(`GET /api/v1/delays?event=a%20b&limit=100&from=${ago(hour_s)}`));
+  assert.match(typical()?.getAttribute("href") ?? "", /\/7$/);
+});

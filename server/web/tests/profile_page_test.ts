@@ -1,5 +1,8 @@
+import "./page/dom";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { describeNode } from "../src/flame/flame_graph";
+import { readTree } from "../src/flame/tree";
 import type { Delay } from "../src/types";
 import { bundleDelays, delay } from "./answers/delays";
 import { digest } from "./answers/digests";
@@ -261,4 +264,176 @@ test("the timeline: no stages, nothing recorded, parts dropped", async () => {
   expected.is("without stages", shown(`${line} canvas`, `${line} .below-bars`));
   await openProfile("", flame(), timeline({ intervals: [] }));
   expected.is("not recorded", shown(line));
+});
+
+// main calls f1, which calls f2 and so on; each has 1 ms of its own but the last, which has most.
+function deep(depth: number) {
+  const names = Array.from({ length: depth + 1 }, (_, index) => ({
+    function: index === 0 ? "" : `f${index}`,
+    module: index === 0 ? "" : "/usr/bin/shop",
+  }));
+  const nodes = names.map((_, index): [number, number, number, number, number] => [
+    index - 1,
+    index,
+    (200 - index) * 1e6,
+    0,
+    0,
+  ]);
+  return flame({ names, nodes, total: 200e6, baseline_total: null });
+}
+
+test("a deep flame graph opens at what has the most time of its own, and scrolls", async () => {
+  await openProfile("?frames=all", deep(50));
+  const box_ = find(scroller);
+  assert.match(readout() ?? "", /^all/);
+  const opened = box_.scrollTop;
+  expected.is("scrolled to the deepest", shown(canvas, `${graph} .flame-height`));
+  await point(canvas, "mousemove", 10, 10);
+  const below = readout();
+  expected.is("below the pointer", below ?? "");
+  box_.scrollTop = 0;
+  await press(scroller, "ArrowDown");
+  assert.equal(box_.scrollTop, 0);
+  for (let row = 0; row < 30; ++row) await press(scroller, "ArrowDown");
+  assert.match(readout() ?? "", /^f31 /);
+  const moved = box_.scrollTop;
+  for (let row = 0; row < 25; ++row) await press(scroller, "ArrowUp");
+  assert.match(readout() ?? "", /^f6 /);
+  expected.is("rows in sight", `opened at ${opened}, f31 at ${moved}, f6 at ${box_.scrollTop}`);
+  await openProfile("?frames=all&search=f25", deep(50));
+  expected.is("scrolled to a match", `${find(scroller).scrollTop}: ${readout()}`);
+});
+
+test("steps through matches begin at the first, or at the last", async () => {
+  const found = () => document.querySelector("[data-testid=flame-found]")?.textContent ?? "";
+  const field = "input[name=flame-search]";
+  await openProfile("?frames=all&search=shop");
+  assert.doesNotMatch(found(), /, at/);
+  for (const key of ["a", "ArrowDown", "Tab"]) await press(field, key);
+  assert.doesNotMatch(found(), /, at/);
+  await click("Previous match");
+  assert.match(found(), /3 matches, at 3$/);
+  await click("Next match");
+  assert.match(found(), /3 matches, at 1$/);
+  await openProfile("?frames=all&search=shop");
+  await click("Next match");
+  assert.match(found(), /3 matches, at 1$/);
+  await openProfile("?frames=all&search=nothing");
+  await press(field, "Enter");
+  assert.match(found(), /0 matches$/);
+});
+
+test("only nodes of the graph are zoomed to", async () => {
+  const zoomed = async (text: string) => {
+    await openProfile(`?frames=all&zoom=${text}`);
+    return !(find(`${graph} .flame-controls > button:last-child`) as HTMLButtonElement).disabled;
+  };
+  assert.deepEqual(
+    [
+      await zoomed("7"),
+      await zoomed("8"),
+      await zoomed("-1"),
+      await zoomed("0"),
+      await zoomed("x"),
+    ],
+    [true, false, false, false, false],
+  );
+});
+
+test("keys skip what has no width, and the pointer on the root reads it out", async () => {
+  // As wide as normal runs: push_back's kernel part has no time there.
+  await openProfile("?against=normal&frames=all&width=normal");
+  for (const key of ["ArrowDown", "ArrowDown"]) await press(scroller, key);
+  assert.match(readout() ?? "", /^std::vector/);
+  await press(scroller, "ArrowDown");
+  assert.match(readout() ?? "", /^std::vector/);
+  await point(canvas, "mousemove", 300, 5);
+  assert.match(readout() ?? "", /^all/);
+});
+
+test("thousands of narrow nodes are merged, and long stacks cut", async () => {
+  const names = [
+    { function: "", module: "" },
+    ...["a", "b", "c", "d"].map((name) => ({ function: name, module: "/usr/bin/shop" })),
+  ];
+  const nodes: [number, number, number, number, number][] = [[-1, 0, 3000e6, 0, 3]];
+  for (const name of [1, 2, 3]) nodes.push([name - 1, name, (3000 - name) * 1e6, 0, 0]);
+  for (let index = 0; index < 2000; ++index) nodes.push([3, 4, (index < 2 ? 400 : 1) * 1e6, 0, 0]);
+  await openProfile("?frames=all", flame({ names, nodes, total: 3000e6, baseline_total: null }));
+  const lines = shown(canvas).split("\n");
+  assert.ok(lines.length < 800, String(lines.length));
+  expected.is("narrow nodes", [...lines.slice(3, 30), ...lines.slice(-12)].join("\n"));
+  expected.is("a stack's first three", shown("[data-testid=top-stacks] tbody tr:first-child"));
+});
+
+test("nodes in words", async () => {
+  const tree = (more: object) => readTree(flame(more));
+  const words = (node: number, more: object = {}, against: string | null = null) =>
+    describeNode(tree(more), node, against);
+  assert.equal(words(0), "all: 120 ms, 100 %");
+  assert.equal(words(1), "main  (/usr/bin/shop): 110 ms, 91.7 %, self 8 ms");
+  assert.equal(words(3), "blocked: lock (futex): 78 ms, 65.0 %");
+  assert.equal(words(6), "[perf-1.map]: 10 ms, 8.3 %");
+  assert.equal(words(7, {}, "in A"), "unknown code: 2 ms, 1.7 %; in A 1 ms, +1 ms");
+  assert.equal(words(1, { total: 0 }), "main  (/usr/bin/shop): 110 ms, 0 %, self 8 ms");
+});
+
+test("the timeline: an interval has its begin, but not its end", async () => {
+  const from = BigInt(timeline().from_ns);
+  const [one] = timeline().intervals;
+  const interval = (begin: number, end: number, cpu: number) => ({
+    ...one,
+    from_ns: begin * 1e3,
+    to_ns: end * 1e3,
+    cpu,
+  });
+  // One pixel for each microsecond.
+  const of = timeline({
+    to_ns: String(from + 600000n),
+    intervals: [interval(0, 100, 1), interval(100, 200, 2), interval(300, 600, 3)],
+    samples: [-1, 0, 600, 601].map((at) => ({ at_ns: at * 1e3, stack: 0 })),
+  });
+  await openProfile("", flame(), of);
+  const found: string[] = [];
+  for (const x of [0, 99, 100, 199, 200, 299, 300, 599, 600]) {
+    await point(`${line} canvas`, "pointermove", x, 40);
+    found.push(`${x}: ${/CPU \d/.exec(said() ?? "")?.[0] ?? "none"}`);
+  }
+  assert.deepEqual(found, [
+    "0: CPU 1",
+    "99: CPU 1",
+    "100: CPU 2",
+    "199: CPU 2",
+    "200: none",
+    "299: none",
+    "300: CPU 3",
+    "599: CPU 3",
+    "600: none",
+  ]);
+  await point(`${line} canvas`, "pointerleave", 0, 0);
+  expected.is("one pixel for each microsecond", shown(`${line} canvas`));
+});
+
+test("the timeline: zooming without a choice, and choosing what is half in sight", async () => {
+  await openProfile();
+  await press(box, "+");
+  expected.is("zoomed around the middle", shown(`${line} canvas`));
+  // From 31 to 93 ms: the lock's interval, from 24 to 104 ms, is larger than the view.
+  await press(box, "ArrowRight");
+  await press(box, "ArrowRight");
+  await press(box, "ArrowRight");
+  expected.is("moved to what was partly in sight", shown(`${line} canvas`));
+});
+
+test("the timeline: thousands of short intervals are merged", async () => {
+  const [one] = timeline().intervals;
+  const intervals = Array.from({ length: 6000 }, (_, index) => ({
+    ...one,
+    from_ns: index * 20e3,
+    to_ns: index * 20e3 + 10e3,
+    state: index % 2 === 0 ? "on CPU" : "runnable",
+  }));
+  await openProfile("", flame(), timeline({ intervals, samples: [] }), { stages: [] });
+  const lines = shown(`${line} canvas`).split("\n");
+  expected.is("short intervals", [String(lines.length), ...lines.slice(3, 12)].join("\n"));
 });
