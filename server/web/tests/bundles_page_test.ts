@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bundle } from "./answers/delays";
 import { digest } from "./answers/digests";
-import { Expected, click, open, requested, shown } from "./page/page";
+import { pass } from "./page/clock";
+import { Expected, click, enter, open, requested, shown } from "./page/page";
 import { Refusal } from "./page/server";
 
 const expected = new Expected("bundles_page");
@@ -41,4 +42,46 @@ test("no bundles", async () => {
   expected.is("none of an event", shown("h1", "main > [aria-busy]"));
   await open("/bundles?start=cold", none);
   expected.is("none that matches", shown("h1", "main > [aria-busy]"));
+});
+
+test("each further part of the list is added to those before", async () => {
+  const part = (letter: string, next: string | null) => ({
+    bundles: [bundle({ digest: digest(letter) })],
+    next,
+  });
+  await open("/bundles", {
+    "/api/v1/bundles": (request: { path: string }) =>
+      request.path.includes("after=2%20b")
+        ? part("b", "3")
+        : request.path.includes("after=3")
+          ? part("c", null)
+          : part("a", "2 b"),
+  });
+  const rows = () =>
+    [...document.querySelectorAll("tbody tr a[href^='/bundle/']")].map((link) =>
+      link.getAttribute("href")?.slice(8, 9),
+    );
+  assert.deepEqual(rows(), ["a"]);
+  await click("Show more bundles");
+  assert.deepEqual(rows(), ["a", "b"]);
+  await click("Show more bundles");
+  assert.deepEqual(rows(), ["a", "b", "c"]);
+  assert.doesNotMatch(shown("main"), /Show more/);
+});
+
+test("an answer that comes late does not replace that of a newer request", async () => {
+  for (const late of [{ bundles: [], next: null }, new Refusal(500, "late")]) {
+    let come: (answer: unknown) => void = () => {};
+    const later = new Promise((resolve) => (come = resolve));
+    await open("/bundles", {
+      "/api/v1/bundles": (request: { path: string }) =>
+        request.path.includes("start=cold") ? { bundles: [bundle()], next: null } : later,
+    });
+    await enter("select[name=start]", "cold");
+    assert.equal(document.querySelectorAll("tbody tr").length, 1);
+    come(late);
+    await pass(0);
+    assert.equal(document.querySelectorAll("tbody tr").length, 1);
+    assert.equal(document.querySelector("main .failure"), null);
+  }
 });

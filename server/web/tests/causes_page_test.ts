@@ -1,6 +1,10 @@
+import "./page/dom";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { record } from "./answers/causes";
+import { causeAddress, culpritOf, exampleAddress } from "../src/pages/causes";
+import { causes as answer, cause, record } from "./answers/causes";
+import { digest } from "./answers/digests";
+import { summary } from "./answers/runs";
 import { ago, day_s, hour_s } from "./page/clock";
 import { Expected, address, click, enter, open, shown } from "./page/page";
 
@@ -86,4 +90,36 @@ test("words, a status and groups", async () => {
   await open("/causes?group=bogus", answers);
   assert.equal(document.querySelectorAll("tbody").length, 1);
   assert.match(shown("select[name=group]"), /name="group" value>/);
+});
+
+test("a delay of a cause opens with the function at fault, or the state", () => {
+  const frame = (name: string, module = "/usr/bin/shop") => ({ function: name, module });
+  const state = (name: string) => frame(name, "");
+  const of = (...frames: ReturnType<typeof frame>[]) => culpritOf({ frames });
+  assert.equal(of(frame(""), state("[sleep]"), frame("f"), frame("main")), "f");
+  assert.equal(of(frame(""), state("[sleep]"), state("[on CPU]")), "blocked: sleep");
+  assert.equal(of(frame("")), "");
+  assert.equal(of(), "");
+  const bundle = digest("a");
+  assert.equal(
+    exampleAddress(bundle, 3, { frames: [frame("a b&c")] }),
+    `/bundle/${bundle}/3?against=normal&search=a+b%26c`,
+  );
+  assert.equal(exampleAddress(bundle, 3, { frames: [] }), `/bundle/${bundle}/3?against=normal`);
+  assert.equal(causeAddress(cause({ example: null })), null);
+  assert.equal(causeAddress(cause()), `/bundle/${bundle}/3?against=normal&search=Cart%3A%3Aadd`);
+});
+
+test("a build without a rate counts as none if others have rates", async () => {
+  const build = { runs: 10, delayed: 4, affected: 2, excess_ns: 2e6 };
+  const builds = [
+    { ...build, build: "b1", rate: null },
+    { ...build, build: "b2", rate: 0.25 },
+  ];
+  const path = "/api/v1/events/checkout";
+  await open("/event/checkout", {
+    [`${path}/summary`]: summary(),
+    [`${path}/causes`]: answer([cause({ builds, example: null })]),
+  });
+  expected.is("builds with and without rates", shown(".history svg", ".history tbody"));
 });

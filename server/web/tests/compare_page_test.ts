@@ -245,3 +245,22 @@ test("a flame graph needs recorded delays of both sets, and functions", async ()
     assert.ok(text.includes(said), text);
   }
 });
+
+test("stages without the percentile have their first one; no difference has no sign", async () => {
+  const [stage] = sets().stages.stages;
+  const stages = [{ ...stage, quantiles: stage.quantiles.slice(0, 1) }];
+  await open(
+    there,
+    answers({
+      [path]: sets({
+        stages: { a_runs: 5, b_runs: 6, stages },
+        delay_share: figure(0.02, 0.02),
+        quantiles: [{ name: "p50" as const, ...figure(3e6, 3e6, { evidence: false }) }],
+      }),
+    }),
+  );
+  expected.is(
+    "no differences",
+    shown("[data-testid=set-stages] tbody", "[data-testid=set-figures] tbody"),
+  );
+});

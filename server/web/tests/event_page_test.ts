@@ -485,3 +485,26 @@ test("changed parts stand out only if the change is concentrated on them", async
     assert.equal(marked.length, concentrated ? 1 : 0);
   }
 });
+
+test("bars of more than sixty hours touch", async () => {
+  const chart = "section[aria-label='Delays by hour'] canvas";
+  for (const count of [60, 61]) {
+    const hours = Array.from({ length: count }, (_, index) => ({
+      hour_ns: ago((count - index) * hour_s),
+      runs: 2,
+      delays: 1,
+    }));
+    await open("/event/a%2Fb", answers({ [`${path}/summary`]: summary({ hours }) }));
+    const boxes = shown(chart)
+      .split("\n")
+      .filter((text) => /#d55e00 box/.test(text));
+    expected.is(`${count} hours`, boxes.slice(0, 2).join("\n"));
+  }
+});
+
+test("times below a trend whose units are no multiple of four", async () => {
+  const six = (value: number) => Array<number>(6).fill(value);
+  const units = { runs: six(9), delays: six(1), p50: six(2e6), p90: six(5e6), p99: six(9e6) };
+  await open("/event/a%2Fb", answers({ [`${path}/trend`]: trend({ units }) }));
+  expected.is("six units", shown(".trend-times", "section#trend svg"));
+});

@@ -302,3 +302,23 @@ test("a search whose answer is invalid says so", async () => {
   await pass(150);
   assert.match(shown(".hits [role=alert]"), /That did not work: Error: not JSON\./);
 });
+
+test("a search that fails late does not hide what a newer one found", async () => {
+  let come: (answer: unknown) => void = () => {};
+  const later = new Promise((resolve) => (come = resolve));
+  await open("/events", {
+    ...no_events,
+    "/api/v1/search": (request: { path: string }) =>
+      request.path.endsWith("=x") ? later : { ...found },
+  });
+  await enter("input[name=find]", "x");
+  await pass(150);
+  await enter("input[name=find]", "che");
+  await pass(150);
+  const hits = () => document.querySelector(".hits")?.textContent;
+  const before = hits();
+  assert.match(before ?? "", /checkout/);
+  come(new Refusal(500, "late"));
+  await pass(0);
+  assert.equal(hits(), before);
+});

@@ -107,3 +107,29 @@ test("a run is excluded and included", async () => {
   await click("Include");
   expected.is("included", shown(box));
 });
+
+test("stages beyond the colours, and a run without a duration", async () => {
+  const stages = Array.from({ length: 10 }, (_, index) => ({
+    name: `s${index}`,
+    at_ns: index * 10,
+    duration_ns: 100 - index,
+  }));
+  await open("/run/9", answers({ stages, duration_ns: 945 }));
+  expected.is("ten stages", shown(".stage-line", ".stage-table"));
+  await open("/run/9", answers({ stages: stages.slice(0, 1), duration_ns: 0, times: times() }));
+  expected.is("no duration", shown(".stage-table"));
+});
+
+test("parts that normal runs do not have", async () => {
+  const stages = [
+    { name: "read", at_ns: 0, duration_ns: 1e6 },
+    { name: "rare", at_ns: 1e6, duration_ns: 2e6 },
+  ];
+  const only_cpu = times({ blocked: [], blocked_ns: 0, runnable_ns: 0, throttled_ns: 0 });
+  const runs = on_time.map((one) => ({ ...one, times: only_cpu }));
+  await open(
+    "/run/9",
+    answers({ stages, times: times() }, { "/api/v1/events/checkout/runs": runList(runs) }),
+  );
+  expected.is("rare parts", shown(".stage-table"));
+});

@@ -20,7 +20,7 @@ export const unreachable = Symbol("no server");
 export const done = Symbol("204, without a body");
 
 // By the path of the request: with the query if the key has one, else without; with the method in
-// front if it is not GET. A function is asked at each request.
+// front if it is not GET. A function is asked at each request, and may promise an answer for later.
 export type Answers = Record<string, unknown>;
 
 let answers: Answers = {};
@@ -70,7 +70,7 @@ globalThis.fetch = (async (path: string, options: RequestInit = {}) => {
   const body = options.body === undefined ? undefined : JSON.parse(String(options.body));
   const request = { method: options.method ?? "GET", path, body };
   requests.push(request);
-  const answer = find(request);
+  const answer = await find(request);
   if (answer === unreachable) throw new TypeError("failed to fetch");
   if (answer === pending) return new Promise(() => {});
   return responseOf(answer);
