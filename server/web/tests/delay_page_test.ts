@@ -328,7 +328,7 @@ test("who waited for whom, within one process", async () => {
   await open(there, answers({ cause: { sentences: [], chain: chain.slice(0, 3) } }));
   assert.deepEqual(names(), ["shop / worker", "db", "cc / cc1"]);
   // Only what the strips show is in the key, and waits have the colour of their reason.
-  const strips = [
+  const strips: typeof chain = [
     { ...chain[1], strip: "rrb", state: "runnable" },
     { ...chain[0], strip: "cbb", reason: "disk" },
   ];

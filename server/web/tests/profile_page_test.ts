@@ -431,7 +431,7 @@ test("the timeline: thousands of short intervals are merged", async () => {
     ...one,
     from_ns: index * 20e3,
     to_ns: index * 20e3 + 10e3,
-    state: index % 2 === 0 ? "on CPU" : "runnable",
+    state: index % 2 === 0 ? ("on CPU" as const) : ("runnable" as const),
   }));
   await openProfile("", flame(), timeline({ intervals, samples: [] }), { stages: [] });
   const lines = shown(`${line} canvas`).split("\n");
