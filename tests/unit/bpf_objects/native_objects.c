@@ -4,6 +4,7 @@
 
 #include "bpf/objects.bpf.c"
 #include "tests/unit/bpf/native_traced.h"
+#include "tests/unit/bpf/native_unwind.h"
 
 const struct object_maps object_maps = {
     .functions = &functions,
@@ -26,8 +27,7 @@ static void define_maps(void) {
     DEFINE_MAP(stacks);
     DEFINE_MAP(site_stacks);
     DEFINE_MAP(blocks);
-    DEFINE_MAP(unwind_processes);
-    DEFINE_MAP(unwind_tables);
+    define_unwind_store();
 }
 
 void native_set_errno_slot(__u64 address) { set_constant(&errno_slot, &address, sizeof(address)); }
@@ -56,6 +56,8 @@ void native_load_programs(void) {
     native_set_errno_slot(0);
     native_set_memory_by_request(false);
 }
+
+void native_set_registers(void* registers) { user_registers = registers; }
 
 void native_switch(void* prev, void* next) { count_off_cpu(false, prev, next); }
 

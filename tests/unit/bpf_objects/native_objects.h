@@ -22,6 +22,9 @@ void native_set_memory_by_request(bool by_request);
 /* Resident pages of the process of the thread on the CPU: file, anonymous, swap, shared. */
 void native_set_resident(const __s64 pages[4]);
 
+/* The registers with which each thread left user space: of tests/unit/bpf/kernel_types.hpp. */
+void native_set_registers(void* registers);
+
 int on_object_jump(struct pt_regs* registers);
 int on_throw(struct pt_regs* registers);
 int on_catch(struct pt_regs* registers);

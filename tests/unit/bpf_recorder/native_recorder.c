@@ -6,15 +6,12 @@ static void* const ctx = NULL;
 
 #include "bpf/recorder.bpf.c"
 #include "tests/unit/bpf/native_task.h"
-
-#define UNWIND_REGIONS 2
-static struct unwind_region unwind_regions_of_tests[UNWIND_REGIONS];
+#include "tests/unit/bpf/native_unwind.h"
 
 struct recorder_maps {
     void *records, *capture_counters, *history_turns, *timed_sets, *thread_times, *last_switches,
         *disk_requests, *refused_locks, *written_files, *ended_writers, *unwind_processes,
-        *unwind_tables, *unwind_regions[UNWIND_REGIONS], *namespaced_threads, *stack_copies,
-        *copied_shares;
+        *namespaced_threads, *stack_copies, *copied_shares;
 };
 const struct recorder_maps recorder_maps = {
     .records = &records,
@@ -28,24 +25,10 @@ const struct recorder_maps recorder_maps = {
     .written_files = &written_files,
     .ended_writers = &ended_writers,
     .unwind_processes = &unwind_processes,
-    .unwind_tables = &unwind_tables,
-    .unwind_regions = {&unwind_regions_of_tests[0], &unwind_regions_of_tests[1]},
     .namespaced_threads = &namespaced_threads,
     .stack_copies = &stack_copies,
     .copied_shares = &copied_shares,
 };
-
-static void define_unwind_regions(void) {
-    native_define_map(&unwind_regions, NUMBER(unwind_regions, type),
-                      NUMBER(unwind_regions, max_entries), sizeof(*unwind_regions.key),
-                      sizeof(void*));
-    for (__u32 i = 0; i < UNWIND_REGIONS; i++) {
-        struct unwind_region* one = &unwind_regions_of_tests[i];
-        native_define_map(one, NUMBER(*one, type), NUMBER(*one, max_entries), sizeof(*one->key),
-                          NUMBER(*one, value_size));
-        native_update(&unwind_regions, &i, &one);
-    }
-}
 
 static void define_maps(void) {
     DEFINE_RING(records);
@@ -74,9 +57,7 @@ static void define_maps(void) {
     DEFINE_MAP(waits_begun);
     DEFINE_MAP(timed_sets);
     DEFINE_MAP(thread_times);
-    DEFINE_MAP(unwind_processes);
-    DEFINE_MAP(unwind_tables);
-    define_unwind_regions();
+    define_unwind_store();
     DEFINE_MAP(copy_scratch);
     DEFINE_MAP(iterator_copy_scratch);
     DEFINE_MAP(copied_shares);

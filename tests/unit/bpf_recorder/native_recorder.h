@@ -12,13 +12,11 @@
 extern "C" {
 #endif
 
-/* Its maps, with the names used there; the regions of the store of unwind tables. */
-#define UNWIND_REGIONS 2
+/* Its maps, with the names used there. */
 struct recorder_maps {
     void *records, *capture_counters, *history_turns, *timed_sets, *thread_times, *last_switches,
         *disk_requests, *refused_locks, *written_files, *ended_writers, *unwind_processes,
-        *unwind_tables, *unwind_regions[UNWIND_REGIONS], *namespaced_threads, *stack_copies,
-        *copied_shares;
+        *namespaced_threads, *stack_copies, *copied_shares;
 };
 extern const struct recorder_maps recorder_maps;
 
