@@ -117,7 +117,10 @@ class ObjectCalls : public testing::Test {
             lagtrap_object_call_texts& one = calls.emplace_back();
             std::memset(&one, 0, sizeof(one));
             std::memcpy(&one, bytes.data(), std::min(bytes.size(), sizeof(one)));
-            EXPECT_EQ(bytes.size(), one.call.has_texts ? sizeof(one) : sizeof(one.call));
+            EXPECT_EQ(one.call.has_texts, bytes.size() == sizeof(one) ? 1U : 0U);
+            if (one.call.has_texts == 0) {
+                EXPECT_EQ(bytes.size(), sizeof(one.call));
+            }
         }
         return calls;
     }

@@ -1,5 +1,6 @@
 // What calls on objects cost, whether they fail, and which are sent.
 #include <cerrno>
+#include <functional>
 
 #include "tests/unit/bpf_objects/object_calls.hpp"
 
@@ -87,12 +88,12 @@ TEST_F(ObjectCalls, fail_by_their_results) {
          {Case{LAGTRAP_FAILS_NEVER, {}, {0, 1, minus_one, minus_one_of_32_bits}},
           Case{LAGTRAP_FAILS_NEGATIVE,
                {minus_one, minus_one_of_32_bits, 0x80000000},
-               {0, 1, 0x7fffffff, 0x123456789}},
+               {0, 1, 0x7fffffff, 0x123456789, 0x180000000}},
           Case{LAGTRAP_FAILS_NULL, {0}, {1, minus_one, 0x100000000}},
           Case{LAGTRAP_FAILS_NONZERO, {1, minus_one, 0xff}, {0, 0x100000000}},
           Case{LAGTRAP_FAILS_NOT_POSITIVE,
                {0, minus_one, minus_one_of_32_bits},
-               {1, 0x7fffffff, 0x123456789}},
+               {1, 0x7fffffff, 0x123456789, 0x180000000, 0x100000000}},
           Case{LAGTRAP_FAILS_MINUS_ONE, {minus_one, minus_one_of_32_bits}, {0, 1, 0xfffffffe}}}) {
         function(use).failure = one.failure;
         const auto fails = [&](std::uint64_t result) {
@@ -123,6 +124,7 @@ TEST_F(ObjectCalls, do_not_fail_with_results_that_mean_success) {
     EXPECT_FALSE(fails(~0ULL - 4));
     EXPECT_TRUE(fails(7)) << "only two are in use";
     EXPECT_TRUE(fails(101));
+    EXPECT_TRUE(fails(0x100000064)) << "more than 32 bits";
 }
 
 TEST_F(ObjectCalls, that_fail_have_their_errno_and_some_are_excepted) {
@@ -154,6 +156,36 @@ TEST_F(ObjectCalls, that_fail_have_their_errno_and_some_are_excepted) {
     EXPECT_EQ(last().error_number, 0);
 }
 
+TEST_F(ObjectCalls, that_are_excepted_create_nothing) {
+    constexpr std::uint64_t slot = 0xa000, base = 0xb000;
+    native_set_errno_slot(slot);
+    kernel_.user_words[slot] = 16;
+    kernel_.user_words[base + 16] = EAGAIN;
+    task_.thread.fsbase = base;
+    for (const std::uint32_t number : {create, use}) {
+        function(number).failure = LAGTRAP_FAILS_MINUS_ONE;
+        function(number).except[0] = EAGAIN;
+    }
+    call(create, an_object, ~0ULL);
+    EXPECT_EQ(last().object, 0U);
+    EXPECT_EQ(counts().created, 0U);
+    call(create, an_object, 0);
+    lagtrap_object_call found = last();
+    EXPECT_EQ(found.object, an_object) << "errno has an earlier error";
+    EXPECT_EQ(found.failed, 0);
+    EXPECT_EQ(counts().created, 1U);
+    call(use, an_object, ~0ULL);
+    EXPECT_EQ(last().object, an_object);
+    EXPECT_EQ(counts().failures, 0U);
+    begin(use, an_object);
+    pass(us);
+    raise("out of paper");
+    handle(top + 8);
+    found = last();
+    EXPECT_EQ(found.failed, 1) << "an exception has no errno";
+    EXPECT_EQ(found.object, an_object);
+}
+
 TEST_F(ObjectCalls, that_an_exception_leaves_have_failed) {
     begin(create, an_object);
     begin(use, another, top - 64);
@@ -163,6 +195,7 @@ TEST_F(ObjectCalls, that_an_exception_leaves_have_failed) {
     const auto calls = sent();
     ASSERT_EQ(calls.size(), 2U);
     for (const auto& one : calls) {
+        EXPECT_EQ(one.call.end_ns, kernel_.now_ns);
         EXPECT_EQ(one.call.left, 1);
         EXPECT_EQ(one.call.failed, 1);
         EXPECT_EQ(one.call.error_number, 0);
@@ -173,18 +206,58 @@ TEST_F(ObjectCalls, that_an_exception_leaves_have_failed) {
     EXPECT_EQ(alive(an_object), nullptr) << "its constructor did not return";
     EXPECT_EQ(counts().created, 0U);
     EXPECT_EQ(counts().failures, 2U);
+    function(create).title_from = rsi;
+    kernel_.user_texts[0x8000] = "basket";
+    begin(create, an_object, top, 0x8000);
+    end(create);
+    EXPECT_STREQ(sent().at(0).thrown_type, "") << "of an earlier call";
+    begin(use, another);
+    pass(us);
+    kernel_.user_texts.erase(0x9200);
+    registers_.rsi = 0x4444;
+    on_throw(&registers_);
+    handle(top + 64);
+    const auto unknown = sent();
+    ASSERT_EQ(unknown.size(), 1U);
+    EXPECT_EQ(unknown[0].call.failed, 1);
+    EXPECT_STREQ(unknown[0].thrown_type, "") << "its type cannot be read";
+    EXPECT_STREQ(unknown[0].thrown_text, "");
 }
 
 TEST_F(ObjectCalls, that_are_left_otherwise_have_not_failed) {
     begin(use, an_object, top - 64);
+    pass(us);
     begin(use, an_object, top);
     const auto calls = sent();
     ASSERT_EQ(calls.size(), 1U) << "a call at or above its place ends it";
+    EXPECT_EQ(calls[0].call.end_ns, kernel_.now_ns);
     EXPECT_EQ(calls[0].call.left, 1);
     EXPECT_EQ(calls[0].call.failed, 0);
     EXPECT_EQ(calls[0].call.has_texts, 0U);
     end(use);
     EXPECT_EQ(last().left, 0);
+    // Whatever was below them before.
+    begin(use, an_object, top - 128);
+    begin(use, an_object, top - 100);
+    EXPECT_EQ(last().left, 1);
+}
+
+TEST_F(ObjectCalls, on_another_stack_do_not_end_those_on_this_one) {
+    kernel::vm_area_struct stack{}, of_fiber{};
+    stack.vm_start = top - 4096;
+    stack.vm_end = top + 4096;
+    of_fiber.vm_start = top + 8192;
+    of_fiber.vm_end = top + 16384;
+    native_set_areas(&stack, &of_fiber);
+    begin(use, an_object);
+    begin(inner, an_object, top + 12288);
+    EXPECT_TRUE(sent().empty());
+    end(inner, 0, top + 12288);
+    end(use);
+    const auto calls = sent();
+    ASSERT_EQ(calls.size(), 2U);
+    EXPECT_EQ(calls[0].call.depth, 1);
+    EXPECT_EQ(calls[1].call.left, 0);
 }
 
 TEST_F(ObjectCalls, that_catch_what_is_thrown_below_them_go_on) {
@@ -202,6 +275,7 @@ TEST_F(ObjectCalls, that_catch_what_is_thrown_below_them_go_on) {
     ASSERT_EQ(calls.size(), 1U);
     EXPECT_EQ(calls[0].call.left, 0);
     EXPECT_EQ(calls[0].call.failed, 0);
+    EXPECT_EQ(calls[0].call.has_texts, 0U);
 }
 
 TEST_F(ObjectCalls, of_exceptions_derived_from_those_of_the_library_have_their_text) {
@@ -300,9 +374,37 @@ TEST_F(ObjectCalls, are_counted_without_the_time_of_probes) {
     EXPECT_EQ(calls[1].call.probes_ns, 140U);
     EXPECT_EQ(function(inner).elapsed_ns, 400U);
     EXPECT_EQ(function(use).elapsed_ns, 860U);
+    call(use, an_object, 0, 10);
+    EXPECT_EQ(last().probes_ns, 10U) << "those of that call alone";
+    function(message).probes.inside_ns = 7;
+    function(message).probes.around_ns = 3;
+    begin(use, an_object);
+    begin(message, 0, top - 64);
+    end(message, 0, top - 64);
+    pass(20);
+    end(use);
+    EXPECT_EQ(last().probes_ns, 20U) << "texts of errors have probes, too";
     function(use).probes.inside_ns = 5000;
     call(use, an_object, 0, 1000);
     EXPECT_EQ(function(use).elapsed_ns, 860U) << "never negative";
+}
+
+TEST_F(ObjectCalls, are_counted_without_the_time_of_walking_the_stacks_of_creations) {
+    begin(use, an_object);
+    int looks = 0;
+    std::function<void()> look = [&] {
+        if (++looks == 3) pass(500);  // after the walk
+        kernel_.at_clock = look;
+    };
+    kernel_.at_clock = look;
+    begin(create, another, top - 64);
+    kernel_.at_clock = nullptr;
+    end(create, 0, top - 64);
+    end(use);
+    const auto calls = sent();
+    ASSERT_EQ(calls.size(), 2U);
+    EXPECT_EQ(calls[0].call.probes_ns, 0U);
+    EXPECT_EQ(calls[1].call.probes_ns, 500U);
 }
 
 TEST_F(ObjectCalls, that_are_sent_are_sent_with_their_callers) {
@@ -353,6 +455,9 @@ TEST_F(ObjectCalls, whose_exits_are_no_longer_seen_have_no_end) {
     EXPECT_TRUE(sent().empty());
     EXPECT_EQ(function(use).calls, 0U);
     EXPECT_EQ(function(use).failures, 0U);
+    begin(use, an_object);
+    end(use);
+    EXPECT_EQ(function(use).calls, 1U) << "its exit was seen";
 }
 
 TEST_F(ObjectCalls, that_are_seen_twice_while_functions_are_linked_again_are_one) {
@@ -366,6 +471,10 @@ TEST_F(ObjectCalls, that_are_seen_twice_while_functions_are_linked_again_are_one
     begin(use, an_object);
     end(use);
     EXPECT_EQ(sent().size(), 2U) << "the first was left";
+    totals().limits.relinking_until_ns = kernel_.now_ns + us;
+    begin(use, an_object);
+    begin(inner, an_object);
+    EXPECT_EQ(last().function, use) << "another function at its place";
 }
 
 TEST_F(ObjectCalls, for_texts_of_errors_send_the_text) {
@@ -391,6 +500,16 @@ TEST_F(ObjectCalls, for_texts_of_errors_send_the_text) {
     begin(message, 0x8100, top - 64);
     end(message, 0, top - 64);
     EXPECT_EQ(kernel_.take_records(object_maps.records).size(), 1U);
+    begin(message, 0x8200, top - 64);
+    end(message, 0, top - 64);
+    const auto unreadable = kernel_.take_records(object_maps.records);
+    ASSERT_EQ(unreadable.size(), 1U);
+    std::memcpy(&found, unreadable[0].data(), sizeof(found));
+    EXPECT_STREQ(found.text, "");
+    begin(message, 0x8100, top - 64);
+    kernel_.map(object_maps.records).room_bytes = 0;
+    end(message, 0, top - 64);
+    EXPECT_EQ(totals().not_sent, 1U);
 }
 
 TEST_F(ObjectCalls, know_how_long_their_thread_was_off_the_cpu) {
@@ -401,6 +520,7 @@ TEST_F(ObjectCalls, know_how_long_their_thread_was_off_the_cpu) {
     pass(3 * us);
     native_switch(&idle, &task_);
     pass(us);
+    native_switch(&idle, &task_);
     end(use);
     EXPECT_EQ(last().off_cpu_ns, 3 * us);
     native_switch(&idle, &task_);

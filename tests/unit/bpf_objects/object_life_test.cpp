@@ -29,6 +29,45 @@ TEST_F(ObjectCalls, that_create_objects_make_them_known) {
     EXPECT_EQ(calls[0].call.state, LAGTRAP_OBJECT_CREATED);
     EXPECT_STREQ(calls[0].title, "basket");
     EXPECT_STREQ(calls[0].thrown_type, "");
+    EXPECT_EQ(totals().sent, 1U);
+    call(use, an_object);
+    EXPECT_STREQ(sent().at(0).title, "") << "that was another call";
+    begin(create, another, top, 0x8888);
+    end(create);
+    EXPECT_STREQ(sent().at(0).title, "") << "it cannot be read";
+    EXPECT_STREQ(alive(another)->title, "");
+}
+
+TEST_F(ObjectCalls, with_titles_that_do_not_fit_are_counted) {
+    function(create).title_from = rsi;
+    kernel_.user_texts[0x8000] = "basket";
+    kernel_.map(object_maps.records).room_bytes = 0;
+    begin(create, an_object, top, 0x8000);
+    end(create);
+    EXPECT_EQ(totals().not_sent, 1U);
+    EXPECT_EQ(totals().sent, 0U);
+    EXPECT_EQ(counts().created, 1U);
+}
+
+TEST_F(ObjectCalls, that_return_numbers_of_32_bits_create_them_with_their_sign) {
+    const auto object_of = [&](std::uint64_t result) {
+        call(make, 0, result);
+        return last().object;
+    };
+    EXPECT_EQ(object_of(0xffffffff), 0xffffffffU);
+    function(make).reused = 1;
+    EXPECT_EQ(object_of(0xfffffffe), ~0ULL - 1);
+    EXPECT_EQ(object_of(0x100000005), 0x100000005U);
+    EXPECT_EQ(object_of(7), 7U);
+    EXPECT_EQ(counts().created, 4U);
+}
+
+TEST_F(ObjectCalls, that_fail_and_return_something_create_nothing) {
+    function(make).failure = LAGTRAP_FAILS_NEGATIVE;
+    call(make, 0, ~0ULL);
+    EXPECT_EQ(alive(~0ULL), nullptr);
+    EXPECT_EQ(counts().created, 0U);
+    EXPECT_EQ(counts().failures, 1U);
 }
 
 TEST_F(ObjectCalls, that_return_an_object_create_it_at_their_end) {
@@ -38,7 +77,10 @@ TEST_F(ObjectCalls, that_return_an_object_create_it_at_their_end) {
     ASSERT_NE(alive(another), nullptr);
     EXPECT_EQ(alive(another)->open, 0U);
     EXPECT_EQ(counts().created, 1U);
-    EXPECT_EQ(last().object, another);
+    EXPECT_EQ(counts().replaced, 0U);
+    const lagtrap_object_call made = last();
+    EXPECT_EQ(made.object, another);
+    EXPECT_EQ(made.state, LAGTRAP_OBJECT_CREATED);
     call(make, 0, 0);
     EXPECT_EQ(counts().created, 1U) << "it returned none";
 }
@@ -66,7 +108,17 @@ TEST_F(ObjectCalls, that_fail_to_create_leave_nothing) {
     EXPECT_EQ(counts().created, 0U);
     EXPECT_EQ(counts().failures, 1U);
     EXPECT_EQ(function(create).failures, 1U);
-    EXPECT_EQ(last().failed, 1);
+    const lagtrap_object_call found = last();
+    EXPECT_EQ(found.failed, 1);
+    EXPECT_EQ(found.state, LAGTRAP_OBJECT_CREATED);
+}
+
+TEST_F(ObjectCalls, that_release_an_object_count_for_its_class) {
+    call(create, an_object);
+    function(release).class_number = other_class;
+    call(release, an_object);
+    EXPECT_EQ(counts().released, 1U);
+    EXPECT_EQ(counts(other_class).released, 0U);
 }
 
 TEST_F(ObjectCalls, that_release_objects_end_them) {
@@ -154,6 +206,32 @@ TEST_F(ObjectCalls, within_the_creation_or_release_of_the_object_belong_to_it) {
     EXPECT_EQ(calls[1].call.state, LAGTRAP_OBJECT_WITHIN);
     EXPECT_EQ(counts().released, 1U);
     EXPECT_EQ(counts().used_after, 0U);
+}
+
+TEST_F(ObjectCalls, belong_to_a_creation_or_release_of_their_own_object_alone) {
+    const auto state_within = [&](std::uint32_t outer, std::uint64_t object,
+                                  std::uint32_t number = use) {
+        begin(outer, an_object);
+        begin(number, object, top - 64);
+        end(number, 0, top - 64);
+        end(outer);
+        return sent().at(0).call.state;
+    };
+    EXPECT_EQ(state_within(release, another), LAGTRAP_OBJECT_UNKNOWN) << "another object";
+    EXPECT_EQ(state_within(use, an_object), LAGTRAP_OBJECT_AFTER) << "it only uses the object";
+    function(inner).rule = 2;
+    EXPECT_EQ(state_within(release, an_object, inner), LAGTRAP_OBJECT_UNKNOWN) << "another rule";
+    function(inner).rule = 1;
+    EXPECT_EQ(state_within(release, an_object, inner), LAGTRAP_OBJECT_WITHIN)
+        << "though it had been released before";
+    // With another call between them.
+    call(create, an_object);
+    sent();
+    begin(release, an_object);
+    begin(use, another, top - 64);
+    begin(inner, an_object, top - 128);
+    end(inner, 0, top - 128);
+    EXPECT_EQ(last().state, LAGTRAP_OBJECT_WITHIN);
 }
 
 TEST_F(ObjectCalls, that_create_an_object_anew_replace_it) {

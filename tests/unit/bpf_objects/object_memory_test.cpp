@@ -68,14 +68,36 @@ TEST_F(Memory, of_creations_belongs_to_the_object) {
     give(0x20000);
     end(create);
     EXPECT_EQ(alive(an_object)->bytes, 48);
+    begin(make);
+    give(0x10000);
+    memory_return(cookie_of(LAGTRAP_MEMORY_TAKE), block(0x30000, 16));
+    end(make, another);
+    EXPECT_EQ(alive(another)->bytes, -32);
+}
+
+TEST_F(Memory, that_an_allocator_without_sizes_changes_is_that_asked_for) {
+    native_set_memory_by_request(true);
+    const std::uint64_t take = cookie_of(LAGTRAP_MEMORY_TAKE, asks_in(rdi));
+    const std::uint64_t change = cookie_of(LAGTRAP_MEMORY_CHANGE, asks_in(rsi));
+    begin(use, an_object);
+    memory_call(take, 100);
+    memory_return(take, 0x10000);
+    memory_call(change, 0x10000, 250);
+    memory_return(change, 0x20000);
+    give(0x20000);
+    const lagtrap_object_call found = end_use();
+    EXPECT_EQ(found.taken_bytes, 350U);
+    EXPECT_EQ(found.given_bytes, 350U);
+    EXPECT_EQ(found.allocations, 2U);
 }
 
 TEST_F(Memory, that_is_reallocated_is_given_and_taken) {
     const std::uint64_t change = cookie_of(LAGTRAP_MEMORY_CHANGE);
     begin(use, an_object);
     memory_call(change, block(0x10000, 48));
-    memory_return(cookie_of(LAGTRAP_MEMORY_TAKE), block(0x30000, 96));
-    give(0x10000);
+    memory_return(cookie_of(LAGTRAP_MEMORY_TAKE), block(0x40000, 512));
+    give(0x40000);
+    block(0x30000, 96);
     memory_return(change, 0x30000);
     lagtrap_object_call found = end_use();
     EXPECT_EQ(found.taken_bytes, 96U) << "what realloc calls does not count again";
@@ -186,6 +208,7 @@ TEST_F(Memory, that_a_call_frees_by_its_last_jump_ends_the_call) {
     EXPECT_EQ(found.function, release);
     EXPECT_EQ(found.left, 0);
     EXPECT_EQ(found.given_bytes, 48U);
+    EXPECT_EQ(found.end_ns, kernel_.now_ns);
     begin(use, an_object);
     memory_return(cookie_of(LAGTRAP_MEMORY_GIVE), 0, top);
     EXPECT_TRUE(sent().empty()) << "it has not jumped";
