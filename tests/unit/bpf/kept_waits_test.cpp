@@ -34,6 +34,27 @@ TEST_F(KeptWaits, the_longest_waits_are_kept) {
     EXPECT_EQ(kept(), (std::vector<std::uint64_t>{30, 40, 50, 60, 70, 80, 90, 95}));
 }
 
+TEST_F(KeptWaits, a_wait_displaces_the_shortest_one_whatever_came_last) {
+    const std::vector<std::vector<std::uint64_t>> orders{{100, 200, 300, 400, 500, 600, 700, 800},
+                                                         {800, 700, 600, 500, 400, 300, 200, 100},
+                                                         {300, 100, 800, 200, 700, 400, 600, 500}};
+    for (const auto& order : orders) {
+        begin(0, thread(101));
+        for (const std::uint64_t blocked_ns : order) wait(blocked_ns, thread(102));
+        wait(900, thread(102));
+        wait(250, thread(102));
+        wait(220, thread(102));
+        EXPECT_EQ(kept(), (std::vector<std::uint64_t>{250, 300, 400, 500, 600, 700, 800, 900}));
+        wait(260, thread(102));
+        EXPECT_EQ(kept()[0], 260U);
+        end(0, thread(101));
+        begin(0, thread(101));
+        wait(5, thread(102));
+        EXPECT_EQ(kept(), std::vector<std::uint64_t>{5}) << "nothing is left of earlier runs";
+        end(0, thread(101));
+    }
+}
+
 TEST_F(KeptWaits, a_thread_without_open_runs_forgets_its_waits) {
     begin(0, thread(101));
     wait(50, thread(102));
@@ -52,6 +73,12 @@ TEST_F(KeptWaits, a_run_that_is_open_too_long_does_not_keep_its_thread_from_forg
     begin(0, thread(101));
     EXPECT_TRUE(kept().empty());
     EXPECT_EQ(times_of(101).always, 1);
+    begin(0, thread(102));
+    end(0, thread(102));
+    pass(60'000'000'001);
+    begin(0, thread(102));
+    EXPECT_EQ(times_of(102).always, 0) << "no older run is open";
+    EXPECT_EQ(times_of(102).last_begin_ns, kernel.now_ns);
 }
 
 TEST_F(KeptWaits, a_wait_has_its_begin_its_class_and_who_ended_it) {

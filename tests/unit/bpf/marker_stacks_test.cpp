@@ -26,6 +26,7 @@ class MarkerStacks : public EventMonitor {
 };
 
 TEST_F(MarkerStacks, are_sent_once_and_named_by_the_run) {
+    kernel.cpu = 1;
     begin(0, thread(101));
     pass(5);
     const auto stacks =
@@ -37,6 +38,8 @@ TEST_F(MarkerStacks, are_sent_once_and_named_by_the_run) {
     EXPECT_EQ(stacks[0].kind, LAGTRAP_STACK_USER);
     EXPECT_EQ(stacks[0].end, LAGTRAP_STACK_END_NO_PROCESS);
     EXPECT_EQ(stacks[0].header.at_ns, kernel.now_ns - 5);
+    EXPECT_EQ(stacks[0].header.cpu, 1);
+    EXPECT_EQ(stacks[0].header.size_bytes, sizeof(lagtrap_stack) + sizeof(in_main));
     thread(101).program_counter = in_main + 8;
     stage(0, thread(101), 0);
     thread(101).program_counter = in_main;

@@ -122,9 +122,37 @@ TEST_F(RunQueue, waits_are_counted_with_their_party_and_their_cost) {
     EXPECT_EQ(counters(0).markers[LAGTRAP_PLACE_BEGIN].hits, 1U);
     EXPECT_EQ(counters(0).markers[LAGTRAP_PLACE_BEGIN].last_ns, kernel.now_ns);
     EXPECT_EQ(counters(0).markers[LAGTRAP_PLACE_END].last_ns, kernel.now_ns);
+    for (int i = 1; i < LAGTRAP_COST_EVERY; ++i) waits_of(101);
+    EXPECT_EQ(counters(0).costs[0], 2U) << "the cost of one in 64 is counted";
     watch.recording = 1;
     for (int i = 0; i < LAGTRAP_COST_EVERY; ++i) waits_of(101);
     EXPECT_EQ(counters(0).costs[0], 2U) << "a recording costs more";
+    watch.recording = 0;
+    kernel.at_clock = [this] {
+        kernel.at_clock = [this] { kernel.at_clock = [this] { pass(3'600'000 * ms); }; };
+    };
+    start(101);
+    EXPECT_EQ(counters(0).costs[LAGTRAP_COST_BUCKETS - 1], 1U) << "it was interrupted";
+}
+
+TEST_F(RunQueue, waits_are_recorded_with_the_thread_that_waited) {
+    watch.recording = 1;
+    thread(101).uid = 2000;
+    const std::uint64_t begin_ns = kernel.now_ns;
+    start(101);
+    pass(20 * ms);
+    block(201, 101);
+    const auto found = take_records<lagtrap_run>(native_maps.recorded_runs, LAGTRAP_RECORD_RUN);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].begin_ns, begin_ns);
+    EXPECT_EQ(found[0].end_ns, kernel.now_ns);
+    EXPECT_EQ(found[0].begin_pid, 100U);
+    EXPECT_EQ(found[0].begin_tid, 101U);
+    EXPECT_EQ(found[0].end_pid, 100U);
+    EXPECT_EQ(found[0].end_tid, 101U);
+    EXPECT_EQ(found[0].begin_party, 2000U);
+    EXPECT_STREQ(found[0].comm, "") << "another thread is on the CPU";
+    EXPECT_EQ(found[0].flags, LAGTRAP_RUN_DELAY);
 }
 
 TEST_F(RunQueue, a_thread_that_blocks_waits_for_no_cpu) {

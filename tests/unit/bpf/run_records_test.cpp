@@ -219,6 +219,76 @@ TEST_F(RunRecords, a_recorded_run_has_both_ends) {
     EXPECT_EQ(found[1].stage_count, 0);
 }
 
+TEST_F(RunRecords, a_process_is_described_before_its_stack_and_its_runs) {
+    native_want_stacks(4);
+    add_event(0, LAGTRAP_EVENT_RECORD_RUNS | LAGTRAP_EVENT_STACKS);
+    native_thread& one = thread(101);
+    one.program_counter = 0x401000;
+    one.process_started_ns = 77;
+    one.program_inode = 12;
+    one.program_device = 3;
+    one.uid = 1234;
+    kernel.cpu = 2;
+    const auto types = [&](const std::vector<Bytes>& records) {
+        std::vector<int> found;
+        for (const Bytes& bytes : records) {
+            lagtrap_record header{};
+            std::memcpy(&header, bytes.data(), sizeof(header));
+            found.push_back(header.type);
+        }
+        return found;
+    };
+    kernel.map(native_maps.reported_runs).room_bytes = 0;
+    begin(0, one);
+    end(0, one);
+    EXPECT_TRUE(kernel.take_records(native_maps.reported_runs).empty());
+    begin(0, one);
+    const auto at_begin = kernel.take_records(native_maps.reported_runs);
+    ASSERT_EQ(types(at_begin), (std::vector<int>{LAGTRAP_REPORT_PROCESS, LAGTRAP_RECORD_STACK}));
+    lagtrap_process_report process{};
+    std::memcpy(&process, at_begin[0].data(), sizeof(process));
+    EXPECT_EQ(process.header.size_bytes, sizeof(process));
+    EXPECT_EQ(process.header.cpu, 2);
+    EXPECT_EQ(process.header.at_ns, kernel.now_ns);
+    EXPECT_NE(process.process, 0U);
+    EXPECT_EQ(process.started_ns, 77U);
+    EXPECT_EQ(process.pid, 100U);
+    EXPECT_EQ(process.uid, 1234U);
+    EXPECT_STREQ(process.comm, "thread-101");
+    EXPECT_EQ(process.program_inode, 12U);
+    EXPECT_EQ(process.program_device, 3U);
+    pass(5);
+    end(0, one);
+    auto reported = take_reports();
+    ASSERT_EQ(reported.size(), 1U);
+    EXPECT_EQ(reported[0].report.process, process.process);
+    EXPECT_EQ(reported[0].report.header.at_ns, kernel.now_ns);
+    EXPECT_EQ(reported[0].report.header.size_bytes,
+              offsetof(lagtrap_slot, run) + offsetof(lagtrap_run, stages));
+    EXPECT_EQ(reported[0].report.weight, 2U) << "with the one that found no room";
+    begin(0, one);
+    EXPECT_TRUE(kernel.take_records(native_maps.reported_runs).empty()) << "it is known";
+    end(0, one);
+    reported = take_reports();
+    ASSERT_EQ(reported.size(), 1U);
+    EXPECT_EQ(reported[0].report.process, process.process);
+    one.program_inode = 13;
+    begin(0, one);
+    EXPECT_EQ(types(kernel.take_records(native_maps.reported_runs)),
+              std::vector<int>{LAGTRAP_REPORT_PROCESS})
+        << "it runs another program";
+}
+
+TEST_F(RunRecords, an_end_of_nested_runs_is_of_the_innermost_wherever_the_stack_is) {
+    add_event(0, 0, LAGTRAP_NESTING_OUTERMOST);
+    begin(0, thread(101), {.stack_pointer = 0x7000});
+    begin(0, thread(101), {.stack_pointer = 0x6000});
+    end(0, thread(101), {.stack_pointer = 0x7000});
+    EXPECT_EQ(runs(0), 0U);
+    end(0, thread(101), {.stack_pointer = 0x7000});
+    EXPECT_EQ(runs(0), 1U);
+}
+
 TEST_F(RunRecords, a_breach_is_recorded_as_well_during_a_recording) {
     add_event(0).threshold_ns = 100;
     watch.breach_wanted = 1;

@@ -97,6 +97,53 @@ TEST_F(OpenRunTable, the_newest_run_of_who_crowds_gives_way_to_another_event) {
     EXPECT_EQ(spilled_runs(), 0);
 }
 
+TEST_F(OpenRunTable, who_has_most_of_the_places_crowds) {
+    const std::uint32_t uids[2][LAGTRAP_BUCKET_TAGS] = {{1, 2, 1, 2, 1, 2, 2},
+                                                        {2, 1, 2, 1, 2, 2, 1}};
+    std::vector<std::uint64_t> keys, of_crowd;
+    for (const int each : {0, 1}) {
+        const auto some = keys_for(0, each == 0 ? first : second, LAGTRAP_BUCKET_TAGS);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            thread(101).uid = uids[each][i];
+            begin(0, thread(101), {.key = some[i]});
+            pass(1);
+            keys.push_back(some[i]);
+            if (uids[each][i] == 2) of_crowd.push_back(some[i]);
+        }
+    }
+    thread(201).uid = 3;
+    EXPECT_EQ(open_runs(), 2 * LAGTRAP_BUCKET_TAGS);
+    begin(1, thread(101), {.key = newcomer_key});
+    EXPECT_EQ(counters(0).lost, 1);
+    for (const std::uint64_t key : keys)
+        EXPECT_EQ(index_of(tag_of(0, key)) < 0, key == of_crowd.back());
+    EXPECT_GE(index_of(newcomer), 0);
+}
+
+TEST_F(OpenRunTable, a_run_in_its_second_bucket_that_gives_way_is_forgotten_in_its_first) {
+    ASSERT_NE(first, second);
+    auto keys = fill_bucket(0, first);
+    for (const std::uint64_t key : keys_for(0, second, LAGTRAP_BUCKET_TAGS - 1)) {
+        begin(0, thread(101), {.key = key});
+        pass(1);
+        keys.push_back(key);
+    }
+    const std::uint64_t spilled = static_cast<std::uint64_t>(second) << 40 | 99ULL << 24 |
+                                  static_cast<std::uint64_t>(first) << 8 | 1;
+    keys.push_back(key_of(0, spilled));
+    begin(0, thread(101), {.key = keys.back()});
+    EXPECT_EQ(index_of(spilled) / LAGTRAP_BUCKET_SLOTS, second);
+    EXPECT_EQ(spilled_runs(), 1U);
+    pass(1);
+    begin(1, thread(101), {.key = newcomer_key});
+    EXPECT_EQ(index_of(spilled), -1);
+    end_all(0, keys);
+    end(1, thread(101), {.key = newcomer_key});
+    EXPECT_EQ(runs(1), 1);
+    EXPECT_EQ(open_runs(), 0);
+    EXPECT_EQ(spilled_runs(), 0);
+}
+
 TEST_F(OpenRunTable, who_crowds_himself_loses_the_new_run_and_no_other) {
     const auto keys = fill_buckets_of(tag_of(0, one_more));
     begin(0, thread(101), {.key = one_more});
@@ -109,6 +156,7 @@ TEST_F(OpenRunTable, who_crowds_himself_loses_the_new_run_and_no_other) {
 }
 
 TEST_F(OpenRunTable, of_runs_that_seem_to_have_no_end_the_oldest_gives_way_to_its_own_event) {
+    pass(3'600'000'000'000);
     const auto keys = fill_buckets_of(tag_of(0, one_more));
     pass(LAGTRAP_STALE_NS + 1'000'000);
     begin(0, thread(101), {.key = one_more});

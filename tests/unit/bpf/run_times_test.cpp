@@ -69,6 +69,14 @@ TEST_F(RunTimes, runs_that_nobody_is_told_of_are_counted_alike) {
     EXPECT_EQ(counters(0).timed_ns, 130);
     EXPECT_EQ(counters(0).on_cpu_ns, 10);
     EXPECT_EQ(counters(0).runnable_ns, 20);
+    begin(0, thread(101));
+    pass(7);
+    wait(101, 100, 20);
+    pass(3);
+    end(0, thread(101));
+    EXPECT_EQ(counters(0).timed_ns, 260);
+    EXPECT_EQ(counters(0).on_cpu_ns, 20);
+    EXPECT_EQ(counters(0).runnable_ns, 40);
 }
 
 TEST_F(RunTimes, a_wait_is_of_the_class_of_its_call) {
@@ -237,6 +245,7 @@ TEST_F(RunTimes, a_switch_of_a_thread_that_did_not_block_counts_as_runnable_what
 
 TEST_F(RunTimes, of_a_thread_whose_coming_was_not_seen_the_kernels_count_says_how_long_it_ran) {
     add_event(0, timed);
+    thread(101).ran_ns = 1'000'000;
     begin(0, thread(101));
     preempt(thread(101), idle);
     pass(100);
@@ -261,6 +270,109 @@ TEST_F(RunTimes, a_thread_that_hits_a_marker_is_on_a_cpu) {
     const lagtrap_slot reported = only_report();
     EXPECT_EQ(reported.parts.on_cpu_ns, 100);
     EXPECT_EQ(sum_of(reported.parts), length_of(reported));
+}
+
+TEST_F(RunTimes, how_long_a_thread_was_on_a_cpu_before_a_hit_is_as_the_kernel_counts_it) {
+    add_event(0, timed);
+    add_event(1, timed);
+    thread(101).ran_ns = 1'000'000;
+    begin(0, thread(101));
+    preempt(thread(101), idle);
+    pass(100);
+    thread(101).ran_ns += 30;
+    begin(1, thread(101));
+    pass(5);
+    end(1, thread(101));
+    lagtrap_slot reported = only_report();
+    EXPECT_EQ(reported.parts.on_cpu_ns, 5);
+    EXPECT_EQ(reported.parts.runnable_ns, 0);
+    end(0, thread(101));
+    reported = only_report();
+    EXPECT_EQ(reported.parts.on_cpu_ns, 35);
+    EXPECT_EQ(reported.parts.runnable_ns, 70);
+    begin(0, thread(101));
+    preempt(thread(101), idle);
+    pass(100);
+    thread(101).ran_ns += 40;
+    end(0, thread(101));
+    reported = only_report();
+    EXPECT_EQ(reported.parts.on_cpu_ns, 40);
+    EXPECT_EQ(reported.parts.runnable_ns, 60);
+}
+
+TEST_F(RunTimes, at_stages_it_is_as_the_kernel_counts_it_too) {
+    add_event(0, timed | LAGTRAP_EVENT_KEY_ARGUMENT);
+    thread(101).ran_ns = 1'000'000;
+    begin(0, thread(101), {.key = 7});
+    EXPECT_EQ(times_of(101).always, 1U);
+    preempt(thread(101), idle);
+    pass(100);
+    thread(101).ran_ns += 30;
+    stage(0, thread(101), 0, {.key = 7});
+    EXPECT_EQ(times_of(101).last_begin_ns, kernel.now_ns);
+    pass(5);
+    end(0, thread(101), {.key = 7});
+    const lagtrap_slot reported = only_report();
+    EXPECT_EQ(reported.parts.on_cpu_ns, 35);
+    EXPECT_EQ(reported.parts.runnable_ns, 70);
+}
+
+TEST_F(RunTimes, switches_of_threads_without_runs_are_not_counted) {
+    add_event(0, timed);
+    begin(0, thread(101));
+    end(0, thread(101));
+    block(thread(101), idle);
+    EXPECT_EQ(times_of(101).state, LAGTRAP_THREAD_ON_CPU);
+}
+
+TEST_F(RunTimes, a_thread_that_takes_an_entry_has_nothing_of_who_had_it) {
+    add_event(0, timed | LAGTRAP_EVENT_KEY_ARGUMENT);
+    std::vector<std::uint32_t> tids;
+    for (std::uint32_t tid = 101; tids.size() < LAGTRAP_TIMED_WAYS + 2; ++tid)
+        if (set_of(tid) == set_of(101)) tids.push_back(tid);
+    begin(0, thread(101), {.key = 1});
+    wait(101, 500, 20);
+    add_event(0, timed);
+    for (std::size_t i = 1; i <= LAGTRAP_TIMED_WAYS; ++i) {
+        pass(10);
+        begin(0, thread(tids[i]));
+    }
+    const lagtrap_thread_times& taken = times_of(tids[LAGTRAP_TIMED_WAYS]);
+    EXPECT_EQ(taken.since_ns, kernel.now_ns);
+    EXPECT_EQ(taken.last_begin_ns, kernel.now_ns);
+    EXPECT_EQ(taken.always, 0U);
+    EXPECT_EQ(taken.open, 1U);
+    EXPECT_EQ(taken.generation, 2U);
+    EXPECT_EQ(sum_of(taken.parts), 0U);
+    EXPECT_EQ(taken.waits[0].begin_ns, 0U);
+    // An entry that user space has freed is taken first.
+    auto& set = kernel.at<lagtrap_timed_set>(native_maps.timed_sets, set_of(101));
+    set.tids[2] = 0;
+    begin(0, thread(tids.back()));
+    EXPECT_EQ(set.tids[2], tids.back());
+}
+
+TEST_F(RunTimes, a_thread_with_an_open_run_is_not_thought_to_have_been_preempted) {
+    add_event(0, timed);
+    add_event(1, timed);
+    begin(0, thread(101));
+    kernel.before_exchange = [this] { pass(8000); };
+    begin(1, thread(101));
+    end(1, thread(101));
+    const lagtrap_slot reported = only_report();
+    EXPECT_EQ(reported.parts.on_cpu_ns, 8000);
+    EXPECT_EQ(reported.parts.runnable_ns, 0);
+}
+
+TEST_F(RunTimes, whether_it_is_frozen_is_not_known_of_old_kernels) {
+    add_event(0, timed);
+    kernel.missing.insert("task->frozen");
+    thread(101).call = SYS_read;
+    thread(101).frozen = true;
+    begin(0, thread(101));
+    wait(101, 20, 0);
+    end(0, thread(101));
+    EXPECT_EQ(only_report().parts.blocked_ns[LAGTRAP_WAIT_INPUT], 20);
 }
 
 TEST_F(RunTimes, a_copy_of_sums_that_a_preemption_falls_into_is_made_again) {

@@ -38,6 +38,10 @@ TEST_F(Scopes, a_control_group_is_in_scope_for_the_event_that_names_it) {
     EXPECT_EQ(runs_of(101), 1);
     kernel.cgroup = 78;
     EXPECT_EQ(runs_of(101), 0);
+    add_event(1, LAGTRAP_EVENT_SCOPE_GROUP);
+    begin(1, thread(101));
+    EXPECT_EQ(open_runs(), 1);
+    EXPECT_EQ(counters(1).out_of_scope, 0);
 }
 
 TEST_F(Scopes, a_program_is_its_file_on_its_device) {
