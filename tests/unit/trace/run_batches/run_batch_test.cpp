@@ -31,7 +31,7 @@ RecordedRun sample_run() {
     run.process = "postgres";
     run.executable = "/usr/lib/postgresql/15/bin/postgres";
     run.build_id = "0123456789abcdef";
-    run.user = "postgres";
+    run.user = "shop";
     run.unit = "postgresql@15-main.service";
     run.start = StartKind::Warm;
     run.delay = true;
@@ -106,6 +106,23 @@ TEST(RunBatch, ComesBackAsItWas) {
     EXPECT_TRUE(*read == batch);
     EXPECT_EQ(read->runs.at(0).stages.at(2).at_ns, 5'000'000U);
     EXPECT_EQ(read->stacks.at(0).at(0).file, "/src/x.c");
+}
+
+TEST(RunBatch, EachFlagOfARunIsItsOwn) {
+    for (bool RecordedRun::*const flag :
+         {&RecordedRun::delay, &RecordedRun::aborted, &RecordedRun::without_stages}) {
+        RunBatch batch = sample_batch();
+        batch.runs.resize(1);
+        RecordedRun& run = batch.runs[0];
+        run.delay = run.aborted = run.without_stages = false;
+        run.*flag = true;
+        EXPECT_TRUE(*read_run_batch(*write_run_batch(batch)) == batch);
+    }
+    for (const StartKind start : {StartKind::Unknown, StartKind::Cold, StartKind::Warm}) {
+        RunBatch batch = sample_batch();
+        batch.runs[0].start = start;
+        EXPECT_EQ(read_run_batch(*write_run_batch(batch))->runs[0].start, start);
+    }
 }
 
 // Classes of waits and fields that a later version may have.

@@ -25,6 +25,11 @@ TEST(TimeParts, HaveNamesForTheClassesOfWaits) {
     EXPECT_EQ(wait_class_name(LAGTRAP_WAIT_OUTPUT), "output");
     EXPECT_EQ(wait_class_name(LAGTRAP_WAIT_SOCKET), "socket");
     EXPECT_EQ(wait_class_name(LAGTRAP_WAIT_SLEEP), "sleep");
+    EXPECT_EQ(wait_class_name(LAGTRAP_WAIT_CHILD), "child");
+    EXPECT_EQ(wait_class_name(LAGTRAP_WAIT_FILE_LOCK), "file-lock");
+    EXPECT_EQ(wait_class_name(LAGTRAP_WAIT_SEMAPHORE), "semaphore");
+    EXPECT_EQ(wait_class_name(LAGTRAP_WAIT_DISK), "disk");
+    EXPECT_EQ(wait_class_name(LAGTRAP_WAIT_PAGE), "page-fault");
     EXPECT_EQ(wait_class_name(LAGTRAP_WAIT_STOPPED), "stopped");
     EXPECT_EQ(wait_class_name(LAGTRAP_WAIT_CLASSES), "other");
     EXPECT_EQ(wait_class_name(UINT32_MAX), "other");

@@ -30,11 +30,25 @@ class StackQualityTest : public testing::Test {
     TemporaryDirectory capture_;
 };
 
-TEST(StackEnd, EachHasAName) {
-    for (std::uint8_t end = 1; end < LAGTRAP_STACK_ENDS; ++end)
-        EXPECT_STRNE(stack_end_name(end), "unknown");
-    EXPECT_STREQ(stack_end_name(LAGTRAP_STACK_END_NO_TABLE), "no-table");
-    EXPECT_STREQ(stack_end_name(LAGTRAP_STACK_END_32_BIT), "32-bit");
+TEST(StackEnd, EachHasItsName) {
+    const std::pair<lagtrap_stack_end, const char*> names[] = {
+        {LAGTRAP_STACK_END_UNKNOWN, "unknown"},
+        {LAGTRAP_STACK_END_COMPLETE, "complete"},
+        {LAGTRAP_STACK_END_TOO_DEEP, "too-deep"},
+        {LAGTRAP_STACK_END_BAD_ADDRESS, "bad-address"},
+        {LAGTRAP_STACK_END_NO_PROCESS, "no-process"},
+        {LAGTRAP_STACK_END_NO_MAPPING, "no-mapping"},
+        {LAGTRAP_STACK_END_NO_TABLE, "no-table"},
+        {LAGTRAP_STACK_END_OUT_OF_BUDGET, "out-of-budget"},
+        {LAGTRAP_STACK_END_GAP, "gap"},
+        {LAGTRAP_STACK_END_UNSUPPORTED, "unsupported"},
+        {LAGTRAP_STACK_END_NO_PROGRESS, "no-progress"},
+        {LAGTRAP_STACK_END_32_BIT, "32-bit"},
+        {LAGTRAP_STACK_END_COPY_ENDED, "copy-ended"}};
+    EXPECT_EQ(std::size(names), std::size_t{LAGTRAP_STACK_ENDS});
+    for (const auto& [end, name] : names)
+        EXPECT_STREQ(stack_end_name(static_cast<std::uint8_t>(end)), name);
+    EXPECT_STREQ(stack_end_name(LAGTRAP_STACK_ENDS), "unknown");
     EXPECT_STREQ(stack_end_name(200), "unknown");
 }
 
@@ -89,12 +103,17 @@ TEST_F(StackQualityTest, StopsBeyondTheListAreSummed) {
             capture.mapping(100, 0, start, 0x10000, 0, "/lib/" + std::to_string(i) + ".so", "\xaa");
             capture.user_stack(1, 100 + i, 100, {start}, LAGTRAP_STACK_END_NO_TABLE);
             capture.sample(2, 0, 100, 100, 0, 100 + i);
+            if (i < 20) capture.sample(3, 0, 100, 100, 0, 100 + i);
+            if (i > 27) capture.switched(4 + i, 0, 100, 100, 1, 100, 100, 0, 100 + i);
         }
         capture.flush();
     }
     ASSERT_TRUE(merge());
-    EXPECT_EQ(system().stacks.stops.size(), 20U);
-    EXPECT_EQ(system().stacks.other_stops.on_cpu, 10U);
+    const StackQuality stacks = system().stacks;
+    ASSERT_EQ(stacks.stops.size(), 20U);
+    for (const StackStop& stop : stacks.stops) EXPECT_EQ(stop.count(), 2U) << "the most frequent";
+    EXPECT_EQ(stacks.other_stops.on_cpu, 10U);
+    EXPECT_EQ(stacks.other_stops.off_cpu, 2U);
 }
 
 // JIT code needs no file: frame pointers lead through its frames.

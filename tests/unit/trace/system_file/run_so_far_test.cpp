@@ -87,7 +87,15 @@ TEST(RunSoFar, OnlyThreadsThatEndedAWaitHaveANameAndNumbers) {
 }
 
 TEST(RunSoFar, WakersHaveNames) {
-    EXPECT_EQ(waker_name(LAGTRAP_WAKER_SOFTIRQ), "softirq");
+    const std::pair<lagtrap_waker, const char*> names[] = {{LAGTRAP_WAKER_UNKNOWN, "unknown"},
+                                                           {LAGTRAP_WAKER_THREAD, "thread"},
+                                                           {LAGTRAP_WAKER_INTERRUPT, "interrupt"},
+                                                           {LAGTRAP_WAKER_SOFTIRQ, "softirq"}};
+    for (const auto& [waker, name] : names) {
+        EXPECT_EQ(waker_name(waker), name);
+        EXPECT_EQ(waker_of(name), waker);
+    }
+    EXPECT_EQ(waker_name(4), "unknown");
     EXPECT_EQ(waker_name(99), "unknown");
     EXPECT_EQ(waker_of("interrupt"), LAGTRAP_WAKER_INTERRUPT);
     EXPECT_EQ(waker_of("else"), LAGTRAP_WAKER_UNKNOWN);

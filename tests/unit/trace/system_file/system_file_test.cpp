@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/unit/expected_file.hpp"
+#include "tests/unit/test_paths.hpp"
 #include "tests/unit/trace/full_system_file.hpp"
 
 namespace lagtrap::trace::system_file_test {
@@ -71,6 +73,14 @@ TEST(SystemFile, FunctionsAreCheckedToo) {
     SystemFile without = full_file();
     without.functions.reset();
     EXPECT_FALSE(read_system_file(write_system_file(without)).value().functions);
+}
+
+TEST(SystemFile, EachValueHasItsAttribute) {
+    SystemFile file = full_file();
+    file.quality.shed = {"every 2nd sample alone was taken", "calls of <f> are missing"};
+    file.functions->others = 9;
+    expect_text_of_file(test_data_folder() + "/trace/full_system_file.xml",
+                        write_system_file(file));
 }
 
 // As written before stack walks recorded why they ended.
