@@ -116,6 +116,70 @@ TEST_F(Bundle, GivesBackWhatWasPacked) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(output_.path()), {}), 1);
 }
 
+// What tar shows of them.
+TEST_F(Bundle, HoldsPlainFilesOfNobodyTheSystemFileFirst) {
+    const auto info = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(info.ok()) << info.error().message;
+    struct stat facts {};
+    ASSERT_EQ(::stat(info->path.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 07777, 0640U);
+    archive* const handle = archive_read_new();
+    archive_read_support_format_tar(handle);
+    archive_read_support_filter_zstd(handle);
+    ASSERT_EQ(archive_read_open_filename(handle, info->path.c_str(), 65536), ARCHIVE_OK);
+    std::string list;
+    archive_entry* entry = nullptr;
+    while (archive_read_next_header(handle, &entry) == ARCHIVE_OK)
+        list += std::string(archive_entry_pathname(entry)) + " " +
+                std::to_string(archive_entry_size(entry)) + " " +
+                std::to_string(archive_entry_perm(entry)) + " " +
+                std::to_string(archive_entry_mtime(entry)) + " " +
+                std::to_string(archive_entry_uid(entry)) + "\n";
+    archive_read_free(handle);
+    EXPECT_EQ(list,
+              "system.xml 9 420 0 0\nsettings.xml 11 420 0 0\ntrace.pftrace 300000 420 0 0\n");
+}
+
+TEST_F(Bundle, IsHiddenUntilItsCallerNamesIt) {
+    const auto packed_bundle = pack_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(packed_bundle.ok()) << packed_bundle.error().message;
+    const auto& [beside, info] = *packed_bundle;
+    EXPECT_FALSE(std::filesystem::exists(info.path));
+    EXPECT_EQ(beside.parent_path(), output_.path());
+    EXPECT_TRUE(beside.filename().string().starts_with("." + session_id + ".")) << beside;
+    EXPECT_EQ(info.size_bytes, std::filesystem::file_size(beside));
+    EXPECT_EQ(info.digest, sha256_of_file(beside).value());
+    EXPECT_EQ(info.path,
+              output_.path() / (session_id + "-" + info.digest.substr(0, 16) + ".lagtrap.tar.zst"));
+}
+
+TEST_F(Bundle, SaysWhichBundleCouldNotBeMade) {
+    EXPECT_EQ(write_bundle(capture_.path(), "x\n", output_.path()).error().message,
+              "session id \"x\\x0a\" is not a UUID");
+    std::filesystem::remove(capture_.path() / "trace.pftrace");
+    const auto trace = write_bundle(capture_.path(), session_id, output_.path());
+    EXPECT_EQ(trace.error().kind, ErrorKind::NotFound);
+    EXPECT_EQ(trace.error().message, "bundle of " + session_id + ": " +
+                                         (capture_.path() / "trace.pftrace").string() +
+                                         ": No such file or directory");
+    std::filesystem::remove(capture_.path() / "settings.xml");
+    std::filesystem::create_symlink("/etc/hostname", capture_.path() / "settings.xml");
+    EXPECT_THAT(write_bundle(capture_.path(), session_id, output_.path()).error().message,
+                HasSubstr("settings.xml: "));
+    // A folder with the bundle's name is in the way.
+    std::filesystem::remove(capture_.path() / "settings.xml");
+    ASSERT_TRUE(write_file_durably(capture_.path() / "trace.pftrace", "t"));
+    const auto packed_bundle = pack_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_TRUE(packed_bundle.ok());
+    std::filesystem::remove(packed_bundle->beside);
+    std::filesystem::create_directories(packed_bundle->info.path / "in-the-way");
+    const auto named = write_bundle(capture_.path(), session_id, output_.path());
+    ASSERT_FALSE(named.ok());
+    EXPECT_THAT(named.error().message, testing::StartsWith("bundle of " + session_id + ": "));
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(output_.path()), {}), 1)
+        << "nothing else is left";
+}
+
 TEST_F(Bundle, TheSameFilesGiveTheSameDigest) {
     auto first = write_bundle(capture_.path(), session_id, output_.path());
     ASSERT_TRUE(write_file_durably(capture_.path() / "system.xml", "<system/>"));

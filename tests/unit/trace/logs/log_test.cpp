@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include <csignal>
 #include <cstring>
@@ -248,13 +249,111 @@ TEST(Log, UnknownTypesAreSkipped) {
     EXPECT_FALSE(summary.partial);
 }
 
+TEST(Log, HasTheClocksAndTheNameOfItsKind) {
+    const TemporaryDirectory directory;
+    const std::pair<LogKind, const char*> names[] = {{LogKind::User, "user.log"},
+                                                     {LogKind::Kernel, "kernel.log"},
+                                                     {LogKind::Rundown, "rundown.log"}};
+    for (const auto& [kind, name] : names) {
+        EXPECT_STREQ(log_file_name(kind), name);
+        ASSERT_TRUE(LogWriter::create(directory.path(), kind, session_id, {11, 22, 33}));
+        const auto reader = LogReader::open(directory.path() / name);
+        ASSERT_TRUE(reader) << reader.error().message;
+        const LogSummary& summary = reader->summary();
+        EXPECT_EQ(summary.kind, kind);
+        EXPECT_EQ(summary.clocks.monotonic_ns, 11U);
+        EXPECT_EQ(summary.clocks.boottime_ns, 22U);
+        EXPECT_EQ(summary.clocks.realtime_ns, 33U);
+        EXPECT_EQ(summary.bytes, sizeof(LogFileHeader));
+        EXPECT_EQ(summary.session_id, session_id);
+        struct stat facts {};
+        ASSERT_EQ(::stat((directory.path() / name).c_str(), &facts), 0);
+        EXPECT_EQ(facts.st_mode & 0777, kind == LogKind::User ? 0600U : 0640U) << name;
+    }
+}
+
+TEST(Log, CountsWhatWasReadAndWritten) {
+    const TemporaryDirectory directory;
+    auto writer = LogWriter::create(directory.path(), LogKind::Kernel, session_id, {});
+    ASSERT_TRUE(writer);
+    EXPECT_EQ(writer->size_bytes(), sizeof(LogFileHeader));
+    ASSERT_TRUE(writer->flush()) << "there is nothing to write";
+    EXPECT_EQ(writer->size_bytes(), sizeof(LogFileHeader));
+    const auto sample = sample_at(1);
+    ASSERT_TRUE(writer->append(&sample.header));
+    EXPECT_EQ(writer->size_bytes(), sizeof(LogFileHeader) + sizeof(sample)) << "still collected";
+    ASSERT_TRUE(writer->flush());
+    LogSummary summary;
+    times_in(directory.path() / "kernel.log", &summary);
+    EXPECT_EQ(summary.records, 1U);
+    EXPECT_EQ(summary.bytes, writer->size_bytes());
+    EXPECT_EQ(summary.bytes, std::filesystem::file_size(directory.path() / "kernel.log"));
+}
+
+// The header of a small log with a change, and then the right checksum.
+template <typename Change>
+std::string problem_with_header(Change change) {
+    const TemporaryDirectory directory;
+    std::string bytes = small_log(directory.path());
+    LogFileHeader header{};
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    change(header);
+    header.checksum = static_cast<std::uint32_t>(
+        crc32(0, reinterpret_cast<const Bytef*>(&header), offsetof(LogFileHeader, checksum)));
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    const auto path = directory.path() / "kernel.log";
+    replace(path, bytes);
+    const auto reader = LogReader::open(path);
+    return reader ? "" : reader.error().message.substr(path.string().size());
+}
+
+TEST(Log, SaysWhatIsWrongWithItsHeader) {
+    EXPECT_EQ(problem_with_header([](LogFileHeader&) {}), "");
+    EXPECT_EQ(problem_with_header([](LogFileHeader& header) { header.magic[0] = 'x'; }),
+              ": not a lagtrap log (its first bytes are others)");
+    EXPECT_EQ(problem_with_header([](LogFileHeader& header) { header.version = 2; }),
+              ": log of version 2; this program reads version 1");
+    for (const std::uint32_t kind : {0U, 4U})
+        EXPECT_EQ(problem_with_header([&](LogFileHeader& header) { header.kind = kind; }),
+                  ": log of kind " + std::to_string(kind) +
+                      "; allowed are 1 (user), 2 (kernel) and 3 (rundown)");
+    for (const std::uint32_t kind : {1U, 3U})
+        EXPECT_EQ(problem_with_header([&](LogFileHeader& header) { header.kind = kind; }), "");
+    EXPECT_EQ(problem_with_header([](LogFileHeader& header) { header.session_id[0] = '\n'; }),
+              ": the log's session id is \"\\x0af8fad5b-d9cb-469f-a165-70867728950e\", not a UUID");
+    const TemporaryDirectory directory;
+    std::string bytes = small_log(directory.path());
+    bytes[20] ^= 1;
+    replace(directory.path() / "kernel.log", bytes);
+    const auto damaged = LogReader::open(directory.path() / "kernel.log");
+    ASSERT_FALSE(damaged);
+    EXPECT_EQ(damaged.error().kind, ErrorKind::Invalid);
+    EXPECT_EQ(damaged.error().message, (directory.path() / "kernel.log").string() +
+                                           ": the log's header is damaged (checksum differs)");
+    const auto other = LogWriter::create(directory.path(), LogKind::User, "../x\n", {});
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().message, "session id \"../x\\x0a\" is not a UUID");
+}
+
 TEST(Log, OversizedRecordIsRefused) {
     TemporaryDirectory directory;
     auto writer = LogWriter::create(directory.path(), LogKind::User, session_id, {});
     lagtrap_record record{log_block_bytes + 1, LAGTRAP_RECORD_RUN, 0, 1};
+    const auto large = writer->append(&record);
+    ASSERT_FALSE(large);
+    EXPECT_EQ(large.error().message, "record of 262145 bytes; allowed are 16 to 262144");
+    record.size_bytes = 15;
     EXPECT_FALSE(writer->append(&record));
-    record.size_bytes = 8;
-    EXPECT_FALSE(writer->append(&record));
+    record.size_bytes = 16;
+    EXPECT_TRUE(writer->append(&record));
+    // As large as a block, so that the other one is written first.
+    std::vector<std::uint64_t> largest(log_block_bytes / 8);
+    auto* const whole = reinterpret_cast<lagtrap_record*>(largest.data());
+    whole->size_bytes = log_block_bytes;
+    whole->type = LAGTRAP_RECORD_SAMPLE;
+    EXPECT_TRUE(writer->append(whole));
+    EXPECT_EQ(std::filesystem::file_size(directory.path() / "user.log"),
+              sizeof(LogFileHeader) + sizeof(LogBlockHeader) + 16);
 }
 
 TEST(Log, GoesOnAfterAFailedWrite) {
@@ -273,7 +372,9 @@ TEST(Log, GoesOnAfterAFailedWrite) {
     tight.rlim_cur = writer->size_bytes() + sizeof(LogBlockHeader) + 10 + sizeof(LogBlockHeader);
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
     ASSERT_TRUE(writer->append(&second.header));
-    EXPECT_FALSE(writer->flush());
+    const auto flushed = writer->flush();
+    ASSERT_FALSE(flushed);
+    EXPECT_TRUE(flushed.error().message.starts_with("write log: ")) << flushed.error().message;
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
     std::signal(SIGXFSZ, old_handler);
 
