@@ -1,6 +1,10 @@
 // Each capture gives one bundle, whatever interrupts the merge.
 #include "trace/merge/capture_bundle.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <string>
 #include <vector>
@@ -8,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/digest.hpp"
 #include "tests/unit/trace/synthetic_capture.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
@@ -54,7 +59,9 @@ TEST_F(CaptureBundleTest, MergedOnceHoweverOftenItIsAskedFor) {
     const auto again = claim_capture(capture_.path(), output_.path());
     ASSERT_TRUE(again.ok()) << again.error().message;
     ASSERT_TRUE(again->made);
-    EXPECT_EQ(again->made->bundle.path.filename(), name);
+    EXPECT_EQ(again->made->bundle.path, output_.path() / name);
+    EXPECT_EQ(again->made->bundle.digest, sha256_of_file(output_.path() / name).value());
+    EXPECT_EQ(again->made->bundle.size_bytes, fs::file_size(output_.path() / name));
     EXPECT_TRUE(again->made->made_before);
     EXPECT_THAT(output(), ElementsAre(name));
 }
@@ -90,6 +97,31 @@ TEST_F(CaptureBundleTest, WhatAnEarlierMergeLeftIsRemoved) {
     std::ofstream(output_.path() / ".of-another.a1b2c3") << "not ours";
     ASSERT_TRUE(claim_capture(capture_.path(), output_.path()).ok());
     EXPECT_THAT(output(), ElementsAre(".of-another.a1b2c3"));
+}
+
+TEST_F(CaptureBundleTest, ATraceWithoutABundleIsRemoved) {
+    EXPECT_FALSE(bundle_capture(capture_.path(), output_.path() / "missing").ok());
+    EXPECT_FALSE(fs::exists(capture_.path() / "trace.pftrace"));
+    ASSERT_TRUE(bundle_capture(capture_.path(), output_.path()).ok());
+    EXPECT_TRUE(fs::exists(capture_.path() / "trace.pftrace"));
+}
+
+TEST_F(CaptureBundleTest, ANoteThatCannotBeWrittenLeavesNoBundle) {
+    fs::create_directories(capture_.path() / "bundle.json" / "in-the-way");
+    const auto made = bundle_capture(capture_.path(), output_.path());
+    EXPECT_FALSE(made.ok());
+    EXPECT_TRUE(output().empty());
+}
+
+TEST_F(CaptureBundleTest, OneProcessAtATimeHasACapture) {
+    auto claim = claim_capture(capture_.path(), output_.path());
+    ASSERT_TRUE(claim.ok()) << claim.error().message;
+    const int folder = ::open(capture_.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    EXPECT_NE(::flock(folder, LOCK_EX | LOCK_NB), 0);
+    claim->lock.reset();
+    EXPECT_EQ(::flock(folder, LOCK_EX | LOCK_NB), 0);
+    ::close(folder);
+    EXPECT_FALSE(claim_capture(capture_.path() / "missing", output_.path()).ok());
 }
 
 TEST_F(CaptureBundleTest, ANoteThatLeadsElsewhereIsRefused) {

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "core/files.hpp"
+#include "sandbox/machine_root.hpp"
 #include "tests/unit/test_paths.hpp"
 #include "tests/unit/trace/synthetic_capture.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
@@ -100,6 +101,33 @@ TEST_F(ConfinedMerge, OpensProgramsOfItsCaptureUnlessTold) {
     EXPECT_EQ(code_of(merge, Programs::LeftAlone), 0);
     const auto other = [] { return opens("/proc/self/exe") ? 1 : 0; };
     EXPECT_EQ(code_of(other, Programs::Opened), 0);
+}
+
+TEST_F(ConfinedMerge, ReadsTheFactsOfTheMachine) {
+    std::vector<std::filesystem::path> facts{"/proc/self/maps", "/sys/kernel/notes",
+                                             "/proc/kallsyms", "/proc/sys/kernel/random/boot_id"};
+    for (const char* const name :
+         {"etc/machine-id", "etc/os-release", "etc/passwd", "proc/cpuinfo", "proc/meminfo"})
+        facts.push_back(machine_root() / name);
+    // Containers lack some of them.
+    std::erase_if(facts, [](const auto& path) { return !opens(path); });
+    ASSERT_GE(facts.size(), 4U);
+    const auto refused = [&] {
+        int count = 0;
+        for (const auto& path : facts) count += opens(path) ? 0 : 1;
+        if (opens("/etc/hosts")) count += 100;
+        return count;
+    };
+    EXPECT_EQ(code_of(refused, Programs::Opened), 0);
+    EXPECT_EQ(code_of(refused, Programs::LeftAlone), 0);
+}
+
+TEST_F(ConfinedMerge, ReadsListsOfPackagesIfItOpensPrograms) {
+    const std::filesystem::path status = machine_root() / "var/lib/dpkg/status";
+    if (!std::filesystem::exists(status)) GTEST_SKIP() << "no dpkg here";
+    const auto merge = [&] { return opens(status) ? 1 : 0; };
+    EXPECT_EQ(code_of(merge, Programs::Opened), 1);
+    EXPECT_EQ(code_of(merge, Programs::LeftAlone), 0);
 }
 
 TEST_F(ConfinedMerge, NotesAFileOnlyWhileItWaitsForIt) {

@@ -1,5 +1,7 @@
 #include "trace/merge/kernel_record_writer.hpp"
 
+#include <sys/socket.h>
+
 #include <gmock/gmock.h>
 
 #include "tests/unit/trace/packets_fixture.hpp"
@@ -318,6 +320,28 @@ TEST_F(KernelRecords, FilesOfWaitsKeepTheirPath) {
     record.kind = LAGTRAP_FILE_PIPE;
     EXPECT_EQ(written(""), "wait_file{tid=0 kind=14 socket=10}");
     EXPECT_THAT(packets("wait_file{").front(), testing::StartsWith("18 1401 flags=1 wait_file"));
+}
+
+TEST_F(KernelRecords, OtherEndsOfSocketsHaveTheirAddress) {
+    lagtrap_peer peer{};
+    peer.family = AF_INET;
+    peer.port = 5432;
+    const unsigned char address[] = {10, 0, 0, 7};
+    std::memcpy(peer.address, address, sizeof(address));
+    lagtrap_wait_file record{};
+    record.file = 11;
+    record.tid = 101;
+    record.path_bytes = sizeof(peer);
+    std::uint64_t at_ns = 450;
+    for (const auto kind : {LAGTRAP_FILE_PEER, LAGTRAP_FILE_CONNECTING, LAGTRAP_FILE_DATAGRAM_PEER,
+                            LAGTRAP_FILE_SYN_REPEATED, LAGTRAP_FILE_CONNECT_REFUSED}) {
+        record.kind = static_cast<decltype(record.kind)>(kind);
+        records_.write(record_with(record, LAGTRAP_RECORD_WAIT_FILE, ++at_ns, 2,
+                                   {reinterpret_cast<const char*>(&peer), sizeof(peer)}));
+        EXPECT_THAT(packets("wait_file{").back(),
+                    testing::EndsWith("wait_file{tid=101 kind=" + std::to_string(kind) +
+                                      " path='10.0.0.7:5432' socket=11}"));
+    }
 }
 
 TEST_F(KernelRecords, WhatDisksWriteKeepsItsPath) {

@@ -1,6 +1,7 @@
 // lagtrap-merge: its arguments, its answer, its exit status.
 #include <gmock/gmock.h>
 
+#include "core/digest.hpp"
 #include "tests/unit/trace/merge_fixture.hpp"
 #include "trace/bundle/bundle.hpp"
 
@@ -38,7 +39,9 @@ TEST_F(MergeProgram, AnswersWithOneLineOfJson) {
     const BundleContent content = read_bundle(text(answer.at("bundle"))).value();
     EXPECT_EQ(std::filesystem::path(text(answer.at("bundle"))).parent_path(), output_.path());
     EXPECT_THAT(text(answer.at("bundle")), HasSubstr(text(answer.at("digest")).substr(0, 16)));
-    EXPECT_EQ(text(answer.at("digest")).size(), 64U);
+    EXPECT_EQ(text(answer.at("digest")), sha256_of_file(text(answer.at("bundle"))).value());
+    EXPECT_EQ(answer.at("bytes").to_number<std::uint64_t>(),
+              std::filesystem::file_size(text(answer.at("bundle"))));
     EXPECT_EQ(answer.at("trace_bytes").to_number<std::uint64_t>(), content.trace.size());
     EXPECT_EQ(answer.at("delays").as_int64(), 2);
     EXPECT_EQ(answer.at("runs").as_int64(), 9);

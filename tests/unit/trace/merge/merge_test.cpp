@@ -156,6 +156,75 @@ TEST_F(Merge, SystemFileListsTheDelays) {
     EXPECT_EQ(file.modules[4].build_id, "dead01");
 }
 
+TEST_F(Merge, SystemFileSaysHowItWasRecorded) {
+    Session session = synthetic_session();
+    session.planned_length_ns = 11;
+    session.longest_length_ns = 12;
+    session.history_length_ns = 13;
+    session.history_interval_ns = 14;
+    session.end = RecordingEnd::RunGone;
+    session.sample_interval_ns = 15;
+    session.cpu_count = 16;
+    session.lagtrap_version = "1.2.3";
+    session.started_ns = start_ns + 7;
+    session.ended_ns = start_ns + 27;
+    session.quality.wakings_lost = 17;
+    session.trigger.event = 1;
+    session.events[0].markers = {"m0", "m1", "m2", "m3"};
+    session.events[1].markers = {"only one"};
+    { SyntheticCapture(capture_.path(), session).flush(); }
+    std::filesystem::create_directories(proc_.path() / "etc");
+    ASSERT_TRUE(write_file_durably(proc_.path() / "etc/os-release", "PRETTY_NAME=\"An OS\"\n"));
+    options_.symbols.machine = proc_.path();
+    const auto merged = merge();
+    ASSERT_TRUE(merged) << merged.error().message;
+    EXPECT_EQ(merged->session_id, session.id);
+    const SystemFile file = system();
+    EXPECT_EQ(file.lagtrap_version, "1.2.3");
+    EXPECT_EQ(file.os_name, "An OS");
+    EXPECT_EQ(file.cpu_count, 16U);
+    EXPECT_EQ(file.started_realtime_ns, 1'795'000'000'000'000'007U);
+    EXPECT_EQ(file.started_boottime_ns, start_ns + slept_ns + 7);
+    EXPECT_EQ(file.length_ns, 20U);
+    EXPECT_EQ(file.trace_length_ns, 11U);
+    EXPECT_EQ(file.trace_length_limit_ns, 12U);
+    EXPECT_EQ(file.history_length_ns, 13U);
+    EXPECT_EQ(file.history_interval_ns, 14U);
+    EXPECT_EQ(file.end, RecordingEnd::RunGone);
+    EXPECT_EQ(file.sample_interval_ns, 15U);
+    EXPECT_EQ(file.stack_method, "frame-pointer");
+    EXPECT_EQ(file.trigger_reason, "deadline");
+    EXPECT_EQ(file.trigger_event, "disk");
+    EXPECT_EQ(file.breach_boottime_ns, at_ms(-10) + slept_ns);
+    EXPECT_EQ(file.quality.wakings_lost, 17U);
+    EXPECT_EQ(file.runs.size(), 2U) << "also those without a run";
+    std::string markers;
+    for (const EventMarker& marker : file.markers.at("request"))
+        markers += marker.stage + ":" + marker.text + " ";
+    EXPECT_EQ(markers, ":m0 parse:m1 execute:m2 :m3 ");
+    EXPECT_FALSE(file.markers.contains("disk")) << "not one for each place";
+    const std::pair<TriggerReason, const char*> reasons[] = {{TriggerReason::Deadline, "deadline"},
+                                                             {TriggerReason::End, "end"},
+                                                             {TriggerReason::Manual, "manual"}};
+    for (const auto& [reason, name] : reasons) {
+        session.trigger.reason = reason;
+        ASSERT_TRUE(write_session(capture_.path(), session));
+        ASSERT_TRUE(merge());
+        EXPECT_EQ(system().trigger_reason, name);
+    }
+}
+
+TEST_F(Merge, ATraceThatCannotBeWrittenLeavesNothing) {
+    write_busy_capture(capture_.path());
+    std::filesystem::create_directories(capture_.path() / "trace.pftrace" / "in-the-way");
+    const auto merged = merge();
+    ASSERT_FALSE(merged.ok());
+    EXPECT_THAT(merged.error().message,
+                testing::StartsWith("merge " + capture_.path().string() + ": "));
+    std::filesystem::remove(capture_.path() / "session.json");
+    EXPECT_THAT(merge().error().message, testing::StartsWith("merge: "));
+}
+
 TEST_F(Merge, CountsHowGoodTheStacksAre) {
     write_busy_capture(capture_.path());
     ASSERT_TRUE(merge());

@@ -109,6 +109,62 @@ TEST_F(TracedCalls, ACaptureWithoutTracesSaysNothing) {
     EXPECT_THAT(file_.quality.shed, IsEmpty());
 }
 
+TEST_F(TracedCalls, TreesThatWereNotSentOrKeptAreCounted) {
+    begin_calls(1);
+    calls::Ended ended;
+    ended.not_kept = 3;
+    ended.not_sent = 4;
+    say_calls(calls::to_json(ended));
+    EXPECT_THAT(sentences_of_calls(), ElementsAre("7 call trees were left out: too many"));
+}
+
+TEST_F(TracedCalls, FunctionsThatWereFoundLaterContinueTheNumbers) {
+    begin_calls(1);
+    say_calls(calls::to_json(std::vector<calls::Function>{function("late")}));
+    say_calls(calls::to_json(std::vector<calls::TakenOut>{{1, 9}, {2, 9}}));
+    EXPECT_THAT(sentences_of_calls(),
+                ElementsAre("calls of late were too frequent and are not recorded; their time "
+                            "counts as their callers'"));
+    begin_functions(1);
+    say_functions(calls::to_json(std::vector<calls::Function>{function("late")}));
+    say_functions(calls::to_json(std::vector<calls::TakenOut>{{1, 9}, {2, 9}}));
+    // Of no function: a total, and callers on a path.
+    end_functions({{1, 4, 1, 700, 600, {0, 2, 1}, 0}, {2, 4, 1, 700, 600, {}, 0}});
+    const auto found = counts();
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->watched, 2U);
+    EXPECT_EQ(found->taken_out, 1U);
+    ASSERT_EQ(found->functions.size(), 1U);
+    EXPECT_EQ(found->functions[0].name, "late");
+    EXPECT_THAT(found->functions[0].path, ElementsAre("late", "f0"));
+}
+
+TEST_F(TracedCalls, TheFirstLineThatIsDamagedIsTheProblem) {
+    begin_calls(1);
+    std::ofstream(folder_.path() / calls_lines.name, std::ios::app) << "no JSON\n";
+    say_calls(calls::to_json(std::vector<calls::TakenOut>{{0, 9}}));
+    const std::vector<std::string> found = sentences_of_calls();
+    ASSERT_EQ(found.size(), 1U) << "the lines after it are not read";
+    EXPECT_THAT(found[0], testing::StartsWith("calls were not recorded: "));
+    begin_functions(1);
+    std::ofstream(folder_.path() / functions_lines.name, std::ios::app) << "no JSON\n";
+    end_functions({{0, 4, 1, 700, 600, {}, 0}});
+    EXPECT_EQ(counts()->length_ns, 0U);
+    ASSERT_EQ(file_.quality.shed.size(), 1U);
+    EXPECT_THAT(file_.quality.shed[0], testing::StartsWith("functions were not counted: "));
+    EXPECT_THAT(file_.quality.shed[0], testing::Not(HasSubstr("lagtrapd exited")));
+}
+
+TEST_F(TracedCalls, FilesThatCannotBeReadAreTheProblem) {
+    std::filesystem::create_directory(folder_.path() / calls_lines.name);
+    std::filesystem::create_directory(folder_.path() / functions_lines.name);
+    EXPECT_THAT(sentences_of_calls(),
+                ElementsAre(testing::StartsWith("calls were not recorded: ")));
+    EXPECT_FALSE(counts());
+    EXPECT_THAT(file_.quality.shed,
+                ElementsAre(testing::StartsWith("functions were not traced: ")));
+}
+
 TEST_F(TracedCalls, TracksHaveTheNameOfTheFirstFunction) {
     begin_calls(2);
     calls::Tree tree;
