@@ -73,7 +73,99 @@ TEST_F(LaterNamesOfAProgram, StopWhenTheirTimeIsOver) {
     put("planted");
     options_.limits.cpu_time = std::chrono::milliseconds(0);
     EXPECT_THAT(names().names.places, IsEmpty());
-    EXPECT_NE(names().problem, "");
+    EXPECT_EQ(names().problem, "it took too long");
+    EXPECT_EQ(names().found_in, folder_.path() / "planted");
+}
+
+TEST_F(LaterNamesOfAProgram, HaveTheFunctionAndItsLine) {
+    put("planted");
+    module_.places.push_back({1, {}});  // no code is there
+    const ModuleNames found = names().names;
+    EXPECT_EQ(found.path, "/opt/app/planted");
+    EXPECT_EQ(found.build_id, module_.build_id);
+    ASSERT_THAT(found.places, SizeIs(1));
+    EXPECT_EQ(found.places[0].address, module_.places[0].address);
+    ASSERT_THAT(found.places[0].functions, testing::Not(IsEmpty()));
+    const binaries::SourceFrame& outermost = found.places[0].functions.back();
+    EXPECT_EQ(outermost.function, "outermost_function");
+    EXPECT_TRUE(outermost.file.ends_with("/inlined.cpp")) << outermost.file;
+    EXPECT_NE(outermost.line, 0U);
+}
+
+TEST_F(LaterNamesOfAProgram, KeepTheNameThatIsKnown) {
+    put("planted");
+    module_.places[0].name = "as_recorded";
+    const ModuleNames found = names().names;
+    ASSERT_THAT(found.places, SizeIs(1)) << "its line is new";
+    EXPECT_EQ(found.places[0].functions.back().function, "as_recorded");
+    EXPECT_NE(found.places[0].functions.back().line, 0U);
+}
+
+class LaterNamesOfAStrippedProgram : public LaterNamesOfAProgram {
+  protected:
+    void run(const std::string& command) const {
+        ASSERT_EQ(::system(("cd '" + folder_.path().string() + "' && " + command).c_str()), 0);
+    }
+    // Debug information alone, where it is found by build id.
+    [[nodiscard]] std::filesystem::path put_debug_file() const {
+        const auto path = folder_.path() / "debug" / ".build-id" / module_.build_id.substr(0, 2) /
+                          (module_.build_id.substr(2) + ".debug");
+        std::filesystem::create_directories(path.parent_path());
+        run("objcopy --only-keep-debug '" + planted_.string() + "' '" + path.string() + "'");
+        return path;
+    }
+};
+
+TEST_F(LaterNamesOfAStrippedProgram, ComeFromItsDebugFileAlone) {
+    const auto debug_file = put_debug_file();
+    const LaterNames found = names();
+    EXPECT_EQ(found.problem, "");
+    EXPECT_EQ(found.found_in, debug_file);
+    ASSERT_THAT(found.names.places, SizeIs(1));
+    const binaries::SourceFrame& outermost = found.names.places[0].functions.back();
+    EXPECT_EQ(outermost.function, "outermost_function");
+    EXPECT_NE(outermost.line, 0U);
+}
+
+TEST_F(LaterNamesOfAStrippedProgram, HaveLinesOfTheDebugFileBesidesTheProgram) {
+    put("planted");
+    run("objcopy --strip-all planted");
+    const LaterNames without = names();
+    EXPECT_THAT(without.names.places, IsEmpty());
+    EXPECT_EQ(without.found_in, folder_.path() / "planted");
+    const auto debug_file = put_debug_file();
+    const LaterNames found = names();
+    EXPECT_EQ(found.found_in, debug_file);
+    ASSERT_THAT(found.names.places, SizeIs(1));
+    EXPECT_EQ(found.names.places[0].functions.back().function, "outermost_function");
+    EXPECT_NE(found.names.places[0].functions.back().line, 0U);
+}
+
+TEST_F(LaterNamesOfAStrippedProgram, WithoutLinesHaveTheFunctionUnlessItIsKnown) {
+    put("planted");
+    run("objcopy --strip-debug planted");
+    const LaterNames found = names();
+    ASSERT_THAT(found.names.places, SizeIs(1));
+    ASSERT_THAT(found.names.places[0].functions, SizeIs(1));
+    EXPECT_EQ(found.names.places[0].functions[0].function, "outermost_function");
+    EXPECT_EQ(found.names.places[0].functions[0].file, "");
+    EXPECT_EQ(found.problem, "");
+    module_.places[0].name = "as_recorded";
+    EXPECT_THAT(names().names.places, IsEmpty()) << "nothing is new";
+}
+
+TEST_F(LaterNamesOfAStrippedProgram, SayWhyTheyAreMissing) {
+    put("planted");
+    options_.limits.symbol_table_bytes = 1;
+    const LaterNames small = names();
+    EXPECT_NE(small.problem, "");
+    options_.limits = {};
+    options_.debug_info.file_bytes = 1;
+    const LaterNames large = names();
+    EXPECT_NE(large.problem, "");
+    ASSERT_THAT(large.names.places, SizeIs(1)) << "the name alone";
+    EXPECT_EQ(large.names.places[0].functions.back().function, "outermost_function");
+    EXPECT_EQ(large.names.places[0].functions.back().line, 0U);
 }
 
 }  // namespace
