@@ -9,6 +9,7 @@
 #include "cli/reports/report_text.hpp"
 #include "formats/format_table.hpp"
 #include "tests/unit/cli/cli_test.hpp"
+#include "tests/unit/server/readable_json.hpp"
 #include "trace/bundle/bundle.hpp"
 #include "trace/system_file/system_file.hpp"
 
@@ -162,8 +163,7 @@ TEST(Report, says_what_is_unknown_and_lost) {
     test::expect_text(outcome.out, "report_open.txt");
 }
 
-TEST(Report, shows_source_lines_and_what_stopped_stacks) {
-    const test::TemporaryFolder folder;
+TraceBuilder with_source_lines() {
     TraceBuilder builder(100 * ms, 1);
     builder.process(10, "/usr/bin/app").thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);
     const std::string start = "main@/build/app/src/main.cpp:12";
@@ -187,7 +187,12 @@ TEST(Report, shows_source_lines_and_what_stopped_stacks) {
     stacks.frames_located = 640;
     stacks.naming.modules_gone = 2;
     stacks.naming.modules_left_out = 1;
-    test::write_capture(builder, folder.path());
+    return builder;
+}
+
+TEST(Report, shows_source_lines_and_what_stopped_stacks) {
+    const test::TemporaryFolder folder;
+    test::write_capture(with_source_lines(), folder.path());
     const auto outcome = test::run_lagtrap({"report", folder.path().string()});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     test::expect_text(outcome.out, "report_lines.txt");
@@ -211,8 +216,7 @@ TEST(Report, shows_source_lines_and_what_stopped_stacks) {
     EXPECT_EQ(quality.at("names").at("modules_gone").to_number<int>(), 2);
 }
 
-TEST(Report, shows_every_fact_of_a_delay) {
-    const test::TemporaryFolder folder;
+TraceBuilder with_every_fact() {
     TraceBuilder builder(100 * ms, 1);
     builder.process(10, "/usr/bin/app --password=*** --verbose").thread(10, 10, "app");
     builder.switched(1 * ms, 0, 0, 0, 10);
@@ -242,7 +246,12 @@ TEST(Report, shows_every_fact_of_a_delay) {
     builder.run(other);
     builder.system.quality.shed = {"user stacks of threads that block, over budget"};
     builder.system.quality.truncated_by_size = true;
-    test::write_capture(builder, folder.path());
+    return builder;
+}
+
+TEST(Report, shows_every_fact_of_a_delay) {
+    const test::TemporaryFolder folder;
+    test::write_capture(with_every_fact(), folder.path());
     std::string shown;
     for (const char* number : {"1", "2"}) {
         const auto outcome =
@@ -285,6 +294,38 @@ TEST(Report, gives_json_with_shares) {
     ASSERT_NE(held, nullptr);
     EXPECT_NEAR(held->at("share").to_number<double>(), 1.0, 0.001);
     EXPECT_EQ(report.at("runs").at("query").at("delays").to_number<int>(), 8);
+}
+
+TEST(Report, gives_all_of_it_as_json) {
+    const auto json_of = [](const TraceBuilder& builder, const std::vector<std::string>& more) {
+        const test::TemporaryFolder folder;
+        test::write_capture(builder, folder.path());
+        std::vector<std::string> words{"report", "--json", folder.path().string()};
+        words.insert(words.end(), more.begin(), more.end());
+        const auto outcome = test::run_lagtrap(words);
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        return server::readable(boost::json::parse(outcome.out)) + "\n";
+    };
+    test::expect_text(json_of(locked_query(), {"--delay", "1"}), "report_lock.json");
+    test::expect_text(json_of(open_run(), {}), "report_open.json");
+    TraceBuilder lines = with_source_lines();
+    trace::NamingQuality& naming = lines.system.stacks.naming;
+    naming.modules = 11;
+    naming.modules_damaged = 13;
+    naming.places_left_out = 15;
+    naming.lines_left_out = 16;
+    lines.system.stacks.other_stops = {"", "", 7, 3};
+    test::expect_text(json_of(lines, {}), "report_lines.json");
+    TraceBuilder facts = with_every_fact();
+    trace::Delay& delay = facts.system.delays.at(0);
+    delay.key = 77;
+    delay.end_pid = 14;
+    delay.control_group = "/system.slice/app.service";
+    delay.program_build_id = "00ff";
+    facts.system.os_name = "Debian GNU/Linux 12";
+    facts.system.kernel_release = "6.1.0";
+    facts.system.started_realtime_ns = 1'700'000'000'000'000'007;
+    test::expect_text(json_of(facts, {}), "report_facts.json");
 }
 
 TEST(Report, delays_are_chosen_by_number) {
