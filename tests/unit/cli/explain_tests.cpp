@@ -215,5 +215,37 @@ TEST(ProgramProcesses, TellsTheFileFromOthersOfItsName) {
     EXPECT_EQ(found[2].path, program.string());
 }
 
+// A library: no process runs it, but some have it mapped.
+TEST(ProgramProcesses, WithoutAProgramHaveTheFileMapped) {
+    const test::TemporaryFolder folder;
+    const std::filesystem::path root = folder.string("proc"), library = folder.string("lib/a.so");
+    std::filesystem::create_directories(library.parent_path());
+    std::ofstream(library) << "x";
+    const auto add = [&](const std::string& process, const std::string& path) {
+        const auto own_root = root / process / "root";
+        std::filesystem::create_directories(own_root);
+        std::filesystem::create_symlink("/usr/bin/other", root / process / "exe");
+        std::ofstream(root / process / "maps")
+            << "7f00-7f01 r-xp 00000000 08:01 12 /usr/lib/b.so\n7f02-7f03 rw-p 0 00:00 0\n"
+            << "7f04-7f05 r-xp 00000000 08:01 13 " << path << "\n";
+        return own_root;
+    };
+    const auto same = add("7", library.string()) / library.parent_path().relative_path();
+    std::filesystem::create_directories(same);
+    std::filesystem::create_hard_link(library, same / "a.so");
+    add("8", "/elsewhere/a.so (deleted)");
+    add("9", "/usr/lib/not-a.so");
+    const auto found = processes_of(library, root).found;
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_TRUE(found[0].pid == 7 && found[0].same_file && !found[0].deleted);
+    EXPECT_EQ(found[0].path, library.string());
+    EXPECT_TRUE(found[1].pid == 8 && !found[1].same_file && found[1].deleted);
+    EXPECT_EQ(found[1].path, "/elsewhere/a.so");
+    EXPECT_EQ(found[1].control_group, "");
+    std::filesystem::create_directories(root / "10");
+    std::filesystem::create_symlink(library, root / "10" / "exe");
+    ASSERT_EQ(processes_of(library, root).found.size(), 1U) << "one that runs it is enough";
+}
+
 }  // namespace
 }  // namespace lagtrap::cli::explain_tests

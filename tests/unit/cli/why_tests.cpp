@@ -1,4 +1,5 @@
 // The report of `lagtrap why` about a recording.
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -258,6 +259,70 @@ TEST(LockOwners, are_read_from_mutexes_that_threads_wait_for) {
         owners,
         (std::map<std::uint32_t, std::uint32_t>{{waiter, static_cast<std::uint32_t>(::gettid())}}));
     EXPECT_TRUE(cli::lock_owners(own_pid).empty());
+}
+
+// The kernel's own number of the owner is in the lock.
+TEST(LockOwners, are_read_from_locks_with_priority_inheritance) {
+    pthread_mutexattr_t inherits;
+    pthread_mutexattr_init(&inherits);
+    pthread_mutexattr_setprotocol(&inherits, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_t mutex;
+    ASSERT_EQ(pthread_mutex_init(&mutex, &inherits), 0);
+    pthread_mutex_lock(&mutex);
+    std::atomic<std::uint32_t> waiter = 0;
+    std::thread thread([&] {
+        waiter = static_cast<std::uint32_t>(::gettid());
+        pthread_mutex_lock(&mutex);
+        pthread_mutex_unlock(&mutex);
+    });
+    std::map<std::uint32_t, std::uint32_t> owners;
+    while (owners.empty()) {
+        std::this_thread::yield();
+        owners = cli::lock_owners(static_cast<std::uint32_t>(::getpid()));
+    }
+    pthread_mutex_unlock(&mutex);
+    thread.join();
+    pthread_mutex_destroy(&mutex);
+    EXPECT_EQ(
+        owners,
+        (std::map<std::uint32_t, std::uint32_t>{{waiter, static_cast<std::uint32_t>(::gettid())}}));
+}
+
+TEST(WaitedFiles, are_those_of_calls_with_a_descriptor) {
+    const test::TemporaryFolder proc;
+    for (const char* folder : {"7/task/7", "7/fd"})
+        std::filesystem::create_directories(proc.path() / folder);
+    std::ofstream(proc.path() / "file") << "x";
+    std::filesystem::create_symlink(proc.path() / "file", proc.path() / "7/fd/3");
+    const auto files_of = [&](long call, const char* first = "0x3") {
+        std::ofstream(proc.path() / "7/task/7/syscall") << call << " " << first << " 0x1\n";
+        return cli::waited_files(7, proc.path()).size();
+    };
+    for (const long call :
+         {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_fsync,
+          SYS_fdatasync, SYS_flock, SYS_splice, SYS_ioctl, SYS_sendfile})
+        EXPECT_EQ(files_of(call), 1U) << call;
+    for (const long call : {SYS_futex, SYS_poll, SYS_epoll_wait, SYS_openat})
+        EXPECT_EQ(files_of(call), 0U) << call;
+    EXPECT_EQ(files_of(SYS_read, "3"), 0U) << "no address";
+    EXPECT_EQ(files_of(SYS_read, "0xz"), 0U);
+    EXPECT_EQ(files_of(SYS_read, "0x4"), 0U) << "not open";
+}
+
+TEST(LastRuns, make_no_sense_of_other_texts) {
+    const test::TemporaryFolder proc;
+    const auto clock_of = [&](const std::string& text) {
+        std::filesystem::create_directories(proc.path() / "self");
+        std::ofstream(proc.path() / "self/sched") << text;
+        return cli::scheduler_clock_ns(proc.path());
+    };
+    EXPECT_EQ(clock_of("se.exec_start : 2.5\n"), 2'500'000U);
+    EXPECT_EQ(clock_of(""), 0U);
+    EXPECT_EQ(clock_of("se.other : 2.5\n"), 0U);
+    EXPECT_EQ(clock_of("se.exec_start : none\n"), 0U);
+    EXPECT_EQ(clock_of("se.exec_start : 0.0\n"), 0U);
+    EXPECT_EQ(clock_of("se.exec_start : 99999999999999.0\n"), 0U);
+    EXPECT_TRUE(cli::stopped_before({{7, 100}}, {{7, 100}}, 100).empty()) << "just now";
 }
 
 TEST(LastRuns, are_read_from_proc) {
