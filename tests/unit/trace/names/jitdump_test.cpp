@@ -54,7 +54,23 @@ TEST(Jitdump, RefusesWhatItCanNotReadAndSaysWhy) {
     EXPECT_THAT(version.error().message, HasSubstr("version 2"));
     std::string long_header = JitdumpWriter().bytes;
     long_header[8] = 41;
-    EXPECT_THAT(parse_jitdump(long_header).error().message, HasSubstr("41 bytes"));
+    EXPECT_EQ(parse_jitdump(long_header).error().message,
+              "announces a header of 41 bytes; it has 40");
+    EXPECT_EQ(parse_jitdump("short").error().message,
+              "has 5 bytes, less than the 40 of a jitdump's header");
+    EXPECT_EQ(parse_jitdump(std::string(100, 'x')).error().message,
+              "is no jitdump: it does not begin with the bytes DTiJ");
+    EXPECT_EQ(other_order.error().message, "is a jitdump of a machine with the other byte order");
+    EXPECT_EQ(version.error().message, "is a jitdump of version 2; known is 1");
+    std::string short_header = JitdumpWriter().bytes;
+    short_header[8] = 39;
+    EXPECT_FALSE(parse_jitdump(short_header));
+    // A longer header, from a later version, is passed over.
+    JitdumpWriter later;
+    later.bytes[8] = 44;
+    later.bytes += "more";
+    later.load(100, 0x1000, 5, "work", "x");
+    EXPECT_EQ(parse_jitdump(later.bytes)->pieces.at(0).name, "work");
 }
 
 TEST(Jitdump, CountsWhatIsDamaged) {
