@@ -73,6 +73,13 @@ __asm__(
     "exits_jump: exits_jump_here: jmp exits_prefixes_here\n.size exits_jump,.-exits_jump\n"
     ".globl exits_loop\n.type exits_loop,@function\n"
     "exits_loop: nop\nloop exits_jump_here\nret\n.size exits_loop,.-exits_loop\n"
+    ".globl exits_far\n.type exits_far,@function\n"
+    "exits_far: nop\nlret\n.size exits_far,.-exits_far\n"
+    ".globl exits_frame\n.type exits_frame,@function\n"
+    "exits_frame: .cfi_startproc\npush %rbp\n.cfi_adjust_cfa_offset 8\njmp exits_prefixes_here\n"
+    ".cfi_endproc\n.size exits_frame,.-exits_frame\n"
+    ".globl exits_slot\n.type exits_slot,@function\n"
+    "exits_slot: jmp *exits_other@GOTPCREL(%rip)\n.size exits_slot,.-exits_slot\n"
     // What reads as a return, and is none.
     ".globl exits_data\n.type exits_data,@function\n"
     "exits_data: .cfi_startproc\nnop\nret\n.byte 0xc3,0xc3,0xc3\n.cfi_endproc\n.size "

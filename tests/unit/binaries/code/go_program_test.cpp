@@ -1,4 +1,6 @@
 // Functions of a Go program: where calls begin and end, compared with objdump and nm.
+#include "binaries/code/go_program.hpp"
+
 #include <algorithm>
 #include <map>
 #include <random>
@@ -152,13 +154,42 @@ TEST(GoVersions, ThatAreNotKnownAreRefused) {
         write(folder.path() / "other", replaced(content, version, other + version.substr(6)));
         const auto file = ProgramFile::open(folder.path() / "other");
         ASSERT_TRUE(file) << other;
-        EXPECT_THAT(file->go_refusal(), HasSubstr("Go 1.17 to 1.26")) << other;
+        EXPECT_EQ(file->go_refusal(), "was built with " + other + version.substr(6) +
+                                          "; only Go 1.17 to 1.26 is supported");
         const auto functions = file->find_functions("main.grow");
         ASSERT_TRUE(functions && functions->size() == 1);
         const auto exits = function_exits(*file, functions->front());
         ASSERT_FALSE(exits) << other;
         EXPECT_THAT(exits.error().message, HasSubstr("supported"));
     }
+}
+
+TEST(GoVersions, TellWhereGoroutinesHaveTheirNumberAndFrame) {
+    const TemporaryFolder folder;
+    const std::string content = content_of(program);
+    const auto at = content.find("\xff Go buildinf:");
+    ASSERT_NE(at, std::string::npos);
+    const std::string version =
+        content.substr(at + 33, static_cast<unsigned char>(content[at + 32]));
+    struct Known {
+        std::string version;
+        std::uint32_t goid_offset, frame_offset;
+    };
+    for (const Known& known :
+         {Known{"go1.17", 152, 104}, Known{"go1.22", 152, 104}, Known{"go1.23", 160, 104},
+          Known{"go1.24", 160, 104}, Known{"go1.25", 152, 96}, Known{"go1.26", 152, 96}}) {
+        write(folder.path() / "other",
+              replaced(content, version, known.version + version.substr(6)));
+        const auto file = ProgramFile::open(folder.path() / "other");
+        ASSERT_TRUE(file) << known.version;
+        EXPECT_EQ(file->go().refusal, "") << known.version;
+        EXPECT_EQ(file->go().goid_offset, known.goid_offset) << known.version;
+        EXPECT_EQ(file->go().frame_offset, known.frame_offset) << known.version;
+        EXPECT_EQ(file->go().version, known.version + version.substr(6));
+    }
+    const auto c = ProgramFile::open(redis_program);
+    ASSERT_TRUE(c);
+    EXPECT_FALSE(c->go().is_go);
 }
 
 // Whatever the table contains, nothing outside it is read.

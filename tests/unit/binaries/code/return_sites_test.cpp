@@ -196,6 +196,31 @@ TEST_P(ReturnSites, RefuseWhatTheyCannotTell) {
     expect_refusal("exits_large", ErrorKind::TooLarge, "bytes of code");
 }
 
+// Without the addresses.
+TEST_P(ReturnSites, SayWhyAndWhatToWatchInstead) {
+    const auto problem = [&](const std::string& name) {
+        const Function wanted = function(name);
+        const auto exits = function_exits(*file_, wanted);
+        if (exits) return std::string();
+        return std::regex_replace(exit_problem(exits.error(), wanted), std::regex("0x[0-9a-f]+"),
+                                  "0x");
+    };
+    EXPECT_EQ(problem("exits_plain"), "");
+    EXPECT_EQ(problem("exits_never"),
+              "has no exit, so it never returns; watch what it calls, or use <begin> and <end>");
+    EXPECT_EQ(problem("exits_at_once"), "only returns, so no time passes in it; watch its caller");
+    EXPECT_EQ(problem("exits_slot"),
+              "only jumps to another function; watch that function, or its caller");
+    EXPECT_EQ(problem("exits_loop"),
+              "exits at 0x with a loop instruction, which cannot be probed; watch its caller");
+    EXPECT_EQ(problem("exits_far"),
+              "has a far return at 0x, which cannot be probed; watch its caller");
+    EXPECT_EQ(problem("exits_frame"),
+              "jumps at 0x to exits_prefixes with its frame still on the stack, so its end is "
+              "unknown; watch its caller");
+    EXPECT_EQ(problem("exits_many"), "has more than 4096 exits");
+}
+
 TEST_P(ReturnSites, RefuseAFunctionBeyondTheFile) {
     Function outside = function("exits_plain");
     outside.address = 0x7000'0000'0000;

@@ -194,6 +194,31 @@ TEST(ReaderMessages, ExitsAreSoundAndInOrder) {
         decode_exits(encode_exits({std::vector<FunctionExit>(max_return_sites + 1, exit_at(1))})));
 }
 
+TEST(ReaderMessages, EachFlagIsItsOwn) {
+    const auto flags_of = [](const FunctionExit& exit) {
+        return std::string(exit.of_others_too ? "others " : "") +
+               (exit.by_target ? "target " : "") + (exit.target.in_memory ? "memory " : "");
+    };
+    for (int flag = 0; flag < 3; ++flag) {
+        FunctionExit exit;
+        exit.of_others_too = flag == 0;
+        exit.by_target = flag == 1;
+        exit.target.in_memory = flag == 2;
+        const auto read = decode_exits(encode_exits({{exit}}));
+        ASSERT_TRUE(read);
+        EXPECT_EQ(flags_of(read->exits.at(0)), flags_of(exit));
+    }
+    for (const bool at_return : {true, false}) {
+        FunctionPlaces places;
+        places.places = {exit_at(1)};
+        places.return_probe = at_return;
+        places.arguments_on_stack = !at_return;
+        const auto read = decode_places(encode_places({Result<FunctionPlaces>(places)}), 1).value();
+        EXPECT_EQ(read[0]->return_probe, at_return);
+        EXPECT_EQ(read[0]->arguments_on_stack, !at_return);
+    }
+}
+
 TEST(ReaderMessages, QuestionsForPlacesAreKept) {
     const std::string message = encode_places_request("app", {{"main", true}, {"ns::work", false}});
     WireReader reader(message);

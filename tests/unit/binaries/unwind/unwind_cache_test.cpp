@@ -146,6 +146,62 @@ TEST(UnwindCache, ThrowsAwayATornFile) {
     EXPECT_EQ(cache.load("key").error().kind, ErrorKind::Invalid);
 }
 
+TEST(UnwindCache, SaysWhatIsWrongWithAFile) {
+    const TemporaryFolder folder;
+    const auto cache = open_cache(folder.path());
+    ASSERT_TRUE(cache.store("key", small_table()));
+    const auto path = only_file_of(folder.path());
+    const std::string whole = content_of(path);
+    const auto problem = [&](const std::string& bytes) {
+        write(path, bytes);
+        const auto loaded = cache.load("key");
+        if (loaded) return std::string();
+        const std::string& message = loaded.error().message;
+        EXPECT_EQ(message.substr(0, path.string().size() + 2), path.string() + ": ");
+        return message.substr(path.string().size() + 2);
+    };
+    const auto changed = [&](std::size_t place) {
+        std::string bytes = whole;
+        bytes[place] = static_cast<char>(bytes[place] ^ 1);
+        return problem(bytes);
+    };
+    EXPECT_EQ(problem(whole), "");
+    EXPECT_EQ(problem(whole.substr(0, 191)), "is shorter than its header; it was removed");
+    EXPECT_EQ(changed(0), "is not an unwind table; it was removed");
+    EXPECT_EQ(changed(8), "has version 5; 4 is known; it was removed");
+    EXPECT_EQ(changed(12), "has a wrong checksum; it was removed");
+    EXPECT_EQ(changed(16), "is the table of a different file; it was removed");
+    EXPECT_EQ(problem(whole + "x"), "has inconsistent sizes; it was removed");
+    EXPECT_EQ(changed(whole.size() - 1), "has a wrong checksum; it was removed");
+    UnwindTable outside = small_table();
+    reinterpret_cast<lagtrap_unwind_bucket*>(outside.pages.data())->first_row = 0;
+    ASSERT_TRUE(cache.store("key", outside));
+    EXPECT_EQ(problem(content_of(path)), "has positions outside the table; it was removed");
+    std::filesystem::create_directory(path);
+    EXPECT_EQ(cache.load("key").error().message.find(path.string() +
+                                                     ": is not a regular file of at most "),
+              0U);
+}
+
+TEST(UnwindCache, SaysWhatItDoesNotStore) {
+    const TemporaryFolder folder;
+    const auto cache = open_cache(folder.path(), 1000);
+    const auto table = small_table();
+    EXPECT_EQ(cache.store("A", table).error().message,
+              "key of an unwind table with 1 characters; 1 to 128 lower-case letters, digits and "
+              "'-' are allowed");
+    const std::uint64_t bytes = 192 + 24 * table.segments.size() + table.size_bytes();
+    const auto large = cache.store("key", table);
+    EXPECT_EQ(large.error().kind, ErrorKind::TooLarge);
+    EXPECT_EQ(large.error().message, "an unwind table of " + std::to_string(bytes) + " bytes; " +
+                                         folder.path().string() + " may take 1000");
+    EXPECT_TRUE(open_cache(folder.path(), bytes).store("key", table));
+    UnwindTable odd = table;
+    odd.pages.pop_back();
+    EXPECT_EQ(cache.store("key", odd).error().message,
+              "not keeping an unwind table with inconsistent sizes");
+}
+
 // A table with positions outside it but a valid checksum, as somebody who can write to the folder
 // could make it.
 TEST(UnwindCache, ChecksEveryPosition) {
@@ -265,7 +321,16 @@ TEST(UnwindCache, RefusesAFolderThatOthersMayWriteTo) {
     const auto cache = UnwindCache::open(folder.path(), roomy);
     ASSERT_FALSE(cache);
     EXPECT_EQ(cache.error().kind, ErrorKind::Denied);
-    EXPECT_THAT(cache.error().message, HasSubstr("others can write"));
+    EXPECT_EQ(cache.error().message,
+              folder.path().string() +
+                  ": others can write to this folder, so its unwind tables cannot be trusted; use "
+                  "a folder of mode 0700");
+    for (const mode_t mode : {0720, 0702}) {
+        ASSERT_EQ(::chmod(folder.path().c_str(), mode), 0);
+        EXPECT_FALSE(UnwindCache::open(folder.path(), roomy)) << mode;
+    }
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+    EXPECT_TRUE(UnwindCache::open(folder.path(), roomy));
     write(folder.path() / "file", "");
     EXPECT_FALSE(UnwindCache::open(folder.path() / "file", roomy));
 }

@@ -153,6 +153,17 @@ TEST(UsdtArgument, ThatIsNotReadSaysWhatItIs) {
         EXPECT_EQ(place_of(text), UsdtPlace::Unknown) << text;
 }
 
+TEST(UsdtArgument, SaysWhyItCannotBeRead) {
+    const auto why = [](const char* text) {
+        return why_unreadable(parse_usdt_argument(text), text);
+    };
+    EXPECT_EQ(why("8f@%xmm0"), "\"8f@%xmm0\" is a floating-point number: it cannot be read");
+    EXPECT_EQ(why("8@%fs:-8"), "\"8@%fs:-8\" is a thread-local variable: it cannot be read");
+    EXPECT_EQ(why("4@16(%rip)"), "\"4@16(%rip)\" is a global variable: it cannot be read");
+    EXPECT_EQ(why("16@%rax"), "\"16@%rax\" is not of 1, 2, 4 or 8 bytes: it cannot be read");
+    EXPECT_EQ(why("8@rax\n"), "\"8@rax\\x0a\" is of an unknown form: it cannot be read");
+}
+
 TEST(UsdtArgument, ALongOneIsShownInPart) {
     const std::string text = "8@" + std::string(60'000, 'x');
     const std::string shown = why_unreadable(parse_usdt_argument(text), text);
