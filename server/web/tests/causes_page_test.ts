@@ -110,11 +110,14 @@ test("a delay of a cause opens with the function at fault, or the state", () => 
   assert.equal(causeAddress(cause()), `/bundle/${bundle}/3?against=normal&search=Cart%3A%3Aadd`);
 });
 
-test("a build without a rate counts as none if others have rates", async () => {
+test("the share of a build without a rate is unknown if others have rates", async () => {
   const build = { runs: 10, delayed: 4, affected: 2, excess_ns: 2e6 };
   const builds = [
     { ...build, build: "b1", rate: null },
     { ...build, build: "b2", rate: 0.25 },
+    { ...build, build: "b3", affected: 0, rate: 0 },
+    { ...build, build: "b4", delayed: 0, affected: 0, rate: null },
+    { ...build, build: "b5", rate: null },
   ];
   const path = "/api/v1/events/checkout";
   await open("/event/checkout", {

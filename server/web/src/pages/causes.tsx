@@ -202,8 +202,11 @@ function CauseItem({ cause, first, came }: { cause: Cause; first: boolean; came:
 function BuildHistory({ cause }: { cause: Cause }) {
   const builds = cause.builds.slice(-24);
   const of_runs = builds.some((build) => build.rate !== null);
-  const share = (build: Build) =>
-    of_runs ? (build.rate ?? 0) : build.delayed > 0 ? build.affected / build.delayed : 0;
+  // Null if the build has delays, but none of its runs is stored, although those of others are.
+  const known = (build: Build) =>
+    build.delayed === 0 ? 0 : of_runs ? build.rate : build.affected / build.delayed;
+  const share = (build: Build) => known(build) ?? 0;
+  const words = (build: Build) => (known(build) === null ? "unknown" : formatShare(share(build)));
   const highest = Math.max(of_runs ? 1e-6 : 0.01, ...builds.map(share));
   const width = 22;
   return (
@@ -219,7 +222,7 @@ function BuildHistory({ cause }: { cause: Cause }) {
             role="img"
             aria-label={
               `Share of runs affected in ${builds.length} builds, the last ` +
-              `${formatShare(share(builds[builds.length - 1]))}`
+              words(builds[builds.length - 1])
             }>
             {builds.map((build, index) => {
               const height = Math.max(share(build) > 0 ? 1.5 : 0.5, (share(build) / highest) * 56);
@@ -232,7 +235,7 @@ function BuildHistory({ cause }: { cause: Cause }) {
                   width={width - 4}
                   height={height}>
                   <title>
-                    {`${build.build}: ${formatShare(share(build))}, ${build.affected} of ` +
+                    {`${build.build}: ${words(build)}, ${build.affected} of ` +
                       `${build.delayed} recorded delays, +${formatDuration(build.excess_ns)}`}
                   </title>
                 </rect>
@@ -267,7 +270,7 @@ function BuildHistory({ cause }: { cause: Cause }) {
                         `${formatCount(build.affected)} of ${formatCount(build.delayed)} ` +
                         "recorded delays"
                       }>
-                      {formatShare(share(build))}
+                      {words(build)}
                     </td>
                     <td class="number">
                       {build.affected > 0 ? `+${formatDuration(build.excess_ns)}` : "none"}
