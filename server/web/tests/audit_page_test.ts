@@ -55,3 +55,11 @@ test("a part of the log", async () => {
   await enter("select[name=only]", "");
   assert.equal(address(), "/audit");
 });
+
+test("only refused attempts stand out", async () => {
+  const actions = ["refuse sign-in", "refused", "remove rule: refuse all", "sign in"];
+  const listed = actions.map((action, index) => ({ ...entries[1], id: String(index), action }));
+  await open("/audit", { "/api/v1/audit": { entries: listed, next: null } });
+  const marked = [...document.querySelectorAll("td.problem")].map((cell) => cell.textContent);
+  assert.deepEqual(marked, ["refuse sign-in", "refused"]);
+});

@@ -60,7 +60,7 @@ test("addresses of pages and requests begin with the path", async () => {
 
 test("a delay can be opened in the viewer", async () => {
   const api = `/tools/lagtrap/api/v1/bundles/${digest("a")}`;
-  answerWith({
+  const answers: Answers = {
     "/tools/lagtrap/api/v1/session": session,
     [`${api}/delays`]: bundleDelays([delay()]),
     [`${api}/delays/3/profile`]: flame(),
@@ -70,7 +70,8 @@ test("a delay can be opened in the viewer", async () => {
     "/tools/lagtrap/api/v1/formats": { formats: [] },
     "/tools/lagtrap/api/v1/delays": { delays: [], next: null },
     "/tools/lagtrap/api/v1/events/checkout/runs": runList([]),
-  });
+  };
+  answerWith(answers);
   const { navigate } = await import("../src/router");
   navigate(`/bundle/${digest("a")}/3`);
   await pass(0);
@@ -90,4 +91,8 @@ test("a delay can be opened in the viewer", async () => {
   button.click();
   await pass(0);
   assert.equal(said(), "That did not work: no trace. record again");
+  answers[`${api}/trace`] = new Refusal(400, "no trace");
+  button.click();
+  await pass(0);
+  assert.equal(said(), "That did not work: no trace.");
 });

@@ -253,3 +253,18 @@ test("a cause without builds or choices offers only those with its delays", asyn
   await click("Mark as resolved");
   assert.equal(requested()[0], 'PUT /api/v1/causes/7 {"status":"resolved","resolved_build":""}');
 });
+
+test("names of builds do not overlap, and end with the chart", async () => {
+  const today = BigInt(Math.floor(start_ms / 86400e3)) * 86400000000000n;
+  const at = (name: string, days_ago: number) => ({
+    build: name.repeat(14),
+    from_ns: String(today - BigInt(days_ago) * 86400000000000n),
+  });
+  const days = [{ from_ns: String(today), delays: 2, rate: null }];
+  const builds = [at("a", 8), at("b", 7), at("c", 5), at("d", 0)];
+  await open("/cause/7", answers({ "/api/v1/causes/7": life({ days, builds }) }));
+  const names = shown("section[aria-label='Delays by day'] canvas")
+    .split("\n")
+    .filter((text) => /(aaa|bbb|ccc|ddd)/.test(text));
+  expected.is("names above the days", names.join("\n"));
+});

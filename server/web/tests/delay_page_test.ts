@@ -345,3 +345,12 @@ test("CPU use of the delay's process, others and idle CPUs", async () => {
   await open(there, answers({ surroundings: surroundings({ cpu_use: undefined }) }));
   assert.equal(document.querySelector("[data-testid=cpu-use]"), null);
 });
+
+test("without times of normal runs, parts have none to compare with", async () => {
+  const runs = on_time.map((one) => ({ ...one, times: null }));
+  await open(there, answers({}, { "/api/v1/events/checkout/runs": runList(runs) }));
+  const parts = [...document.querySelectorAll("ul.split li")].map((part) => part.textContent);
+  assert.ok(parts.length > 4);
+  assert.doesNotMatch(parts.join(" "), /normally/);
+  assert.match(shown("main .figures"), /threshold 50 ms, normally 10 ms/);
+});

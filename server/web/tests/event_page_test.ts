@@ -1,5 +1,7 @@
+import "./page/dom";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { changeText, partsText } from "../src/verdict";
 import { cause, causes, record } from "./answers/causes";
 import { delayRow } from "./answers/delays";
 import { digest } from "./answers/digests";
@@ -507,4 +509,28 @@ test("times below a trend whose units are no multiple of four", async () => {
   const units = { runs: six(9), delays: six(1), p50: six(2e6), p90: six(5e6), p99: six(9e6) };
   await open("/event/a%2Fb", answers({ [`${path}/trend`]: trend({ units }) }));
   expected.is("six units", shown(".trend-times", "section#trend svg"));
+});
+
+test("figures that were not tested, or are unknown, are no reasons for a verdict", async () => {
+  const p = (before_ms: number, now_ms: number, q_value: number | null) => ({
+    before_ns: before_ms * 1e6,
+    now_ns: now_ms * 1e6,
+    p_value: q_value,
+    q_value,
+  });
+  const said = async (p50: ReturnType<typeof p>, p99: ReturnType<typeof p>) => {
+    const answer = trend({ verdict: "better", factor: 0.5, p50, p99 });
+    await open("/event/a%2Fb", answers({ [`${path}/trend`]: answer }));
+    return document.querySelector("p.verdict strong")?.textContent;
+  };
+  const fewer = "Fewer delays than in the period before (−50 %).";
+  assert.equal(await said(p(4, 2, null), p(9, 3, 0.2)), fewer);
+  assert.equal(await said(p(0, 2, 0.01), p(9, 3, 0.0501)), fewer);
+  assert.equal(
+    await said(p(4, 2, null), p(9, 3, 0.05)),
+    "Faster than in the period before: p99 3 ms, was 9 ms.",
+  );
+  assert.equal(changeText(0, 5, 0.01), null);
+  assert.equal(changeText(5, 0, 0.01), null);
+  assert.equal(partsText({ changed: 1, total: 2, concentrated: false, pattern: "a*" }, "x"), null);
 });

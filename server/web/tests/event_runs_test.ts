@@ -487,3 +487,11 @@ test("the pointer on an empty slot or above a bar", async () => {
   await point(overlay, "mouseup", 80, 20);
   assert.equal(address(), "/run/2");
 });
+
+test("without a cursor, keys for a run do nothing", async () => {
+  await openRuns("");
+  for (const key of ["o", "Enter", "ArrowUp", "ArrowDown", "a", "b", "x"]) await press(bars, key);
+  assert.equal(address(), "/event/checkout");
+  assert.equal(document.querySelector("[aria-label^=Comparison]"), null);
+  assert.match(shown("[data-testid=run-readout]"), /Hover for details/);
+});

@@ -219,3 +219,16 @@ test("two hundred calls are shown at first", async () => {
   assert.equal(rows(), 200);
   assert.doesNotMatch(shown(), /more call/);
 });
+
+test("limits of the lists of all objects", async () => {
+  const failures = Array.from({ length: 100 }, (_, index) => failure(`f${index}`));
+  const classes = ["A", "B", "C", "D"].map((name) => classOf(name));
+  await open("/objects", {
+    "/api/v1/delays": {
+      delays: [with_objects(1, { objects: objects({ failures, classes }) })],
+      next: null,
+    },
+  });
+  assert.equal(document.querySelector("section[aria-label=Failures] p.muted"), null);
+  assert.match(shown("main"), />A, B, C, D</);
+});

@@ -437,3 +437,18 @@ test("the timeline: thousands of short intervals are merged", async () => {
   const lines = shown(`${line} canvas`).split("\n");
   expected.is("short intervals", [String(lines.length), ...lines.slice(3, 12)].join("\n"));
 });
+
+test("the timeline: names of stages are shown where they fit", async () => {
+  const stage = (name: string, from_ms: number, ms: number) => ({
+    name,
+    at_ns: from_ms * 1e6,
+    duration_ns: ms * 1e6,
+  });
+  await openProfile("", flame(), timeline(), {
+    stages: [stage("too long", 0, 11), stage("read", 11, 13), stage("none", 24, 0)],
+  });
+  const names = shown(`${line} canvas`)
+    .split("\n")
+    .filter((text) => /opacity 35|text/.test(text));
+  expected.is("names of stages", names.join("\n"));
+});

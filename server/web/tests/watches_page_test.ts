@@ -170,3 +170,14 @@ test("a watch that ended is not silent, however long ago", async () => {
   assert.equal(document.querySelector("[data-testid=watch-head] .problem"), null);
   assert.match(shown("[data-testid=watch-head]"), /<span class="state">ended<\/span>/);
 });
+
+test("a page that was visible all the time requests nothing extra", async () => {
+  await open("/watches", { "/api/v1/objects": { watches } });
+  requested();
+  await pass(1000);
+  document.dispatchEvent(new dom.Event("visibilitychange") as never);
+  await pass(999);
+  assert.deepEqual(requested(), []);
+  await pass(1);
+  assert.equal(requested().length, 1);
+});
