@@ -497,3 +497,35 @@ test("Shift and a sideways wheel pan, whichever way the browser turns it", async
   }
   expected.is("turns of the wheel", turned.join("\n"));
 });
+
+test("keys go from holes between intervals to their neighbours", async () => {
+  const [thread, , other] = machine().threads;
+  // On CPU from 0 to 20 ms, from 40 to 60 ms and from 80 to 100 ms.
+  const cells = [20e6, 20e6, 0, 1, 0, 20e6, 20e6, 0, 2, 0, 20e6, 20e6, 0, 3, 0];
+  const said: string[] = [];
+  for (const [x, keys] of [
+    [270, ["ArrowRight"]],
+    [270, ["ArrowLeft", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowRight"]],
+    [130, ["ArrowLeft"]],
+    [130, ["ArrowRight"]],
+    [595, ["ArrowLeft"]],
+    [595, ["ArrowRight"]],
+  ] as const) {
+    await openMachine("", machine({ threads: [{ ...thread, cells }, other], wakes: [] }));
+    await point(canvas, "pointerdown", x, 20 + 20 * 3 + 5);
+    await point(canvas, "pointerup", x, 20 + 20 * 3 + 5);
+    await point(canvas, "pointerleave", 0, 0);
+    said.push(`at ${x}: ${readout()}`);
+    for (const key of keys) {
+      await press(box, key);
+      said.push(`  ${key}: ${readout()}`);
+    }
+  }
+  expected.is("from holes", said.join("\n"));
+  await enter("input[name=machine-search]", "  ");
+  assert.equal(document.querySelector("[data-testid=machine-found]")?.textContent, "");
+  for (const key of ["a", "Tab"]) await press("input[name=machine-search]", key);
+  await enter("input[name=machine-search]", "cc");
+  for (const key of ["a", "Tab"]) await press("input[name=machine-search]", key);
+  assert.equal(document.querySelector("[data-testid=machine-found]")?.textContent, "1 match");
+});

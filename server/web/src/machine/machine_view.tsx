@@ -23,6 +23,7 @@ import {
   arrowsOf,
   cellAt,
   clampView,
+  firstEndingAfter,
   framesOf,
   rowsOf,
   search,
@@ -236,7 +237,7 @@ export function MachineView({
     let next =
       place >= 0
         ? place + direction
-        : cells.to.findIndex((to) => to > chosen.at) + (direction < 0 ? -1 : 0);
+        : firstEndingAfter(cells.to, chosen.at) + (direction < 0 ? -1 : 0);
     next = Math.max(0, Math.min(cells.from.length - 1, next));
     if (cells.from.length > 0)
       choose({ key: selected.key, at: (cells.from[next] + cells.to[next]) / 2 });
