@@ -85,3 +85,13 @@ test("an answer that comes late does not replace that of a newer request", async
     assert.equal(document.querySelector("main .failure"), null);
   }
 });
+
+test("a list that could not be loaded is loaded from its begin again", async () => {
+  let answer: unknown = new Refusal(500, "broken");
+  await open("/bundles", { "/api/v1/bundles": () => answer });
+  requested();
+  answer = { bundles: [bundle()], next: null };
+  await click("Try again");
+  assert.deepEqual(requested(), ["GET /api/v1/bundles?limit=100"]);
+  assert.equal(document.querySelectorAll("tbody tr").length, 1);
+});

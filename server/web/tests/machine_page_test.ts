@@ -529,3 +529,30 @@ test("keys go from holes between intervals to their neighbours", async () => {
   for (const key of ["a", "Tab"]) await press("input[name=machine-search]", key);
   assert.equal(document.querySelector("[data-testid=machine-found]")?.textContent, "1 match");
 });
+
+test("only / alone, outside of fields, moves to the search", async () => {
+  await openMachine();
+  const field = "input[name=machine-search]";
+  const typed = async (what: string, key: string, more: object = {}) => {
+    find("h1").focus();
+    const event = new dom.KeyboardEvent("keydown", {
+      key,
+      bubbles: true,
+      cancelable: true,
+      ...more,
+    });
+    await send(what, event as never);
+    return [event.defaultPrevented, document.activeElement === find(field)];
+  };
+  assert.deepEqual(await typed("main", "/"), [true, true]);
+  assert.deepEqual(await typed("main", "x"), [false, false]);
+  assert.deepEqual(await typed("main", "/", { ctrlKey: true }), [false, false]);
+  assert.deepEqual(await typed("main", "/", { metaKey: true }), [false, false]);
+  for (const tag of ["input", "textarea", "select"]) {
+    const other = document.createElement(tag);
+    other.className = "other-field";
+    find("main").append(other);
+    assert.deepEqual(await typed(".other-field", "/"), [false, false], tag);
+    other.remove();
+  }
+});

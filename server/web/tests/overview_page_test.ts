@@ -355,3 +355,14 @@ test("without a cause, the typical delay is one of the event's", async () => {
   assert.ok(requested().includes(`GET /api/v1/delays?event=a%20b&limit=100&from=${ago(hour_s)}`));
   assert.match(typical()?.getAttribute("href") ?? "", /\/7$/);
 });
+
+test("a period that ends now is requested again in each minute", async () => {
+  await open("/", { "/api/v1/overview": overview([others[2]]) });
+  requested();
+  await pass(60e3);
+  assert.equal(requested().filter((one) => one.includes("/overview?")).length, 1);
+  await open("/?from=2026-11-20&to=2026-11-21", { "/api/v1/overview": overview([others[2]]) });
+  requested();
+  await pass(60e3);
+  assert.deepEqual(requested(), []);
+});

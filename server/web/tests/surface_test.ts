@@ -41,13 +41,16 @@ test("a canvas has as many pixels as the screen", () => {
     drawingOf(canvas).lines = ["something old"];
     const context = freshContext(canvas, { width: 101.25, height: 50.5 });
     assert.equal(context as unknown, drawingOf(canvas));
-    return [canvas.width, canvas.height, ...drawingOf(canvas).lines];
+    const { lines, transform, cleared } = drawingOf(canvas);
+    assert.deepEqual(lines, []);
+    assert.deepEqual(cleared, [0, 0, 101.25, 50.5]);
+    return [canvas.width, canvas.height, ...transform];
   };
   const before = dom.devicePixelRatio;
   try {
-    assert.deepEqual(drawn(2), [203, 101]);
-    assert.deepEqual(drawn(1), [101, 51]);
-    assert.deepEqual(drawn(undefined), [101, 51]);
+    assert.deepEqual(drawn(2), [203, 101, 2, 0, 0, 2, 0, 0]);
+    assert.deepEqual(drawn(1), [101, 51, 1, 0, 0, 1, 0, 0]);
+    assert.deepEqual(drawn(undefined), [101, 51, 1, 0, 0, 1, 0, 0]);
   } finally {
     Object.assign(dom, { devicePixelRatio: before });
   }

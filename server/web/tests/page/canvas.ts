@@ -14,6 +14,8 @@ export class Drawing {
   font = "";
   textAlign = "";
   textBaseline = "";
+  transform: number[] = [];
+  cleared: number[] = [];
   private dash: number[] = [];
   private path: string[] = [];
 
@@ -25,10 +27,11 @@ export class Drawing {
     this.path.push([name, ...values.map(round)].join(" "));
   }
 
-  setTransform(scale: number): void {
-    this.lines.push(`scale ${scale}`);
+  setTransform(...matrix: number[]): void {
+    this.transform = matrix;
   }
-  clearRect(): void {
+  clearRect(left: number, top: number, width: number, height: number): void {
+    this.cleared = [left, top, width, height];
     this.lines = [];
   }
   fillRect(left: number, top: number, width: number, height: number): void {
