@@ -126,3 +126,22 @@ test("the share of a build without a rate is unknown if others have rates", asyn
   });
   expected.is("builds with and without rates", shown(".history svg", ".history tbody"));
 });
+
+test("words are found in titles, events and owners, in any case", async () => {
+  const listed_ = [
+    record({ id: "1", title: "Lock of Cart::add", event: "x", owner: "" }),
+    record({ id: "2", title: "disk", event: "CheckOut", owner: "" }),
+    record({ id: "3", title: "disk", event: "x", owner: "Ada" }),
+  ];
+  await open("/causes", { "/api/v1/causes": { causes: listed_ } });
+  for (const [words, wanted] of [
+    ["cart", ["/cause/1"]],
+    ["checkout DISK", ["/cause/2"]],
+    ["ada", ["/cause/3"]],
+    ["cart ada", []],
+    ["  ", ["/cause/1", "/cause/2", "/cause/3"]],
+  ] as const) {
+    await enter("input[name=cause-search]", words);
+    assert.deepEqual(listed(), wanted, words);
+  }
+});

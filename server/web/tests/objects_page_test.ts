@@ -70,6 +70,7 @@ test("older delays are loaded on request", async () => {
   expected.is("one", shown("main > .notice", "main > p"));
   await open("/objects", { "/api/v1/delays": { delays: [], next: null } });
   expected.is("no delays", shown("main > .notice", "main > p"));
+  assert.equal(document.querySelector("[data-testid=all-objects]"), null);
 });
 
 test("a hundred failures are listed", async () => {

@@ -296,6 +296,7 @@ test("a deep flame graph opens at what has the most time of its own, and scrolls
   assert.equal(box_.scrollTop, 0);
   for (let row = 0; row < 30; ++row) await press(scroller, "ArrowDown");
   assert.match(readout() ?? "", /^f31 /);
+  expected.is("a selected row further down", shown(canvas).split("\n").slice(-2).join("\n"));
   const moved = box_.scrollTop;
   for (let row = 0; row < 25; ++row) await press(scroller, "ArrowUp");
   assert.match(readout() ?? "", /^f6 /);
