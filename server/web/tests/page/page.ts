@@ -204,3 +204,10 @@ export class Expected {
     if (this.sections.size > 0) assert.equal(text.trimEnd(), this.sections.get(title), title);
   }
 }
+
+// Goes to another address in the same page, as the browser's buttons do.
+export async function go(there: string): Promise<void> {
+  dom.history.replaceState({}, "", there);
+  dom.dispatchEvent(new dom.Event("popstate"));
+  await settle();
+}
