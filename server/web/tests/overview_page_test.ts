@@ -366,3 +366,15 @@ test("a period that ends now is requested again in each minute", async () => {
   await pass(60e3);
   assert.deepEqual(requested(), []);
 });
+
+test("the share of a new cause is told only if the change has it", async () => {
+  const said = async (answer: unknown) => {
+    await open("/", { "/api/v1/overview": overview([worse[0]]), [changes("checkout")]: answer });
+    return document.querySelector("[data-testid=regression-cause]")?.textContent;
+  };
+  const name = "New: lock of Cart::add";
+  assert.equal(await said(change()), `${name} (83.0 % of the additional delays)`);
+  assert.equal(await said(no_change), name);
+  assert.equal(await said(pending), name);
+  assert.equal(await said(change({ causes: change().causes?.slice(1) })), name);
+});
