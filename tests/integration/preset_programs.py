@@ -71,9 +71,20 @@ def let_go(world):
     )
 
 
+def own_process(world):
+    """Other programs use the same library or interpreter."""
+    return f'<scope pid="{world.program.pid}"/>'
+
+
 def python_trial(preset, event, setup, work, guilty, **more):
     return Trial(
-        preset, event, lambda world: python_program(world, (setup, work)), let_go, guilty, **more
+        preset,
+        event,
+        lambda world: python_program(world, (setup, work)),
+        let_go,
+        guilty,
+        scope=own_process,
+        **more,
     )
 
 
@@ -381,9 +392,22 @@ TRIALS = [
         "epoll|python3|_do_poll",
         attributes='threshold="200ms"',
     ),
-    Trial("sqlite", "sqlite-step", start_sqlite, query_sqlite, "sqlite3", least_ms=100),
     Trial(
-        "openssl", "openssl-handshake", start_late_tls_server, let_go, "SSL_do_handshake|read|recv"
+        "sqlite",
+        "sqlite-step",
+        start_sqlite,
+        query_sqlite,
+        "sqlite3",
+        least_ms=100,
+        scope=own_process,
+    ),
+    Trial(
+        "openssl",
+        "openssl-handshake",
+        start_late_tls_server,
+        let_go,
+        "SSL_do_handshake|read|recv",
+        scope=own_process,
     ),
     Trial(
         "getaddrinfo",
@@ -415,7 +439,6 @@ TRIALS = [
         "loop.run_forever()",
         "sleep|uv_run",
         awaits_program=False,
-        scope=lambda world: f'<scope pid="{world.program.pid}"/>',
     ),
     Trial(
         node_preset(),
@@ -423,6 +446,7 @@ TRIALS = [
         start_node,
         let_go,
         "JsonStringify|spin|Function::Call|RunTimers|Builtin",
+        scope=own_process,
     ),
     Trial(
         "java",
