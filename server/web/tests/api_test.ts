@@ -82,3 +82,38 @@ test("requests have their method and body", async () => {
     { method: "GET", path: "/x", body: undefined },
   ]);
 });
+
+test("requests have the headers that the server needs, and can be aborted", async () => {
+  const before = globalThis.fetch;
+  const made: unknown[] = [];
+  globalThis.fetch = (async (path: string, options: RequestInit) => {
+    made.push([path, options]);
+    return { ok: true, status: 200, json: async () => ({}), arrayBuffer: async () => null };
+  }) as never;
+  const { signal } = new AbortController();
+  const credentials = "same-origin";
+  const Accept = "application/json";
+  try {
+    await get("/a", signal);
+    await send("PUT", "/b", { c: 1 }, signal);
+    await send("DELETE", "/d");
+    await getBytes("/e");
+  } finally {
+    globalThis.fetch = before;
+  }
+  assert.deepEqual(made, [
+    ["/a", { credentials, signal, headers: { Accept } }],
+    [
+      "/b",
+      {
+        credentials,
+        signal,
+        method: "PUT",
+        body: '{"c":1}',
+        headers: { Accept, "Content-Type": "application/json" },
+      },
+    ],
+    ["/d", { credentials, signal: undefined, method: "DELETE", headers: { Accept } }],
+    ["/e", { credentials }],
+  ]);
+});

@@ -161,3 +161,20 @@ test("a trace that the server refuses", async () => {
   await settle();
   assert.equal(outcome.error?.message, "no trace");
 });
+
+test("the viewer learns nothing about who asks", async () => {
+  const before = globalThis.fetch;
+  const made: unknown[] = [];
+  globalThis.fetch = (async (path: string, options: RequestInit) => {
+    if (path === viewer_address) made.push(options);
+    return before(path, options);
+  }) as never;
+  try {
+    await opened({});
+  } finally {
+    globalThis.fetch = before;
+  }
+  assert.deepEqual(made, [
+    { mode: "no-cors", cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer" },
+  ]);
+});

@@ -1,3 +1,4 @@
+import "./page/dom"; // the time zone
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hitsOf } from "../src/search";
@@ -59,8 +60,12 @@ test("delays of a trace lead to their pages", () => {
       },
     ],
   });
-  assert.equal(hit.text, "checkout took 81 ms on web-1");
-  assert.equal(hit.address, "/bundle/ab/2");
+  assert.deepEqual(hit, {
+    kind: "Delay",
+    text: "checkout took 81 ms on web-1",
+    note: "1970-01-01 01:00:00",
+    address: "/bundle/ab/2",
+  });
 });
 
 test("builds are shown by the name that people gave them, and the id beside it", () => {
@@ -76,8 +81,13 @@ test("hosts and units lead to the overview of their events", () => {
 });
 
 test("a number may be a run, and 64 digits a bundle", () => {
-  assert.equal(hits("12345", {})[0].address, "/run/12345");
-  assert.equal(hits("AB".repeat(32), {})[0].address, `/bundle/${"ab".repeat(32)}`);
+  assert.deepEqual(hits("12345", {}), [
+    { kind: "Run", text: "12345", note: "", address: "/run/12345" },
+  ]);
+  const digits = "AB".repeat(32);
+  assert.deepEqual(hits(digits, {}), [
+    { kind: "Bundle", text: digits, note: "", address: `/bundle/${"ab".repeat(32)}` },
+  ]);
 });
 
 test("kinds stand in their order, with what each leads to", () => {
