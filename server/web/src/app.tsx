@@ -3,6 +3,7 @@ import { options, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, get, send, whenSignedOut } from "./api";
 import { outer } from "./base";
+import { forgetBuildNames } from "./builds";
 import { OwnAccount } from "./pages/account";
 import { Accounts } from "./pages/accounts";
 import { AllObjects } from "./pages/all_objects";
@@ -206,6 +207,11 @@ export function App() {
     chooseUtc(!utc);
     setUtc(!utc);
   };
+  const leave = () => {
+    forgetBuildNames();
+    setSession(null);
+    setState("out");
+  };
   const ask = async () => {
     try {
       setSession(await get<Session>("/api/v1/session"));
@@ -221,17 +227,13 @@ export function App() {
     }
   };
   useEffect(() => {
-    whenSignedOut(() => {
-      setSession(null);
-      setState("out");
-    });
+    whenSignedOut(leave);
     void ask();
   }, []);
   const signOut = async () => {
     try {
       await send("DELETE", "/api/v1/session");
-      setSession(null);
-      setState("out");
+      leave();
     } catch (problem) {
       setError(problem as ApiError);
       setState("failed");

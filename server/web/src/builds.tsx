@@ -9,7 +9,7 @@ interface Labels {
 
 let names: Promise<Map<string, string>> | null = null;
 
-// The names are loaded once, and forgotten when a name changes or the session ends.
+// The names are loaded once, and forgotten when the session ends.
 export function forgetBuildNames(): void {
   names = null;
 }

@@ -322,3 +322,39 @@ test("a search that fails late does not hide what a newer one found", async () =
   await pass(0);
   assert.equal(hits(), before);
 });
+
+test("names of builds are loaded again for each session", async () => {
+  const answers = {
+    ...no_bundles,
+    "DELETE /api/v1/session": done,
+    "POST /api/v1/session": done,
+    "/api/v1/session/ways": { provider: null },
+  };
+  const loaded = () => requested().filter((one) => one === "GET /api/v1/builds").length;
+  const sign_in = async () => {
+    await enter("input[autocomplete=username]", "rita");
+    await enter("input[type=password]", "p");
+    await submit("form[aria-label='Sign in']");
+  };
+  await open("/bundles", answers);
+  assert.equal(loaded(), 1);
+  await click("Events");
+  await click("Bundles");
+  assert.equal(loaded(), 0);
+  await click("Sign out");
+  await sign_in();
+  assert.equal(loaded(), 1);
+  // The same if the server ends the session.
+  let ended = false;
+  await open("/bundles", {
+    ...answers,
+    "/api/v1/bundles": () =>
+      ended ? new Refusal(401, "signed out") : no_bundles["/api/v1/bundles"],
+  });
+  assert.equal(loaded(), 1);
+  ended = true;
+  await enter("select[name=start]", "cold");
+  ended = false;
+  await sign_in();
+  assert.equal(loaded(), 1);
+});
