@@ -264,12 +264,23 @@ TEST_F(ObjectCalls, that_catch_what_is_thrown_below_them_go_on) {
     begin(use, an_object);
     begin(use, an_object, top - 64);
     pass(us);
-    raise("", "7Trouble");
+    raise("garbage", "7Trouble");
     handle(top - 32);
     auto calls = sent();
     ASSERT_EQ(calls.size(), 1U);
     EXPECT_STREQ(calls[0].thrown_type, "7Trouble");
     EXPECT_STREQ(calls[0].thrown_text, "") << "no exception of the standard library";
+    // Names as long as those of the library.
+    for (const char* type : {"15AnyOtherProblem", "13OtherProblems"}) {
+        begin(use, an_object, top - 64);
+        pass(us);
+        raise("garbage", type);
+        handle(top - 32);
+        calls = sent();
+        ASSERT_EQ(calls.size(), 1U);
+        EXPECT_STREQ(calls[0].thrown_type, type);
+        EXPECT_STREQ(calls[0].thrown_text, "");
+    }
     end(use);
     calls = sent();
     ASSERT_EQ(calls.size(), 1U);
@@ -297,9 +308,11 @@ TEST_F(ObjectCalls, end_the_calls_below_them) {
     begin(use, an_object);
     begin(inner, another, top - 64);
     begin(inner, another, top - 128);
+    pass(us);
     end(use);
     const auto calls = sent();
     ASSERT_EQ(calls.size(), 3U);
+    for (const auto& one : calls) EXPECT_EQ(one.call.end_ns, kernel_.now_ns);
     EXPECT_EQ(calls[0].call.left, 1);
     EXPECT_EQ(calls[1].call.left, 1);
     EXPECT_EQ(calls[2].call.left, 0);

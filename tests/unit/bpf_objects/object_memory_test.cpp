@@ -158,6 +158,26 @@ TEST_F(Memory, of_an_allocator_that_calls_another_counts_once) {
     EXPECT_EQ(end_use().taken_bytes, 100U);
 }
 
+TEST_F(Memory, of_an_allocator_that_an_exception_leaves_does_not_hide_what_follows) {
+    native_set_memory_by_request(true);
+    const std::uint64_t take = cookie_of(LAGTRAP_MEMORY_TAKE, asks_in(rdi));
+    const auto take_below = [&] {
+        memory_call(take, 50, 0, below - 64);
+        memory_return(take, 0x10000, below - 64);
+    };
+    begin(use, an_object);
+    memory_call(take, 1 << 20);
+    raise("out of memory");
+    take_below();
+    EXPECT_EQ(end_use().taken_bytes, 50U);
+    begin(use, an_object);
+    memory_call(take, 1 << 20);
+    begin(inner, an_object, top - 64);
+    take_below();
+    end(inner, 0, top - 64);
+    EXPECT_EQ(last().taken_bytes, 50U);
+}
+
 TEST_F(Memory, of_operator_new_is_taken_at_its_exits) {
     native_set_memory_by_request(true);
     const std::uint64_t take = cookie_of(LAGTRAP_MEMORY_TAKE, asks_in(rdi));
@@ -197,15 +217,24 @@ TEST_F(Memory, that_a_call_frees_by_its_last_jump_ends_the_call) {
     };
     call(create, an_object);
     sent();
+    begin(release, an_object, top - 8);
+    jump();
+    memory_return(cookie_of(LAGTRAP_MEMORY_GIVE), 0, top - 8);
+    EXPECT_TRUE(sent().empty()) << "another call jumped";
+    end(release, 0, top - 8);
+    sent();
+    call(create, an_object);
+    sent();
     begin(release, an_object);
     jump();
     pass(us);
     give(block(0x10000, 48));
     memory_return(cookie_of(LAGTRAP_MEMORY_GIVE), 0, top - 64);
     EXPECT_TRUE(sent().empty()) << "another free returned";
-    memory_return(cookie_of(LAGTRAP_MEMORY_GIVE), 0, top);
+    memory_return(cookie_of(LAGTRAP_MEMORY_GIVE), 5, top);
     lagtrap_object_call found = last();
     EXPECT_EQ(found.function, release);
+    EXPECT_EQ(found.result, 5U);
     EXPECT_EQ(found.left, 0);
     EXPECT_EQ(found.given_bytes, 48U);
     EXPECT_EQ(found.end_ns, kernel_.now_ns);

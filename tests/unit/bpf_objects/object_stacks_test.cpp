@@ -118,12 +118,19 @@ TEST_F(ObjectStacks, that_do_not_fit_are_counted) {
 
 TEST_F(ObjectStacks, of_base_classes_are_not_walked) {
     add(inner, LAGTRAP_OBJECT_CREATE, rdi);
+    call(inner, another);
     begin(create, an_object);
     begin(inner, an_object, top - 64);
     end(inner, 0, top - 64);
     end(create);
-    EXPECT_EQ(stack_of(id_of_three())->objects, 1U);
-    EXPECT_EQ(totals().stack_room, 100);
+    EXPECT_EQ(stack_of(id_of_three())->objects, 2U);
+    EXPECT_EQ(totals().stack_room, 100) << "each place was walked for the first time";
+}
+
+TEST_F(ObjectStacks, are_those_of_creations_alone) {
+    call(use, an_object);
+    call(release, an_object);
+    EXPECT_EQ(kernel_.map(object_maps.stacks).of_key.size(), 0U);
 }
 
 }  // namespace
