@@ -140,6 +140,43 @@ TEST_F(CallTrees, of_several_threads_are_separate) {
     EXPECT_EQ(open_trees, 1U);
 }
 
+TEST_F(CallTrees, of_the_second_thread_lose_calls_that_were_left_too) {
+    begin(serve, top);
+    begin(send, top - 0x40);
+    select(thread(102));
+    begin(serve, top - 0x1000);
+    begin(parse, top - 0x1040);
+    pass(us);
+    begin(send, top - 0x1030);
+    begin(parse, top - 0x1080);
+    pass(us);
+    end(send, top - 0x1030);
+    begin(parse, top - 0x1040);
+    end(serve, top - 0x1000);
+    EXPECT_EQ(shown(1),
+              "done, thread 102 worker-102, ended 2\n"
+              "5 in none: 0-2 returned, on CPU 0-2, runnable 0-0\n"
+              "6 in 0: 0-0 left\n"
+              "7 in 0: 1-2 returned, on CPU 1-2, runnable 0-0\n"
+              "6 in 2: 1-0 left\n"
+              "6 in 0: 2-0 left\n");
+    EXPECT_EQ(shown(0),
+              "open, thread 101 worker-101, ended 0\n"
+              "5 in none: 0-0 left\n7 in 0: 0-0 left\n");
+}
+
+TEST_F(CallTrees, have_another_function_at_the_same_place_while_probes_are_linked_again) {
+    totals().limits.relinking_until_ns = kernel_.now_ns + us;
+    begin(serve, top);
+    begin(parse, top - 0x40);
+    begin(parse, top - 0x40);
+    EXPECT_EQ(tree().nodes, 2U);
+    begin(send, top - 0x40);
+    EXPECT_EQ(shown(),
+              "open, thread 101 worker-101, ended 0\n"
+              "5 in none: 0-0 left\n6 in 0: 0-0 tail\n7 in 0: 0-0 left\n");
+}
+
 TEST_F(CallTrees, count_what_does_not_fit) {
     count(send).inside_ns = 30;
     begin(serve, top);

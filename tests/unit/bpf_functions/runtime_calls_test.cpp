@@ -95,6 +95,11 @@ TEST_F(RuntimeCalls, are_named_counted_and_sent) {
     EXPECT_EQ(totals().next_number, 42U);
     EXPECT_EQ(totals().runtime_hits, 6U);
     EXPECT_EQ(totals().runtime_unnamed, 0U);
+    enter("pay");
+    leave("pay");
+    EXPECT_EQ(sent(), "40: 170-170, probes 4, off CPU 0, 101 worker-101\n")
+        << "nothing is left of what was open there";
+    EXPECT_EQ(counted(40), "4 hits, 2 calls, 0 left, own 134, longest 146 in");
 }
 
 TEST_F(RuntimeCalls, have_names_of_limited_length) {
@@ -180,7 +185,11 @@ TEST_F(RuntimeCalls, end_with_those_still_open_inside_them) {
     enter("load");
     enter("pay");
     pass(100);
+    sent();
     leave("load");
+    EXPECT_EQ(sent(),
+              "41: 0-100, probes 4, off CPU 0, 101 worker-101, left\n"
+              "40: 0-100, probes 14, off CPU 0, 101 worker-101\n");
     EXPECT_EQ(function(41).left, 1U);
     EXPECT_EQ(function(40).calls, 1U);
     EXPECT_EQ(function(40).left, 0U);
@@ -203,6 +212,9 @@ TEST_F(RuntimeCalls, whose_begin_is_not_reported_are_counted_if_asked) {
     EXPECT_EQ(function(40).calls, 1U);
     leave("load");
     EXPECT_EQ(sent(), "41: 0-100, probes 14, off CPU 0, 101 worker-101\n");
+    site(entry_site).flags = LAGTRAP_RUNTIME_IN_C;
+    leave("pay");
+    EXPECT_EQ(function(40).unbegun, 2U);
 }
 
 TEST_F(RuntimeCalls, have_the_cost_of_hits_that_count_for_nothing) {
@@ -260,7 +272,13 @@ TEST_F(RuntimeCalls, of_other_fibers_are_left) {
         enter("task", fiber);
         enter("inner", fiber - 0x1000);
         EXPECT_EQ(function(42).left + function(43).left, 0U);
+        sent();
+        pass(10);
+        const std::uint64_t now_ns = kernel_.now_ns - begun_ns_;
         enter("second", other);
+        const std::string ended = "-" + std::to_string(now_ns) + ", probes";
+        const std::string calls = sent();
+        EXPECT_NE(calls.find(ended), calls.rfind(ended)) << "two calls end now: " << calls;
         EXPECT_EQ(function(42).left, 1U) << "another fiber runs";
         EXPECT_EQ(function(43).left, 1U);
         EXPECT_EQ(function(41).left, 0U) << "but on top of the thread's own stack";

@@ -195,6 +195,22 @@ TEST_F(TracedCalls, are_not_begun_twice_while_probes_are_linked_again) {
     pass(1);
     begin(parse, top - 0x40);
     EXPECT_EQ(sent(), "6: 0-1, probes 0, off CPU 0, 101 worker-101, left\n");
+    totals().limits.relinking_until_ns = kernel_.now_ns + 1;
+    begin(send, top - 0x40);
+    EXPECT_EQ(sent(), "6: 1-1, probes 0, off CPU 0, 101 worker-101, left\n")
+        << "another function at its place";
+    begin(send, top - 0x30);
+    EXPECT_EQ(sent(), "7: 1-1, probes 0, off CPU 0, 101 worker-101, left\n") << "another place";
+}
+
+TEST_F(TracedCalls, get_their_cpu_back_once) {
+    begin(parse, top);
+    wait(10);
+    pass(5);
+    native_switch(&thread(201).task, &thread(101).task);
+    pass(5);
+    end(parse, top);
+    EXPECT_EQ(sent(), "6: 0-20, probes 0, off CPU 10, 101 worker-101\n");
 }
 
 TEST_F(TracedCalls, only_end_if_they_are_known) {
