@@ -35,6 +35,19 @@ TEST_F(Owners, an_end_does_not_end_the_run_of_one_that_had_the_threads_number) {
     EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 1);
 }
 
+TEST_F(Owners, numbers_are_not_used_again_within_100_microseconds) {
+    add_event(0);
+    for (const auto& [elapsed_ns, abandoned] : {std::pair(99'999, 0), std::pair(100'000, 1)}) {
+        thread(101).started_ns = 0;
+        begin(0, thread(101));
+        pass(elapsed_ns);
+        thread(101).started_ns = kernel.now_ns;
+        end(0, thread(101));
+        EXPECT_EQ(counters(0).abandoned, abandoned) << elapsed_ns;
+    }
+    EXPECT_EQ(runs(0), 1);
+}
+
 TEST_F(Owners, a_run_ends_with_the_program_that_began_it) {
     add_event(0);
     begin(0, thread(101));

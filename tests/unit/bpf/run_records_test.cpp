@@ -417,6 +417,14 @@ TEST_F(RunRecords, limits_of_parties_hold_for_events_that_have_some) {
     EXPECT_EQ(counters(1).limited, 0U);
 }
 
+TEST_F(RunRecords, runs_are_reported_for_events_that_want_them) {
+    add_event(0, LAGTRAP_EVENT_LIMITED | LAGTRAP_EVENT_TIMES);
+    begin(0, thread(101));
+    end(0, thread(101));
+    EXPECT_TRUE(kernel.take_records(native_maps.reported_runs).empty());
+    EXPECT_TRUE(kernel.take_records(native_maps.recorded_runs).empty());
+}
+
 TEST_F(RunRecords, hits_of_parties_are_those_of_their_event) {
     add_event(4);
     begin(4, thread(101));

@@ -205,6 +205,40 @@ TEST_F(OpenRunTable, where_nobody_crowds_the_new_run_is_lost_and_no_other) {
     EXPECT_EQ(unmatched(1, LAGTRAP_PLACE_END), 1);
 }
 
+TEST_F(OpenRunTable, a_wait_for_a_cpu_needs_a_place_too) {
+    add_event(2);
+    native_watch_run_queue(2);
+    const std::uint64_t tag = lagtrap_run_tag(101, 0, 2, 0);
+    const std::uint32_t one = lagtrap_first_bucket(tag, LAGTRAP_MIN_BUCKETS),
+                        other = lagtrap_second_bucket(tag, LAGTRAP_MIN_BUCKETS);
+    ASSERT_NE(one, other);
+    const auto keys = fill_buckets_of(tag);
+    native_queue_new(&thread(101));
+    EXPECT_EQ(counters(0).lost, 1) << "who crowds gives way";
+    EXPECT_EQ(counters(2).lost, 0);
+    EXPECT_GE(index_of(tag), 0);
+    native_queue_switch(false, &thread(201), &thread(101), interruptible);
+    EXPECT_EQ(runs(2), 1);
+    end_all(0, keys);
+    EXPECT_EQ(open_runs(), 0);
+    std::uint32_t uid = 1;
+    for (const std::uint32_t each : {one, other})
+        for (const std::uint64_t key : keys_for(0, each, LAGTRAP_BUCKET_TAGS)) {
+            thread(101).uid = uid++;
+            begin(0, thread(101), {.key = key});
+        }
+    native_queue_new(&thread(101));
+    EXPECT_EQ(counters(2).lost, 1) << "nobody crowds";
+    EXPECT_EQ(index_of(tag), -1);
+}
+
+TEST_F(OpenRunTable, a_run_that_another_cpu_is_still_filling_in_is_not_found) {
+    ASSERT_GE(claim_slot(tag_of(0, 5)), 0);
+    end(0, thread(101), {.key = 5});
+    EXPECT_EQ(runs(0), 0);
+    EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 1);
+}
+
 TEST_F(OpenRunTable, another_user_of_the_same_event_is_another_crowd) {
     fill_buckets_of(tag_of(0, one_more));
     thread(102).uid = 2000;
