@@ -16,7 +16,6 @@
 #include <functional>
 #include <utility>
 
-#include "core/capabilities.hpp"
 #include "core/files.hpp"
 #include "core/perf_event.hpp"
 #include "core/unique_fd.hpp"
@@ -125,14 +124,18 @@ Asked ask_tracefs() {
 
 Asked ask_statistics() { return from_fd(::bpf_enable_stats(BPF_STATS_RUN_TIME)); }
 
-Feature feature_of(const char* name, const std::function<Asked()>& ask) {
+Feature asked_for(const char* name, const std::function<Asked()>& ask) {
     const Asked asked = ask();
-    if (asked.has) return {name, Answer::Has, {}};
-    const bool refused = asked.number == EPERM || asked.number == EACCES;
-    return {name, refused ? Answer::Refused : Answer::Lacks, std::strerror(asked.number)};
+    return feature_of(name, asked.has, asked.number);
 }
 
 }  // namespace
+
+Feature feature_of(const char* name, bool has, int number) {
+    if (has) return {name, Answer::Has, {}};
+    const bool refused = number == EPERM || number == EACCES;
+    return {name, refused ? Answer::Refused : Answer::Lacks, std::strerror(number)};
+}
 
 bool has_uprobe_multi() { return ask_uprobe_multi().has; }
 
@@ -147,41 +150,44 @@ std::vector<Feature> ask_kernel() {
                      EINVAL};
     };
     std::vector<Feature> features;
-    features.push_back(feature_of("btf", ask_btf));
-    features.push_back(feature_of("kprobe-programs", [] { return load(BPF_PROG_TYPE_KPROBE); }));
+    features.push_back(asked_for("btf", ask_btf));
+    features.push_back(asked_for("kprobe-programs", [] { return load(BPF_PROG_TYPE_KPROBE); }));
     features.push_back(
-        feature_of("tracepoint-programs", [] { return load(BPF_PROG_TYPE_TRACEPOINT); }));
+        asked_for("tracepoint-programs", [] { return load(BPF_PROG_TYPE_TRACEPOINT); }));
     features.push_back(
-        feature_of("perf-event-programs", [] { return load(BPF_PROG_TYPE_PERF_EVENT); }));
-    features.push_back(feature_of("tracing-programs", ask_tracing));
-    features.push_back(feature_of("ring-buffer", ask_ring));
-    features.push_back(feature_of("cookies", cookie));
-    features.push_back(feature_of("loops", loop));
+        asked_for("perf-event-programs", [] { return load(BPF_PROG_TYPE_PERF_EVENT); }));
+    features.push_back(asked_for("tracing-programs", ask_tracing));
+    features.push_back(asked_for("ring-buffer", ask_ring));
+    features.push_back(asked_for("cookies", cookie));
+    features.push_back(asked_for("loops", loop));
     // If no program can be loaded, the result for loops means nothing.
     if (features[1].answer != Answer::Has)
         features.back() = {"loops", features[1].answer, features[1].reason};
-    features.push_back(feature_of("uprobe-events", ask_uprobe_event));
-    features.push_back(feature_of("sampler", ask_sampler));
-    features.push_back(feature_of("uprobe-multi", ask_uprobe_multi));
-    features.push_back(feature_of("run-time-statistics", ask_statistics));
-    features.push_back(feature_of("detached-tracefs", ask_tracefs));
+    features.push_back(asked_for("uprobe-events", ask_uprobe_event));
+    features.push_back(asked_for("sampler", ask_sampler));
+    features.push_back(asked_for("uprobe-multi", ask_uprobe_multi));
+    features.push_back(asked_for("run-time-statistics", ask_statistics));
+    features.push_back(asked_for("detached-tracefs", ask_tracefs));
     return features;
 }
 
-std::vector<std::string> missing_capabilities() {
-    const auto own = own_capabilities();
-    if (!own) return {};
+std::vector<std::string> missing_from(const Capabilities& own) {
     std::vector<std::string> missing;
-    const bool all_of_bpf = own->has(CAP_SYS_ADMIN);
+    const bool all_of_bpf = own.has(CAP_SYS_ADMIN);
     const std::pair<unsigned, const char*> needed[] = {
         {capability_bpf, "CAP_BPF"},        {capability_perfmon, "CAP_PERFMON"},
         {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}, {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
         {CAP_SYSLOG, "CAP_SYSLOG"},         {CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}};
     for (const auto& [number, name] : needed) {
         const bool of_bpf = number == capability_bpf || number == capability_perfmon;
-        if (!own->has(number) && !(of_bpf && all_of_bpf)) missing.emplace_back(name);
+        if (!own.has(number) && !(of_bpf && all_of_bpf)) missing.emplace_back(name);
     }
     return missing;
+}
+
+std::vector<std::string> missing_capabilities() {
+    const auto own = own_capabilities();
+    return own ? missing_from(*own) : std::vector<std::string>{};
 }
 
 }  // namespace lagtrap::bpf

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/capabilities.hpp"
+
 namespace lagtrap::bpf {
 
 enum class Answer {
@@ -32,8 +34,14 @@ inline constexpr int trace_uprobe_multi = 48;
 // Whether one link can attach many uprobes (Linux 6.6). Same test as feature "uprobe-multi".
 [[nodiscard]] bool has_uprobe_multi();
 
-// Names of the capabilities (CAP_BPF, ...) that the daemon needs and this process lacks. Empty if
-// it has all, or CAP_SYS_ADMIN, which covers them.
+// A feature that a request found, or that it did not find because of this errno.
+[[nodiscard]] Feature feature_of(const char* name, bool has, int number);
+
+// Names of the capabilities (CAP_BPF, ...) that the daemon needs and a process with these lacks.
+// CAP_SYS_ADMIN covers CAP_BPF and CAP_PERFMON.
+[[nodiscard]] std::vector<std::string> missing_from(const Capabilities& own);
+
+// Those that this process lacks.
 [[nodiscard]] std::vector<std::string> missing_capabilities();
 
 }  // namespace lagtrap::bpf
