@@ -352,6 +352,26 @@ TEST_F(RunTimes, a_thread_that_takes_an_entry_has_nothing_of_who_had_it) {
     EXPECT_EQ(set.tids[2], tids.back());
 }
 
+TEST_F(RunTimes, a_thread_that_lost_its_entry_between_two_hits_begins_anew) {
+    add_event(0, timed | LAGTRAP_EVENT_KEY_ARGUMENT);
+    add_event(1, timed);
+    begin(0, thread(101), {.key = 7});
+    std::vector<std::uint32_t> others;
+    for (std::uint32_t tid = 102; others.size() < LAGTRAP_TIMED_WAYS; ++tid)
+        if (set_of(tid) == set_of(101)) others.push_back(tid);
+    for (const std::uint32_t tid : others) {
+        pass(10);
+        begin(1, thread(tid));
+    }
+    stage(0, thread(101), 0, {.key = 7});
+    pass(5);
+    end(0, thread(101), {.key = 7});
+    const lagtrap_slot reported = only_report();
+    EXPECT_EQ(sum_of(reported.parts), 5);
+    EXPECT_EQ(reported.parts.on_cpu_ns, 5);
+    EXPECT_EQ(reported.handed_over_ns, 0);
+}
+
 TEST_F(RunTimes, a_thread_with_an_open_run_is_not_thought_to_have_been_preempted) {
     add_event(0, timed);
     add_event(1, timed);
