@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -80,14 +79,8 @@ struct CallPlanner::Search : ProcessFiles {
 
 std::vector<Place> CallPlanner::Search::find_everywhere(const std::string& name) {
     std::vector<Place> places;
-    for (std::uint32_t number = 0; number < files().size(); ++number) {
-        auto code = program(number);
-        if (!code) continue;
-        const auto functions = (*code)->find_functions(name);
-        if (!functions) continue;
-        for (const binaries::Function& function : *functions)
-            places.push_back({number, function.file_offset});
-    }
+    for (std::uint32_t number = 0; number < files().size(); ++number)
+        for (const Place& place : find(number, name)) places.push_back(place);
     return places;
 }
 
@@ -136,9 +129,7 @@ Result<bool> CallPlanner::Search::matches(const FunctionCalls& found, std::uint3
     if (match.empty()) return true;
     try {
         const std::string name = found.name.substr(0, max_compared_bytes);
-        const std::string module =
-            std::filesystem::path(files()[file].file.path).filename().string();
-        return boost::regex_search(name, match) || boost::regex_search(module, match);
+        return boost::regex_search(name, match) || boost::regex_search(name_of(file), match);
     } catch (const std::exception&) {
         return make_error(ErrorKind::Invalid,
                           "the regular expression takes too long; use a simpler one");

@@ -1,7 +1,6 @@
 #include "daemon/functions/function_plan.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -85,7 +84,7 @@ class Planner {
             calls::count_reason(plan_.reported.system_files, reason);
             return success();
         }
-        TRY_ASSIGN(const WantedByEntry wanted, choose(file, path, reason));
+        TRY_ASSIGN(const WantedByEntry wanted, choose(file, reason));
         if (wanted.empty()) {
             if (!reason.empty()) calls::count_reason(plan_.reported.system_files, reason);
             return success();
@@ -95,8 +94,7 @@ class Planner {
     }
 
     // A file that cannot be read is skipped, unless it is the program itself.
-    Result<WantedByEntry> choose(std::uint32_t file, const std::string& path,
-                                 calls::SystemReason file_reason) {
+    Result<WantedByEntry> choose(std::uint32_t file, calls::SystemReason file_reason) {
         auto code = code_.program(file);
         if (!code && file == 0) return code.error();
         auto functions =
@@ -106,7 +104,7 @@ class Planner {
             calls::count_reason(plan_.reported.refused, functions.error().message);
             return WantedByEntry();
         }
-        const std::string file_name = std::filesystem::path(path).filename().string();
+        const std::string file_name = code_.name_of(file);
         WantedByEntry wanted;  // of several names for one function, the first is used
         for (const binaries::Function& function : *functions) {
             if (wanted.contains(function.file_offset)) continue;

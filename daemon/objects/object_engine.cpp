@@ -113,10 +113,9 @@ Status ObjectEngine::attach_memory(const ObjectPlan& plan) {
 }
 
 Status ObjectEngine::attach_exceptions(const ObjectPlan& plan) {
-    const auto put = [&](bpf_program* program,
-                         const std::vector<ObjectPlan::Place>& places) -> Status {
-        for (const ObjectPlan::Place& place : places) {
-            std::vector<CallProbe> one{{place.entry, no_function, {no_function}}};
+    const auto put = [&](bpf_program* program, const std::vector<CodePlace>& places) -> Status {
+        for (const CodePlace& place : places) {
+            std::vector<CallProbe> one{{place.offset, no_function, {no_function}}};
             TRY(session_->others().attach(program, plan.files[place.file].file, std::move(one),
                                           false));
         }
@@ -150,22 +149,17 @@ int ObjectEngine::on_record(void* self, void* data, std::size_t bytes) {
     } else if (bytes == sizeof(lagtrap_object_message)) {
         lagtrap_object_message message{};
         std::memcpy(&message, data, sizeof message);
-        if (message.function < engine->watched_) engine->take_message(message);
+        if (message.function < engine->watched_)
+            add_message(engine->taken_, message, engine->speak_of_one(), engine->texts_);
     }
     return 0;
 }
 
-bool ObjectEngine::speak_of_one(std::uint32_t failed, std::uint32_t reported) const {
-    return files_[failed] == files_[reported] || class_numbers_[failed] == class_numbers_[reported];
-}
-
-void ObjectEngine::take_message(const lagtrap_object_message& record) {
-    add_message(
-        taken_, record,
-        [this](std::uint32_t failed, std::uint32_t reported) {
-            return speak_of_one(failed, reported);
-        },
-        texts_);
+SpeakOfOne ObjectEngine::speak_of_one() const {
+    return [this](std::uint32_t failed, std::uint32_t reported) {
+        return files_[failed] == files_[reported] ||
+               class_numbers_[failed] == class_numbers_[reported];
+    };
 }
 
 void ObjectEngine::take_call(const lagtrap_object_call& record,

@@ -56,10 +56,9 @@ class ObjectEngine {
     using Taken = TakenObjects;
     // Sleeps for `wait`, then reads the ring; calls do not wake it up.
     [[nodiscard]] Taken take(std::chrono::milliseconds wait);
-    // True if a text from function `told` may be about a failure of function `failed`: both are in
-    // one file or concern the same class. A library may have the texts of its errors in another
-    // file.
-    [[nodiscard]] bool speak_of_one(std::uint32_t failed, std::uint32_t reported) const;
+    // Functions speak of one thing if they are in one file or concern the same class. A library may
+    // have the texts of its errors in another file.
+    [[nodiscard]] SpeakOfOne speak_of_one() const;
     [[nodiscard]] std::vector<calls::ObjectFunctionTotals> totals_of_functions() const;
     // Counts living objects, which takes some time for each of them.
     [[nodiscard]] std::vector<calls::ClassCounts> counts(std::size_t classes) const;
@@ -73,7 +72,6 @@ class ObjectEngine {
   private:
     ObjectEngine() = default;
     static int on_record(void* self, void* data, std::size_t bytes);
-    void take_message(const lagtrap_object_message& record);
     void take_call(const lagtrap_object_call& record, const lagtrap_object_call_texts* texts);
     [[nodiscard]] Status attach_memory(const ObjectPlan& plan);
     [[nodiscard]] Status attach_exceptions(const ObjectPlan& plan);

@@ -1,9 +1,6 @@
 #include "daemon/objects/object_memory.hpp"
 
-#include <fnmatch.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -12,6 +9,7 @@
 
 #include "binaries/elf/program_file.hpp"
 #include "core/text.hpp"
+#include "daemon/calls/name_expressions.hpp"
 #include "daemon/objects/object_exits.hpp"
 
 namespace lagtrap::daemon {
@@ -47,10 +45,6 @@ constexpr MemoryName operator_names[] = {
     {"_ZdaPvmSt11align_val_t", LAGTRAP_MEMORY_GIVE}};
 static_assert(std::size(memory_names) + std::size(operator_names) <= max_memory_functions);
 
-bool fits(const char* pattern, const std::string& name) {
-    return ::fnmatch(pattern, name.c_str(), 0) == 0;
-}
-
 class MemorySearch {
   public:
     MemorySearch(ProcessFiles& code, ObjectPlan& plan) : code_(code), plan_(plan) {}
@@ -66,14 +60,14 @@ class MemorySearch {
                 "no allocator found: nothing in the process defines malloc and free";
             return;
         }
-        if (fits("lib?san*", name_of(*allocator))) {
+        if (fits("lib?san*", code_.name_of(*allocator))) {
             plan_.reported.memory =
-                name_of(*allocator) +
+                code_.name_of(*allocator) +
                 " is the allocator, which walks the stack that return probes change";
             return;
         }
         plan_.memory_file = *allocator;
-        plan_.memory_by_request = !function_in(*allocator, "gnu_get_libc_version");
+        plan_.memory_by_request = code_.find(*allocator, "gnu_get_libc_version").empty();
         for (const MemoryName& one : memory_names) add_memory(one);
         if (plan_.memory_by_request)
             for (const MemoryName& one : operator_names) add_memory(one);
@@ -83,43 +77,35 @@ class MemorySearch {
             note(
                 fmt::format("memory is that of {}, by requested sizes; freeing blocks allocated "
                             "before the trace, or by other calls, is not counted",
-                            printable(name_of(*allocator))));
+                            printable(code_.name_of(*allocator))));
     }
 
   private:
-    std::optional<binaries::Function> function_in(std::uint32_t file, std::string_view name) {
-        const auto program = code_.program(file);
-        if (!program) return std::nullopt;
-        const auto found = (*program)->find_functions(name);
-        if (!found || found->empty()) return std::nullopt;
-        return found->front();
-    }
-
     // The allocator: malloc of the program, of a library that is not libc, or else of libc.
     std::optional<std::uint32_t> find_allocator() {
         std::optional<std::uint32_t> libc;
         for (std::uint32_t file = 0; file < code_.files().size(); ++file)
-            if (fits("libc.so*", name_of(file))) libc = file;
+            if (fits("libc.so*", code_.name_of(file))) libc = file;
         for (std::uint32_t file = 0; file < code_.files().size(); ++file)
-            if (file != libc && !fits("ld-linux*", name_of(file)) && function_in(file, "malloc") &&
-                function_in(file, "free"))
+            if (file != libc && !fits("ld-linux*", code_.name_of(file)) &&
+                !code_.find(file, "malloc").empty() && !code_.find(file, "free").empty())
                 return file;
         return libc;
     }
 
     void add_memory(const MemoryName& name) {
-        const auto found = function_in(plan_.memory_file, name.name);
-        if (!found) return;
-        const bool is_known =
-            std::any_of(plan_.memory.begin(), plan_.memory.end(),
-                        [&](const auto& one) { return one.entry == found->file_offset; });
+        const auto found = code_.find(plan_.memory_file, name.name);
+        if (found.empty()) return;
+        const std::uint64_t entry = found.front().offset;
+        const bool is_known = std::any_of(plan_.memory.begin(), plan_.memory.end(),
+                                          [&](const auto& one) { return one.entry == entry; });
         const auto program = code_.program(plan_.memory_file);
         if (is_known || !program) return;  // in some allocators, free is also operator delete
-        auto first_code = (*program)->code_at(found->file_offset);
+        auto first_code = (*program)->code_at(entry);
         if (!first_code) return;
         MemoryFunction one{
-            found->file_offset, std::string(name.name), name.kind, std::move(*first_code),
-            name.size_from,     name.size_times,        {}};
+            entry,          std::string(name.name), name.kind, std::move(*first_code),
+            name.size_from, name.size_times,        {}};
         // Return probes are not safe where exceptions may pass.
         if (name.throws && !find_exits(one)) {
             note(fmt::format("memory from {} is not counted: its returns cannot be probed",
@@ -136,9 +122,6 @@ class MemorySearch {
                follow_exits(code_, plan_.memory_file, calls->front(), false, function.exits);
     }
 
-    [[nodiscard]] std::string name_of(std::uint32_t file) const {
-        return std::filesystem::path(code_.files()[file].file.path).filename().string();
-    }
     void note(std::string text) { plan_.reported.notes.push_back(std::move(text)); }
 
     ProcessFiles& code_;

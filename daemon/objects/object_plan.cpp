@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -82,12 +81,8 @@ struct ObjectPlanner::Search {
         return std::move(made);
     }
 
-    [[nodiscard]] std::string file_name(std::uint32_t file) const {
-        return std::filesystem::path(code.files()[file].file.path).filename().string();
-    }
-
     [[nodiscard]] bool is_meant(std::uint32_t file, const calls::ObjectRule& rule) const {
-        if (!rule.library.empty()) return fits(rule.library, file_name(file));
+        if (!rule.library.empty()) return fits(rule.library, code.name_of(file));
         if (rule.class_pattern.empty()) return true;
         return calls::system_file_reason(code.files()[file].file.path,
                                          code.files().front().file.path)
@@ -409,19 +404,13 @@ struct ObjectPlanner::Search {
     // A statically linked program contains them itself.
     void find_exceptions() {
         for (std::uint32_t file = 0; file < code.files().size(); ++file) {
-            if (file != 0 && !fits("libstdc++*", file_name(file)) &&
-                !fits("libc++*", file_name(file)))
+            if (file != 0 && !fits("libstdc++*", code.name_of(file)) &&
+                !fits("libc++*", code.name_of(file)))
                 continue;
-            const auto program = code.program(file);
-            if (!program) continue;
-            const auto put = [&](const char* name, std::vector<ObjectPlan::Place>& places) {
-                const auto found = (*program)->find_functions(name);
-                if (!found) return;
-                for (const binaries::Function& one : *found)
-                    places.push_back({file, one.file_offset});
-            };
-            put("__cxa_throw", made.throws);
-            put("__cxa_begin_catch", made.catches);
+            for (const CodePlace& place : code.find(file, "__cxa_throw"))
+                made.throws.push_back(place);
+            for (const CodePlace& place : code.find(file, "__cxa_begin_catch"))
+                made.catches.push_back(place);
         }
     }
 
@@ -431,24 +420,22 @@ struct ObjectPlanner::Search {
         static constexpr std::string_view landing("\xf3\x0f\x1e\xfa", 4), load("\x48\x8b\x05", 3);
         const auto libc = file_with("libc.so*");
         if (!libc) return;
-        const auto program = code.program(*libc);
-        if (!program) return;
-        const auto found = (*program)->find_functions("__errno_location");
-        if (!found || found->empty()) return;
-        const auto bytes = (*program)->code_at(found->front().file_offset);
+        const auto found = code.find(*libc, "__errno_location");
+        if (found.empty()) return;
+        const auto bytes = (*code.program(*libc))->code_at(found.front().offset);
         if (!bytes) return;
         const std::size_t at = bytes->starts_with(landing) ? landing.size() : 0;
         std::int32_t distance = 0;
         const std::size_t end = at + load.size() + sizeof distance;
         if (bytes->size() < end || bytes->compare(at, load.size(), load) != 0) return;
         std::memcpy(&distance, bytes->data() + at + load.size(), sizeof distance);
-        if (const auto address = code.address_of({*libc, found->front().file_offset}))
+        if (const auto address = code.address_of(found.front()))
             made.errno_slot = *address + end + static_cast<std::uint64_t>(std::int64_t{distance});
     }
 
     [[nodiscard]] std::optional<std::uint32_t> file_with(const char* pattern) const {
         for (std::uint32_t file = 0; file < code.files().size(); ++file)
-            if (fits(pattern, file_name(file))) return file;
+            if (fits(pattern, code.name_of(file))) return file;
         return std::nullopt;
     }
 
@@ -503,7 +490,7 @@ struct ObjectPlanner::Search {
             if (one.file_offset <= offset &&
                 offset - one.file_offset < std::max<std::uint64_t>(one.size, 1))
                 best = &one;
-        const std::string where = printable(file_name(file));
+        const std::string where = printable(code.name_of(file));
         if (best == nullptr) return fmt::format("{}+0x{:x}", where, offset);
         return fmt::format("{} ({})", printable(binaries::demangle_without_parameters(best->name)),
                            where);

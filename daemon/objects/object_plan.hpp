@@ -46,11 +46,7 @@ struct ObjectPlan {
     std::uint32_t memory_file = 0;
     std::vector<MemoryFunction> memory;  // empty if not counted
     bool memory_by_request = false;      // the allocator's blocks do not have their size
-    struct Place {
-        std::uint32_t file = 0;
-        std::uint64_t entry = 0;
-    };
-    std::vector<Place> throws, catches;
+    std::vector<CodePlace> throws, catches;
     struct Jump {
         std::uint32_t function = 0;
         std::uint64_t offset = 0;  // in the function's file

@@ -67,17 +67,23 @@ calls::ObjectCall object_call_of(const lagtrap_object_call& record,
     return call;
 }
 
+bool add_to_failure(std::vector<calls::ObjectCall>& calls, const calls::ObjectMessage& message,
+                    const SpeakOfOne& speak_of_one) {
+    for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
+        if (call->tid != message.tid || !call->failed ||
+            !speak_of_one(call->function, message.function))
+            continue;
+        if (!call->left && call->error.empty()) call->error = message.text;
+        return true;
+    }
+    return false;
+}
+
 void add_message(TakenObjects& taken, const lagtrap_object_message& record,
                  const SpeakOfOne& speak_of_one, CommandLines mode) {
-    const std::string text = shown_text(printable_text(record.text), mode);
-    for (auto call = taken.calls.rbegin(); call != taken.calls.rend(); ++call) {
-        if (call->tid != record.tid || !call->failed ||
-            !speak_of_one(call->function, record.function))
-            continue;
-        if (!call->left && call->error.empty()) call->error = text;
-        return;
-    }
-    taken.messages.push_back({record.function, record.tid, record.at_ns, text});
+    const calls::ObjectMessage message{record.function, record.tid, record.at_ns,
+                                       shown_text(printable_text(record.text), mode)};
+    if (!add_to_failure(taken.calls, message, speak_of_one)) taken.messages.push_back(message);
 }
 
 calls::ClassCounts class_counts_of(const lagtrap_object_class& counted) {

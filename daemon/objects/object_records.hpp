@@ -30,7 +30,10 @@ struct TakenObjects {
 };
 // True if a text from one function may be about a failure of another.
 using SpeakOfOne = std::function<bool(std::uint32_t failed, std::uint32_t reported)>;
-// Adds the text to the thread's last failure that it may be about.
+// Adds the text to the thread's last failure that it may be about; false if there is none.
+bool add_to_failure(std::vector<calls::ObjectCall>& calls, const calls::ObjectMessage& message,
+                    const SpeakOfOne& speak_of_one);
+// Adds it likewise, or else keeps the message.
 void add_message(TakenObjects& taken, const lagtrap_object_message& record,
                  const SpeakOfOne& speak_of_one, CommandLines mode);
 

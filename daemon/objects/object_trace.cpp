@@ -191,21 +191,10 @@ class ObjectTrace {
         ObjectEngine::Taken taken = engine_->take(wait);
         std::vector<calls::ObjectMessage> late;
         for (calls::ObjectMessage& message : taken.messages)
-            if (!attach(message)) late.push_back(std::move(message));
+            if (!add_to_failure(held_, message, engine_->speak_of_one()))
+                late.push_back(std::move(message));
         tell(std::exchange(held_, std::move(taken.calls)));
         if (!late.empty()) (void)answer_.say(json::serialize(calls::to_json(late)));
-    }
-
-    // Adds the text to the thread's last held failure that it may be about.
-    bool attach(const calls::ObjectMessage& message) {
-        for (auto call = held_.rbegin(); call != held_.rend(); ++call) {
-            if (call->tid != message.tid || !call->failed ||
-                !engine_->speak_of_one(call->function, message.function))
-                continue;
-            if (!call->left && call->error.empty()) call->error = message.text;
-            return true;
-        }
-        return false;
     }
 
     void report_oldest(calls::ObjectsEnded& ended) {

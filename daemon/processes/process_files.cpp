@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -39,6 +40,21 @@ Status ProcessFiles::read(std::uint32_t pid) {
         return make_error(ErrorKind::NotFound,
                           fmt::format("no process {}, or it is a kernel thread", pid));
     return success();
+}
+
+std::string ProcessFiles::name_of(std::uint32_t file) const {
+    return std::filesystem::path(files_[file].file.path).filename().string();
+}
+
+std::vector<CodePlace> ProcessFiles::find(std::uint32_t file, std::string_view name) {
+    std::vector<CodePlace> places;
+    auto code = program(file);
+    if (!code) return places;
+    const auto functions = (*code)->find_functions(name);
+    if (!functions) return places;
+    for (const binaries::Function& function : *functions)
+        places.push_back({file, function.file_offset});
+    return places;
 }
 
 std::optional<CodePlace> ProcessFiles::place_at(std::uint64_t address) const {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "binaries/code/function_calls.hpp"
@@ -60,6 +61,11 @@ class ProcessFiles {
     [[nodiscard]] const std::vector<File>& files() const { return files_; }
     [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
     [[nodiscard]] Result<binaries::ProgramFile*> program(std::uint32_t file);
+    // The name of the file without its folder.
+    [[nodiscard]] std::string name_of(std::uint32_t file) const;
+    // Functions with this name, as for ProgramFile::find_functions(); empty if the file cannot be
+    // read.
+    [[nodiscard]] std::vector<CodePlace> find(std::uint32_t file, std::string_view name);
     // The code at an address of the process, and the reverse; nullopt if there is none.
     [[nodiscard]] std::optional<CodePlace> place_at(std::uint64_t address) const;
     [[nodiscard]] std::optional<std::uint64_t> address_of(const CodePlace& place) const;

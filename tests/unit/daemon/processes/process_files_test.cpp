@@ -26,6 +26,7 @@ TEST_F(ProcessFilesTest, AreNumberedAsTheyAreMapped) {
     EXPECT_EQ(files_.files()[0].file.path, "/opt/shop");
     EXPECT_EQ(files_.files()[1].file.path, "/opt/lib.so");
     EXPECT_EQ(files_.files()[1].mapping.path, "/opt/lib.so");
+    EXPECT_EQ(files_.name_of(1), "lib.so");
     ASSERT_EQ(files_.parts().size(), 2U);
     EXPECT_EQ(files_.parts()[1].file, 1U);
     EXPECT_EQ(files_.parts()[1].mapping.start, 2 * MadeUpProcess::distance);
@@ -67,6 +68,7 @@ TEST_F(ProcessFilesTest, AProblemIsRemembered) {
     process_.unreadable.clear();
     EXPECT_EQ(files_.program(1).error().message, "is locked");
     EXPECT_EQ(files_.calls_of(1, {0}).error().kind, ErrorKind::Denied);
+    EXPECT_TRUE(files_.find(1, "malloc").empty());
     EXPECT_TRUE(files_.program(0));
 }
 
@@ -133,9 +135,11 @@ TEST_F(ProcessFilesTest, TheTimeIsOverUnlessItBegins) {
 TEST_F(ProcessFilesTest, CallsAreThoseOfTheFile) {
     process_.programs["/opt/lib.so"] = MadeUpProcess::own_allocator();
     ASSERT_TRUE(files_.read(MadeUpProcess::pid));
-    const auto found = (*files_.program(1))->find_functions("malloc");
-    ASSERT_TRUE(found && !found->empty());
-    const auto calls = files_.calls_of(1, {found->front().file_offset});
+    const auto found = files_.find(1, "malloc");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found.front().file, 1U);
+    EXPECT_TRUE(files_.find(1, "no_such_function").empty());
+    const auto calls = files_.calls_of(1, {found.front().offset});
     ASSERT_TRUE(calls) << calls.error().message;
     ASSERT_EQ(calls->size(), 1U);
     EXPECT_EQ(calls->front().name, "malloc");
