@@ -19,6 +19,12 @@ void FunctionLines::begin(const calls::FunctionsStarted& started) {
     (void)answer_.say(json::serialize(calls::to_json(started)));
 }
 
+void FunctionLines::tell(const FunctionWatch::Seen& seen) {
+    tell(seen.more);
+    tell(seen.calls);
+    tell(seen.taken_out);
+}
+
 void FunctionLines::tell(const std::vector<calls::TracedCall>& calls) {
     for (std::size_t at = 0; at < calls.size(); at += calls_of_line) {
         const auto from = calls.begin() + static_cast<std::ptrdiff_t>(at);

@@ -6,6 +6,7 @@
 
 #include "calls/function_stream.hpp"
 #include "daemon/control/answer_lines.hpp"
+#include "daemon/functions/function_watch.hpp"
 
 namespace lagtrap::daemon {
 
@@ -16,6 +17,7 @@ class FunctionLines {
     explicit FunctionLines(AnswerLines& answer) : answer_(answer) {}
 
     void begin(const calls::FunctionsStarted& started);
+    void tell(const FunctionWatch::Seen& seen);
     void tell(const std::vector<calls::Function>& more);
     void tell(const std::vector<calls::TracedCall>& calls);
     void tell(const std::vector<calls::TakenOut>& functions);

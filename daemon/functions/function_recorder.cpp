@@ -77,11 +77,7 @@ std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<
 }
 
 void FunctionRecorder::take(FunctionWatch::Seen seen) {
-    if (recorded_) {
-        recorded_->lines.tell(seen.more);
-        recorded_->lines.tell(seen.calls);
-        recorded_->lines.tell(seen.taken_out);
-    }
+    if (recorded_) recorded_->lines.tell(seen);
     taken_out_.insert(taken_out_.end(), seen.taken_out.begin(), seen.taken_out.end());
     if (window_length_.count() != 0) window_->add(std::move(seen.calls));
 }
@@ -104,7 +100,7 @@ void FunctionRecorder::begin_recording(FunctionWatch& functions,
     AnswerLines& answer = *lines;
     const bool standing = window_length_.count() != 0;
     recorded_.emplace(Recorded{std::move(lines), FunctionLines(answer), window_->sums(),
-                               functions.losses(), window_->from_ns(), window_->dropped()});
+                               functions.so_far(), window_->from_ns(), window_->dropped()});
     calls::FunctionsStarted started = functions.started();
     started.window_ns = static_cast<std::uint64_t>(window_length_.count());
     started.from_ns = recorded_->from_ns;
@@ -116,17 +112,13 @@ void FunctionRecorder::begin_recording(FunctionWatch& functions,
 void FunctionRecorder::end_recording(FunctionWatch& functions, const std::string& reason,
                                      std::uint64_t detach_ns) {
     if (!recorded_) return;
-    const FunctionWatch::Losses losses = functions.losses();
-    calls::FunctionsEnded ended;
+    calls::FunctionsEnded ended = functions.so_far();
     ended.reason = reason;
     ended.length_ns = monotonic_ns() - recorded_->from_ns;
-    ended.not_sent = losses.not_sent - recorded_->before.not_sent + recorded_->dropped;
-    ended.too_deep = losses.too_deep - recorded_->before.too_deep;
-    ended.min_ns = functions.min_ns();
+    ended.not_sent += recorded_->dropped - recorded_->before.not_sent;
+    ended.too_deep -= recorded_->before.too_deep;
     ended.detach_ns = detach_ns;
     ended.totals = recorded_->sums.all();
-    ended.runtimes = functions.runtimes();
-    ended.unnamed = functions.unnamed();
     recorded_->lines.end(std::move(ended));
     recorded_.reset();
 }

@@ -61,7 +61,7 @@ class FunctionRecorder {
         std::shared_ptr<AnswerLines> answer;
         FunctionLines lines;
         FunctionSums sums;
-        FunctionWatch::Losses before;
+        calls::FunctionsEnded before;  // at its begin
         std::uint64_t from_ns = 0;
         std::uint64_t dropped = 0;
     };

@@ -20,10 +20,7 @@ using namespace std::chrono_literals;
 std::string watch(FunctionWatch& functions, FunctionLines& lines, std::chrono::nanoseconds length,
                   const std::atomic<bool>& stop) {
     for (;;) {
-        const FunctionWatch::Seen seen = functions.look(FunctionWatch::call_wait);
-        lines.tell(seen.more);
-        lines.tell(seen.calls);
-        lines.tell(seen.taken_out);
+        lines.tell(functions.look(FunctionWatch::call_wait));
         if (lines.is_unwanted()) return "stopped";
         if (stop.load()) return "lagtrapd is stopping";
         if (functions.process_has_ended()) return "the process exited";
@@ -57,19 +54,12 @@ void trace_functions(const FunctionRequest& request, ProcessInspector& inspector
     FunctionWatch& watched = **functions;
     FunctionLines lines(answer);
     lines.begin(watched.started());
-    calls::FunctionsEnded ended;
-    ended.reason = watch(watched, lines, request.length, stop);
-    const FunctionWatch::Seen rest = watched.take(0ms);
-    lines.tell(rest.more);
-    lines.tell(rest.calls);
+    const std::string reason = watch(watched, lines, request.length, stop);
+    lines.tell(watched.take(0ms));
+    calls::FunctionsEnded ended = watched.so_far();
+    ended.reason = reason;
     ended.length_ns = monotonic_ns() - watched.began_ns();
     ended.totals = watched.take_totals();
-    ended.runtimes = watched.runtimes();
-    ended.unnamed = watched.unnamed();
-    const FunctionWatch::Losses losses = watched.losses();
-    ended.not_sent = losses.not_sent;
-    ended.too_deep = losses.too_deep;
-    ended.min_ns = watched.min_ns();
     ended.detach_ns = watched.detach();
     lines.end(std::move(ended));
 }

@@ -178,9 +178,15 @@ double FunctionWatch::budget() const {
 
 bool FunctionWatch::process_has_ended() const { return process_->has_ended(); }
 
-FunctionWatch::Losses FunctionWatch::losses() const {
+calls::FunctionsEnded FunctionWatch::so_far() const {
     const lagtrap_traced_totals totals = engine_->totals();
-    return {totals.not_sent + beyond_rate_, totals.too_deep};
+    calls::FunctionsEnded ended;
+    ended.not_sent = totals.not_sent + beyond_rate_;
+    ended.too_deep = totals.too_deep;
+    ended.min_ns = totals.limits.min_ns;
+    ended.unnamed = totals.runtime_unnamed;
+    ended.runtimes = runtimes();
+    return ended;
 }
 
 }  // namespace lagtrap::daemon

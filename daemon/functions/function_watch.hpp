@@ -65,15 +65,8 @@ class FunctionWatch {
     [[nodiscard]] std::vector<calls::FunctionTotals> take_totals();
     [[nodiscard]] bool process_has_ended() const;
 
-    struct Losses {
-        std::uint64_t not_sent = 0;  // calls
-        std::uint64_t too_deep = 0;
-    };
-    // So far.
-    [[nodiscard]] Losses losses() const;
-    // So far.
-    [[nodiscard]] std::vector<calls::RuntimeEnd> runtimes() const;
-    [[nodiscard]] std::uint64_t unnamed() const { return engine_->totals().runtime_unnamed; }
+    // What runtimes reported and what was lost so far, without totals, length and reason.
+    [[nodiscard]] calls::FunctionsEnded so_far() const;
     // Current budget for the probes, in CPUs.
     [[nodiscard]] double budget() const;
     // Current minimum duration of reported calls.
@@ -90,6 +83,7 @@ class FunctionWatch {
                                const std::atomic<bool>& stop);
     [[nodiscard]] Status attach(const CallCosts& costs);
     void describe(const CallCosts& costs, const std::vector<CallProbes::Refused>& refused);
+    [[nodiscard]] std::vector<calls::RuntimeEnd> runtimes() const;
     void keep_runtimes_within(double share, std::uint64_t now_ns);
     [[nodiscard]] bool renumber(calls::TracedCall& call) const;
     [[nodiscard]] bool renumber(calls::FunctionTotals& totals) const;

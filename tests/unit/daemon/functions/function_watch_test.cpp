@@ -101,8 +101,8 @@ TEST_F(FunctionWatchTest, DescribesWhatIsWatched) {
     EXPECT_THAT(started.attached_by,
                 StartsWith(has_uprobe_multi() ? "uprobe_multi: all probes at once"
                                               : "single probes: this kernel lacks"));
-    EXPECT_THAT(watch_->runtimes(), IsEmpty());
-    EXPECT_EQ(watch_->unnamed(), 0U);
+    EXPECT_THAT(watch_->so_far().runtimes, IsEmpty());
+    EXPECT_EQ(watch_->so_far().unnamed, 0U);
     EXPECT_FALSE(watch_->process_has_ended());
 }
 
@@ -125,8 +125,8 @@ TEST_F(FunctionWatchTest, ReportsAndCountsCalls) {
     ASSERT_THAT(totals, SizeIs(1));
     EXPECT_EQ(totals[0].function, realloc_number_);
     EXPECT_EQ(totals[0].calls, 1U);
-    EXPECT_EQ(watch_->losses().not_sent, 0U);
-    EXPECT_EQ(watch_->losses().too_deep, 0U);
+    EXPECT_EQ(watch_->so_far().not_sent, 0U);
+    EXPECT_EQ(watch_->so_far().too_deep, 0U);
 }
 
 TEST_F(FunctionWatchTest, ShortCallsAreOnlyCounted) {
@@ -136,7 +136,7 @@ TEST_F(FunctionWatchTest, ShortCallsAreOnlyCounted) {
     (void)valloc_(5);
     EXPECT_THAT(watch_->take(0ms).calls, IsEmpty());
     EXPECT_THAT(watch_->take_totals(), SizeIs(1));
-    EXPECT_EQ(watch_->losses().not_sent, 0U);
+    EXPECT_EQ(watch_->so_far().not_sent, 0U);
 }
 
 TEST_F(FunctionWatchTest, CallsBeyondTheDataRateAreCountedAsNotSent) {
@@ -145,7 +145,7 @@ TEST_F(FunctionWatchTest, CallsBeyondTheDataRateAreCountedAsNotSent) {
     for (int i = 0; i < 5; ++i) (void)valloc_(5);
     const std::size_t reported = watch_->take(0ms).calls.size();
     EXPECT_LT(reported, 5U);
-    EXPECT_EQ(watch_->losses().not_sent, 5 - reported);
+    EXPECT_EQ(watch_->so_far().not_sent, 5 - reported);
     EXPECT_EQ(watch_->take_totals().at(0).calls, 5U);
 }
 
