@@ -18,7 +18,7 @@
 #include "daemon/calls/call_engine.hpp"
 #include "daemon/calls/call_thinning.hpp"
 #include "daemon/calls/cost_meter.hpp"
-#include "daemon/control/control_server.hpp"
+#include "daemon/calls/trace_lines.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/processes/traced_process.hpp"
 
@@ -43,13 +43,13 @@ class Trace {
           AnswerLines& answer, const std::atomic<bool>& stop)
         : request_(request),
           meters_(meters),
-          answer_(answer),
+          lines_(answer),
           stop_(stop),
           planner_(inspector, stop) {}
 
     void run() {
         const Status begun = begin();
-        if (!begun) return answer_.end(json::serialize(refusal(begun.error().message)));
+        if (!begun) return lines_.refuse(begun.error());
         ended_.reason = watch();
         finish();
     }
@@ -98,7 +98,7 @@ class Trace {
         started.indirect_calls = plan_.indirect_calls;
         started.plan_ns = plan_ns;
         started.attach_ns = attach_ns;
-        (void)answer_.say(json::serialize(calls::to_json(started)));
+        (void)lines_.tell(started);
     }
 
     // Without probe costs: the kernel side sees only durations that include them.
@@ -125,11 +125,11 @@ class Trace {
                     continue;
                 }
                 ++reported;
-                if (!answer_.say(json::serialize(calls::to_json(tree)))) ++ended_.not_sent;
+                lines_.tell_calls(tree);
             }
             const std::uint64_t now_ns = monotonic_ns();
             if (request_.count != 0 && reported == request_.count) return "call count reached";
-            if (answer_.is_unwanted()) return "the client disconnected";
+            if (lines_.is_unwanted()) return "the client disconnected";
             if (stop_.load()) return "lagtrapd is stopping";
             if (process_->has_ended()) return "the process exited";
             if (request_.length.count() != 0 &&
@@ -219,7 +219,7 @@ class Trace {
             reported.back().seen = direct && direct->contains(number);
         }
         // Send them before a tree that contains them.
-        if (!answer_.say(json::serialize(calls::to_json(reported)))) return end_looks();
+        if (!lines_.tell(reported)) return end_looks();
         functions_.insert(functions_.end(), reported.begin(), reported.end());
         for (const PlannedFunction& function : more) kinds_.push_back(CallCosts::kind_of(function));
         set_costs(before);
@@ -233,7 +233,7 @@ class Trace {
         for (const calls::TakenOut& one : functions) numbers.insert(one.function);
         taken_out_.insert(numbers.begin(), numbers.end());
         (void)engine_->session().take_out(numbers);
-        (void)answer_.say(json::serialize(calls::to_json(functions)));
+        (void)lines_.tell(functions);
     }
 
     void finish() {
@@ -245,12 +245,12 @@ class Trace {
         ended_.short_calls += totals.short_trees;
         ended_.not_kept = totals.no_room + totals.lost;
         engine_.reset();
-        answer_.end(json::serialize(calls::to_json(ended_)));
+        lines_.end(ended_);
     }
 
     const CallRequest& request_;
     CostMeters& meters_;
-    AnswerLines& answer_;
+    TraceLines lines_;
     const std::atomic<bool>& stop_;
     std::optional<TracedProcess> process_;
     CallPlanner planner_;

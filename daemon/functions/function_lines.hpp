@@ -1,11 +1,10 @@
-// Converts the results of a function trace to the lines of an answer, and counts them.
+// Sends the results of a function trace as lines of an answer.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "calls/function_stream.hpp"
-#include "daemon/control/answer_lines.hpp"
+#include "daemon/calls/trace_lines.hpp"
 #include "daemon/functions/function_watch.hpp"
 
 namespace lagtrap::daemon {
@@ -14,20 +13,25 @@ namespace lagtrap::daemon {
 class FunctionLines {
   public:
     // `answer` must outlive it.
-    explicit FunctionLines(AnswerLines& answer) : answer_(answer) {}
+    explicit FunctionLines(AnswerLines& answer) : lines_(answer) {}
 
-    void begin(const calls::FunctionsStarted& started);
-    void tell(const FunctionWatch::Seen& seen);
-    void tell(const std::vector<calls::Function>& more);
-    void tell(const std::vector<calls::TracedCall>& calls);
-    void tell(const std::vector<calls::TakenOut>& functions);
+    void begin(const calls::FunctionsStarted& started) { (void)lines_.tell(started); }
+    void tell(const FunctionWatch::Seen& seen) {
+        lines_.tell_any(seen.more);
+        tell(seen.calls);
+        lines_.tell_any(seen.taken_out);
+    }
+    void tell(const std::vector<calls::TracedCall>& calls) {
+        lines_.tell_in_parts(calls, calls_of_line);
+    }
+    void tell(const std::vector<calls::TakenOut>& functions) { lines_.tell_any(functions); }
     // Adds the number of calls that were sent, and of those that found no room.
-    void end(calls::FunctionsEnded ended);
-    [[nodiscard]] bool is_unwanted() const { return answer_.is_unwanted(); }
+    void end(calls::FunctionsEnded ended) { lines_.end(std::move(ended)); }
+    [[nodiscard]] bool is_unwanted() const { return lines_.is_unwanted(); }
 
   private:
-    AnswerLines& answer_;
-    std::uint64_t sent_ = 0, bytes_ = 0, no_room_ = 0;
+    static constexpr std::size_t calls_of_line = 2'000;
+    TraceLines lines_;
 };
 
 }  // namespace lagtrap::daemon

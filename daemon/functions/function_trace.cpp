@@ -6,7 +6,6 @@
 #include <boost/json.hpp>
 
 #include "core/clock.hpp"
-#include "daemon/control/control_server.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/functions/function_lines.hpp"
 
@@ -50,7 +49,7 @@ void trace_functions(const FunctionRequest& request, ProcessInspector& inspector
                      const std::function<CallCosts()>& costs, AnswerLines& answer,
                      const std::atomic<bool>& stop) {
     auto functions = FunctionWatch::begin(request, inspector, costs, stop);
-    if (!functions) return answer.end(json::serialize(refusal(functions.error().message)));
+    if (!functions) return TraceLines(answer).refuse(functions.error());
     FunctionWatch& watched = **functions;
     FunctionLines lines(answer);
     lines.begin(watched.started());

@@ -14,7 +14,7 @@
 #include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "daemon/calls/call_thinning.hpp"
-#include "daemon/control/control_server.hpp"
+#include "daemon/calls/trace_lines.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/objects/object_engine.hpp"
 #include "daemon/processes/traced_process.hpp"
@@ -39,7 +39,7 @@ class ObjectTrace {
     ObjectTrace(const ObjectRequest& request, AnswerLines& answer, ProcessInspector& inspector,
                 Unwinder& unwinder, const std::atomic<bool>& stop)
         : request_(request),
-          answer_(answer),
+          lines_(answer),
           unwinder_(unwinder),
           stop_(stop),
           planner_(inspector, stop),
@@ -75,28 +75,27 @@ class ObjectTrace {
     }
 
     void run() {
-        (void)answer_.say(json::serialize(calls::to_json(plan_.reported)));
+        (void)lines_.tell(plan_.reported);
         calls::ObjectsEnded ended;
         ended.reason = watch();
         take(0ms);
-        tell(std::exchange(held_, {}));
+        lines_.tell_in_parts(std::exchange(held_, {}), calls_of_line);
         ended.length_ns = monotonic_ns() - began_ns_;
         ended.classes = engine_->counts(plan_.reported.classes.size());
         ended.totals = engine_->totals_of_functions();
         report_oldest(ended);
         const lagtrap_object_totals totals = engine_->totals();
         ended.stacks_lost = totals.stacks_lost;
-        ended.sent = sent_;
-        ended.not_sent = not_sent_ + totals.not_sent;
+        ended.not_sent = totals.not_sent;
         ended.too_deep = totals.too_deep;
         ended.detach_ns = engine_->session().detach();
-        answer_.end(json::serialize(calls::to_json(ended)));
+        lines_.end(std::move(ended));
     }
 
   private:
     void await_tables() {
         const auto enough = [this] {
-            return answer_.is_unwanted() || stop_.load() || process_->has_ended();
+            return lines_.is_unwanted() || stop_.load() || process_->has_ended();
         };
         const auto missing = unwinder_.prepare(request_.wishes.pid, request_.timeout, enough);
         if (missing == 0) return;
@@ -150,10 +149,10 @@ class ObjectTrace {
                 counted_ns = now_ns;
                 engine_->set_stack_room(stacks_per_second);
                 engine_->sweep_stacks();
-                (void)answer_.say(json::serialize(calls::to_json(
-                    calls::ObjectCounts{now_ns, engine_->counts(plan_.reported.classes.size())})));
+                (void)lines_.tell(
+                    calls::ObjectCounts{now_ns, engine_->counts(plan_.reported.classes.size())});
             }
-            if (answer_.is_unwanted()) return "stopped";
+            if (lines_.is_unwanted()) return "stopped";
             if (stop_.load()) return "lagtrapd is stopping";
             if (process_->has_ended()) return "the process exited";
             if (request_.length.count() != 0 &&
@@ -182,7 +181,7 @@ class ObjectTrace {
             }
         }
         (void)engine_->take_out(numbers);
-        (void)answer_.say(json::serialize(calls::to_json(out)));
+        (void)lines_.tell(out);
     }
 
     // Hold calls until the next check: the program often asks for the text of a failure only after
@@ -193,8 +192,8 @@ class ObjectTrace {
         for (calls::ObjectMessage& message : taken.messages)
             if (!add_to_failure(held_, message, engine_->speak_of_one()))
                 late.push_back(std::move(message));
-        tell(std::exchange(held_, std::move(taken.calls)));
-        if (!late.empty()) (void)answer_.say(json::serialize(calls::to_json(late)));
+        lines_.tell_in_parts(std::exchange(held_, std::move(taken.calls)), calls_of_line);
+        lines_.tell_any(late);
     }
 
     void report_oldest(calls::ObjectsEnded& ended) {
@@ -252,18 +251,8 @@ class ObjectTrace {
         engine_->set_room(std::min(left + more, request_.calls_per_second));
     }
 
-    void tell(const std::vector<calls::ObjectCall>& calls) {
-        for (std::size_t at = 0; at < calls.size(); at += calls_of_line) {
-            const auto from = calls.begin() + static_cast<std::ptrdiff_t>(at);
-            const auto count = std::min(calls_of_line, calls.size() - at);
-            const std::vector<calls::ObjectCall> part(from,
-                                                      from + static_cast<std::ptrdiff_t>(count));
-            (answer_.say(json::serialize(calls::to_json(part))) ? sent_ : not_sent_) += count;
-        }
-    }
-
     const ObjectRequest& request_;
-    AnswerLines& answer_;
+    TraceLines lines_;
     Unwinder& unwinder_;
     const std::atomic<bool>& stop_;
     ObjectPlanner planner_;
@@ -274,7 +263,7 @@ class ObjectTrace {
     std::unique_ptr<ObjectEngine> engine_;
     std::vector<calls::ObjectCall> held_;
     std::map<std::uint64_t, std::string> names_;  // of callers
-    std::uint64_t began_ns_ = 0, filled_ns_ = 0, sent_ = 0, not_sent_ = 0;
+    std::uint64_t began_ns_ = 0, filled_ns_ = 0;
 };
 
 Result<std::vector<calls::ObjectRule>> rules_in(const json::object& request) {
@@ -318,7 +307,7 @@ void trace_objects(const ObjectRequest& request, ProcessInspector& inspector, Un
                    const std::atomic<bool>& stop) {
     ObjectTrace trace(request, answer, inspector, unwinder, stop);
     if (const Status begun = trace.begin(costs); !begun)
-        return answer.end(json::serialize(refusal(begun.error().message)));
+        return TraceLines(answer).refuse(begun.error());
     trace.run();
 }
 

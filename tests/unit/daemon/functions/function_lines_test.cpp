@@ -83,7 +83,7 @@ TEST(FunctionLinesTest, CountCallsThatFoundNoRoomInAdditionToOthers) {
 TEST(FunctionLinesTest, AreLeftOutWhereThereIsNothingToTell) {
     Answer answer;
     FunctionLines lines(answer);
-    lines.tell(std::vector<calls::Function>());
+    lines.tell(FunctionWatch::Seen());
     lines.tell(std::vector<calls::TakenOut>());
     EXPECT_EQ(answer.lines.size(), 0U);
     calls::FunctionsStarted started;
@@ -92,10 +92,12 @@ TEST(FunctionLinesTest, AreLeftOutWhereThereIsNothingToTell) {
     lines.tell(std::vector<calls::TakenOut>{{3, 900}});
     calls::Function one;
     one.name = "work";
-    lines.tell(std::vector<calls::Function>{one});
+    lines.tell(FunctionWatch::Seen{{one}, some_calls(1), {{4, 800}}});
     EXPECT_EQ(answer.message(0).started->pid, 7U);
     EXPECT_EQ(answer.message(1).taken_out->at(0).calls_per_second, 900U);
     EXPECT_EQ(answer.message(2).more->at(0).name, "work");
+    EXPECT_EQ(answer.message(3).calls->size(), 1U);
+    EXPECT_EQ(answer.message(4).taken_out->at(0).function, 4U);
     EXPECT_FALSE(lines.is_unwanted());
     answer.unwanted = true;
     EXPECT_TRUE(lines.is_unwanted());
