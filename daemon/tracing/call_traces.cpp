@@ -75,25 +75,24 @@ CallTraces::Work CallTraces::work_of(ObjectRequest request, std::shared_ptr<Answ
     };
 }
 
+CallTraces::Work CallTraces::work_of(FunctionRequest request, std::shared_ptr<AnswerLines> answer) {
+    return [this, request = std::move(request), answer = std::move(answer)](const auto& costs,
+                                                                            const auto& stop) {
+        trace_functions(request, inspector_, costs, *answer, stop);
+    };
+}
+
 Result<CallTraces::Work> CallTraces::work_of(const boost::json::object& request,
                                              std::optional<uid_t> owner,
                                              std::shared_ptr<AnswerLines> answer) {
-    if (request.at("command") == "calls") {
-        TRY_ASSIGN(CallRequest wanted, parse_call_request(request));
-        wanted.wishes.owner = owner;
-        return work_of(std::move(wanted), std::move(answer));
-    }
-    if (request.at("command") == "objects") {
-        TRY_ASSIGN(ObjectRequest wanted, parse_object_request(request));
-        wanted.wishes.owner = owner;
-        return work_of(std::move(wanted), std::move(answer));
-    }
-    TRY_ASSIGN(FunctionRequest wanted, parse_function_request(request));
-    wanted.wishes.owner = owner;
-    return Work([this, wanted = std::move(wanted), answer = std::move(answer)](const auto& costs,
-                                                                               const auto& stop) {
-        trace_functions(wanted, inspector_, costs, *answer, stop);
-    });
+    const auto work = [&](auto wanted) -> Result<Work> {
+        if (!wanted) return wanted.error();
+        wanted->wishes.owner = owner;
+        return work_of(std::move(*wanted), std::move(answer));
+    };
+    if (request.at("command") == "calls") return work(parse_call_request(request));
+    if (request.at("command") == "objects") return work(parse_object_request(request));
+    return work(parse_function_request(request));
 }
 
 Status CallTraces::check_room(std::optional<uid_t> owner) {
@@ -112,18 +111,7 @@ Status CallTraces::begin(const boost::json::object& request, const Caller* only_
     return start(std::move(work), false, owner);
 }
 
-Status CallTraces::begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer) {
-    join_finished();
-    return start(work_of(std::move(request), std::move(answer)), true);
-}
-
-Status CallTraces::begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer) {
-    join_finished();
-    return start(work_of(std::move(request), std::move(answer)), true);
-}
-
 Status CallTraces::begin_recorded(std::shared_ptr<FunctionRecorder> recorder) {
-    join_finished();
     return start(
         [this, recorder = std::move(recorder)](const auto& costs, const auto& stop) {
             recorder->run(inspector_, costs, stop);
@@ -132,6 +120,7 @@ Status CallTraces::begin_recorded(std::shared_ptr<FunctionRecorder> recorder) {
 }
 
 Status CallTraces::start(Work work, bool recorded, std::optional<uid_t> owner) {
+    join_finished();
     running_.push_back(std::make_unique<Running>());
     Running& own = *running_.back();
     own.recorded = recorded;

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <boost/json/object.hpp>
 
@@ -43,8 +44,10 @@ class CallTraces {
                                std::shared_ptr<AnswerLines> answer);
     // Starts a trace for a recording, which does not count towards max_traces_at_once. Errors: no
     // thread can be started.
-    [[nodiscard]] Status begin_recorded(CallRequest request, std::shared_ptr<AnswerLines> answer);
-    [[nodiscard]] Status begin_recorded(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
+    template <typename Request>
+    [[nodiscard]] Status begin_recorded(Request request, std::shared_ptr<AnswerLines> answer) {
+        return start(work_of(std::move(request), std::move(answer)), true);
+    }
     [[nodiscard]] Status begin_recorded(std::shared_ptr<FunctionRecorder> recorder);
     [[nodiscard]] std::size_t running();
     // How traces that begin from now on show titles and messages of objects. Thread-safe.
@@ -64,6 +67,7 @@ class CallTraces {
     [[nodiscard]] Status start(Work work, bool recorded, std::optional<uid_t> owner = {});
     [[nodiscard]] Status check_room(std::optional<uid_t> owner);
     [[nodiscard]] Work work_of(CallRequest request, std::shared_ptr<AnswerLines> answer);
+    [[nodiscard]] Work work_of(FunctionRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Work work_of(ObjectRequest request, std::shared_ptr<AnswerLines> answer);
     [[nodiscard]] Result<Work> work_of(const boost::json::object& request,
                                        std::optional<uid_t> owner,
