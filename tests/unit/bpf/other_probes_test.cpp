@@ -122,6 +122,9 @@ TEST_F(GoFunctions, are_known_as_such_from_any_hit) {
     const auto words = kernel.user_words;
     kernel.user_words.clear();  // it begins on a stack of C
     hit(begin_marker, thread(101));
+    EXPECT_EQ(the_run().stack_pointer, high - 0x100);
+    EXPECT_EQ(the_run().goroutine, 0U);
+    EXPECT_EQ(the_run().goid_offset, 0U);
     kernel.user_words = words;
     hit(end_marker, thread(102));
     const auto reported = take_reports();

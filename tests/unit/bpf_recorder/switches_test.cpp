@@ -170,6 +170,8 @@ TEST_F(Switches, that_were_not_seen_are_concluded_from_the_time_a_thread_ran) {
     EXPECT_EQ(found[0].next_tid, 301U);
     EXPECT_EQ(found[0].next_priority, 125U);
     EXPECT_EQ(found[0].next_policy, 3);
+    EXPECT_EQ(found[0].prev_policy, 0);
+    EXPECT_EQ(found[0].kernel_stack_id + found[0].user_stack_id, 0U);
     EXPECT_EQ(all_of_switch(401, 201).size(), 1U) << "it was seen";
     // It did not run longer than since the last switch.
     kernel_.now_ns = seen_ns + 20 * ms;
@@ -344,8 +346,9 @@ TEST_F(Switches, threads_are_described_when_the_recording_begins) {
     EXPECT_EQ(found.state, interruptible);
     EXPECT_EQ(found.is_kernel_thread, 0U);
     EXPECT_STREQ(found.comm, "thread-105");
-    EXPECT_NE(found.kernel_stack_id, 0U);
-    EXPECT_NE(found.user_stack_id, 0U);
+    const __u64 frame = 0xffffffff81000001, pc = 0x401000;
+    EXPECT_EQ(found.kernel_stack_id, native_stack_id(0, true, &frame, 1));
+    EXPECT_EQ(found.user_stack_id, native_stack_id(100, false, &pc, 1));
     kernel::bpf_iter__task last{nullptr, nullptr};
     on_thread(&last);
     EXPECT_TRUE(take(LAGTRAP_RECORD_THREAD).empty()) << "the visit is over";
@@ -411,12 +414,18 @@ TEST_F(Switches, samples_have_the_stacks_of_the_thread_on_the_cpu) {
         return found.empty() ? lagtrap_sample{} : found[0];
     };
     context.registers.cs = 0x33;
+    kernel_.cpu = 2;
     lagtrap_sample found = sample(101);
+    EXPECT_EQ(found.header.size_bytes, sizeof(found));
+    EXPECT_EQ(found.header.cpu, 2);
+    EXPECT_EQ(found.header.at_ns, kernel_.now_ns);
     EXPECT_EQ(found.pid, 100U);
     EXPECT_EQ(found.tid, 101U);
     EXPECT_EQ(found.in_kernel, 0U);
-    EXPECT_NE(found.kernel_stack_id, 0U);
-    EXPECT_NE(found.user_stack_id, 0U);
+    EXPECT_EQ(found.padding, 0U);
+    const __u64 frame = 0xffffffff81000001, pc = 0x401000;
+    EXPECT_EQ(found.kernel_stack_id, native_stack_id(0, true, &frame, 1));
+    EXPECT_EQ(found.user_stack_id, native_stack_id(100, false, &pc, 1));
     context.registers.cs = 0x10;
     EXPECT_EQ(sample(101).in_kernel, 1U);
     task(101).task.flags = 0x00200000;

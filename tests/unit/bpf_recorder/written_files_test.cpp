@@ -221,6 +221,8 @@ TEST_F(WrittenFiles, processes_that_wrote_much_are_told_after_their_end) {
     EXPECT_EQ(found[0].file, 0U);
     EXPECT_EQ(found[0].bytes, much);
     EXPECT_EQ(found[0].ended_ns, kernel_.now_ns);
+    EXPECT_EQ(found[0].header.at_ns, kernel_.now_ns);
+    EXPECT_EQ(found[0].path_bytes, 0);
     EXPECT_STREQ(found[0].name, "thread-500");
     EXPECT_EQ(found[1].pid, 600U);
     EXPECT_EQ(found[1].bytes, much);
