@@ -329,7 +329,7 @@ test("who waited for whom, within one process", async () => {
   assert.deepEqual(names(), ["shop / worker", "db", "cc / cc1"]);
   // Only what the strips show is in the key, and waits have the colour of their reason.
   const strips: typeof chain = [
-    { ...chain[1], strip: "rrb", state: "runnable" },
+    { ...chain[1], strip: "rrb", state: "runnable", reason: "pipe" },
     { ...chain[0], strip: "cbb", reason: "disk" },
   ];
   await open(there, answers({ cause: { sentences: [], chain: strips } }));

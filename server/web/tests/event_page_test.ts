@@ -534,3 +534,15 @@ test("figures that were not tested, or are unknown, are no reasons for a verdict
   assert.equal(changeText(5, 0, 0.01), null);
   assert.equal(partsText({ changed: 1, total: 2, concentrated: false, pattern: "a*" }, "x"), null);
 });
+
+test("stages are shown before the runs before the change are known", async () => {
+  await open(
+    "/event/a%2Fb",
+    answers({
+      [`${path}/change`]: change(),
+      [`${path}/runs`]: (request: { path: string }) =>
+        request.path.includes(`from=${change().before_ns}`) ? pending : runList(all_kinds),
+    }),
+  );
+  expected.is("runs before are not known yet", shown("section#stages tbody", "section#stages > p"));
+});

@@ -283,6 +283,7 @@ test("the search says that nothing was found, or what went wrong", async () => {
   expected.is("nothing found", shown(".hits"));
   await submit(".search-box");
   assert.equal(address(), "/events");
+  assert.equal((find(field) as HTMLInputElement).value, "x".repeat(100));
   answer = new Refusal(429, "too many requests");
   await enter(field, "y");
   await pass(150);
