@@ -453,3 +453,19 @@ test("the timeline: names of stages are shown where they fit", async () => {
     .filter((text) => /opacity 35|text/.test(text));
   expected.is("names of stages", names.join("\n"));
 });
+
+test("the timeline: each way back shows the whole delay", async () => {
+  await openProfile();
+  const picture = () => shown(`${line} canvas`);
+  const whole = picture();
+  for (const [name, back] of [
+    ["Escape", () => press(box, "Escape")],
+    ["a double click", () => point(`${line} canvas`, "dblclick", 300, 40)],
+    ["the button", () => click("Whole delay")],
+  ] as const) {
+    await press(box, "+");
+    assert.notEqual(picture(), whole, name);
+    await back();
+    assert.equal(picture(), whole, name);
+  }
+});
