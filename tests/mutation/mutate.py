@@ -85,6 +85,9 @@ class Source:
     def visit(self, cursor):
         if cursor.kind == CursorKind.STATIC_ASSERT:
             return
+        # "= default": its statements are not in the text.
+        if cursor.kind == CursorKind.CXX_METHOD and cursor.is_default_method():
+            return
         if cursor.kind == CursorKind.VAR_DECL:
             if "constexpr" in [token.spelling for token in cursor.get_tokens()][:3]:
                 return
