@@ -45,6 +45,15 @@ Result<std::uint32_t> insert_label(Connection& connection, const LabelName& name
     return *number;
 }
 
+// Does not cut within a character: continuation bytes begin with the bits 10.
+std::string cut_at(std::string text, std::size_t limit_bytes) {
+    if (text.size() <= limit_bytes) return text;
+    std::size_t end = limit_bytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+    text.resize(end);
+    return text;
+}
+
 // How many names of each kind there are, in total and of one sender; counted once per transaction.
 class LabelRoom {
   public:
@@ -81,15 +90,11 @@ class LabelRoom {
 }  // namespace
 
 std::string stored_text(std::string_view raw) {
-    std::string text = printable(raw.substr(0, text_limit_bytes));
-    if (text.size() <= text_limit_bytes) return text;
-    std::size_t end = text_limit_bytes;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-    return text.substr(0, end);
+    return cut_at(printable(raw.substr(0, text_limit_bytes)), text_limit_bytes);
 }
 
 std::string stored_reason(std::string_view raw) {
-    return stored_text(raw).substr(0, reason_limit_bytes);
+    return cut_at(stored_text(raw), reason_limit_bytes);
 }
 
 std::vector<std::string> lines_of(std::string_view text) {

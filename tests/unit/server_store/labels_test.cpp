@@ -31,6 +31,8 @@ TEST(LabelTexts, AReasonHasFiveHundredBytes) {
     EXPECT_EQ(stored_reason(std::string(500, 'a')).size(), 500U);
     EXPECT_EQ(stored_reason(std::string(501, 'a')).size(), 500U);
     EXPECT_EQ(stored_reason("a\x1b"), "a\\x1b");
+    EXPECT_EQ(stored_reason(std::string(499, 'a') + "\u00e4b"), std::string(499, 'a'))
+        << "half a letter cannot be stored in PostgreSQL";
 }
 
 TEST(LabelTexts, LinesEndWithNewlines) {
