@@ -6,7 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/alerts/conditions.hpp"
+#include "server/alerts/message.hpp"
+#include "tests/unit/expected_file.hpp"
+#include "tests/unit/server/readable_json.hpp"
 #include "tests/unit/server/store_fixture.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::server::rule_routes_test {
 namespace {
@@ -217,6 +222,63 @@ TEST_F(RuleRoutes, OneTestAtATimeIsShown) {
     EXPECT_EQ(after.at("messages").at(0).at("settled_ns"), "5");
     EXPECT_EQ(after.at("messages").at(0).at("reason"), "refused");
     EXPECT_EQ(test_rule(parts(), first()).status, 202U);
+}
+
+TEST_F(RuleRoutes, ARuleIsShownWithAllThatBecameOfIt) {
+    ASSERT_EQ(add({{"event", "checkout"}, {"tell_ends", true}}).status, 201U);
+    const StoredRule rule = stored();
+    RuleLook look;
+    look.rule = rule.id;
+    look.changed_realtime_ns = rule.changed_realtime_ns;
+    look.reports_ends = true;
+    const auto evaluate = [&](std::uint64_t at_ns, std::vector<Finding> found) {
+        look.at_realtime_ns = at_ns;
+        look.found = std::move(found);
+        const auto compose = [&](const auto& news, std::uint64_t left_out) {
+            return message_of(rule, parse_rule(rule.definition).value(), news, left_out, at_ns, "")
+                .json_text();
+        };
+        EXPECT_TRUE(store_->rules().note_findings(look, compose).value());
+    };
+    Facts facts;
+    facts.title = "New cause of delays of checkout.";
+    facts.path = "/cause/3";
+    evaluate(10, {{"cause 3", facts.text()}});
+    const auto deliver = [&](MessageState state, const char* reason, std::uint64_t at_ns) {
+        StoredMessage message = **store_->messages().take_message(at_ns, std::chrono::minutes(1));
+        message.state = state;
+        message.reason = reason;
+        message.next_realtime_ns = at_ns + 5;
+        EXPECT_TRUE(store_->messages().settle_message(message, at_ns).value());
+    };
+    deliver(MessageState::Delivered, "", 20);
+    evaluate(30, {});
+    deliver(MessageState::Waiting, "it refused", 40);
+    ASSERT_TRUE(store_->rules().note_look_failure(rule.id, "no time zones").ok());
+    json::object shown =
+        json::parse(get_rule(store_->rules(), store_->messages(), first()).body).as_object();
+    EXPECT_EQ(shown.at("changed_ns"), json::value(std::to_string(rule.changed_realtime_ns)));
+    shown.erase("changed_ns");
+    shown.at("state").as_object().erase("looked_ns");
+    for (json::value& message : shown.at("messages").as_array()) message.as_object().erase("id");
+    expect_text_of_file(test_data_folder() + "/server/rule_with_state.json",
+                        readable(shown) + "\n");
+}
+
+TEST_F(RuleRoutes, OnlyWebhooksHaveASecretOfTheirOwn) {
+    const json::value alertmanager = json::parse(
+        add({{"way", "alertmanager"}, {"address", "http://a:9093"}, {"secret", "token"}}).body);
+    EXPECT_FALSE(alertmanager.as_object().contains("secret"));
+    EXPECT_EQ(alertmanager.at("has_secret"), json::value(true));
+    EXPECT_EQ(stored().secret, "token");
+    const json::value bare = json::parse(
+        add({{"name", "bare"}, {"way", "alertmanager"}, {"address", "http://a:9093"}}).body);
+    EXPECT_EQ(bare.at("has_secret"), json::value(false));
+    EXPECT_EQ(message_of(add({{"name", "x"}, {"secret", "whsec_short"}})),
+              "\"secret\": expected whsec_ and the Base64 of 24 to 64 bytes; without one the "
+              "server makes one");
+    EXPECT_EQ(message_of(add({{"name", "x"}, {"secret", std::string(501, 's')}})),
+              "\"secret\": expected at most 500 bytes");
 }
 
 }  // namespace
