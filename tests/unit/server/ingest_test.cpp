@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
 #include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/duration.hpp"
 #include "core/files.hpp"
 #include "server/ingest/jobs.hpp"
 #include "tests/unit/server/store_fixture.hpp"
@@ -232,6 +234,151 @@ TEST_F(IngestTest, ListsPageByPage) {
     const auto second = store_->everything().bundles().list(2, first->back().number);
     ASSERT_THAT(*second, SizeIs(1));
     EXPECT_EQ(second->front().digest, sha256_of("a"));
+}
+
+// "status message | hint | seconds | cause".
+std::string text_of(const std::optional<Refusal>& refusal) {
+    if (!refusal) return "none";
+    return std::to_string(refusal->status) + " " + refusal->message + " | " + refusal->hint +
+           " | " + std::to_string(refusal->retry_after.count()) + " | " + refusal->cause;
+}
+
+TEST_F(IngestTest, EachRefusalSaysWhatToDo) {
+    open({.bundle_bytes = 1000});
+    EXPECT_EQ(text_of(ingest_->check_bundle(0)), "400 the bundle is empty |  | 0 | ");
+    EXPECT_EQ(text_of(ingest_->check_bundle(1001)),
+              "413 the bundle has 1001 B; at most 1000 B are taken (--max-bundle) |  | 0 | ");
+    EXPECT_EQ(text_of(ingest_->check_batch(0)), "400 the batch is empty |  | 0 | ");
+    EXPECT_EQ(text_of(ingest_->check_batch(trace::run_batch_limit_bytes)), "none");
+    EXPECT_EQ(text_of(ingest_->check_batch(1ULL << 40)),
+              "413 the batch has 1.00 TiB; at most " +
+                  format_byte_size(trace::run_batch_limit_bytes) + " are taken |  | 0 | ");
+    const std::string full =
+        "507 the server's disk is full | its operator can remove bundles (--keep-size) | 300 | ";
+    open({.disk_reserve_bytes = UINT64_MAX / 2});
+    EXPECT_EQ(text_of(ingest_->check_bundle(1)), full);
+    EXPECT_EQ(text_of(ingest_->check_batch(1)), full);
+    Error error = make_error(ErrorKind::System, "why");
+    EXPECT_EQ(text_of(Ingest::refusal_of(error)),
+              "500 the server could not store it | its log says why | 10 | why");
+    for (const ErrorKind kind : {ErrorKind::Busy, ErrorKind::Timeout})
+        EXPECT_EQ(text_of(Ingest::refusal_of(make_error(kind, "why"))),
+                  "503 the server cannot reach its store | the same request may succeed later | 10 "
+                  "| why");
+    for (const int number : {ENOSPC, EDQUOT}) {
+        error.system_errno = number;
+        EXPECT_EQ(text_of(Ingest::refusal_of(error)), full + "why");
+    }
+}
+
+TEST_F(IngestTest, WhatIsWrongWithAnUploadIsSaid) {
+    EXPECT_EQ(text_of(std::get<Refusal>(put("a", sha256_of("b")))),
+              "422 the digest of what came is " + sha256_of("a") +
+                  ", not the one in the address | send the file again | 0 | ");
+    const auto batch = [&](const std::string& bytes, const std::string& digest,
+                           const std::string& host, std::uint64_t now_ns) {
+        return text_of(
+            std::get<Refusal>(ingest_->finish_batch(bytes, digest, {"tester", host}, now_ns)));
+    };
+    EXPECT_EQ(batch("a", sha256_of("b"), "", day_ns),
+              "422 the digest of what came is " + sha256_of("a") +
+                  ", not the one in the address | send the file again | 0 | ");
+    EXPECT_THAT(batch("junk", sha256_of("junk"), "", day_ns),
+                testing::StartsWith("422 this is no batch of runs: "));
+    const std::string bytes = *trace::write_run_batch(batch_of("db1"));
+    EXPECT_EQ(batch(bytes, sha256_of(bytes), "db2", day_ns),
+              "403 the token may speak for host db2 alone, not for db1 |  | 0 | ");
+    EXPECT_EQ(batch(bytes, sha256_of(bytes), "", 500 * day_ns),
+              "422 the batch has a run from more than 400 days ago; is the clock of the sender "
+              "right? |  | 0 | ");
+    EXPECT_THAT(ingest_->event_counters().text(nullptr), testing::Not(HasSubstr("query")));
+    EXPECT_EQ(store_->jobs().job_counts()->waiting, 0U);
+}
+
+TEST_F(IngestTest, RunsOfABatchAreCountedOnce) {
+    const std::string bytes = *trace::write_run_batch(batch_of("db1"));
+    for (int i = 0; i < 2; ++i) {
+        const auto stored =
+            ingest_->finish_batch(bytes, sha256_of(bytes), {"tester", "db1"}, day_ns);
+        EXPECT_EQ(std::get<Stored>(stored).bytes, bytes.size());
+        EXPECT_EQ(std::get<Stored>(stored).digest, sha256_of(bytes));
+    }
+    EXPECT_THAT(ingest_->event_counters().text(nullptr),
+                HasSubstr("\nlagtrap_event_duration_seconds_count{event=\"query\",unit=\"\"} 1\n"));
+}
+
+TEST_F(IngestTest, ABadBundleIsKnownWithItsReason) {
+    put_good("one");
+    ASSERT_TRUE(store_->inventory().set_contents(sha256_of("one"), {}, "it is torn", {}).value());
+    const Stored again = put_good("one");
+    EXPECT_EQ(again.outcome, AddOutcome::Already);
+    EXPECT_EQ(again.bad_reason, "it is torn");
+    EXPECT_EQ(again.bytes, 3U);
+    EXPECT_EQ(again.digest, sha256_of("one"));
+}
+
+TEST_F(IngestTest, OnlyFoundBlobsAreNewWork) {
+    put_good("one", 7);
+    ASSERT_TRUE(store_->inventory().remove(sha256_of("one")).ok());
+    jobs_ = 0;
+    ASSERT_TRUE(ingest_->reconcile(9).ok());
+    EXPECT_EQ(jobs_, 1);
+    const auto row = store_->everything().bundles().find(sha256_of("one"));
+    ASSERT_TRUE(row.ok() && row->has_value());
+    EXPECT_EQ((*row)->bytes, 3U);
+    EXPECT_EQ((*row)->received_realtime_ns, 9U);
+    const auto mended = ingest_->reconcile(10);
+    EXPECT_EQ(mended->rows_added + mended->rows_removed, 0U);
+    EXPECT_EQ(jobs_, 1) << "nothing is new";
+}
+
+TEST_F(IngestTest, RunsGoByAgeAndBySize) {
+    const auto send = [&](const std::string& host, std::uint64_t begin_ns) {
+        trace::RunBatch batch = batch_of(host);
+        batch.runs.front().begin_realtime_ns = begin_ns;
+        const std::string bytes = *trace::write_run_batch(batch);
+        const auto sent =
+            ingest_->finish_batch(bytes, sha256_of(bytes), {"tester", ""}, 100 * day_ns);
+        ASSERT_TRUE(std::holds_alternative<Stored>(sent));
+    };
+    send("a", 10 * day_ns);
+    send("b", 50 * day_ns);
+    send("c", 99 * day_ns);
+    EXPECT_EQ(ingest_->remove_runs(100 * day_ns).value(), 0U) << "all are kept by default";
+    open({.keep_runs_for = std::chrono::hours(24 * 60)});
+    EXPECT_EQ(ingest_->remove_runs(5 * day_ns).value(), 0U) << "a clock that was set back";
+    EXPECT_EQ(ingest_->remove_runs(100 * day_ns).value(), 1U);
+    EXPECT_EQ(store_->upkeep().size()->runs, 2U);
+    open({.keep_runs_bytes = 1});
+    EXPECT_GT(ingest_->remove_runs(100 * day_ns).value(), 0U);
+    EXPECT_LT(store_->upkeep().size()->runs, 2U);
+}
+
+TEST_F(IngestTest, RetentionRemovesMoreThanOneStepOfBundles) {
+    open({.keep_bytes = 10});
+    for (int i = 0; i < 230; ++i) {
+        BundleRow row;
+        row.digest = sha256_of(std::to_string(i));
+        row.bytes = 5;
+        row.received_realtime_ns = static_cast<std::uint64_t>(i);
+        ASSERT_TRUE(store_->inventory().add(row, {parse_job, row.digest, 1}).ok());
+    }
+    const auto removed = ingest_->remove_bundles(1000);
+    ASSERT_TRUE(removed.ok());
+    EXPECT_EQ(removed->bundles, 228U);
+    EXPECT_EQ(removed->bytes, 1140U);
+    EXPECT_EQ(store_->inventory().totals()->bundles, 2U) << "as many bytes as may stay";
+}
+
+TEST(ParsePayload, HasADigestAndPerhapsAHost) {
+    EXPECT_EQ((ParsePayload{"ab12", "web 1"}).text(), "ab12 web 1");
+    const ParsePayload with_host = ParsePayload::parse("ab12 web 1");
+    EXPECT_EQ(with_host.digest, "ab12");
+    EXPECT_EQ(with_host.host, "web 1");
+    for (const char* text : {"ab12", "ab12 "}) {
+        EXPECT_EQ(ParsePayload::parse(text).digest, "ab12");
+        EXPECT_EQ(ParsePayload::parse(text).host, "");
+    }
 }
 
 }  // namespace
