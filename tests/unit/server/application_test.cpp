@@ -57,11 +57,12 @@ class ApplicationTest : public StoreFixture {
     void open(std::optional<TokenTable> tokens = std::nullopt, const SenderLimits& limits = {},
               const std::string& base = "") {
         application_.reset();
-        ingest_ = std::make_unique<Ingest>(*blobs_, *store_, IngestLimits{}, [] {});
+        ingest_ = std::make_unique<Ingest>(*blobs_, *store_, ingest_limits_, [] {});
         jobs_ = std::make_unique<JobRunner>(*store_, *blobs_, [](const std::string&) {});
         alerts_ = std::make_unique<AlertSender>(*store_, AlertOptions{}, [](const std::string&) {});
         application_ = std::make_unique<Application>(
-            Parts{*store_, *ingest_, *jobs_, *alerts_, [](const std::string&) {}, nullptr, ""},
+            Parts{*store_, *ingest_, *jobs_, *alerts_,
+                  [this](const std::string& line) { log_.push_back(line); }, nullptr, ""},
             limits, base.empty() ? BasePath() : BasePath::parse(base).value(), std::move(tokens));
     }
     // Makes a token and opens a server that knows only it.
@@ -95,6 +96,16 @@ class ApplicationTest : public StoreFixture {
         return begun;
     }
 
+    // "who|action|object|detail".
+    std::string newest_note(AuditPart part = AuditPart::All) {
+        const auto entries = store_->audit().list(1, {}, part).value();
+        if (entries.empty()) return "";
+        const AuditEntry& entry = entries.front();
+        return entry.who + "|" + entry.action + "|" + entry.object + "|" + entry.detail;
+    }
+
+    IngestLimits ingest_limits_;
+    std::vector<std::string> log_;
     std::unique_ptr<Ingest> ingest_;
     std::unique_ptr<JobRunner> jobs_;
     std::unique_ptr<AlertSender> alerts_;
@@ -229,6 +240,7 @@ TEST_F(ApplicationTest, ChangesComeFromTheServersOwnPages) {
     const Reply refused = reply_to(request);
     EXPECT_EQ(refused.status, 403U);
     EXPECT_EQ(message_of(refused), "the request does not come from this server's own pages");
+    EXPECT_EQ(hint_of(refused), "programs use a token, not the cookie of a session");
     request.fetch_site = "cross-site";
     EXPECT_EQ(reply_to(request).status, 403U);
     request.fetch_site = "same-origin";
@@ -252,6 +264,9 @@ TEST_F(ApplicationTest, TeamsDoNotSeeWholeMachines) {
     EXPECT_EQ(refused.status, 403U);
     EXPECT_EQ(message_of(refused),
               "this holds more than the events of your teams, and those are what you see");
+    EXPECT_EQ(hint_of(refused),
+              "the page of a delay shows and exports what belongs to it, objects too; for the rest "
+              "ask an administrator");
     request.target = "/api/v1/events";
     EXPECT_EQ(reply_to(request).status, 200U);
 }
@@ -379,6 +394,130 @@ TEST_F(ApplicationTest, UploadsHaveLimitsOfTheirOwn) {
     EXPECT_THAT(hint_of(over), HasSubstr("it opens again at 00:00 UTC, in "));
     EXPECT_EQ(application_->counters().uploads_over_quota, 1U);
     EXPECT_EQ(application_->counters().uploads_refused, 1U);
+}
+
+TEST_F(ApplicationTest, ChangesOfAnOpenServerComeFromItsOwnPagesOrFromPrograms) {
+    Request request = request_for(Method::Delete, "/api/v1/accounts/none");
+    EXPECT_EQ(reply_to(request).status, 404U) << "a program sends no origin";
+    request.origin = "http://evil.example";
+    EXPECT_EQ(reply_to(request).status, 403U);
+    request.authorization = open_with_token(Right::Administer);
+    EXPECT_EQ(reply_to(request).status, 404U) << "no page knows the token";
+}
+
+TEST_F(ApplicationTest, AMissingRightIsNamedByTheRoleOrScopeThatHasIt) {
+    Request labelling = request_for(Method::Put, "/api/v1/builds/ab12");
+    Request reading = asking("/api/v1/events"), administering = asking("/api/v1/teams");
+    const std::string uploader = open_with_token(Right::Upload);
+    reading.authorization = administering.authorization = uploader;
+    EXPECT_EQ(message_of(reply_to(reading)), "the token may not do this; it needs scope read");
+    EXPECT_EQ(message_of(reply_to(administering)),
+              "the token may not do this; it needs scope admin");
+    Request who = asking("/api/v1/session");
+    who.authorization = uploader;
+    EXPECT_EQ(reply_to(who).status, 200U) << "either right will do";
+}
+
+TEST_F(ApplicationTest, AQuotaThatIsUsedUpIsNotedAndOpensAtMidnight) {
+    SenderLimits limits;
+    limits.daily_upload_bytes = 2000;
+    const std::string authorization = open_with_token(Right::Upload, limits);
+    Request request = uploading(1500);
+    request.authorization = authorization;
+    const auto first = application_->admit(request);
+    ASSERT_TRUE(std::holds_alternative<Plan>(first));
+    const Reply over = reply_to(request);
+    EXPECT_EQ(message_of(over),
+              "the quota of this sender for today is used up (1.95 KiB, --daily-quota)");
+    EXPECT_THAT(hint_of(over),
+                testing::MatchesRegex("it opens again at 00:00 UTC, in [0-9]+ h [0-9]+ min"));
+    EXPECT_EQ(newest_note(), "token rack|refuse upload||its quota of today is used up");
+    request.content_length = 3000;
+    EXPECT_EQ(message_of(reply_to(request)),
+              "the upload has 2.93 KiB; a sender may bring 1.95 KiB a day (--daily-quota)");
+    EXPECT_EQ(application_->counters().uploads_over_quota, 1U);
+}
+
+TEST_F(ApplicationTest, AnUploadNeedsTheBytesItAnnounces) {
+    EXPECT_EQ(message_of(reply_to(uploading(0))), "the bundle is empty");
+    Request batch = uploading(0);
+    batch.target = "/api/v1/batches/" + std::string(64, 'a');
+    EXPECT_EQ(message_of(reply_to(batch)), "the batch is empty");
+    batch.content_length = 1ULL << 40;
+    EXPECT_THAT(message_of(reply_to(batch)), HasSubstr("the batch has 1"));
+}
+
+TEST_F(ApplicationTest, FourSignInsOfASenderWait) {
+    Request request = request_for(Method::Post, "/api/v1/session");
+    request.content_type = "application/json";
+    request.sender = "10.1.2.3";
+    cookie_of("ann", Role::Admin);
+    open();
+    std::vector<std::variant<Plan, Refusal>> waiting;
+    for (int i = 0; i < 4; ++i) {
+        waiting.push_back(application_->admit(request));
+        ASSERT_TRUE(std::holds_alternative<Plan>(waiting.back()));
+        EXPECT_EQ(std::get<Plan>(waiting.back()).work, Work::SignIn);
+    }
+    const Reply refused = reply_to(request);
+    EXPECT_EQ(refused.status, 429U);
+    EXPECT_EQ(message_of(refused), "too many attempts to sign in at once");
+    EXPECT_THAT(refused.headers, Contains(Pair("Retry-After", "2")));
+    EXPECT_EQ(newest_note(AuditPart::Refusals),
+              "|refuse sign-in||too many attempts at once, from 10.1.2.3");
+    Request other = request;
+    other.sender = "10.1.2.4";
+    EXPECT_TRUE(std::holds_alternative<Plan>(application_->admit(other)));
+    waiting.pop_back();
+    EXPECT_TRUE(std::holds_alternative<Plan>(application_->admit(request))) << "one is done";
+}
+
+TEST_F(ApplicationTest, BundlesThatAreTooOldGoAndThisIsNoted) {
+    for (const char digit : {'a', 'b', 'c'}) {
+        BundleRow row;
+        row.digest = std::string(64, digit);
+        row.bytes = 700;
+        row.received_realtime_ns =
+            digit == 'c' ? ClockSnapshot::take().realtime_ns : std::uint64_t{1};
+        ASSERT_TRUE(store_->inventory().add(row, {"parse", row.digest, 1}).ok());
+    }
+    application_->remove_old_bundles();
+    EXPECT_EQ(application_->counters().bundles_expired, 0U);
+    EXPECT_EQ(newest_note(), "") << "nothing is too old by default";
+    ingest_limits_.keep_for = std::chrono::hours(24);
+    open();
+    application_->remove_old_bundles();
+    application_->remove_old_bundles();
+    EXPECT_EQ(application_->counters().bundles_expired, 2U);
+    EXPECT_EQ(application_->counters().runs_expired, 0U);
+    EXPECT_EQ(newest_note(), "retention|remove bundles|2|1.37 KiB");
+    EXPECT_EQ(store_->audit().list(10, {}, AuditPart::All)->size(), 1U);
+    EXPECT_EQ(store_->inventory().digests()->size(), 1U);
+}
+
+TEST_F(ApplicationTest, RunsThatAreTooOldGoAndThisIsNoted) {
+    constexpr std::uint64_t day_ns = 86'400ULL * 1'000'000'000;
+    const std::uint64_t now_ns = ClockSnapshot::take().realtime_ns;
+    trace::RunBatch batch;
+    batch.host = "web-1";
+    for (const std::uint64_t days : {90, 80, 0}) {
+        trace::RecordedRun& run = batch.runs.emplace_back();
+        run.event = "search";
+        run.begin_realtime_ns = now_ns - days * day_ns;
+        run.duration_ns = 5;
+    }
+    ASSERT_TRUE(store_->batches().add_batch({std::string(64, 'a'), 1, now_ns, ""}, batch).ok());
+    application_->remove_old_runs();
+    EXPECT_EQ(newest_note(), "");
+    ingest_limits_.keep_runs_for = std::chrono::hours(24 * 30);
+    open();
+    application_->remove_old_runs();
+    application_->remove_old_runs();
+    EXPECT_EQ(application_->counters().runs_expired, 2U);
+    EXPECT_EQ(application_->counters().bundles_expired, 0U);
+    EXPECT_EQ(newest_note(), "retention|remove runs|2|");
+    EXPECT_EQ(store_->audit().list(10, {}, AuditPart::All)->size(), 1U);
+    EXPECT_EQ(store_->upkeep().size()->runs, 1U);
 }
 
 TEST_F(ApplicationTest, MetricsHaveAllParts) {

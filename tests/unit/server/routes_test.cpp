@@ -4,6 +4,8 @@
 
 #include "core/digest.hpp"
 #include "server/api/route_table.hpp"
+#include "tests/unit/expected_file.hpp"
+#include "tests/unit/test_paths.hpp"
 
 namespace lagtrap::server::routes_test {
 namespace {
@@ -136,6 +138,96 @@ TEST(Routes, EveryRowHoldsTogether) {
             EXPECT_TRUE(&row == &other || row.method != other.method || row.path != other.path)
                 << row.path;
     }
+}
+
+// "METHOD PATH?parameters, right or right, threads, bytes of a body, handling".
+std::string text_of(const RouteRow& row) {
+    constexpr const char* methods[] = {"GET", "HEAD", "POST", "PUT", "DELETE", "other"};
+    constexpr const char* handlings[] = {"", ", whole machine", ", sign-in line", ", bundle upload",
+                                         ", batch upload"};
+    constexpr const char* works[] = {"light", "heavy", "sign-in", "health"};
+    std::string text = std::string(methods[static_cast<int>(row.method)]) + " " +
+                       std::string(row.path) + "?" + std::string(row.parameters) + ", ";
+    text += !row.need ? "anybody"
+                      : std::string(right_name(row.need->right)) +
+                            (row.need->right == row.need->or_else
+                                 ? ""
+                                 : " or " + std::string(right_name(row.need->or_else)));
+    text += ", " + std::string(works[static_cast<int>(row.work)]);
+    if (row.body_limit_bytes > 0) text += ", " + std::to_string(row.body_limit_bytes) + " bytes";
+    return text + handlings[static_cast<int>(row.handling)] + "\n";
+}
+
+TEST(Routes, AreAllAsListed) {
+    std::string text;
+    for (const RouteRow& row : route_rows()) text += text_of(row);
+    text += text_of(page_row());
+    expect_text_of_file(test_data_folder() + "/server/routes.txt", text);
+}
+
+TEST(Routes, WhatIsWrongWithAnAddressIsSaid) {
+    const auto said = [](Method method, const std::string& target) {
+        const auto found = find_route(method, target);
+        const auto* refusal = std::get_if<Refusal>(&found);
+        return refusal == nullptr ? std::string("nothing")
+                                  : std::to_string(refusal->status) + " " + refusal->message +
+                                        " | " + refusal->hint;
+    };
+    const std::string digits =
+        "404 no such address | the address of a bundle or batch ends with the 64 lower-case "
+        "hexadecimal digits of its SHA-256";
+    EXPECT_EQ(said(Method::Get, "/api/v1/bundles/abc"), digits);
+    EXPECT_EQ(said(Method::Put, "/api/v1/batches/ABC"), digits);
+    EXPECT_EQ(said(Method::Get, "/api/v1/nothing"),
+              "404 no such address | /api/v1/openapi.yaml lists the addresses");
+    EXPECT_EQ(said(Method::Delete, "/api/v1/events"),
+              "405 the address does not know this method | /api/v1/openapi.yaml lists the methods");
+    EXPECT_EQ(said(Method::Post, "/event/x"), "405 only GET and HEAD | ");
+    EXPECT_EQ(said(Method::Get, "/api/v1/events/%ff/trend"),
+              "400 the address is not percent-encoded UTF-8 | ");
+    EXPECT_EQ(said(Method::Get, "/api/v1/events?host=%f"),
+              "400 the query is not percent-encoded UTF-8 | ");
+    EXPECT_EQ(said(Method::Get, "/api/v1/events?ho%1bst=a"),
+              "400 the query is not percent-encoded UTF-8 | ");
+    EXPECT_EQ(
+        said(Method::Get, "/api/v1/events?" + std::string(65, 'n') + "=a"),
+        "400 the query has \"" + std::string(64, 'n') + "\", which this address does not know | ");
+    EXPECT_EQ(said(Method::Get, "/api/v1/events?F=a"),
+              "400 the query has \"F\", which this address does not know | ");
+    EXPECT_EQ(said(Method::Get, "/api/v1/events?from=1&from=2"),
+              "400 the query has \"from\" twice | ");
+    std::string hosts = "/api/v1/events?host=a";
+    for (int i = 1; i < 100; ++i) hosts += "&host=b";
+    EXPECT_EQ(said(Method::Get, hosts), "nothing");
+    EXPECT_EQ(said(Method::Get, hosts + "&unit=u"), "nothing");
+    EXPECT_EQ(said(Method::Get, hosts + "&host=c"),
+              "400 the query has \"host\" more than 100 times | ");
+}
+
+TEST(Routes, TextsInAddressesAreDecoded) {
+    const Route route =
+        route_of(Method::Get, "/api/v1/events/a%2Fb+c%c3%A4/runs?host=x+y%2b&host=");
+    EXPECT_EQ(route.path, "/api/v1/events/a%2Fb+c%c3%A4/runs");
+    ASSERT_EQ(route.arguments.size(), 1U);
+    EXPECT_EQ(route.arguments[0], "a/b+c\xc3\xa4");
+    EXPECT_EQ(route.parameters("host"), (std::vector<std::string_view>{"x y+", ""}));
+    EXPECT_EQ(route.parameter("host"), "x y+");
+    EXPECT_FALSE(route.parameter("unit").has_value());
+    for (const char* bad : {"%", "a%4", "%4g", "%g4", "%00", "a%0ab", "\xff"})
+        EXPECT_FALSE(decode_percent(bad, Plus::Itself).has_value()) << bad;
+    EXPECT_EQ(decode_percent("%41%5a%61%39", Plus::Itself), "AZa9");
+    EXPECT_EQ(decode_percent("a+b", Plus::Blank), "a b");
+}
+
+TEST(Routes, AFilterIsReadLikeAQuery) {
+    const auto read =
+        read_filter_query("host=a&host=b&build=c&from=5&dirty=1&outliers=1&start=cold");
+    ASSERT_TRUE(std::holds_alternative<Route>(read));
+    EXPECT_EQ(std::get<Route>(read).query.size(), 7U);
+    const auto wrong = read_filter_query("event=a");
+    ASSERT_TRUE(std::holds_alternative<Refusal>(wrong));
+    EXPECT_EQ(std::get<Refusal>(wrong).message,
+              "the query has \"event\", which this address does not know");
 }
 
 }  // namespace

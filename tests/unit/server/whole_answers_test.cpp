@@ -220,6 +220,23 @@ TEST_F(Overview, AChangeIsSplitByItsFigure) {
     expect_text_of_file(test_data_folder() + "/server/changes_by_figure.txt", text);
 }
 
+class Causes : public RecordedShopTest {};
+
+// Rates and builds of days are those of the last 400 days, and have tests of their own.
+TEST_F(Causes, HaveAWholeLife) {
+    std::string text;
+    for (const char* id : {"1", "4"}) {
+        const auto route = find_route(Method::Get, "/api/v1/causes/" + std::string(id));
+        const Reply reply = get_cause(evidence(), std::get<Route>(route));
+        ASSERT_EQ(reply.status, 200U) << reply.body;
+        json::object life = json::parse(reply.body).as_object();
+        life.erase("builds");
+        for (json::value& day : life.at("days").as_array()) day.as_object().erase("rate");
+        text += readable(life) + "\n";
+    }
+    expect_text_of_file(test_data_folder() + "/server/cause_lives.json", text);
+}
+
 class Findings : public RecordedShopTest {};
 
 TEST_F(Findings, OfEachConditionAreAsExpected) {
