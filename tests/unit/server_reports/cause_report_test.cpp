@@ -172,7 +172,7 @@ TEST_F(CauseReports, OfDelaysThatTookLongerInEverythingSaySo) {
     });
     EXPECT_EQ(silence(),
               "Nothing stands out: delayed runs spend their time where normal ones do, only more "
-              "of it (Computes in work).");
+              "of it (Computes in main).");
 }
 
 TEST_F(CauseReports, CountWhatDidNotFit) {

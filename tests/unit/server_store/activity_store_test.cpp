@@ -162,6 +162,99 @@ TEST_F(ActivityStoreTest, HostsAreThoseSeenSinceThen) {
     EXPECT_THAT(visit(question, seen({"close"}, {})), IsEmpty());
 }
 
+TEST_F(ActivityStoreTest, HostsAreThoseOfTheFilterAndOfItsTime) {
+    for (const auto& [number, host] : {std::pair(1, "alpha"), {2, "beta"}, {3, "gamma"}}) {
+        BatchMaker maker(host);
+        maker.add(monday + static_cast<std::uint64_t>(number) * hour, ms);
+        add(static_cast<std::uint64_t>(number), maker.batch);
+    }
+    EXPECT_EQ(visit(about(monday, monday + 3 * hour)).at(0).hosts, 2U)
+        << "gamma was first seen later";
+    ActivityQuestion question = about(monday, monday + day);
+    question.filter.host = {"alpha", "beta"};
+    EXPECT_EQ(visit(question).at(0).hosts, 2U);
+    question.filter.host = {"alpha"};
+    question.hosts_from_ns = monday + hour;
+    EXPECT_EQ(visit(question).at(0).hosts, 1U);
+    question.hosts_from_ns = monday + hour + 1;
+    EXPECT_EQ(visit(question).at(0).hosts, 0U);
+}
+
+TEST_F(ActivityStoreTest, HostsOfAPartOfAnEventAreThoseSinceThenToo) {
+    BatchMaker alpha("alpha"), beta("beta");
+    alpha.add(monday, ms).unit = "web.service";
+    beta.add(monday + 9 * hour, ms).unit = "web.service";
+    add(1, alpha.batch);
+    add(2, beta.batch);
+    ActivityQuestion question = about(monday, monday + day);
+    EXPECT_EQ(visit(question, seen({}, {"web.*"})).at(0).hosts, 2U);
+    question.hosts_from_ns = monday + hour;
+    EXPECT_EQ(visit(question, seen({}, {"web.*"})).at(0).hosts, 1U);
+}
+
+TEST_F(ActivityStoreTest, DelaysInBundlesAreThoseOfTheEventAndTheFilter) {
+    BatchMaker maker;
+    maker.add(monday + hour, ms);
+    maker.add(monday + hour, ms, "close");
+    add(1, maker.batch);
+    std::vector<BundleDelay> delays = {delay(1, monday + 2 * hour), delay(2, monday + 30 * hour)};
+    delays[1].event = "close";
+    add_bundle(1, delays, "beta");
+    add_bundle(2, {delay(1, monday + 3 * hour)}, "gamma");
+    ActivityQuestion question = about(monday, monday + day);
+    const auto found = visit(question);
+    ASSERT_THAT(found, SizeIs(2));
+    EXPECT_EQ(found[0].event, "close");
+    EXPECT_EQ(found[0].delayed_hosts, 0U) << "its delay was later";
+    EXPECT_EQ(found[1].delayed_hosts, 2U);
+    question.filter.build = {"nobody's"};
+    EXPECT_THAT(visit(question), IsEmpty());
+}
+
+TEST_F(ActivityStoreTest, HoursBeginWhereTheyAreWanted) {
+    BatchMaker maker;
+    for (const std::uint64_t at : {1, 5, 30, 49}) maker.add(monday + at * hour, ms);
+    add(1, maker.batch);
+    ActivityQuestion question = about(monday + 5 * hour, monday + 2 * day);
+    question.hourly_from_ns = monday + 30 * hour;
+    auto found = visit(question);
+    EXPECT_THAT(texts(found.at(0).units), ElementsAre("5: 1, 0, 1", "30: 1, 0, 1"));
+    EXPECT_THAT(texts(found[0].hours), ElementsAre("30: 1, 0, 1"));
+    question.hourly_from_ns = monday;
+    found = visit(question);
+    EXPECT_THAT(texts(found.at(0).units), ElementsAre("5: 1, 0, 1", "30: 1, 0, 1"));
+    EXPECT_THAT(texts(found[0].hours), ElementsAre("1: 1, 0, 1", "5: 1, 0, 1", "30: 1, 0, 1"));
+    question.unit = ActivityUnit::Day;
+    question.filter.from_ns = question.hosts_from_ns = monday + day;
+    found = visit(question);
+    EXPECT_THAT(texts(found.at(0).units), ElementsAre("24: 1, 0, 1"));
+    EXPECT_THAT(texts(found[0].hours), ElementsAre("1: 1, 0, 1", "5: 1, 0, 1", "30: 1, 0, 1"));
+    question.hourly_from_ns = 0;
+    found = visit(question);
+    EXPECT_THAT(texts(found.at(0).units), ElementsAre("24: 1, 0, 1"));
+    EXPECT_THAT(found[0].hours, IsEmpty());
+    // All runs of a user are read, so that hours begin with the filter.
+    question.filter.user = {"ann"};
+    question.hourly_from_ns = monday;
+    found = visit(question);
+    EXPECT_THAT(texts(found.at(0).units), ElementsAre("24: 1, 0, 1"));
+    EXPECT_THAT(texts(found[0].hours), ElementsAre("30: 1, 0, 1"));
+    EXPECT_THAT(found[0].begins, IsEmpty());
+}
+
+TEST_F(ActivityStoreTest, BuildsOfOtherEventsDoNotBeginInIt) {
+    BatchMaker maker;
+    maker.add(monday + hour, ms).build_id = "v1";
+    maker.add(monday + hour, ms, "close").build_id = "v2";
+    add(1, maker.batch);
+    ActivityQuestion question = about(monday, monday + day);
+    question.hourly_from_ns = monday;
+    const auto found = visit(question);
+    ASSERT_THAT(found, SizeIs(2));
+    ASSERT_THAT(found[1].begins, SizeIs(1));
+    EXPECT_EQ(found[1].begins[0].build, "v1");
+}
+
 TEST_F(ActivityStoreTest, ASearchIsPartOfAName) {
     BatchMaker maker;
     for (const char* event : {"opEn file", "open socket", "close"}) maker.add(monday, ms, event);
