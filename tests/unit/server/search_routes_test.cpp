@@ -90,8 +90,8 @@ TEST_F(SearchRoutes, CausesAreFoundByTheirOwnWords) {
     add_delays(std::string(64, 'a'), 1);
     const std::uint64_t disk = add_cause("s1", "Waits in save", frame("f", "m"), "network (tcp)");
     const std::uint64_t part = add_cause("s2", "Waits in flush", frame("f", "m"));
-    const auto change = [&](std::uint64_t id, const CauseChange& change) {
-        ASSERT_TRUE(store_->everything().causes().change_cause(id, change).value());
+    const auto change = [&](std::uint64_t id, const CauseChange& decided) {
+        ASSERT_TRUE(store_->everything().causes().change_cause(id, decided).value());
     };
     CauseChange owned;
     owned.owner = "Team Storage";

@@ -163,7 +163,8 @@ TEST_F(ActivityStoreTest, HostsAreThoseSeenSinceThen) {
 }
 
 TEST_F(ActivityStoreTest, HostsAreThoseOfTheFilterAndOfItsTime) {
-    for (const auto& [number, host] : {std::pair(1, "alpha"), {2, "beta"}, {3, "gamma"}}) {
+    for (const auto& [number, host] :
+         {std::pair(1, "alpha"), std::pair(2, "beta"), std::pair(3, "gamma")}) {
         BatchMaker maker(host);
         maker.add(monday + static_cast<std::uint64_t>(number) * hour, ms);
         add(static_cast<std::uint64_t>(number), maker.batch);

@@ -360,5 +360,23 @@ TEST_F(CauseStoreTest, OfAPartlyVisibleCauseOnlyVisibleDelaysCount) {
     EXPECT_EQ(must(seen({"open"}, {"web.*"}).causes().find_cause(id))->delays, 3U);
 }
 
+TEST_F(CauseStoreTest, WhoSeesAPartOfACauseMayMakeItACauseAgain) {
+    const std::uint64_t root = new_cause("a", add_delays(1, monday)),
+                        part = new_cause("b", add_delays(2, monday + hour));
+    make_part(part, root);
+    CauseChange alone;
+    alone.root = 0;
+    EXPECT_FALSE(must(seen({"close"}, {}).causes().change_cause(part, alone)));
+    EXPECT_EQ(cause(part).root, root);
+    EXPECT_TRUE(must(seen({"open"}, {}).causes().change_cause(part, alone)));
+    EXPECT_EQ(cause(part).root, part);
+    CauseChange of_a_hidden_one;
+    of_a_hidden_one.root =
+        new_cause("c", add_delays(3, monday, {"v1", "alpha", "close", 2}), monday, "close");
+    const auto refused = seen({"open"}, {}).causes().change_cause(part, of_a_hidden_one);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, "there is no such cause of this event to make it a part of");
+}
+
 }  // namespace
 }  // namespace lagtrap::server::cause_store_test
