@@ -91,6 +91,53 @@ TEST(ContainerState, IsBounded) {
     EXPECT_TRUE(decode_container(encode_container(*facts)));
 }
 
+TEST(ContainerState, SaysWhatIsWrongWithTheFile) {
+    const auto problem = [](std::string_view content, ContainerFile kind) {
+        const auto facts = parse_container_state(content, kind, "aa");
+        return facts ? "none" : facts.error().message;
+    };
+    EXPECT_EQ(problem("{}", ContainerFile::Storage), "is not a list of containers");
+    EXPECT_EQ(problem("[]", ContainerFile::Storage), "has no such container");
+    EXPECT_EQ(problem("[]", ContainerFile::Docker), "is not a container description");
+    EXPECT_EQ(problem("7", ContainerFile::Bundle), "is not a container description");
+    EXPECT_EQ(problem("{}", static_cast<ContainerFile>(99)), "is of an unknown kind");
+    EXPECT_THAT(problem("{", ContainerFile::Docker), testing::StartsWith("is not JSON: "));
+    const auto nested = [](int depth) {
+        return "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}";
+    };
+    EXPECT_EQ(problem(nested(31), ContainerFile::Docker), "none");
+    EXPECT_THAT(problem(nested(32), ContainerFile::Docker), testing::StartsWith("is not JSON: "));
+}
+
+TEST(ContainerState, TakesTheFirstNameThatThereIs) {
+    const auto of_bundle = [](const std::string& notes) {
+        return parse_container_state("{\"annotations\":{" + notes + "}}", ContainerFile::Bundle,
+                                     "aa")
+            .value();
+    };
+    EXPECT_EQ(of_bundle(R"("nerdctl/name":"three")").name, "three");
+    EXPECT_EQ(of_bundle(R"("nerdctl/name":"three","io.kubernetes.container.name":"two")").name,
+              "two");
+    EXPECT_EQ(of_bundle(R"("io.kubernetes.cri-o.ImageName":"team/shop:7")").image, "team/shop:7");
+    EXPECT_FALSE(of_bundle(R"("io.kubernetes.cri-o.Labels":"[]")").has_labels);
+    const auto of_docker = [](const std::string& name) {
+        return parse_container_state("{\"Name\":\"" + name + "\"}", ContainerFile::Docker, "aa")
+            .value()
+            .name;
+    };
+    EXPECT_EQ(of_docker("shop"), "shop");
+    EXPECT_EQ(of_docker("/other/shop"), "other/shop");
+    EXPECT_EQ(of_docker(""), "");
+    const auto of_storage = [](const std::string& fields) {
+        return parse_container_state("[{\"id\":\"aa\"," + fields + "}]", ContainerFile::Storage,
+                                     "aa")
+            .value();
+    };
+    EXPECT_EQ(of_storage(R"("names":[7,"","two","three"])").name, "two");
+    EXPECT_EQ(of_storage(R"("names":"one")").name, "");
+    EXPECT_EQ(of_storage(R"("names":[],"metadata":"[]")").image, "");
+}
+
 TEST(ContainerState, ToBytesAndBack) {
     ContainerFacts facts{"name", "image", "pod", "space", "sandbox", {{"a", "1"}, {"b", ""}}, true};
     const std::string bytes = encode_container(facts);

@@ -31,6 +31,9 @@ TEST(UnwindTable, TakesAFewBytesAtTheEntryForTheFirstFrame) {
     EXPECT_THAT(at_entry(code_at + 32, code_at + 96), ElementsAre(frame, gap, end, end, frame));
     EXPECT_THAT(at_entry(code_at + 31, code_at + 96), ElementsAre(frame, gap, gap, gap, frame))
         << "too long";
+    EXPECT_THAT(at_entry(code_at + 16, code_at + 80), ElementsAre(frame, end, end, end, frame));
+    EXPECT_THAT(at_entry(code_at + 15, code_at + 79), ElementsAre(frame, gap, frame, gap, frame))
+        << "the last byte of a function";
     EXPECT_THAT(at_entry(code_at + 4, code_at + 96), ElementsAre(frame, gap, frame, gap, frame))
         << "in a function";
 }
