@@ -61,6 +61,25 @@ TEST_F(SortedRuns, NoneIsLostIfTheyDoNotFitIntoMemory) {
     for (std::uint64_t i = 0; i < order.size(); ++i) ASSERT_EQ(std::get<0>(order[i]), i);
 }
 
+TEST_F(SortedRuns, ThatAreAlikeKeepTheirOrder) {
+    for (const std::size_t in_memory : {1, 2, 100}) {
+        RunSorter sorter(folder_.path(), in_memory * sizeof(lagtrap_run));
+        for (std::uint32_t pid = 1; pid <= 5; ++pid) {
+            lagtrap_run run = run_of(1, 4);
+            run.begin_pid = pid;
+            EXPECT_TRUE(sorter.add(run).ok());
+        }
+        EXPECT_TRUE(sorter.finish().ok());
+        for (std::uint32_t pid = 1; pid <= 5; ++pid) {
+            const auto next = sorter.peek();
+            ASSERT_TRUE(next.ok());
+            ASSERT_NE(*next, nullptr);
+            EXPECT_EQ((*next)->begin_pid, pid) << in_memory;
+            sorter.pop();
+        }
+    }
+}
+
 TEST_F(SortedRuns, MayBeNone) { EXPECT_THAT(sorted({}, 10), IsEmpty()); }
 
 }  // namespace
