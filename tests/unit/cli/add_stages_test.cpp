@@ -94,6 +94,43 @@ TEST(AddStages, AreNoneIfTheyDivideNothing) {
     EXPECT_EQ(count(8, run_of(100, {{"price", 200}})), 0U) << "a stage after the end";
 }
 
+TEST(AddStages, AreJudgedByTheLimitsThatTheyReach) {
+    const auto count = [](std::size_t runs, const trace::RecordedRun& run,
+                          const std::vector<std::string>& stages = {"price"}) {
+        return check_stages(stages_at(stages), std::vector<trace::RecordedRun>(runs, run))
+            .stages.size();
+    };
+    EXPECT_EQ(count(5, run_of(100, {{"price", 20}})), 1U) << "enough runs";
+    EXPECT_EQ(count(8, run_of(100, {{"price", 20}, {"price", 40}})), 1U) << "twice per run";
+    EXPECT_EQ(count(8, run_of(100, {{"price", 20}, {"price", 40}, {"price", 60}})), 0U);
+    EXPECT_EQ(count(8, run_of(100, {{"price", 95}})), 1U);
+    EXPECT_EQ(count(8, run_of(100, {{"price", 96}})), 0U) << "less than a twentieth";
+    EXPECT_EQ(count(8, run_of(100, {{"price", 5}})), 1U);
+    EXPECT_EQ(count(8, run_of(100, {{"price", 4}})), 0U);
+    EXPECT_EQ(count(8, run_of(100, {{"price", 0}, {"read", 50}}), {"price", "read"}), 2U)
+        << "they divide it even if nothing comes before them";
+    trace::RecordedRun without = run_of(100, {{"price", 20}});
+    without.without_stages = true;
+    EXPECT_EQ(count(8, without), 0U);
+}
+
+TEST(AddCallees, AreFollowedIfTheyHaveFourFifthsOfTheTime) {
+    const auto dividing = [](std::uint64_t called_ms) {
+        CalleeTimes times;
+        times.add({"serve", "dispatch", "read"}, called_ms / 2 * ms);
+        times.add({"serve", "dispatch", "write"}, called_ms / 2 * ms);
+        times.add({"serve"}, (100 - called_ms) * ms);
+        return times.dividing("serve");
+    };
+    EXPECT_EQ(dividing(80), (std::vector<SeenCallee>{{"read", 400}, {"write", 400}}));
+    EXPECT_EQ(dividing(78), (std::vector<SeenCallee>{{"dispatch", 780}}));
+    CalleeTimes times;
+    times.add({"serve", "most"}, 91 * ms);
+    times.add({"serve", "some"}, 5 * ms);
+    times.add({"serve", "few"}, 4 * ms);
+    EXPECT_EQ(times.dividing("serve"), (std::vector<SeenCallee>{{"most", 910}, {"some", 50}}));
+}
+
 TEST(AddStages, AreWrittenIntoTheSettings) {
     Offer offer{OfferKind::Function, "function serve", "x", {}, true, "/usr/bin/shop", {}};
     offer.events.push_back({"shop-serve", "    <function name=\"serve\"/>\n", {}, {}, {}});

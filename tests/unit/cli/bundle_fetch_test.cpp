@@ -136,5 +136,90 @@ TEST(BundleFetchTest, RefusesHugeBundlesBeforeTheyCome) {
     EXPECT_THAT(server.requests(), testing::IsEmpty());
 }
 
+TEST(BundleFetchTest, EachFieldOfABundleHasItsName) {
+    const auto page = read_bundle_page(
+        R"({"next":"more","bundles":[{"digest":")" + std::string(64, 'a') +
+        R"(","session":"s","bytes":1,"host":"h","event":"e","delays":2,"longest_delay_ns":3,)"
+        R"("bad_reason":"b"}]})");
+    ASSERT_TRUE(page) << page.error().message;
+    EXPECT_EQ(page->next, "more");
+    const ServerBundle& bundle = page->bundles.at(0);
+    EXPECT_EQ(bundle.session + bundle.host + bundle.event + bundle.unreadable, "sheb");
+    EXPECT_EQ(bundle.bytes, 1U);
+    EXPECT_EQ(bundle.delays, 2U);
+    EXPECT_EQ(bundle.longest_delay_ns, 3U);
+}
+
+TEST(BundleFetchTest, AsksOnlyForWhatIsWanted) {
+    const std::string a(64, 'a'), b(64, 'b');
+    const auto find = [&](const BundleFilter& filter, std::vector<std::string> answers) {
+        ScriptedServer server(std::move(answers));
+        auto found = fetch_from(server).find(filter);
+        EXPECT_TRUE(found) << found.error().message;
+        return std::pair(found ? found->size() : 0, server.requests());
+    };
+    BundleFilter filter;
+    filter.host = "oak & elm";
+    filter.limit = 1;
+    auto [one, asked] = find(filter, {page(row(a) + "," + row(b), "\"x\"")});
+    EXPECT_EQ(one, 1U);
+    EXPECT_THAT(asked,
+                ElementsAre(StartsWith("GET /api/v1/bundles?limit=500&host=oak%20%26%20elm ")));
+    filter.limit = 2;
+    const auto [two, asked_twice] = find(filter, {page(row(a), "\"x\""), page(row(b))});
+    EXPECT_EQ(two, 2U);
+    EXPECT_EQ(asked_twice.size(), 2U);
+    filter.cause = "7";
+    const auto [of_cause, asked_of_cause] =
+        find(filter, {answer_of(R"({"causes":[{"id":"7","title":"lock"}]})"),
+                      answer_of(R"({"newest_delays":[{"bundle":")" + a + R"("}]})"),
+                      page(row(a), "\"x\"")});
+    EXPECT_EQ(of_cause, 1U);
+    EXPECT_EQ(asked_of_cause.size(), 3U) << "there are no others";
+}
+
+TEST(BundleFetchTest, ReadsAtMostFortyPages) {
+    std::vector<std::string> answers(41, page("", "\"x\""));
+    ScriptedServer server(answers);
+    EXPECT_TRUE(fetch_from(server).find({}));
+    EXPECT_EQ(server.requests().size(), 40U);
+}
+
+TEST(BundleFetchTest, NamesTheFirstFiveCauses) {
+    const auto causes = [](int count) {
+        std::string rows;
+        for (int i = 0; i < count; ++i)
+            rows += fmt::format(R"({}{{"id":"{}","title":"cause {}"}})", i > 0 ? "," : "", i, i);
+        return matching_causes("{\"causes\":[" + rows + "]}", "swap\x1b").error().message;
+    };
+    EXPECT_EQ(causes(0), "the server has not found any cause yet");
+    const std::string five =
+        "no cause has \"swap\\x1b\" in its title; there are\n  0  cause 0\n  1  cause 1\n"
+        "  2  cause 2\n  3  cause 3\n  4  cause 4";
+    EXPECT_EQ(causes(5), five);
+    EXPECT_EQ(causes(6), five + "\n  and 1 more");
+    const auto of_id = [](const std::string& id) {
+        return matching_causes(R"({"causes":[{"id":")" + id + R"(","title":"swap"}]})", "swap")
+            .ok();
+    };
+    EXPECT_TRUE(of_id(std::string(20, '1')));
+    EXPECT_FALSE(of_id(std::string(21, '1')));
+    EXPECT_FALSE(of_id(""));
+    EXPECT_FALSE(matching_causes(R"({"causes":[7]})", "swap"));
+    EXPECT_FALSE(matching_causes("[]", "swap"));
+}
+
+TEST(BundleFetchTest, SaysHowMuchIsFetched) {
+    const TemporaryFolder folder;
+    ScriptedServer server({answer_of("", "404 Not Found")});
+    ServerBundle bundle = bundle_of(content);
+    bundle.bytes = BundleFetch::bundle_limit_bytes + 1;
+    BundleFetch fetch = fetch_from(server);
+    EXPECT_EQ(fetch.fetch(bundle, folder.path()).error().message,
+              "the bundle has 1.00 GiB; at most 1.00 GiB are fetched");
+    --bundle.bytes;
+    EXPECT_EQ(fetch.fetch(bundle, folder.path()).error().kind, ErrorKind::NotFound);
+}
+
 }  // namespace
 }  // namespace lagtrap::cli::bundle_fetch_test

@@ -120,6 +120,33 @@ TEST(WatchFunction, is_found_by_a_short_name) {
     EXPECT_THAT(chosen("give").error().message, HasSubstr("/usr/bin/shop has no function give"));
 }
 
+TEST(WatchFunction, that_is_not_clear_is_refused_with_a_list) {
+    std::vector<cli::FunctionWay> functions;
+    const auto chosen = [&](const std::string& wanted) {
+        const auto function = cli::choose_function(functions, wanted, "shop");
+        return function ? *function : function.error().message;
+    };
+    EXPECT_EQ(
+        chosen("buy\x1b"),
+        "shop has no function buy\\x1b; \"lagtrap list-markers --functions shop\" lists them");
+    std::string five;
+    for (int i = 0; i < 5; ++i) {
+        const std::string name = "shop::buy(type_" + std::to_string(i) + ")";
+        functions.push_back({name, name, "1 exit", true});
+        five += "\n  " + name;
+    }
+    EXPECT_EQ(chosen("buy"), "5 functions are called buy; give the whole name of one:" + five);
+    functions.push_back({"shop::buy(last)", "", "1 exit", true});
+    EXPECT_EQ(chosen("buy"),
+              "6 functions are called buy; give the whole name of one:" + five + "\n  and 1 more");
+    EXPECT_EQ(chosen("shop::buy(last)"), "shop::buy(last)") << "it has no other name";
+    functions.push_back({"rebuy(int)", "rebuy(int)", "not: never returns", false});
+    EXPECT_EQ(chosen("rebuy"), "rebuy(int) cannot be watched: not: never returns");
+    functions.push_back({"shop::hidden(int)", "hidden@1", "1 exit", true});
+    EXPECT_EQ(chosen("hidden@1"), "hidden@1");
+    EXPECT_EQ(chosen("shop::hidden"), "hidden@1");
+}
+
 TEST(WatchText, adds_events_up) {
     const auto status = boost::json::parse(R"({"events":[
         {"armed":true,"runs":30,"delays":2,"open":1,"max_ns":9000000,"problem":""},

@@ -162,6 +162,45 @@ TEST(Why, is_whole) {
     test::expect_text(shown, "why.txt");
 }
 
+TEST(Why, sums_up_threads_that_wait_for_work) {
+    TraceBuilder builder = shop(0, 0);
+    const auto waits = [&](std::uint32_t tid, const TraceBuilder::Stack& stack) {
+        builder.thread(100, tid, "idle").off_cpu(0, 100, tid, stack);
+    };
+    waits(150, {"clone3", "start_thread", "nap", "k:hrtimer_nanosleep", "k:schedule"});
+    EXPECT_THAT(text_of(builder),
+                HasSubstr("\n1 more thread waits for work: 1 for a timer in nap.\n"));
+    const auto serves = [&](std::uint32_t number) {
+        waits(200 + number,
+              {"clone3", "start_thread", "serve_" + std::to_string(number),
+               "!/usr/lib/x86_64-linux-gnu/libc.so.6!epoll_wait", "k:ep_poll", "k:schedule"});
+    };
+    for (std::uint32_t number = 0; number < 3; ++number) serves(number);
+    EXPECT_THAT(text_of(builder), HasSubstr("\n4 more threads wait for work: "));
+    EXPECT_THAT(text_of(builder), HasSubstr("1 for a timer in nap"));
+    EXPECT_THAT(text_of(builder), HasSubstr("serve_2"));
+    EXPECT_THAT(text_of(builder), Not(HasSubstr("and others")));
+    serves(3);
+    EXPECT_THAT(text_of(builder), HasSubstr(", and others.\n"));
+    EXPECT_THAT(text_of(builder), Not(HasSubstr("more thread;")));
+}
+
+TEST(Why, leaves_out_states_of_less_than_half_a_percent) {
+    const auto states = [](std::uint64_t on_cpu_ns) {
+        TraceBuilder builder(1000 * ms, 1);
+        builder.process(100, "/usr/bin/shop").thread(100, 100, "shop");
+        builder.switched(0, 0, 0, 0, 100);
+        builder.switched(on_cpu_ns, 0, 100, 1, 0);
+        const std::string text = text_of(builder);
+        const std::size_t begin = text.find("thread shop (100): ");
+        return text.substr(begin, text.find('\n', begin) - begin);
+    };
+    EXPECT_EQ(states(4 * ms), "thread shop (100): blocked 100 %");
+    EXPECT_EQ(states(5 * ms), "thread shop (100): on CPU <1 %, blocked 100 %");
+    EXPECT_EQ(states(250 * ms), "thread shop (100): on CPU 25 %, blocked 75 %");
+    EXPECT_EQ(states(996 * ms), "thread shop (100): on CPU 100 %");
+}
+
 TEST(WhyTarget, is_a_process_or_several_or_a_unit) {
     const test::TemporaryFolder proc;
     const auto add = [&](const char* pid, const char* name, const char* group) {
