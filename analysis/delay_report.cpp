@@ -276,7 +276,7 @@ QualityReport report_quality(const Recording& recording) {
     quality.samples = counts.samples_taken;
     quality.partial = recording.system.partial;
     quality.truncated_by_size = counts.truncated_by_size;
-    quality.shed = counts.shed;
+    quality.omitted = counts.omitted;
     const auto add_loss = [&](const char* what, std::uint64_t count, std::uint64_t of = 0) {
         if (count > 0) quality.lost.push_back({what, count, of});
     };

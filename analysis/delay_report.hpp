@@ -126,7 +126,7 @@ struct QualityReport {
     std::vector<LossCount> lost;  // only kinds with losses
     bool partial = false;
     bool truncated_by_size = false;
-    std::vector<std::string> shed;  // what was disabled to limit the cost, one sentence each
+    std::vector<std::string> omitted;  // what was disabled to limit the cost, one sentence each
     // Shares (0 to 1) of user stacks known to reach the thread's first frame. Each use of a stack
     // counts.
     double stacks_complete = 0;

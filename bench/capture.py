@@ -254,7 +254,7 @@ def bench_recording(row):
             daemon.ask("trigger", event="tick")
             capture = wait_for_captures(daemon, done)[-1]
             session = json.loads((capture / "session.json").read_text())
-            check(session["quality"]["shed"] == [], f"shed: {session['quality']['shed']}")
+            check(session["quality"]["omitted"] == [], f"disabled: {session['quality']['omitted']}")
             ours = recording_cost_ms(session)
             daemon_ms.append(ours[0])
             bpf_ms.append(ours[1])

@@ -139,9 +139,9 @@ void Service::session_changed(const std::string& session_id) {
 
 void Service::spool_changed() { keeper_->look(); }
 
-std::vector<std::string> Service::shed_now() {
-    std::vector<std::string> sentences = overhead_->shed_now();
-    for (std::string& sentence : memory_->shed_now()) sentences.push_back(std::move(sentence));
+std::vector<std::string> Service::disabled_now() {
+    std::vector<std::string> sentences = overhead_->disabled_now();
+    for (std::string& sentence : memory_->disabled_now()) sentences.push_back(std::move(sentence));
     return sentences;
 }
 

@@ -100,7 +100,7 @@ class Service : private CaptureSurroundings {
     void session_changed(const std::string& session_id) override;
     void capture_begun(std::uint32_t event) override { thresholds_->note_capture(event); }
     void spool_changed() override;
-    [[nodiscard]] std::vector<std::string> shed_now() override;
+    [[nodiscard]] std::vector<std::string> disabled_now() override;
     [[nodiscard]] Status begin_calls(CallRequest request,
                                      std::shared_ptr<AnswerLines> lines) override;
     [[nodiscard]] Status begin_functions(std::uint32_t event, std::uint32_t pid,

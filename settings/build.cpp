@@ -49,19 +49,20 @@ Runs build_runs(const Element& element) {
 }
 
 Budget build_budget(const Element& element) {
-    static const std::map<std::string_view, Shed> kinds{
-        {"switches", Shed::Switches}, {"samples", Shed::Samples}, {"history", Shed::History},
-        {"times", Shed::Times},       {"stacks", Shed::Stacks},   {"stages", Shed::Stages},
-        {"events", Shed::Events}};
+    static const std::map<std::string_view, BudgetPart> kinds{
+        {"switches", BudgetPart::Switches}, {"samples", BudgetPart::Samples},
+        {"history", BudgetPart::History},   {"times", BudgetPart::Times},
+        {"stacks", BudgetPart::Stacks},     {"stages", BudgetPart::Stages},
+        {"events", BudgetPart::Events}};
     Budget budget{element.number_of("share"),
                   element.number_of("recording-share"),
                   duration_of(element, "interval"),
                   {},
                   duration_of(element, "pause"),
                   element.attribute("open-runs") ? element.number_of("open-runs") : 0};
-    for (const std::string& word : words_of(element.text_of("shed")))
+    for (const std::string& word : words_of(element.text_of("disable")))
         if (const auto kind = kinds.find(word); kind != kinds.end())
-            budget.shed.push_back(kind->second);
+            budget.disable.push_back(kind->second);
     return budget;
 }
 

@@ -19,6 +19,10 @@ std::string nearest(std::string_view wrong, const std::vector<std::string_view>&
     return wrong.size() > slip_bytes ? std::string() : nearest_name(wrong, known);
 }
 
+bool is_name_of(const AttributeSpec& attribute, std::string_view name) {
+    return name == attribute.name || (!name.empty() && name == attribute.earlier_name);
+}
+
 // "expected one of <a>, <b>"; `open` and `close` enclose each name.
 std::string expected_names(const std::vector<std::string_view>& names, std::string_view open,
                            std::string_view close) {
@@ -61,9 +65,9 @@ class DocumentReader {
         const std::string_view name = source.name();
         const auto specs = element.spec->attributes;
         const auto spec = std::find_if(specs.begin(), specs.end(),
-                                       [&](const auto& known) { return known.name == name; });
+                                       [&](const auto& known) { return is_name_of(known, name); });
         if (spec == specs.end()) return report_unknown_attribute(name, place, *element.spec);
-        if (element.attribute(name))
+        if (element.attribute(spec->name))
             return diagnostics_.add(
                 place, fmt::format("{} is given twice in <{}>", name, element.spec->name),
                 "expected once");

@@ -93,14 +93,15 @@ constexpr std::array budget_attributes{
                   "CPU limit for a recording, in percent of all CPUs."},
     AttributeSpec{"interval", Duration, Optional, "2s", "", 100 * ms, 60 * s,
                   "How often the cost is checked."},
-    AttributeSpec{"shed", ChoiceList, Optional,
+    AttributeSpec{"disable", ChoiceList, Optional,
                   "switches samples history times stacks stages events",
                   "switches|samples|history|times|stacks|stages|events|none", 0, 0,
                   "What to disable above a CPU limit, in this order. In recordings: user-space "
                   "stacks of threads that block (switches), and the full sampling rate (samples). "
                   "While watching: the time before a breach (history), the breakdown of run times "
                   "(times), stacks at markers (stacks), stages (stages), and events, most "
-                  "expensive first (events). Anything not listed stays enabled."},
+                  "expensive first (events). Anything not listed stays enabled.",
+                  "shed"},
     AttributeSpec{"pause", Duration, Optional, "1min", "", s, day,
                   "Time until something disabled while watching is tried again; it doubles with "
                   "each retry, up to a day."},

@@ -51,6 +51,7 @@ struct AttributeSpec {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
     std::string_view meaning;
+    std::string_view earlier_name{};  // accepted, too, but not documented
 };
 
 struct ElementSpec;

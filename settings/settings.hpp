@@ -215,7 +215,7 @@ struct Runs {
 };
 
 // What is disabled when lagtrap exceeds its budget.
-enum class Shed {
+enum class BudgetPart {
     Switches,  // in a recording: user-space stacks of threads that block
     Samples,   // in a recording: call stacks, which are then taken less often
     History,   // while watching: what is kept from before a breach
@@ -230,9 +230,10 @@ struct Budget {
     std::uint64_t share_ppm = 100'000;            // of one CPU, while watching; millionths
     std::uint64_t recording_share_ppm = 200'000;  // of all CPUs, during a recording
     std::chrono::nanoseconds interval{2'000'000'000};
-    std::vector<Shed> shed{
-        Shed::Switches, Shed::Samples, Shed::History, Shed::Times,
-        Shed::Stacks,   Shed::Stages,  Shed::Events};  // in this order; empty: never shed
+    std::vector<BudgetPart> disable{BudgetPart::Switches, BudgetPart::Samples, BudgetPart::History,
+                                    BudgetPart::Times,    BudgetPart::Stacks,  BudgetPart::Stages,
+                                    BudgetPart::Events};  // in this order; empty: nothing is
+                                                          // disabled
     // before retrying what was disabled while watching
     std::chrono::nanoseconds pause{60'000'000'000};
     // of all events together; 0: as many as 1/1024 of the machine's memory holds

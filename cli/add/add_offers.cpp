@@ -300,7 +300,7 @@ void take_measured(std::vector<Offer>& offers, const boost::json::object& status
             Measured& measured = event.measured;
             const auto histogram = histogram_of(seen);
             measured.armed = truth(seen, "armed");
-            measured.too_often = truth(seen, "shed");
+            measured.too_often = truth(seen, "disabled");
             measured.problem = text(seen, "problem");
             measured.runs = number(seen, "runs");
             measured.unended = number(seen, "unmatched_begins") + number(seen, "open");

@@ -46,8 +46,8 @@ namespace lagtrap::cli {
     return share > 0 && share < 1;
 }
 
-[[nodiscard]] inline bool is_shed(const boost::json::object& event) {
-    return truth(event, "shed") && !is_watched_in_part(event);
+[[nodiscard]] inline bool is_disabled(const boost::json::object& event) {
+    return truth(event, "disabled") && !is_watched_in_part(event);
 }
 
 [[nodiscard]] inline const boost::json::object& part(const boost::json::object& from,

@@ -91,18 +91,18 @@ Finding daemon_finding(const Result<boost::json::object>& answer) {
     if (!answer && answer.error().kind == ErrorKind::Denied)
         return {"daemon", Health::Unknown, answer.error().message, {}, false};
     if (!answer) return {"daemon", Health::Missing, answer.error().message, {}, false};
-    std::size_t armed = 0, shed = 0, off = 0;
+    std::size_t armed = 0, disabled = 0, off = 0;
     for (const auto& value : list(*answer, "events")) {
         if (!value.is_object()) continue;
         const auto& event = value.as_object();
-        ++(truth(event, "armed") || (truth(event, "shed") && !is_shed(event)) ? armed
-           : truth(event, "shed")                                             ? shed
-                                                                              : off);
+        ++(truth(event, "armed") || (truth(event, "disabled") && !is_disabled(event)) ? armed
+           : truth(event, "disabled")                                                 ? disabled
+                                                                                      : off);
     }
     const std::string found =
         fmt::format("running, process {}: {} events armed, {} disabled by the budget, {} off",
-                    number(*answer, "pid"), armed, shed, off);
-    if (shed + off > 0)
+                    number(*answer, "pid"), armed, disabled, off);
+    if (disabled + off > 0)
         return {"daemon", Health::Otherwise, found, "`lagtrap status` says why", false};
     return {"daemon", Health::Works, found, {}, false};
 }

@@ -99,12 +99,12 @@ class Explainer {
     }
 
     void look_at_problem() {
-        if (truth(event_, "shed") && is_watched_in_part(event_))
+        if (truth(event_, "disabled") && is_watched_in_part(event_))
             return add("watched-in-part", "It is " + text(event_, "problem") + ".",
                        "Only runs in the watched part of the time are timed. To time all of them, "
                        "choose markers that are hit less often, or raise <budget share>.");
-        if (truth(event_, "shed"))
-            return add("shed",
+        if (truth(event_, "disabled"))
+            return add("disabled",
                        "It exceeded the budget and is " + text(event_, "problem") + ". Retry in " +
                            seconds_text(event_, "again_in_seconds") + ".",
                        "Choose markers that are hit less often, or raise <budget share>.");

@@ -238,7 +238,7 @@ object quality_json(const Recording& recording) {
             {"lost", std::move(lost)},
             {"partial", quality.partial},
             {"truncated_by_size", quality.truncated_by_size},
-            {"shed", boost::json::value_from(quality.shed)},
+            {"omitted", boost::json::value_from(quality.omitted)},
             {"stacks_complete", quality.stacks_complete},
             {"on_cpu_stacks_complete", share_or_null(quality.on_cpu_complete)},
             {"off_cpu_stacks_complete", share_or_null(quality.off_cpu_complete)},

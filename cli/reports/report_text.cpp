@@ -385,8 +385,8 @@ std::string quality_part(const Recording& recording, const Paint& paint) {
             names_rows(quality);
     if (quality.partial)
         text += "  " + paint(Colour::Yellow, "It was cut short; its end is missing.") + "\n";
-    for (const std::string& given_up : quality.shed)
-        text += "  " + paint(Colour::Yellow, "Incomplete: ") + printable(given_up) + ".\n";
+    for (const std::string& omitted : quality.omitted)
+        text += "  " + paint(Colour::Yellow, "Incomplete: ") + printable(omitted) + ".\n";
     if (quality.truncated_by_size)
         text += "  " + paint(Colour::Yellow, "It ended early, at its size limit.") + "\n";
     return text;

@@ -121,15 +121,18 @@ void put_events(Writer& writer, const std::vector<const object*>& events) {
     }
     writer.metric("event_armed", "gauge", "1 while the event is watched");
     for (const object* event : events)
-        writer.value(
-            label_of(*event),
-            truth(*event, "armed") || (truth(*event, "shed") && !is_shed(*event)) ? "1" : "0");
-    writer.metric("event_shed", "gauge", "1 while the event is disabled to stay within the budget");
-    for (const object* event : events) writer.value(label_of(*event), is_shed(*event) ? "1" : "0");
-    writer.metric("event_stages_shed", "gauge",
+        writer.value(label_of(*event),
+                     truth(*event, "armed") || (truth(*event, "disabled") && !is_disabled(*event))
+                         ? "1"
+                         : "0");
+    writer.metric("event_disabled", "gauge",
+                  "1 while the event is disabled to stay within the budget");
+    for (const object* event : events)
+        writer.value(label_of(*event), is_disabled(*event) ? "1" : "0");
+    writer.metric("event_stages_disabled", "gauge",
                   "1 while stages are disabled to stay within the budget");
     for (const object* event : events)
-        writer.value(label_of(*event), truth(*event, "stages_shed") ? "1" : "0");
+        writer.value(label_of(*event), truth(*event, "stages_disabled") ? "1" : "0");
     writer.metric("event_counted_total", "counter",
                   "Begins only counted while runs were not timed");
     for (const object* event : events)
@@ -225,9 +228,9 @@ void put_daemon(Writer& writer, const object& answer) {
     writer.metric("watching_cpu_share", "gauge",
                   "CPU share used by watching at the last budget check");
     writer.value("", seconds(static_cast<double>(number(budget, "used_ppm")) * 1000));
-    writer.metric("times_shed_total", "counter",
+    writer.metric("disabled_total", "counter",
                   "Times that the budget disabled something since the settings took effect");
-    writer.value("", std::to_string(number(budget, "times_shed")));
+    writer.value("", std::to_string(number(budget, "disabled_count")));
     writer.metric("settings_error", "gauge", "1 if the last reload of the settings failed");
     writer.value("", text(part(answer, "settings"), "reload_error").empty() ? "0" : "1");
 }

@@ -107,12 +107,14 @@ std::vector<std::string> problems_of(const object& event) {
                             ? "the others are counted"
                             : "the number of others is estimated"));
     }
-    if (!text(event, "problem").empty() && !(is_watched_in_part(event) && truth(event, "shed"))) {
-        const bool shed = truth(event, "shed");
-        problems.push_back(text(event, "problem") +
-                           (shed ? "; retry in " + seconds_text(event, "again_in_seconds") : ""));
+    if (!text(event, "problem").empty() &&
+        !(is_watched_in_part(event) && truth(event, "disabled"))) {
+        const bool disabled = truth(event, "disabled");
+        problems.push_back(
+            text(event, "problem") +
+            (disabled ? "; retry in " + seconds_text(event, "again_in_seconds") : ""));
     }
-    if (truth(event, "stages_shed"))
+    if (truth(event, "stages_disabled"))
         problems.push_back(
             "its stages have been disabled since " +
             format_utc(number(part(event, "precision"), "stages_off_since_realtime_ns")) +
@@ -121,7 +123,7 @@ std::vector<std::string> problems_of(const object& event) {
     if (const std::uint64_t untimed = number(event, "counted"); untimed > 0)
         problems.push_back(counted(untimed, "begin was", "begins were") +
                            " only counted, not timed");
-    if (truth(event, "stacks_shed"))
+    if (truth(event, "stacks_disabled"))
         problems.push_back("stacks at its markers are disabled: over budget; retry in " +
                            seconds_text(event, "again_in_seconds"));
     for (const auto& entry : list(event, "limits")) {
@@ -393,10 +395,10 @@ std::vector<HistogramBucket> histogram_of(const object& event) {
 
 std::string trouble_of(const object& event) {
     if (truth(event, "arming")) return "arming";
-    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "shed")))
+    if (is_watched_in_part(event) && (truth(event, "armed") || truth(event, "disabled")))
         return "partly";
     if (truth(event, "armed")) return {};
-    return truth(event, "counting") ? "counted" : truth(event, "shed") ? "disabled" : "off";
+    return truth(event, "counting") ? "counted" : truth(event, "disabled") ? "disabled" : "off";
 }
 
 std::string event_lines(const object& answer, const Paint& paint) {

@@ -156,7 +156,7 @@ std::string budget_lines(const object& answer, const Paint& paint) {
     if (truth(budget, "exhausted"))
         lines +=
             "              " +
-            paint(Colour::Yellow, "over the limit, with everything in <budget shed> disabled") +
+            paint(Colour::Yellow, "over the limit, with everything in <budget disable> disabled") +
             "\n";
     return lines;
 }

@@ -49,7 +49,7 @@ std::uint32_t weight_of_part(std::uint64_t watched_ppm) {
     return static_cast<std::uint32_t>(1'000'000 / watched_ppm);
 }
 
-std::string shed_problem(const BudgetStep& step, std::uint64_t watched_ppm) {
+std::string disabled_problem(const BudgetStep& step, std::uint64_t watched_ppm) {
     using Action = BudgetStep::Action;
     if (step.action == Action::WatchPart)
         return "watched " + part_of_time(watched_ppm) + ", currently off: " + step.reason;
@@ -109,16 +109,16 @@ std::chrono::nanoseconds until_back(std::uint64_t again_ns, std::uint64_t now_ns
                                               std::chrono::nanoseconds(since(again_ns, now_ns)));
 }
 
-std::vector<std::string> shed_sentences(bool history_is_off, bool times_are_off,
-                                        const std::vector<EventStatus>& events) {
+std::vector<std::string> disabled_sentences(bool history_is_off, bool times_are_off,
+                                            const std::vector<EventStatus>& events) {
     std::vector<std::string> sentences;
     if (history_is_off) sentences.emplace_back("the time before a breach is not kept");
     if (times_are_off) sentences.emplace_back("the time of runs is not broken down");
     for (const EventStatus& event : events) {
-        if (event.shed)
+        if (event.disabled)
             sentences.push_back("event " + event.name + " is not watched: " + event.problem);
-        if (event.stages_shed) sentences.push_back("event " + event.name + " has no stages");
-        if (event.stacks_shed)
+        if (event.stages_disabled) sentences.push_back("event " + event.name + " has no stages");
+        if (event.stacks_disabled)
             sentences.push_back("event " + event.name + " has no stacks at its markers");
     }
     return sentences;

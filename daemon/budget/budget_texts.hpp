@@ -19,7 +19,7 @@ namespace lagtrap::daemon {
 [[nodiscard]] std::uint32_t weight_of_part(std::uint64_t watched_ppm);
 
 // Why the event is not watched now, for its status: after Detach, StopCount and WatchPart.
-[[nodiscard]] std::string shed_problem(const BudgetStep& step, std::uint64_t watched_ppm);
+[[nodiscard]] std::string disabled_problem(const BudgetStep& step, std::uint64_t watched_ppm);
 
 struct BudgetMessage {
     bool is_warning = false;
@@ -37,7 +37,7 @@ struct BudgetMessage {
 [[nodiscard]] std::chrono::nanoseconds until_back(std::uint64_t again_ns, std::uint64_t now_ns);
 
 // One sentence for each part that is disabled now.
-[[nodiscard]] std::vector<std::string> shed_sentences(bool history_is_off, bool times_are_off,
-                                                      const std::vector<EventStatus>& events);
+[[nodiscard]] std::vector<std::string> disabled_sentences(bool history_is_off, bool times_are_off,
+                                                          const std::vector<EventStatus>& events);
 
 }  // namespace lagtrap::daemon

@@ -35,13 +35,13 @@ std::uint64_t MemoryBudget::min_room_bytes(std::uint64_t limit_bytes) {
     return std::min<std::uint64_t>(limit_bytes / 4, 128ULL << 20);
 }
 
-MemoryShed MemoryBudget::look(const std::optional<MemoryUse>& use) {
-    if (!use) return shed_ = {};
+MemoryHolds MemoryBudget::look(const std::optional<MemoryUse>& use) {
+    if (!use) return holds_ = {};
     const std::uint64_t least = min_room_bytes(use->limit_bytes);
-    const auto short_of = [room = use->room_bytes()](std::uint64_t wanted, bool shed) {
-        return room < (shed ? wanted + wanted / 2 : wanted);
+    const auto short_of = [room = use->room_bytes()](std::uint64_t wanted, bool held) {
+        return room < (held ? wanted + wanted / 2 : wanted);
     };
-    return shed_ = {short_of(least, shed_.tables), short_of(least / 2, shed_.merges)};
+    return holds_ = {short_of(least, holds_.tables), short_of(least / 2, holds_.merges)};
 }
 
 MemoryWatch::MemoryWatch(boost::asio::io_context& context, std::optional<MemoryGroup> group,
@@ -63,26 +63,26 @@ void MemoryWatch::await_look() {
 }
 
 void MemoryWatch::look() {
-    const MemoryShed before = status_.shed;
+    const MemoryHolds before = status_.holds;
     status_.use = group_->use();
     if (options_.mapping_bytes) status_.mapping_bytes = options_.mapping_bytes();
-    status_.shed = budget_.look(status_.use);
+    status_.holds = budget_.look(status_.use);
     const auto tell = [&](bool was, bool is, const char* sentence, const char* again,
                           const auto& hold) {
         if (was == is) return;
         if (is) {
-            ++status_.times_shed;
+            ++status_.disabled_count;
             options_.warn(fmt::format("{} ({})", sentence, used_of(status_.use)));
         } else {
             options_.inform(fmt::format("{} ({})", again, used_of(status_.use)));
         }
         hold(is);
     };
-    tell(before.tables, status_.shed.tables, tables_sentence,
+    tell(before.tables, status_.holds.tables, tables_sentence,
          "memory is available for unwind tables again", options_.hold_tables);
-    tell(before.merges, status_.shed.merges, merges_sentence,
+    tell(before.merges, status_.holds.merges, merges_sentence,
          "memory is available for merges again", options_.hold_merges);
-    if (status_.shed.tables && !before.tables) return_free_memory();
+    if (status_.holds.tables && !before.tables) return_free_memory();
     const std::uint64_t killed = group_->killed() - killed_before_;
     if (killed > status_.killed)
         options_.warn(fmt::format(
@@ -90,9 +90,9 @@ void MemoryWatch::look() {
     status_.killed = killed;
 }
 
-std::vector<std::string> MemoryWatch::shed_now() const {
+std::vector<std::string> MemoryWatch::disabled_now() const {
     std::vector<std::string> sentences;
-    if (status_.shed.tables) sentences.emplace_back(tables_sentence);
+    if (status_.holds.tables) sentences.emplace_back(tables_sentence);
     return sentences;
 }
 

@@ -16,10 +16,10 @@
 
 namespace lagtrap::daemon {
 
-struct MemoryShed {
+struct MemoryHolds {
     bool tables = false;  // new unwind tables are refused
     bool merges = false;  // merges are postponed
-    friend bool operator==(const MemoryShed&, const MemoryShed&) = default;
+    friend bool operator==(const MemoryHolds&, const MemoryHolds&) = default;
 };
 
 // Makes decisions only: uses neither files nor a clock.
@@ -30,16 +30,16 @@ class MemoryBudget {
     [[nodiscard]] static std::uint64_t min_room_bytes(std::uint64_t limit_bytes);
     // A disabled feature is enabled again when 50 % more memory is free than the amount below which
     // it is disabled. Nothing is disabled without a limit.
-    MemoryShed look(const std::optional<MemoryUse>& use);
+    MemoryHolds look(const std::optional<MemoryUse>& use);
 
   private:
-    MemoryShed shed_;
+    MemoryHolds holds_;
 };
 
 struct MemoryStatus {
     std::optional<MemoryUse> use;  // nullopt if there is no limit
-    MemoryShed shed;
-    std::uint64_t times_shed = 0;
+    MemoryHolds holds;
+    std::uint64_t disabled_count = 0;
     std::uint64_t mapping_bytes = 0;  // part of `use`: memory mappings of processes
     std::uint64_t killed = 0;         // by the OOM killer, since this daemon started
 };
@@ -63,7 +63,7 @@ class MemoryWatch {
 
     [[nodiscard]] MemoryStatus status() const { return status_; }
     // One sentence for each feature that is disabled now.
-    [[nodiscard]] std::vector<std::string> shed_now() const;
+    [[nodiscard]] std::vector<std::string> disabled_now() const;
 
   private:
     void look();

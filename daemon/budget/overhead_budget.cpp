@@ -65,8 +65,8 @@ bool OverheadBudget::counts_all(std::uint32_t event) const {
     return (!state.probes.up && state.looks_off == 0) || state.counts_all;
 }
 
-OverheadBudget::ShedAt OverheadBudget::shed_at(std::uint32_t event) const {
-    return event < events_.size() ? events_[event].probes.at : ShedAt{};
+OverheadBudget::DisabledAt OverheadBudget::disabled_at(std::uint32_t event) const {
+    return event < events_.size() ? events_[event].probes.at : DisabledAt{};
 }
 
 std::uint64_t OverheadBudget::pause_ns(const Given& given) const {
@@ -78,7 +78,7 @@ std::uint64_t OverheadBudget::pause_ns(const Given& given) const {
 void OverheadBudget::give_up(Given& given, std::uint64_t now_ns) {
     given.up = true;
     ++given.times;
-    ++times_shed_;
+    ++disabled_count_;
     given.at = {looks_, over_since_};
     given.since_ns = now_ns;
     given.again_ns = now_ns + pause_ns(given);
@@ -137,16 +137,18 @@ void OverheadBudget::try_again(std::vector<BudgetStep>& steps, std::uint64_t now
 }
 
 std::vector<OverheadBudget::Cost> OverheadBudget::costliest(const WatchUse& use,
-                                                            settings::Shed kind) const {
+                                                            settings::BudgetPart kind) const {
     std::vector<Cost> costs;
     for (std::uint32_t event = 0; event < events_.size() && event < use.events.size(); ++event) {
         const EventUse& one = use.events[event];
         if (!one.armed || events_[event].probes.up) continue;
         const std::uint64_t stack_ns = events_[event].stacks.up ? 0 : one.stack_ns;
-        if (kind == settings::Shed::Stacks && stack_ns > 0) costs.push_back({event, stack_ns});
-        if (kind == settings::Shed::Stages && !events_[event].stages.up && one.stage_ns > 0)
+        if (kind == settings::BudgetPart::Stacks && stack_ns > 0)
+            costs.push_back({event, stack_ns});
+        if (kind == settings::BudgetPart::Stages && !events_[event].stages.up && one.stage_ns > 0)
             costs.push_back({event, one.stage_ns});
-        if (kind == settings::Shed::Events) costs.push_back({event, whole_cost_of(use, event)});
+        if (kind == settings::BudgetPart::Events)
+            costs.push_back({event, whole_cost_of(use, event)});
     }
     std::stable_sort(costs.begin(), costs.end(),
                      [](const Cost& a, const Cost& b) { return a.cost_ns > b.cost_ns; });
@@ -238,12 +240,13 @@ std::vector<OverheadBudget::Limit> OverheadBudget::limits(std::uint32_t event) c
     return limits;
 }
 
-std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost, settings::Shed kind,
-                                      std::uint64_t all_ns) const {
+std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost,
+                                      settings::BudgetPart kind, std::uint64_t all_ns) const {
     const auto percent = [&](std::uint64_t part_ns) {
         return percent_of_ppm(ppm_of(part_ns, use.elapsed_ns));
     };
-    const bool stacks = kind == settings::Shed::Stacks, stages = kind == settings::Shed::Stages;
+    const bool stacks = kind == settings::BudgetPart::Stacks,
+               stages = kind == settings::BudgetPart::Stages;
     const double hits_per_second = static_cast<double>(use.events[cost.event].hits) * 1e9 /
                                    static_cast<double>(use.elapsed_ns);
     std::string reason = fmt::format("{} took {} of a CPU with {:.0f} hits per second",
@@ -287,7 +290,7 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
     const std::uint64_t counted_ns = (cost.cost_ns + (looks - 1) * count_ns) / looks;
     state.counts_all = state.counted = count_ns > 0 && counted_ns <= fits_ns;
     const bool news = state.looks_off == 0;
-    times_shed_ += news ? 1 : 0;
+    disabled_count_ += news ? 1 : 0;
     state.looks_off = looks - 1;
     state.probes.up = true;
     state.probes.at = {looks_, over_since_};
@@ -296,7 +299,7 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
     state.parties.clear();
     steps.push_back({BudgetStep::Action::WatchPart,
                      cost.event,
-                     reason_of(use, cost, settings::Shed::Events, all_ns),
+                     reason_of(use, cost, settings::BudgetPart::Events, all_ns),
                      {},
                      news,
                      state.counted});
@@ -306,17 +309,17 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
 
 // Keep the stages of an event that would be detached even without them; they are removed together
 // with it.
-void OverheadBudget::shed_stages(std::uint64_t& cost_ns, std::uint64_t available_ns,
-                                 const WatchUse& use, std::uint64_t now_ns,
-                                 std::vector<BudgetStep>& steps) {
-    for (const Cost& cost : costliest(use, settings::Shed::Stages)) {
+void OverheadBudget::disable_stages(std::uint64_t& cost_ns, std::uint64_t available_ns,
+                                    const WatchUse& use, std::uint64_t now_ns,
+                                    std::vector<BudgetStep>& steps) {
+    for (const Cost& cost : costliest(use, settings::BudgetPart::Stages)) {
         if (cost_ns <= available_ns || cost.cost_ns < available_ns / worthwhile_part) return;
         if (cost.cost_ns < (cost_ns - available_ns) / worthwhile_part) return;
         const std::uint64_t whole_ns = whole_cost_of(use, cost.event);
         if (whole_ns - std::min(whole_ns, cost.cost_ns) > max_looks * available_ns) continue;
         give_up(events_[cost.event].stages, now_ns);
         steps.push_back({BudgetStep::Action::DropStages, cost.event,
-                         reason_of(use, cost, settings::Shed::Stages, cost_ns)});
+                         reason_of(use, cost, settings::BudgetPart::Stages, cost_ns)});
         cost_ns -= std::min(cost_ns, cost.cost_ns);
     }
 }
@@ -352,7 +355,7 @@ void OverheadBudget::detach(const WatchUse& use, const Cost& cost, std::uint64_t
     state.counts_all = state.counted = count_ns > 0 && others_ns + count_ns <= available_ns;
     give_up(state.probes, now_ns);
     state.parties.clear();
-    std::string reason = reason_of(use, cost, settings::Shed::Events, all_ns);
+    std::string reason = reason_of(use, cost, settings::BudgetPart::Events, all_ns);
     if (count_ns > 0 && !state.counted)
         reason += fmt::format("; counting its begins alone would take {}",
                               percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)));
@@ -361,10 +364,10 @@ void OverheadBudget::detach(const WatchUse& use, const Cost& cost, std::uint64_t
     all_ns = others_ns + (state.counted ? count_ns : 0);
 }
 
-void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns,
-                                const WatchUse& use, settings::Shed kind, std::uint64_t now_ns,
-                                std::vector<BudgetStep>& steps) {
-    const bool stacks = kind == settings::Shed::Stacks;
+void OverheadBudget::disable_until(std::uint64_t& cost_ns, std::uint64_t available_ns,
+                                   const WatchUse& use, settings::BudgetPart kind,
+                                   std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
+    const bool stacks = kind == settings::BudgetPart::Stacks;
     const auto costs_less = [](const Cost& a, const Cost& b) { return a.cost_ns < b.cost_ns; };
     if (!stacks) stop_counts(cost_ns, available_ns, use, steps);
     std::vector<Cost> costs = costliest(use, kind);
@@ -395,10 +398,10 @@ void OverheadBudget::shed_until(std::uint64_t& cost_ns, std::uint64_t available_
     }
 }
 
-void OverheadBudget::shed_whole(Given& given, BudgetStep::Action action, std::uint64_t part_ns,
-                                std::uint64_t& cost_ns, std::uint64_t available_ns,
-                                const WatchUse& use, std::uint64_t now_ns,
-                                std::vector<BudgetStep>& steps) {
+void OverheadBudget::disable_whole(Given& given, BudgetStep::Action action, std::uint64_t part_ns,
+                                   std::uint64_t& cost_ns, std::uint64_t available_ns,
+                                   const WatchUse& use, std::uint64_t now_ns,
+                                   std::vector<BudgetStep>& steps) {
     if (cost_ns <= available_ns || given.up || part_ns < available_ns / worthwhile_part) return;
     // Disabling this part would not help, because the other costs are too high.
     if (part_ns < (cost_ns - available_ns) / worthwhile_part) return;
@@ -427,17 +430,17 @@ std::vector<BudgetStep> OverheadBudget::look(const WatchUse& use, std::uint64_t 
     if (cost_ns > available_ns && over_since_ == 0) over_since_ = looks_;
     const bool second_look = over_since_ != 0 && over_since_ < looks_;
     if (cost_ns > available_ns && (use.exact || second_look || cost_ns > 2 * available_ns)) {
-        for (const settings::Shed kind : budget_.shed)
-            if (kind == settings::Shed::History)
-                shed_whole(history_, BudgetStep::Action::DropHistory, use.history_ns, cost_ns,
-                           available_ns, use, now_ns, steps);
-            else if (kind == settings::Shed::Times)
-                shed_whole(times_, BudgetStep::Action::DropTimes, use.times_ns, cost_ns,
-                           available_ns, use, now_ns, steps);
-            else if (kind == settings::Shed::Stages)
-                shed_stages(cost_ns, available_ns, use, now_ns, steps);
-            else if (kind == settings::Shed::Stacks || kind == settings::Shed::Events)
-                shed_until(cost_ns, available_ns, use, kind, now_ns, steps);
+        for (const settings::BudgetPart kind : budget_.disable)
+            if (kind == settings::BudgetPart::History)
+                disable_whole(history_, BudgetStep::Action::DropHistory, use.history_ns, cost_ns,
+                              available_ns, use, now_ns, steps);
+            else if (kind == settings::BudgetPart::Times)
+                disable_whole(times_, BudgetStep::Action::DropTimes, use.times_ns, cost_ns,
+                              available_ns, use, now_ns, steps);
+            else if (kind == settings::BudgetPart::Stages)
+                disable_stages(cost_ns, available_ns, use, now_ns, steps);
+            else if (kind == settings::BudgetPart::Stacks || kind == settings::BudgetPart::Events)
+                disable_until(cost_ns, available_ns, use, kind, now_ns, steps);
         exhausted_ = cost_ns > available_ns;
     }
     try_again(steps, now_ns);

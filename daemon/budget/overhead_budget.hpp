@@ -83,7 +83,7 @@ class OverheadBudget {
     // True if the last check exceeded the share and nothing was left to disable.
     [[nodiscard]] bool exhausted() const { return exhausted_; }
     // How often something was disabled since the start.
-    [[nodiscard]] std::uint64_t times_shed() const { return times_shed_; }
+    [[nodiscard]] std::uint64_t disabled_count() const { return disabled_count_; }
     // When disabled parts of an event are enabled again; 0 if nothing is disabled.
     [[nodiscard]] std::uint64_t again_ns(std::uint32_t event) const;
     [[nodiscard]] std::uint64_t stages_again_ns(std::uint32_t event) const;
@@ -103,10 +103,10 @@ class OverheadBudget {
     [[nodiscard]] std::uint64_t times_again_ns() const { return times_.up ? times_.again_ns : 0; }
     // The check that disabled the event, and the first of the consecutive checks that exceeded the
     // share.
-    struct ShedAt {
+    struct DisabledAt {
         std::uint64_t look = 0, over_since = 0;
     };
-    [[nodiscard]] ShedAt shed_at(std::uint32_t event) const;
+    [[nodiscard]] DisabledAt disabled_at(std::uint32_t event) const;
     // A party whose hits of the event are only counted.
     struct Limit {
         HitParty who;
@@ -121,7 +121,7 @@ class OverheadBudget {
     struct Given {
         bool up = false;
         std::uint32_t times = 0;
-        ShedAt at;
+        DisabledAt at;
         std::uint64_t since_ns = 0, again_ns = 0;
     };
     struct LimitedParty {
@@ -143,17 +143,18 @@ class OverheadBudget {
 
     void give_up(Given& given, std::uint64_t now_ns);
     // Disables something that serves all events and costs `part_ns`.
-    void shed_whole(Given& given, BudgetStep::Action action, std::uint64_t part_ns,
-                    std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
-                    std::uint64_t now_ns, std::vector<BudgetStep>& steps);
+    void disable_whole(Given& given, BudgetStep::Action action, std::uint64_t part_ns,
+                       std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
+                       std::uint64_t now_ns, std::vector<BudgetStep>& steps);
     void forgive(Given& given, std::uint64_t now_ns) const;
     void try_again(std::vector<BudgetStep>& steps, std::uint64_t now_ns);
     [[nodiscard]] std::uint64_t pause_ns(const Given& given) const;
-    [[nodiscard]] std::vector<Cost> costliest(const WatchUse& use, settings::Shed kind) const;
-    void shed_until(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
-                    settings::Shed kind, std::uint64_t now_ns, std::vector<BudgetStep>& steps);
-    void shed_stages(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
-                     std::uint64_t now_ns, std::vector<BudgetStep>& steps);
+    [[nodiscard]] std::vector<Cost> costliest(const WatchUse& use, settings::BudgetPart kind) const;
+    void disable_until(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
+                       settings::BudgetPart kind, std::uint64_t now_ns,
+                       std::vector<BudgetStep>& steps);
+    void disable_stages(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
+                        std::uint64_t now_ns, std::vector<BudgetStep>& steps);
     void stop_counts(std::uint64_t& cost_ns, std::uint64_t available_ns, const WatchUse& use,
                      std::vector<BudgetStep>& steps);
     // Cost of watching the event, without the parts that are disabled.
@@ -174,15 +175,15 @@ class OverheadBudget {
     [[nodiscard]] bool leaves_others(const WatchUse& use, std::uint32_t event, Party party) const;
     [[nodiscard]] std::uint64_t passed_cost_of(const WatchUse& use, std::uint32_t event) const;
     [[nodiscard]] std::uint64_t cost_of(const WatchUse& use, std::uint32_t event) const;
-    [[nodiscard]] std::string reason_of(const WatchUse& use, const Cost& cost, settings::Shed kind,
-                                        std::uint64_t all_ns) const;
+    [[nodiscard]] std::string reason_of(const WatchUse& use, const Cost& cost,
+                                        settings::BudgetPart kind, std::uint64_t all_ns) const;
 
     settings::Budget budget_;
     std::vector<EventState> events_;
     Given history_, times_;
     bool exhausted_ = false;
     std::uint64_t used_ppm_ = 0;
-    std::uint64_t times_shed_ = 0;
+    std::uint64_t disabled_count_ = 0;
     std::uint64_t looks_ = 0;
     std::uint64_t over_since_ = 0;  // 0 if the last check was within the share
 };

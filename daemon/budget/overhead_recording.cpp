@@ -31,15 +31,15 @@ bool RecordingBudget::due(std::uint64_t now_ns) const {
            static_cast<std::uint64_t>(std::chrono::nanoseconds(look_interval).count());
 }
 
-std::optional<RecordingBudget::Step> RecordingBudget::step_of(settings::Shed kind,
+std::optional<RecordingBudget::Step> RecordingBudget::step_of(settings::BudgetPart kind,
                                                               const RecordingUse& delta,
                                                               std::uint64_t cost_ns) {
-    if (kind == settings::Shed::Switches) {
+    if (kind == settings::BudgetPart::Switches) {
         if (!switch_stacks_ || delta.switches_ns < cost_ns / worthwhile_recording_part) return {};
         switch_stacks_ = false;
         return Step{kind, {}, "no user-space stacks of blocking threads"};
     }
-    if (kind == settings::Shed::Samples) {
+    if (kind == settings::BudgetPart::Samples) {
         if (interval_ >= first_interval_ * max_sample_interval ||
             delta.samples_ns < cost_ns / worthwhile_recording_part)
             return {};
@@ -67,7 +67,7 @@ std::optional<RecordingBudget::Step> RecordingBudget::look(const RecordingUse& u
     if (!too_much) return {};
     const double used_ppm =
         static_cast<double>(cost_ns) * 1e6 / static_cast<double>(delta.at_ns) / cpus_;
-    for (const settings::Shed kind : budget_.shed) {
+    for (const settings::BudgetPart kind : budget_.disable) {
         auto step = step_of(kind, delta, cost_ns);
         if (!step) continue;
         step->sentence = fmt::format(

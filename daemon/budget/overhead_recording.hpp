@@ -22,7 +22,7 @@ struct RecordingUse {
 class RecordingBudget {
   public:
     struct Step {
-        settings::Shed kind = settings::Shed::Samples;
+        settings::BudgetPart kind = settings::BudgetPart::Samples;
         std::chrono::nanoseconds sample_interval{};  // for Samples
         // for people; says when in the recording it happened
         std::string sentence;
@@ -43,7 +43,7 @@ class RecordingBudget {
     [[nodiscard]] bool due(std::uint64_t now_ns) const;
 
   private:
-    [[nodiscard]] std::optional<Step> step_of(settings::Shed kind, const RecordingUse& delta,
+    [[nodiscard]] std::optional<Step> step_of(settings::BudgetPart kind, const RecordingUse& delta,
                                               std::uint64_t cost_ns);
 
     settings::Budget budget_;

@@ -61,14 +61,14 @@ Status OverheadWatch::carry_out(const BudgetStep& step, std::uint64_t watched_pp
         case Action::CountTimes: return monitor_->count_times(step.action == Action::CountTimes);
         case Action::Detach:
             monitor_->weights()->set(step.event, 1);
-            monitor_->disable(step.event, shed_problem(step, watched_ppm), step.counted);
+            monitor_->disable(step.event, disabled_problem(step, watched_ppm), step.counted);
             return success();
         case Action::StopCount:
-            monitor_->disable(step.event, shed_problem(step, watched_ppm), false);
+            monitor_->disable(step.event, disabled_problem(step, watched_ppm), false);
             return success();
         case Action::WatchPart:
             monitor_->weights()->set(step.event, weight_of_part(watched_ppm));
-            monitor_->disable(step.event, shed_problem(step, watched_ppm), step.counted);
+            monitor_->disable(step.event, disabled_problem(step, watched_ppm), step.counted);
             return success();
         case Action::WatchWhole: monitor_->weights()->set(step.event, 1); return success();
         case Action::DropStacks:
@@ -110,7 +110,7 @@ OverheadStatus OverheadWatch::status() const {
     status.recording_share_ppm = budget_.budget().recording_share_ppm;
     status.looks = budget_.looks();
     status.exhausted = budget_.exhausted();
-    status.times_shed = budget_.times_shed();
+    status.disabled_count = budget_.disabled_count();
     status.program_ns = use_.usual().ns;
     status.program_measured = use_.usual().measured;
     status.probes = use_.probes();
@@ -133,10 +133,10 @@ std::chrono::nanoseconds OverheadWatch::times_again_in() const {
     return until_back(budget_.times_again_ns(), monotonic_ns());
 }
 
-std::vector<std::string> OverheadWatch::shed_now() const {
+std::vector<std::string> OverheadWatch::disabled_now() const {
     if (monitor_ == nullptr) return {};
-    return shed_sentences(budget_.history_again_ns() != 0, budget_.times_again_ns() != 0,
-                          monitor_->status());
+    return disabled_sentences(budget_.history_again_ns() != 0, budget_.times_again_ns() != 0,
+                              monitor_->status());
 }
 
 }  // namespace lagtrap::daemon

@@ -30,7 +30,7 @@ struct OverheadStatus {
     std::uint64_t looks = 0;
     bool exhausted = false;  // over the share, with nothing left to disable
     // how often something was disabled since the settings came into force
-    std::uint64_t times_shed = 0;
+    std::uint64_t disabled_count = 0;
     std::uint64_t program_ns = 0;  // run time of one marker program
     bool program_measured = false;
     ProbeCosts probes;
@@ -71,15 +71,15 @@ class OverheadWatch {
     [[nodiscard]] std::uint64_t watched_ppm(std::uint32_t event) const {
         return budget_.watched_ppm(event);
     }
-    [[nodiscard]] OverheadBudget::ShedAt shed_at(std::uint32_t event) const {
-        return budget_.shed_at(event);
+    [[nodiscard]] OverheadBudget::DisabledAt disabled_at(std::uint32_t event) const {
+        return budget_.disabled_at(event);
     }
     // Time until the history and the time breakdown of runs are enabled again; 0 if they are
     // enabled.
     [[nodiscard]] std::chrono::nanoseconds history_again_in() const;
     [[nodiscard]] std::chrono::nanoseconds times_again_in() const;
     // One sentence for each part that is disabled now.
-    [[nodiscard]] std::vector<std::string> shed_now() const;
+    [[nodiscard]] std::vector<std::string> disabled_now() const;
 
   private:
     void await_look();

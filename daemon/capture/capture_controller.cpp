@@ -439,9 +439,9 @@ void CaptureController::keep_budget() {
     if (!budget_.due(monotonic_ns())) return;
     const auto step = budget_.look(recorder_->use());
     if (!step) return;
-    if (step->kind == settings::Shed::Samples) recorder_->sample_every(step->sample_interval);
-    if (step->kind == settings::Shed::Switches) recorder_->drop_user_stacks_of_switches();
-    session_.quality.shed.push_back(step->sentence);
+    if (step->kind == settings::BudgetPart::Samples) recorder_->sample_every(step->sample_interval);
+    if (step->kind == settings::BudgetPart::Switches) recorder_->drop_user_stacks_of_switches();
+    session_.quality.omitted.push_back(step->sentence);
     options_.warn("the recording for " + recorded_for() +
                   " is reduced to stay within the budget: " + step->sentence);
 }
@@ -462,10 +462,10 @@ void CaptureController::end_capture(const Status& status) {
     Status ended = recorder_->stop(session_);
     if (roots_) roots_->finish();
     KILL_POINT("capture.stopped");
-    for (std::string& sentence : surroundings_.shed_now())
-        session_.quality.shed.push_back(std::move(sentence));
+    for (std::string& sentence : surroundings_.disabled_now())
+        session_.quality.omitted.push_back(std::move(sentence));
     if (const std::size_t left_out = roots_ ? roots_->left_out() : 0; left_out > 0)
-        session_.quality.shed.push_back(
+        session_.quality.omitted.push_back(
             fmt::format("files of {} containers or other mount namespaces could be named only "
                         "while these existed; at most {} are held at once",
                         left_out, KeptRoots::roots_limit));

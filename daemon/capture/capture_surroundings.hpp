@@ -26,7 +26,7 @@ class CaptureSurroundings {
     // There is a new bundle, or a capture lacked space.
     virtual void spool_changed() = 0;
     // One sentence for each feature that the daemon has disabled.
-    [[nodiscard]] virtual std::vector<std::string> shed_now() = 0;
+    [[nodiscard]] virtual std::vector<std::string> disabled_now() = 0;
 
     // Start a trace of calls, functions or objects for a recording. It ends when its lines are
     // unwanted. Errors: no thread can be started.

@@ -336,7 +336,7 @@ void Recorder::describe_quality(const Capture& capture, trace::SessionQuality& q
     RecordingCounts::take(programs_, unwinder_, capture.monitor)
         .report_since(capture.counts_before, quality);
     RecordingTimes::take(programs_).report_since(capture.times_before, quality);
-    quality.shed.insert(quality.shed.end(), capture.gaps.begin(), capture.gaps.end());
+    quality.omitted.insert(quality.omitted.end(), capture.gaps.begin(), capture.gaps.end());
     const lagtrap_copying copied = programs_.copied();
     quality.stack_copies = copied.copies;
     quality.stack_copies_left_out = copied.left_out + copied.lost;

@@ -21,7 +21,7 @@ constexpr std::uint64_t time_cost_ns = 65;
 
 EventMonitor::EventMonitor(const settings::Settings& settings, Options options)
     : events_(settings.events),
-      shed_(settings.events.size()),
+      disabled_(settings.events.size()),
       options_(std::move(options)),
       weights_(std::make_shared<RunWeights>(settings.events.size())),
       thresholds_(std::make_shared<EventThresholds>(settings.events)) {}
@@ -81,7 +81,7 @@ std::vector<EventStatus> EventMonitor::status() const {
         const ArmingPolicy::State state = arming_->state(index);
         status.problem = state.problem;
         status.arming = state.arming;
-        status.shed = state.disabled;
+        status.disabled = state.disabled;
         status.counted = state.counted;
         status.armed = state.armed();
         status.copies = arming_->copies_of(index);
@@ -90,9 +90,9 @@ std::vector<EventStatus> EventMonitor::status() const {
             if (!groups_problem_.empty()) status.groups->problem = groups_problem_;
         }
         {
-            const std::lock_guard lock(shed_mutex_);
-            status.stacks_shed = shed_[index].stacks;
-            status.stages_shed = shed_[index].stages;
+            const std::lock_guard lock(disabled_mutex_);
+            status.stacks_disabled = disabled_[index].stacks;
+            status.stages_disabled = disabled_[index].stages;
         }
         status.open = open[index];
         auto counters = programs_->counters(index);
@@ -239,15 +239,15 @@ std::uint64_t EventMonitor::times_cost_ns() const {
 
 Status EventMonitor::take_stacks(std::uint32_t event, bool wanted) {
     TRY(programs_->take_stacks(event, wanted));
-    const std::lock_guard lock(shed_mutex_);
-    shed_[event].stacks = !wanted;
+    const std::lock_guard lock(disabled_mutex_);
+    disabled_[event].stacks = !wanted;
     return success();
 }
 
 Status EventMonitor::watch_stages(std::uint32_t event, bool wanted) {
     TRY(arming_->watch_stages(event, wanted));
-    const std::lock_guard lock(shed_mutex_);
-    shed_[event].stages = !wanted;
+    const std::lock_guard lock(disabled_mutex_);
+    disabled_[event].stages = !wanted;
     return success();
 }
 

@@ -37,12 +37,12 @@ struct EventStatus {
     std::string name;
     std::uint64_t threshold_ns = 0;  // in force
     bool armed = false;
-    bool arming = false;   // not attempted yet
-    std::string problem;   // why it is not armed
-    bool shed = false;     // disabled because of its cost; `problem` has the reason
-    bool counted = false;  // disabled, but its begins are counted
-    bool stacks_shed = false;
-    bool stages_shed = false;
+    bool arming = false;    // not attempted yet
+    std::string problem;    // why it is not armed
+    bool disabled = false;  // disabled because of its cost; `problem` has the reason
+    bool counted = false;   // disabled, but its begins are counted
+    bool stacks_disabled = false;
+    bool stages_disabled = false;
     OpenRuns::Counts open;
     EventCounters counters;               // includes delays noticed while they were open
     std::vector<PairingFinding> pairing;  // since it was armed
@@ -186,11 +186,11 @@ class EventMonitor {
                const std::map<std::uint32_t, std::uint32_t>& numbers);
 
     std::vector<settings::Event> events_;
-    struct Shed {
+    struct Disabled {
         bool stacks = false, stages = false;
     };
-    mutable std::mutex shed_mutex_;
-    std::vector<Shed> shed_;  // by event
+    mutable std::mutex disabled_mutex_;
+    std::vector<Disabled> disabled_;  // by event
     Options options_;
     // counters continue from these, by name of the event
     std::map<std::string, EventTotals> carried_;

@@ -157,7 +157,7 @@ object delays_mostly_report(const std::array<std::uint64_t, LAGTRAP_DELAY_PARTS>
 object precision_of(const settings::Event& event, const EventStatus& status,
                     const EventSurroundings& surroundings) {
     const bool in_part = surroundings.watched_ppm < 1'000'000;
-    const bool timed = status.armed || (status.shed && in_part);
+    const bool timed = status.armed || (status.disabled && in_part);
     const std::uint64_t since_ns = surroundings.stages_since_ns;
     const char* count = "exact";
     if (timed && in_part && !surroundings.counts_all) count = "estimated";
@@ -202,19 +202,19 @@ object event_report(const settings::Event& event, const EventStatus& status,
             {"armed", status.armed},
             {"arming", status.arming},
             {"problem", status.problem},
-            {"shed", status.shed},
+            {"disabled", status.disabled},
             {"counting", status.counted},
             {"counted", counters.counted},
             {"trace_texts_lost", counters.texts_lost},
-            {"stacks_shed", status.stacks_shed},
-            {"stages_shed", status.stages_shed},
+            {"stacks_disabled", status.stacks_disabled},
+            {"stages_disabled", status.stages_disabled},
             {"stages_again_in_seconds",
              std::chrono::duration<double>(surroundings.stages_again_in).count()},
             {"precision", precision_of(event, status, surroundings)},
             {"watched_share", static_cast<double>(surroundings.watched_ppm) / 1e6},
             {"again_in_seconds", std::chrono::duration<double>(surroundings.again_in).count()},
-            {"shed_at_look", surroundings.shed_at.look},
-            {"over_since_look", surroundings.shed_at.over_since},
+            {"disabled_at_look", surroundings.disabled_at.look},
+            {"over_since_look", surroundings.disabled_at.over_since},
             {"scope_groups", status.groups ? value(groups_report(*status.groups)) : value()},
             {"files", status.copies.files},
             {"processes", status.copies.processes},

@@ -22,7 +22,7 @@ struct EventSurroundings {
     std::chrono::nanoseconds stages_again_in{};
     std::uint64_t stages_since_ns = 0;  // CLOCK_MONOTONIC; 0 if they are watched
     bool counts_all = true;             // begins are counted completely while it is not watched
-    OverheadBudget::ShedAt shed_at;
+    OverheadBudget::DisabledAt disabled_at;
     std::vector<OverheadBudget::Limit> limits;
     std::uint64_t recordings = 0;  // begun for it since the daemon started
     ClockSnapshot now;

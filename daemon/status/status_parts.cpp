@@ -52,7 +52,7 @@ boost::json::object budget_report(const OverheadStatus& status) {
             {"recording_share_ppm", status.recording_share_ppm},
             {"looks", status.looks},
             {"exhausted", status.exhausted},
-            {"times_shed", status.times_shed},
+            {"disabled_count", status.disabled_count},
             {"program_ns", status.program_ns},
             {"program_measured", status.program_measured},
             {"probe_ns", status.probes.simple_ns},

@@ -46,7 +46,7 @@ boost::json::object status_report(const CaptureController& controller, const Unw
         boost::json::object event = event_report(
             settings.events[i], statuses[i],
             {overhead.watched_ppm(i), overhead.again_in(i), overhead.stages_again_in(i),
-             overhead.stages_since_ns(i), overhead.counts_all(i), overhead.shed_at(i),
+             overhead.stages_since_ns(i), overhead.counts_all(i), overhead.disabled_at(i),
              overhead.limits(i), controller.begun_for(settings.events[i].name), clocks});
         event["without_recordings"] =
             closed_report(controller.events_without_captures(), settings.events[i].name, now);
@@ -107,9 +107,9 @@ void add_memory(boost::json::object& report, const MemoryStatus& memory) {
     report["memory"] = {{"used_bytes", memory.use->used_bytes},
                         {"limit_bytes", memory.use->limit_bytes},
                         {"mapping_bytes", memory.mapping_bytes},
-                        {"tables_held", memory.shed.tables},
-                        {"merges_held", memory.shed.merges},
-                        {"times_shed", memory.times_shed},
+                        {"tables_held", memory.holds.tables},
+                        {"merges_held", memory.holds.merges},
+                        {"disabled_count", memory.disabled_count},
                         {"killed", memory.killed}};
 }
 

@@ -48,15 +48,15 @@ const char* command_lines_text(settings::CommandLines lines) {
     return lines == settings::CommandLines::Program ? "program" : "masked";
 }
 
-// The kinds in the order of settings::Shed.
-constexpr std::array<const char*, 7> shed_words{"switches", "samples", "history", "times",
+// The kinds in the order of settings::BudgetPart.
+constexpr std::array<const char*, 7> part_words{"switches", "samples", "history", "times",
                                                 "stacks",   "stages",  "events"};
 
-std::string shed_text(const std::vector<settings::Shed>& kinds) {
+std::string words_of_parts(const std::vector<settings::BudgetPart>& kinds) {
     std::string text;
-    for (const settings::Shed kind : kinds)
+    for (const settings::BudgetPart kind : kinds)
         text +=
-            (text.empty() ? "" : " ") + std::string(shed_words.at(static_cast<std::size_t>(kind)));
+            (text.empty() ? "" : " ") + std::string(part_words.at(static_cast<std::size_t>(kind)));
     return text.empty() ? "none" : text;
 }
 
@@ -82,10 +82,10 @@ std::string budget_text(const settings::Budget& budget, std::uint64_t share_ppm)
     const std::uint64_t open_runs =
         budget.open_runs == 0 ? max_open_runs : std::min(budget.open_runs, max_open_runs);
     return fmt::format(
-        "<budget share=\"{}\" recording-share=\"{}\" interval=\"{}\" shed=\"{}\" pause=\"{}\" "
+        "<budget share=\"{}\" recording-share=\"{}\" interval=\"{}\" disable=\"{}\" pause=\"{}\" "
         "open-runs=\"{}\"/>\n",
         share_text(share_ppm), share_text(budget.recording_share_ppm), time_text(budget.interval),
-        shed_text(budget.shed), time_text(budget.pause), open_runs);
+        words_of_parts(budget.disable), time_text(budget.pause), open_runs);
 }
 
 }  // namespace

@@ -84,6 +84,10 @@ void leave_out_neighbours(json::object& delay) {
     (*around)["started"] = json::array{};
 }
 
+bool is_about_omissions(std::string_view note) {
+    return note.starts_with(omitted_note_begin) || note.starts_with(earlier_omitted_note_begin);
+}
+
 // Removes these notes whatever their text: only lagtrapd knows which of their words are names.
 void leave_out_other_events(json::value& quality) {
     auto* const object = quality.if_object();
@@ -93,8 +97,7 @@ void leave_out_other_events(json::value& quality) {
     const json::array* const all = kept->if_array();
     bool left_out = false;
     for (const json::value& note : all == nullptr ? json::array() : *all) {
-        const bool names_events =
-            !note.is_string() || std::string_view(note.get_string()).starts_with(shed_note_begin);
+        const bool names_events = !note.is_string() || is_about_omissions(note.get_string());
         left_out = left_out || names_events;
         if (!names_events) notes.push_back(note);
     }

@@ -35,8 +35,8 @@ json::object quality_of(const trace::SystemFile& system, const std::string& dama
     };
     if (!damage.empty()) notes.emplace_back("the trace cannot be read: " + shortened(damage));
     if (system.partial) notes.emplace_back("the recording was cut short");
-    for (const std::string& given_up : quality.shed)
-        notes.emplace_back(shed_note_begin + shortened(given_up));
+    for (const std::string& omitted : quality.omitted)
+        notes.emplace_back(omitted_note_begin + shortened(omitted));
     if (quality.truncated_by_size) notes.emplace_back("the recording reached its size limit");
     note(quality.switches_lost, "records of scheduling were lost");
     note(quality.wakings_lost, "wakings were lost");

@@ -13,8 +13,9 @@ namespace lagtrap::server {
 inline constexpr std::size_t stages_limit = 256;
 
 // Prefix of the notes in a recording's quality about what lagtrapd stopped watching. They may name
-// any event of the machine.
-inline constexpr const char* shed_note_begin = "shed: ";
+// any event of the machine. Details that were stored earlier have the second one.
+inline constexpr const char* omitted_note_begin = "omitted: ";
+inline constexpr const char* earlier_omitted_note_begin = "shed: ";
 
 // {"trace_begin_ns","on_cpu_ns","runnable_ns","blocked_ns","unknown_ns","blocked":[...],
 // "stages":[...],"surroundings":{...},"quality":{...}},

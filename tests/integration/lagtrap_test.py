@@ -126,7 +126,7 @@ class Daemon:
         recording='cool-down="100ms" captures-per-hour="1000"',
         more="",
         options=(),
-        budget='shed="none"',
+        budget='disable="none"',
         prefix=(),
     ):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="lagtrap-test-"))

@@ -1,6 +1,6 @@
 """The default budget with servers under their own benchmarks: their events stay watched, all the
 time or in part, each recorded run stands for those in between, and status reports the precision.
-Only counts are judged. If a machine's probes are so expensive that an event is shed, that must
+Only counts are judged. If a machine's probes are so expensive that an event is disabled, that must
 follow the rule, and the event must stay watched with a proportionally larger budget."""
 
 import math
@@ -15,9 +15,10 @@ from lagtrap_test import LAGTRAP, Daemon, TestFailure, check, run, wait_for  # n
 from servers import POSTGRES_BIN, Postgres, Redis  # noqa: E402
 
 # The cost of all markers, in multiples of the share left for them, at which an event is watched
-# part of the time and is far from being shed.
+# part of the time and is far from being disabled.
 COST_IN_SHARES = 2.5
-# As in docs/decisions/0017: an event is shed entirely if it costs more than five times its share.
+# As in docs/decisions/0017: an event is disabled entirely if it costs more than five times its
+# share.
 TOO_MANY_SHARES = 5
 LEAST_WATCHED = 0.19
 
@@ -34,8 +35,8 @@ def postgres_event():
 
 
 def share_for_what_was_given_up(daemon, name):
-    """The budget, in percent of a CPU, with which a shed event would be watched part of the
-    time; None if it was not shed. The daemon's own message must say that the event cost too
+    """The budget, in percent of a CPU, with which a disabled event would be watched part of the
+    time; None if it was not disabled. The daemon's own message must say that the event cost too
     much."""
     found = re.search(
         rf"event {name} is disabled: its markers took ([\d.]+) % of a CPU .*?, other events "
@@ -98,7 +99,7 @@ def stays_watched(daemon, name, load):
 
 def watched_under(event, name, run_load):
     """With the default budget; if the machine's probes are too expensive for it, with a larger
-    one that is as far from shedding."""
+    one that is as far from disabling."""
     budget = ""
     for _ in range(2):
         with Daemon(event, budget=budget) as daemon:

@@ -284,7 +284,7 @@ def user_event(name, user):
 def many_open_runs_paired_by_key():
     """10,000 runs open at once, begun in one thread and ended in another."""
     event = library_event("request", PLANTED, "200ms", "300ms", more="<key/>")
-    with Daemon(event, budget='shed="none" open-runs="20000"') as daemon:
+    with Daemon(event, budget='disable="none" open-runs="20000"') as daemon:
         with Watched(
             PLANTED,
             "--kind",
@@ -327,7 +327,7 @@ def a_program_that_lld_has_linked():
 def table_of_open_runs_full():
     """More open runs than the table holds: the rest is counted as lost, the others are right."""
     event = library_event("request", PLANTED, "100s", "300ms", more="<key/>")
-    with Daemon(event, budget='shed="none" open-runs="4000"') as daemon:
+    with Daemon(event, budget='disable="none" open-runs="4000"') as daemon:
         with Watched(
             PLANTED, "--kind", "threads", "--count", 20000, "--slow-ms", 1, "--wait"
         ) as program:

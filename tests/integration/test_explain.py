@@ -118,7 +118,7 @@ def what_the_runs_were():
         library_event("request", UNPAIRED, "10s")
         + library_event("leaky", UNPAIRED, "10s", more="<key/>")
         + library_event("good", UNPAIRED, "10s", more="<key/>"),
-        budget='shed="none" open-runs="7168"',
+        budget='disable="none" open-runs="7168"',
     ) as daemon:
         for kind in ("leave-early", "leak"):
             with Watched(UNPAIRED, kind) as program:
@@ -179,10 +179,11 @@ def an_event_that_is_not_watched():
         HOT
     ) as program:
         program.go()
-        wait_for(lambda: daemon.event("hot")["shed"], "the event to be shed")
+        wait_for(lambda: daemon.event("hot")["disabled"], "the event to be disabled")
         kinds, text = explain(daemon, "hot")
         check(
-            kinds[0] == "shed" and "its markers took" in text and "the limit is 1 %" in text, text
+            kinds[0] == "disabled" and "its markers took" in text and "the limit is 1 %" in text,
+            text,
         )
         done = subprocess.run(
             [LAGTRAP, "explain", "hat", "--socket", daemon.socket_path],

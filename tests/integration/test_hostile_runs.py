@@ -124,7 +124,10 @@ def hits_in_a_loop_are_the_loops_alone():
             looks = daemon.status()["budget"]["looks"]
             wait_for(lambda: daemon.status()["budget"]["looks"] > looks + 4, "four looks")
             event = daemon.event("request")
-            check(event["armed"] and not event["shed"], f"the event is shed: {event['problem']}")
+            check(
+                event["armed"] and not event["disabled"],
+                f"the event is disabled: {event['problem']}",
+            )
             check(
                 event["unmatched_ends"] == 0,
                 f"pairs were torn: {event['unmatched_ends']} ends without a begin",
@@ -230,7 +233,7 @@ def a_hot_process_goes_before_the_others_of_its_user():
 
 
 # By default, the table of open runs is as large as the machine's memory allows.
-FEW_OPEN_RUNS = 'shed="none" open-runs="7168"'
+FEW_OPEN_RUNS = 'disable="none" open-runs="7168"'
 
 
 def keys_without_end_leave_room():

@@ -1,4 +1,4 @@
-"""A daemon with limited memory, as in its unit: it records, sheds what it can when memory gets
+"""A daemon with limited memory, as in its unit: it records, disables what it can when memory gets
 short, reports that, and resumes. The kernel kills nothing."""
 
 import contextlib
@@ -141,13 +141,16 @@ def unwinding_budget(daemon):
 
 
 def enough_is_enough():
-    """Recorded and merged within the limit; nothing is shed."""
+    """Recorded and merged within the limit; nothing is disabled."""
     with Group(LIMIT_MIB << 20) as group, daemon_in(group) as daemon:
         slow_run()
         check_trace(daemon.wait_for_bundles(1)[0])
         memory = memory_of(daemon)
         check(memory["limit_bytes"] == LIMIT_MIB << 20, f"{memory}")
-        check(not memory["times_shed"] and not memory["killed"] and not group.killed(), f"{memory}")
+        check(
+            not memory["disabled_count"] and not memory["killed"] and not group.killed(),
+            f"{memory}",
+        )
         # The two values are not read at the same time.
         wait_for(
             lambda: abs((memory_of(daemon)["used_bytes"] >> 20) - group.used_mib()) < 32,
@@ -205,8 +208,10 @@ def room_gets_short():
             check("recordings wait to be merged" in shown.stdout, shown.stdout)
         bundle = daemon.wait_for_bundles(1)[0]
         check_trace(bundle)
-        shed = report(bundle)["quality"]["shed"]
-        check(any("unwind tables" in sentence for sentence in shed), f"the report says {shed}")
+        disabled = report(bundle)["quality"]["omitted"]
+        check(
+            any("unwind tables" in sentence for sentence in disabled), f"the report says {disabled}"
+        )
         wait_for(lambda: not memory_of(daemon)["tables_held"], "the tables to get memory again")
         wait_for(lambda: unwinding_budget(daemon) == "free", "the tables to be free to grow")
         check("for merges again" in daemon.log(), daemon.log())

@@ -80,7 +80,7 @@ def status_text(daemon):
 def explained_without_names(daemon, bundle):
     check_trace(bundle)
     told = report(bundle)
-    check(len(told["delays"]) == 1 and REASON in told["quality"]["shed"], f"{told['quality']}")
+    check(len(told["delays"]) == 1 and REASON in told["quality"]["omitted"], f"{told['quality']}")
     split = told["delays"][0]["split"]
     check("sleep" in [part["reason"] for part in split["blocked"]], f"{split}")
     captures = daemon.captures()

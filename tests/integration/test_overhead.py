@@ -1,5 +1,5 @@
-"""Shedding when lagtrap costs more than the settings allow: what is shed, how it is reported,
-and what comes back."""
+"""What is disabled when lagtrap costs more than the settings allow, how it is reported, and what
+comes back."""
 
 import contextlib
 import json
@@ -61,8 +61,8 @@ def lagtrap(daemon, command):
     return done.stdout
 
 
-def wait_until_shed(daemon):
-    wait_for(lambda: daemon.event("hot")["shed"], "the event to be shed")
+def wait_until_disabled(daemon):
+    wait_for(lambda: daemon.event("hot")["disabled"], "the event to be disabled")
 
 
 def wait_until_untouched(daemon, program):
@@ -76,11 +76,11 @@ def wait_until_untouched(daemon, program):
     wait_for(untouched, "the function to be called without our probe")
 
 
-def a_hot_event_is_shed():
+def a_hot_event_is_disabled():
     with Daemon(
         EVENTS, budget='share="1%" interval="500ms" pause="1h"'
     ) as daemon, Hot() as program:
-        wait_until_shed(daemon)
+        wait_until_disabled(daemon)
         looks = daemon.status()["budget"]["looks"]
         wait_until_untouched(daemon, program)
         event = daemon.event("hot")
@@ -91,7 +91,7 @@ def a_hot_event_is_shed():
         # Dropped once the last probe is detached; hits have no effect long before.
         wait_for(
             lambda: daemon.event("hot")["open"] == 0,
-            "the open runs of the shed event to be dropped",
+            "the open runs of the disabled event to be dropped",
         )
         event = daemon.event("hot")
         # All markers were disabled at one moment. Each of two threads may have been inside the
@@ -100,16 +100,19 @@ def a_hot_event_is_shed():
             event["unmatched_ends"] + event["unmatched_begins"] + event["abandoned"] <= 4,
             f"pairs were torn: {event}",
         )
-        check(0 < event["shed_at_look"] <= looks, f"{event['shed_at_look']} of {looks}")
+        check(0 < event["disabled_at_look"] <= looks, f"{event['disabled_at_look']} of {looks}")
         # Documented: at the latest the second check that finds it over its share. The program
         # started after the first checks.
         check(
-            event["shed_at_look"] - event["over_since_look"] <= 1,
-            f"shed at look {event['shed_at_look']}, over " f"since {event['over_since_look']}",
+            event["disabled_at_look"] - event["over_since_look"] <= 1,
+            f"disabled at look {event['disabled_at_look']}, over "
+            f"since {event['over_since_look']}",
         )
 
         calm = daemon.event("calm")
-        check(calm["armed"] and not calm["shed"], f"the other event went too: {calm['problem']}")
+        check(
+            calm["armed"] and not calm["disabled"], f"the other event went too: {calm['problem']}"
+        )
         wait_for(
             lambda: daemon.event("calm")["runs"] > calm["runs"] + 20, "the other event to count on"
         )
@@ -118,16 +121,16 @@ def a_hot_event_is_shed():
         check("disabled" in text and "retry in" in text, f"the status says nothing: {text}")
         metrics = lagtrap(daemon, "metrics")
         check(
-            'lagtrap_event_shed{event="hot"} 1' in metrics
-            and 'lagtrap_event_shed{event="calm"} 0' in metrics,
+            'lagtrap_event_disabled{event="hot"} 1' in metrics
+            and 'lagtrap_event_disabled{event="calm"} 0' in metrics,
             metrics,
         )
         check(daemon.ask("trigger", event="calm")["ok"], "no recording can be made")
         bundle = daemon.wait_for_bundles(1)[0]
-        shed = report(bundle)["quality"]["shed"]
+        disabled = report(bundle)["quality"]["omitted"]
         check(
-            any("event hot is not watched" in sentence for sentence in shed),
-            f"the report says nothing: {shed}",
+            any("event hot is not watched" in sentence for sentence in disabled),
+            f"the report says nothing: {disabled}",
         )
         text = subprocess.run(
             [LAGTRAP, "report", bundle], capture_output=True, text=True, timeout=60
@@ -140,37 +143,39 @@ def a_hot_event_is_shed():
         loaded = daemon.status()["settings"]["loaded_realtime_ns"]
         daemon.process.send_signal(signal.SIGHUP)
         wait_for(lambda: daemon.status()["settings"]["loaded_realtime_ns"] != loaded, "the reload")
-        wait_until_shed(daemon)  # a reload tries it again, and it is as hot as before
+        wait_until_disabled(daemon)  # a reload tries it again, and it is as hot as before
         wait_until_untouched(daemon, program)
 
 
 def turns_in_part(daemon):
     """Returns after three turns without the event and three with it. Otherwise, if the machine
-    changed its cost meanwhile, "more" than five times the share, for which it is shed, or "less"
-    than the share."""
+    changed its cost meanwhile, "more" than five times the share, for which it is disabled, or
+    "less" than the share."""
 
     def at_least(look):
         return daemon.status()["budget"]["looks"] >= look
 
-    def shed_for_good():
+    def disabled_for_good():
         return "is disabled" in daemon.log() or "is counted, not timed" in daemon.log()
 
     for _ in range(3):
         look = daemon.status()["budget"]["looks"] + 10
         wait_for(
-            lambda look=look: daemon.event("work")["shed"] or at_least(look), "a turn without it"
+            lambda look=look: daemon.event("work")["disabled"] or at_least(look),
+            "a turn without it",
         )
         said, one = lagtrap(daemon, "status"), daemon.event("work")
-        if shed_for_good() or not one["shed"]:
-            return "more" if shed_for_good() else "less"
+        if disabled_for_good() or not one["disabled"]:
+            return "more" if disabled_for_good() else "less"
         check("partly" in said and "of the time to stay within the budget" in said, said)
         check("of the time, currently off: its markers took" in one["problem"], one)
-        wait_for(lambda: daemon.event("work")["armed"] or shed_for_good(), "a turn with it")
+        wait_for(lambda: daemon.event("work")["armed"] or disabled_for_good(), "a turn with it")
         wait_for(
-            lambda runs=one["runs"]: daemon.event("work")["runs"] > runs + 100 or shed_for_good(),
+            lambda runs=one["runs"]: daemon.event("work")["runs"] > runs + 100
+            or disabled_for_good(),
             "runs of that turn",
         )
-    return "more" if shed_for_good() else ""
+    return "more" if disabled_for_good() else ""
 
 
 def what_is_not_far_too_dear_is_watched_in_part():
@@ -186,7 +191,7 @@ def what_is_not_far_too_dear_is_watched_in_part():
         nothing_else = (
             '<history length="0s" early-share="0%" times="no"/><runs limit-per-second="100000"/>'
         )
-        with Daemon(event, budget='shed="none" interval="1s"', more=nothing_else) as daemon:
+        with Daemon(event, budget='disable="none" interval="1s"', more=nothing_else) as daemon:
             wait_for(
                 lambda: daemon.status()["budget"]["program_measured"], "the programs to be measured"
             )
@@ -205,7 +210,9 @@ def what_is_not_far_too_dear_is_watched_in_part():
         while not tried or tried[-1][1]:
             check(len(tried) < 8, f"no share is between its cost and a fifth of that: {tried}")
             with Daemon(
-                event, budget=f'share="{share:.2f}%" shed="events" interval="1s"', more=nothing_else
+                event,
+                budget=f'share="{share:.2f}%" disable="events" interval="1s"',
+                more=nothing_else,
             ) as daemon:
                 tried.append((share, turns_in_part(daemon)))
                 share *= 1.5 if tried[-1][1] == "more" else 1 / 1.5
@@ -218,7 +225,7 @@ def what_is_not_far_too_dear_is_watched_in_part():
                 check(daemon.log().count("is watched") == 1, daemon.log())
                 metrics = lagtrap(daemon, "metrics")
                 check(
-                    'lagtrap_event_shed{event="work"} 0' in metrics
+                    'lagtrap_event_disabled{event="work"} 0' in metrics
                     and re.search(r'lagtrap_event_watched_ratio\{event="work"\} 0\.\d', metrics),
                     metrics,
                 )
@@ -252,23 +259,23 @@ def stages_go_before_runs_do():
             check(len(tried) < 12, f"no share that the stages alone are too much for: {tried}")
             with Daemon(
                 event,
-                budget=f'share="{share:.2f}%" shed="stages" interval="500ms" pause="6s"',
+                budget=f'share="{share:.2f}%" disable="stages" interval="500ms" pause="6s"',
                 more=nothing_else,
             ) as daemon:
                 wait_for(lambda: daemon.event("work")["runs"] > 100, "runs with stages")
                 looks = daemon.status()["budget"]["looks"] + 6
                 wait_for(
-                    lambda: daemon.event("work")["stages_shed"]
+                    lambda: daemon.event("work")["stages_disabled"]
                     or daemon.status()["budget"]["looks"] >= looks,
-                    "the stages to be shed",
+                    "the stages to be disabled",
                 )
-                tried.append((share, daemon.event("work")["stages_shed"]))
+                tried.append((share, daemon.event("work")["stages_disabled"]))
                 if not tried[-1][1]:
                     share /= 1.7
                     continue
                 one = daemon.event("work")
                 check(
-                    one["armed"] and not one["shed"] and one["watched_share"] == 1,
+                    one["armed"] and not one["disabled"] and one["watched_share"] == 1,
                     f"the event went with its stages: {one}",
                 )
                 said = lagtrap(daemon, "status")
@@ -286,7 +293,7 @@ def stages_go_before_runs_do():
                     precision,
                 )
                 check(
-                    'lagtrap_event_stages_shed{event="work"} 1' in lagtrap(daemon, "metrics"),
+                    'lagtrap_event_stages_disabled{event="work"} 1' in lagtrap(daemon, "metrics"),
                     "the metrics do not say so",
                 )
                 check(
@@ -297,11 +304,13 @@ def stages_go_before_runs_do():
                 wait_for(
                     lambda: daemon.event("work")["runs"] > before + 1000, "runs without stages"
                 )
-                wait_for(lambda: not daemon.event("work")["stages_shed"], "the stages to come back")
+                wait_for(
+                    lambda: not daemon.event("work")["stages_disabled"], "the stages to come back"
+                )
                 hits = hits_by_role(daemon, "work")["stage"]
                 wait_for(
                     lambda: hits_by_role(daemon, "work")["stage"] > hits
-                    or daemon.event("work")["stages_shed"],
+                    or daemon.event("work")["stages_disabled"],
                     "stages to be seen again",
                 )
                 daemon.stop()
@@ -356,13 +365,13 @@ def what_goes_is_counted_where_its_begins_fit():
 def it_comes_back_when_it_is_calm():
     with Daemon(EVENTS, budget='share="1%" interval="300ms" pause="1s"') as daemon:
         with Hot() as program:
-            wait_until_shed(daemon)
+            wait_until_disabled(daemon)
             program.process.kill()
             program.process.wait()
         wait_for(lambda: daemon.event("hot")["armed"], "the event to be armed again")
         check(
-            not daemon.event("hot")["shed"] and daemon.event("hot")["problem"] == "",
-            "it is armed and called shed",
+            not daemon.event("hot")["disabled"] and daemon.event("hot")["problem"] == "",
+            "it is armed and called disabled",
         )
         runs = daemon.event("hot")["runs"]
         with Hot() as program:
@@ -372,7 +381,9 @@ def it_comes_back_when_it_is_calm():
 def a_loaded_machine_does_not_make_hits_dearer():
     """A program that waits for its CPU during a hit waits for others, not for lagtrap."""
     event = library_event("tick", BURST, "1h")
-    with Daemon(event, budget='share="0.1%" shed="none" interval="1s"') as daemon, subprocess.Popen(
+    with Daemon(
+        event, budget='share="0.1%" disable="none" interval="1s"'
+    ) as daemon, subprocess.Popen(
         ["taskset", "-c", "0", "nice", "-n", "19", BURST, "--threads", "1", "--seconds", "600"],
         stdout=subprocess.DEVNULL,
     ) as burst:
@@ -409,7 +420,7 @@ def recordings_do_not_count_against_events():
     nothing."""
     event = library_event("work", PLANTED, "1h", "3s")
     with Daemon(
-        event, budget='share="1%" interval="300ms" recording-share="100%" shed="events stacks"'
+        event, budget='share="1%" interval="300ms" recording-share="100%" disable="events stacks"'
     ) as daemon, Watched(
         PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 4000, "--wait"
     ) as load:
@@ -437,26 +448,28 @@ def recordings_do_not_count_against_events():
         check(daemon.event("work")["armed"], daemon.event("work")["problem"])
 
 
-def nothing_is_shed_that_is_not_named():
-    with Daemon(EVENTS, budget='share="0.2%" interval="200ms" shed="stacks"') as daemon, Hot():
+def nothing_is_disabled_that_is_not_named():
+    with Daemon(EVENTS, budget='share="0.2%" interval="200ms" disable="stacks"') as daemon, Hot():
         wait_for(
             lambda: daemon.status()["budget"]["exhausted"],
             "the status to say that the share is passed",
         )
-        check(daemon.event("hot")["armed"], "an event was shed that the settings keep")
+        check(daemon.event("hot")["armed"], "an event was disabled that the settings keep")
         check("over the limit" in lagtrap(daemon, "status"), "the status text does not say so")
 
 
-def stacks_at_markers_are_shed():
+def stacks_at_markers_are_disabled():
     event = library_event("tick", BURST, "1h", attributes='record="runs" stacks="markers"')
     with Daemon(
         event,
         more='<runs limit-per-second="100000"/>',
-        budget='share="0.5%" interval="300ms" pause="1h" shed="stacks"',
+        budget='share="0.5%" interval="300ms" pause="1h" disable="stacks"',
     ) as daemon:
         with subprocess.Popen([BURST, "--seconds", "120"], stdout=subprocess.DEVNULL) as burst:
             try:
-                wait_for(lambda: daemon.event("tick")["stacks_shed"], "the stacks to be shed")
+                wait_for(
+                    lambda: daemon.event("tick")["stacks_disabled"], "the stacks to be disabled"
+                )
                 check(daemon.event("tick")["armed"], "the event went with its stacks")
                 runs = daemon.event("tick")["runs"]
                 wait_for(lambda: daemon.event("tick")["runs"] > runs, "its runs to be counted on")
@@ -465,11 +478,11 @@ def stacks_at_markers_are_shed():
 
 
 def a_recording_gives_up_what_costs_most():
-    """With a tiny share any recording exceeds it, so everything that can be shed is, and the
+    """With a tiny share any recording exceeds it, so everything that can be disabled is, and the
     bundle says so."""
     event = library_event("work", PLANTED, "1h", "4s")
     # At the default interval, the samples of one thread are about a tenth of the cost, and a
-    # smaller part is not worth shedding.
+    # smaller part is not worth disabling.
     with Daemon(
         event, recording='sample-interval="250us"', budget='recording-share="0.1%"'
     ) as kept, Watched(PLANTED, "--kind", "cpu", "--fast", 0, "--slow-ms", 6000, "--wait") as load:
@@ -477,14 +490,14 @@ def a_recording_gives_up_what_costs_most():
         check(kept.ask("trigger", event="work")["ok"], "no recording")
         quality = report(kept.wait_for_bundles(1)[0])["quality"]
         check(
-            any("call stacks every" in sentence for sentence in quality["shed"]),
-            f"{quality['shed']}",
+            any("call stacks every" in sentence for sentence in quality["omitted"]),
+            f"{quality['omitted']}",
         )
         check("is reduced to stay within the budget" in kept.log(), "the log says nothing")
-    with Daemon(event.replace("4s", "1s"), budget='recording-share="0.1%" shed="none"') as kept:
+    with Daemon(event.replace("4s", "1s"), budget='recording-share="0.1%" disable="none"') as kept:
         check(kept.ask("trigger", event="work")["ok"], "no recording")
         quality = report(kept.wait_for_bundles(1)[0])["quality"]
-        check(quality["shed"] == [], f"given up what the settings keep: {quality['shed']}")
+        check(quality["omitted"] == [], f"given up what the settings keep: {quality['omitted']}")
 
 
 class Switching(OwnedProcess):
@@ -519,7 +532,7 @@ def what_explains_the_time_before_a_breach_goes_first_and_comes_back():
 
     with Daemon(
         library_event("work", PLANTED, "100ms", "100ms"),
-        budget='share="1%" interval="200ms" shed="history times" pause="2s"',
+        budget='share="1%" interval="200ms" disable="history times" pause="2s"',
     ) as daemon:
         with contextlib.ExitStack() as others:
             for cpu in sorted(os.sched_getaffinity(0)):
@@ -538,9 +551,9 @@ def what_explains_the_time_before_a_breach_goes_first_and_comes_back():
         check(
             any(
                 "the time of runs is not broken down" in sentence
-                for sentence in told["quality"]["shed"]
+                for sentence in told["quality"]["omitted"]
             ),
-            f"{told['quality']['shed']}",
+            f"{told['quality']['omitted']}",
         )
         split = told["delays"][0]["split"]
         check(
@@ -571,14 +584,14 @@ def what_explains_the_time_before_a_breach_goes_first_and_comes_back():
 if __name__ == "__main__":
     run(
         what_explains_the_time_before_a_breach_goes_first_and_comes_back,
-        a_hot_event_is_shed,
+        a_hot_event_is_disabled,
         a_loaded_machine_does_not_make_hits_dearer,
         recordings_do_not_count_against_events,
         what_is_not_far_too_dear_is_watched_in_part,
         stages_go_before_runs_do,
         what_goes_is_counted_where_its_begins_fit,
         it_comes_back_when_it_is_calm,
-        nothing_is_shed_that_is_not_named,
-        stacks_at_markers_are_shed,
+        nothing_is_disabled_that_is_not_named,
+        stacks_at_markers_are_disabled,
         a_recording_gives_up_what_costs_most,
     )

@@ -127,7 +127,7 @@ def a_wrong_end_does_not_blind_others():
     events = library_event("leaky", UNPAIRED, "10s", more="<key/>") + library_event(
         "good", UNPAIRED, "10s", more="<key/>"
     )
-    with Daemon(events, budget='shed="none" open-runs="7168"') as daemon, Unpaired("leak"):
+    with Daemon(events, budget='disable="none" open-runs="7168"') as daemon, Unpaired("leak"):
         good, leaky = daemon.event("good"), daemon.event("leaky")
         check(good["runs"] == 1000 and good["lost"] == 0 and good["unmatched_ends"] == 0, f"{good}")
         check(leaky["open"] > 6000 and leaky["open"] + leaky["lost"] == 20000, f"{leaky}")

@@ -126,10 +126,10 @@ def what_comes_too_often_is_said_in_the_report():
         )
         while daemon.status()["state"] == "recording":
             program.run("sleep")
-        shed = report(daemon.wait_for_bundles(1)[0])["quality"]["shed"]
+        disabled = report(daemon.wait_for_bundles(1)[0])["quality"]["omitted"]
         check(
-            any("were too frequent and are not recorded" in sentence for sentence in shed),
-            f"{shed}",
+            any("were too frequent and are not recorded" in sentence for sentence in disabled),
+            f"{disabled}",
         )
 
 
@@ -137,7 +137,8 @@ def what_cannot_be_watched_is_said_in_the_report():
     with Daemon(event("<calls/>", "target_tree", "1h", "1s")) as daemon:
         check(daemon.ask("trigger", event="work")["ok"], "by hand, and no process is there")
         check(
-            report(daemon.wait_for_bundles(1)[0])["quality"]["shed"] == [], "nothing was given up"
+            report(daemon.wait_for_bundles(1)[0])["quality"]["omitted"] == [],
+            "nothing was given up",
         )
         check("no process has its program" in daemon.log(), daemon.log())
 

@@ -1,4 +1,4 @@
-"""The cost of a recording: why threads blocked is known whatever is shed, and what existed at
+"""The cost of a recording: why threads blocked is known whatever is disabled, and what existed at
 its begin is known at once."""
 
 import os
@@ -52,20 +52,20 @@ class Program:
         self.process.wait()
 
 
-def reasons_survive_shedding():
+def reasons_survive_omissions():
     with Program(PING_PONG), Program(WAITER) as waiter, Daemon(
         WAIT.format(pid=waiter.pid),
         'cool-down="1h"',
-        budget='recording-share="0.1%" shed="switches"',
+        budget='recording-share="0.1%" disable="switches"',
     ) as daemon:
         bundle = daemon.wait_for_bundles(1)[0]
         told = report(bundle)
         check(
             any(
                 "no user-space stacks of blocking threads" in sentence
-                for sentence in told["quality"]["shed"]
+                for sentence in told["quality"]["omitted"]
             ),
-            f"nothing was shed: {told['quality']['shed']}",
+            f"nothing was disabled: {told['quality']['omitted']}",
         )
         waits = [
             delay
@@ -76,9 +76,9 @@ def reasons_survive_shedding():
         for wait in waits:
             reasons = [part["reason"] for part in wait["split"]["blocked"]]
             check(reasons == ["lock (futex)"], f"blocked by {reasons}")
-        shed = [wait for wait in waits if not wait["functions"]]
-        check(shed, "every wait has the program's functions: no stack was given up")
+        without = [wait for wait in waits if not wait["functions"]]
+        check(without, "every wait has the program's functions: no stack was given up")
 
 
 if __name__ == "__main__":
-    run(reasons_survive_shedding)
+    run(reasons_survive_omissions)

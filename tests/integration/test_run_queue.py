@@ -144,28 +144,30 @@ class Switching(OwnedProcess):
 
 
 def the_budget_holds():
-    """With a tiny share the event is shed, and with it its programs in the scheduler; another
+    """With a tiny share the event is disabled, and with it its programs in the scheduler; another
     event of its kind keeps them."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(Switching())
         daemon = stack.enter_context(
             Daemon(
                 event("all", 'user="root"'),
-                budget='share="0.1%" shed="events" interval="300ms" pause="1h"',
+                budget='share="0.1%" disable="events" interval="300ms" pause="1h"',
                 more='<history length="0s" early-share="0%" times="no"/>',
             )
         )
-        shed = wait_for(
-            lambda: (one := daemon.event("all"))["shed"] and "is disabled" in daemon.log() and one,
-            "the event to be shed",
+        disabled = wait_for(
+            lambda: (one := daemon.event("all"))["disabled"]
+            and "is disabled" in daemon.log()
+            and one,
+            "the event to be disabled",
         )
-        check("of a CPU with" in shed["problem"], f"the reason is not told: {shed}")
+        check("of a CPU with" in disabled["problem"], f"the reason is not told: {disabled}")
         hits = wait_for(
             lambda: (one := daemon.event("all"))["open"] == 0 and one, "what is open to be dropped"
         )["hits"]
         looks = daemon.status()["budget"]["looks"]
         wait_for(lambda: daemon.status()["budget"]["looks"] >= looks + 3, "three looks")
-        check(daemon.event("all")["hits"] == hits, "hits are counted after the event was shed")
+        check(daemon.event("all")["hits"] == hits, "hits are counted after the event was disabled")
         shown = subprocess.run(
             [LAGTRAP, "status", "--socket", daemon.socket_path],
             capture_output=True,

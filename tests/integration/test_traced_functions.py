@@ -311,13 +311,16 @@ def what_cannot_be_traced_is_said_once():
             )
             check(daemon.ask("trigger", event="work")["ok"], "by hand")
             bundle = daemon.wait_for_bundles(1)[0]
-            shed = report_quality(bundle)
-            check(any("functions were not traced: " in sentence for sentence in shed), f"{shed}")
+            disabled = report_quality(bundle)
+            check(
+                any("functions were not traced: " in sentence for sentence in disabled),
+                f"{disabled}",
+            )
             check(daemon.log().count("functions of event work are not recorded") == 1, daemon.log())
 
 
 def report_quality(bundle):
-    return report(bundle)["quality"]["shed"]
+    return report(bundle)["quality"]["omitted"]
 
 
 def written_calls(daemon):

@@ -90,7 +90,7 @@ def check_recording(report, *programs, gap=None):
         f"{short} of {stacks} stacks of the delays are not whole: {quality}",
     )
     if gap is None:
-        expect(not lost and not quality["shed"], f"a recording lacks something: {quality}")
+        expect(not lost and not quality["omitted"], f"a recording lacks something: {quality}")
     else:
         # The kernel reports no switch for what the CPU did last before it went offline.
         expect(
@@ -98,7 +98,7 @@ def check_recording(report, *programs, gap=None):
             f"a recording lacks more than it may: {quality}",
         )
         expect(
-            any(gap in sentence for sentence in quality["shed"]),
+            any(gap in sentence for sentence in quality["omitted"]),
             f"a recording says nothing of {gap}: {quality}",
         )
     for program in programs:
@@ -130,5 +130,5 @@ def check_recording(report, *programs, gap=None):
         say(
             f"  recorded: {program['kind']}, {duration / 1e6:.0f} ms, {found[0]['samples']} "
             f"samples; lost {quality['lost'] or 'nothing'}"
-            + "".join(f"; {sentence}" for sentence in quality["shed"])
+            + "".join(f"; {sentence}" for sentence in quality["omitted"])
         )

@@ -76,9 +76,9 @@ json::object to_json(const SessionTrigger& trigger) {
 }
 
 json::object to_json(const SessionQuality& quality) {
-    json::array shed;
-    for (std::size_t i = 0; i < std::min(quality.shed.size(), shed_limit); ++i)
-        shed.emplace_back(text(quality.shed[i]));
+    json::array omitted;
+    for (std::size_t i = 0; i < std::min(quality.omitted.size(), omitted_limit); ++i)
+        omitted.emplace_back(text(quality.omitted[i]));
     return {{"samples_taken", quality.samples_taken},
             {"samples_lost", quality.samples_lost},
             {"switches_lost", quality.switches_lost},
@@ -92,7 +92,7 @@ json::object to_json(const SessionQuality& quality) {
             {"bpf_run_time_ns", quality.bpf_run_time_ns},
             {"daemon_cpu_ns", quality.daemon_cpu_ns},
             {"truncated_by_size", quality.truncated_by_size},
-            {"shed", std::move(shed)}};
+            {"omitted", std::move(omitted)}};
 }
 
 json::array to_json(const ContainerNames& containers) {
@@ -257,12 +257,13 @@ void read_quality(Fields fields, SessionQuality& quality, std::optional<Error>& 
         fields.number("stack_copies", quality.stack_copies);
         fields.number("stack_copies_left_out", quality.stack_copies_left_out);
     }
-    if (!fields.has("shed")) return;  // older captures lack it
-    fields.list("shed", shed_limit, [&](const json::value& value, const std::string& where) {
+    const char* const omitted = fields.has("omitted") ? "omitted" : "shed";
+    if (!fields.has(omitted)) return;  // older captures lack it, or call it "shed"
+    fields.list(omitted, omitted_limit, [&](const json::value& value, const std::string& where) {
         if (!value.is_string() || value.get_string().size() > text_limit_bytes)
             error = make_error(ErrorKind::Invalid, "\"" + where + "\" is not a short text");
         else
-            quality.shed.emplace_back(value.get_string().data(), value.get_string().size());
+            quality.omitted.emplace_back(value.get_string().data(), value.get_string().size());
     });
 }
 

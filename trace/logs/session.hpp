@@ -61,7 +61,7 @@ enum class RecordingEnd {
 [[nodiscard]] std::string_view recording_end_name(RecordingEnd end);
 [[nodiscard]] RecordingEnd recording_end_named(std::string_view name);
 
-inline constexpr std::size_t shed_limit = 64;
+inline constexpr std::size_t omitted_limit = 64;
 inline constexpr std::size_t session_containers_limit = 512;
 
 // Losses and costs; each count covers the whole capture.
@@ -80,8 +80,8 @@ struct SessionQuality {
     std::uint64_t bpf_run_time_ns = 0;  // 0 if the kernel does not count it
     std::uint64_t daemon_cpu_ns = 0;
     bool truncated_by_size = false;
-    // what was disabled to limit the cost, one sentence each; at most shed_limit
-    std::vector<std::string> shed;
+    // what was disabled to limit the cost, one sentence each; at most omitted_limit
+    std::vector<std::string> omitted;
 };
 
 struct Session {

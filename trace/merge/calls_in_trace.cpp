@@ -39,7 +39,8 @@ void CallsInTrace::load(const std::filesystem::path& directory, SystemFile& file
         sentences.push_back(
             fmt::format("{} call trees were left out: too many", recorded_.left_out));
     for (std::string& sentence : sentences)
-        if (file.quality.shed.size() < shed_limit) file.quality.shed.push_back(printable(sentence));
+        if (file.quality.omitted.size() < omitted_limit)
+            file.quality.omitted.push_back(printable(sentence));
 }
 
 void CallsInTrace::ask_sources(StackTable& stacks, ModuleTable& modules) {

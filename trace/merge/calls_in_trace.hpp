@@ -18,7 +18,7 @@ namespace lagtrap::trace {
 // Call the functions in this order, each once except the last two. Not thread-safe.
 class CallsInTrace {
   public:
-    // Missing calls are listed in the recording quality (SessionQuality::shed).
+    // Missing calls are listed in the recording quality (SessionQuality::omitted).
     void load(const std::filesystem::path& directory, SystemFile& file);
     // ask_sources() requests the source lines of the functions shown; fill_sources() fetches them
     // after naming.

@@ -131,8 +131,9 @@ Status CaptureLoader::load() {
     contents_.file.quality.code_files_lost +=
         name_run_time_code(contents_.stacks, contents_.directory, contents_.session.started_ns)
             .files_bad;
-    if (!contents_.options.symbols.open_programs && contents_.file.quality.shed.size() < shed_limit)
-        contents_.file.quality.shed.emplace_back(
+    if (!contents_.options.symbols.open_programs &&
+        contents_.file.quality.omitted.size() < omitted_limit)
+        contents_.file.quality.omitted.emplace_back(
             "program functions have no names: the merge that looked them up took too long");
     contents_.options.symbols.held_roots = read_held_roots(contents_.directory);
     contents_.calls.ask_sources(contents_.stacks, contents_.modules);

@@ -53,8 +53,8 @@ void FunctionsInTrace::load(const std::filesystem::path& directory, SystemFile& 
     recorded_ = read_recorded_functions(directory, call_slices_limit);
     if (recorded_.started && !recorded_.ended && recorded_.problem.empty())
         recorded_.problem = "lagtrapd exited before it reported the counts";
-    if (recorded_.problem.empty() || file.quality.shed.size() >= shed_limit) return;
-    file.quality.shed.push_back(printable(fmt::format(
+    if (recorded_.problem.empty() || file.quality.omitted.size() >= omitted_limit) return;
+    file.quality.omitted.push_back(printable(fmt::format(
         "functions were not {}: {}", recorded_.started ? "counted" : "traced", recorded_.problem)));
 }
 

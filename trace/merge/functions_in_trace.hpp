@@ -18,7 +18,7 @@ namespace lagtrap::trace {
 // Used like CallsInTrace.
 class FunctionsInTrace {
   public:
-    // Missing functions are listed in the recording quality (SessionQuality::shed).
+    // Missing functions are listed in the recording quality (SessionQuality::omitted).
     void load(const std::filesystem::path& directory, SystemFile& file);
     void ask_sources(StackTable& stacks, ModuleTable& modules);
     void fill_sources(const StackTable& stacks);

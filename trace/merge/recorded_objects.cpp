@@ -60,8 +60,9 @@ void report_objects(const std::filesystem::path& directory, SystemFile& file) {
         file.objects.clear();
         problem = "their names are too large; use fewer classes, or --exclude";
     }
-    if (problem.empty() || file.quality.shed.size() >= shed_limit) return;
-    file.quality.shed.push_back(printable(fmt::format("objects were not followed: {}", problem)));
+    if (problem.empty() || file.quality.omitted.size() >= omitted_limit) return;
+    file.quality.omitted.push_back(
+        printable(fmt::format("objects were not followed: {}", problem)));
 }
 
 }  // namespace lagtrap::trace

@@ -57,8 +57,8 @@ void write_quality(pugi::xml_node parent, const SystemFile& file) {
     set_number(node, "bpf-run-time-ns", quality.bpf_run_time_ns);
     set_number(node, "daemon-cpu-ns", quality.daemon_cpu_ns);
     set_flag(node, "truncated-by-size", quality.truncated_by_size);
-    for (std::size_t i = 0; i < std::min(quality.shed.size(), shed_limit); ++i)
-        set_text(node.append_child("shed"), "text", quality.shed[i]);
+    for (std::size_t i = 0; i < std::min(quality.omitted.size(), omitted_limit); ++i)
+        set_text(node.append_child("omitted"), "text", quality.omitted[i]);
     set_number(node, "user-stacks", file.stacks.user_stacks);
     set_number(node, "user-stacks-complete", file.stacks.user_stacks_complete);
     set_number(node, "frames", file.stacks.frames);

@@ -211,10 +211,11 @@ void read_recording(pugi::xml_node node, SystemFile& file, std::optional<Error>&
     trigger.text("event", file.trigger_event);
     trigger.number("breach-boottime-ns", file.breach_boottime_ns);
     read_quality(Attributes(node.child("quality"), error), file);
-    // Newer than version 1 of the file.
-    read_list(node.child("quality"), "shed", shed_limit, error, [&](pugi::xml_node child) {
-        Attributes(child, error).text("text", file.quality.shed.emplace_back());
-    });
+    // Newer than version 1 of the file. Earlier versions call it "shed".
+    for (const char* name : {"omitted", "shed"})
+        read_list(node.child("quality"), name, omitted_limit, error, [&](pugi::xml_node child) {
+            Attributes(child, error).text("text", file.quality.omitted.emplace_back());
+        });
     read_stacks(node, file.stacks, error);
 }
 

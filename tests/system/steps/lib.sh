@@ -73,7 +73,7 @@ bundles_parsed() { get '/api/v1/bundles?limit=500' | grep -oE '"parsed": ?true' 
 has_bundles() { [ "$(bundles_parsed)" -ge "$1" ]; }
 server_answers() { get /healthz | grep -q '200 OK'; }
 is_active() { systemctl -q is-active "$1"; }
-is_armed() { lagtrap status 2>/dev/null | grep -qE '^ *work .*' && ! lagtrap status | grep -qE '^ *work .* (off|shed|arming)$'; }
+is_armed() { lagtrap status 2>/dev/null | grep -qE '^ *work .*' && ! lagtrap status | grep -qE '^ *work .* (off|disabled|arming)$'; }
 recordings() { lagtrap metrics | sed -n 's/^lagtrap_captures_total{[^}]*done[^}]*} //p'; }
 
 threshold_is() { lagtrap status | grep -qE "^ *work +$1 "; }

@@ -75,7 +75,7 @@ TEST(AddMeasured, TakesEachNumberFromItsField) {
     take_measured(
         offers,
         status_of(
-            R"({"name":"t1-shop-buy","armed":true,"shed":false,"problem":"why","runs":100,)"
+            R"({"name":"t1-shop-buy","armed":true,"disabled":false,"problem":"why","runs":100,)"
             R"("unmatched_begins":3,"open":4,"max_ns":5000,"timed":{"ns":6000,"on_cpu_ns":700},)"
             R"("histogram":[{"from_ns":1000,"to_ns":2000,"count":98},{"from_ns":4000,"to_ns":8000,
                "count":2}]})"),

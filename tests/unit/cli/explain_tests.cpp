@@ -72,10 +72,10 @@ TEST(Explain, WhyItIsNotWatched) {
     auto found = explained(event);
     EXPECT_THAT(kinds_of(found), ElementsAre("not-armed"));
     EXPECT_THAT(found.findings[0].sentence, HasSubstr("/opt/app has no USDT probe app:begin"));
-    event["shed"] = true;
+    event["disabled"] = true;
     event["again_in_seconds"] = 42.0;
     found = explained(event);
-    EXPECT_THAT(kinds_of(found), ElementsAre("shed"));
+    EXPECT_THAT(kinds_of(found), ElementsAre("disabled"));
     EXPECT_THAT(found.findings[0].sentence, HasSubstr("Retry in 42"));
 }
 

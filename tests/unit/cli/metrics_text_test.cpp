@@ -60,17 +60,17 @@ TEST(MetricsText, EachFigureOfAnEventHasItsName) {
     EXPECT_EQ(metrics.of_event("limited_parties"), "2");
 }
 
-TEST(MetricsText, AnEventWatchedInPartIsArmedAndNotShed) {
+TEST(MetricsText, AnEventWatchedInPartIsArmedAndNotDisabled) {
     const auto states = [](const std::string& fields) {
         const Metrics metrics(R"({"events":[{"name":"a")" + fields + "}]}");
-        return metrics.of_event("armed") + metrics.of_event("shed") +
-               metrics.of_event("stages_shed") + " " + metrics.of_event("watched_ratio");
+        return metrics.of_event("armed") + metrics.of_event("disabled") +
+               metrics.of_event("stages_disabled") + " " + metrics.of_event("watched_ratio");
     };
     EXPECT_EQ(states(""), "000 0.000");
     EXPECT_EQ(states(R"(,"armed":true,"watched_share":1)"), "100 1.000");
-    EXPECT_EQ(states(R"(,"shed":true)"), "010 0.000");
-    EXPECT_EQ(states(R"(,"shed":true,"watched_share":0.25)"), "100 0.250");
-    EXPECT_EQ(states(R"(,"armed":true,"stages_shed":true,"watched_share":1)"), "101 1.000");
+    EXPECT_EQ(states(R"(,"disabled":true)"), "010 0.000");
+    EXPECT_EQ(states(R"(,"disabled":true,"watched_share":0.25)"), "100 0.250");
+    EXPECT_EQ(states(R"(,"armed":true,"stages_disabled":true,"watched_share":1)"), "101 1.000");
 }
 
 TEST(MetricsText, EachFigureOfTheDaemonHasItsName) {
@@ -81,7 +81,7 @@ TEST(MetricsText, EachFigureOfTheDaemonHasItsName) {
         R"("history":{"early":{"kept":12,"dropped":13,"held_back":14}},)"
         R"("batches":{"written":15,"lost_runs":16},)"
         R"("cost":{"bpf_run_time_ns":1700000000,"daemon_cpu_ns":1800000000,"memory_bytes":19},)"
-        R"("budget":{"used_ppm":20000,"times_shed":21}})");
+        R"("budget":{"used_ppm":20000,"disabled_count":21}})");
     const char* const outcomes[] = {"done",
                                     "failed",
                                     "declined",
@@ -107,7 +107,7 @@ TEST(MetricsText, EachFigureOfTheDaemonHasItsName) {
     EXPECT_EQ(metrics.of("cpu_seconds_total"), "1.8");
     EXPECT_EQ(metrics.of("memory_bytes"), "19");
     EXPECT_EQ(metrics.of("watching_cpu_share"), "0.02");
-    EXPECT_EQ(metrics.of("times_shed_total"), "21");
+    EXPECT_EQ(metrics.of("disabled_total"), "21");
     EXPECT_EQ(metrics.of("settings_error"), "0");
     EXPECT_EQ(Metrics(R"({"settings":{"reload_error":"x"}})").of("settings_error"), "1");
 }

@@ -244,7 +244,7 @@ TraceBuilder with_every_fact() {
     other.in_go = true;
     other.goroutine = 17;
     builder.run(other);
-    builder.system.quality.shed = {"user stacks of threads that block, over budget"};
+    builder.system.quality.omitted = {"user stacks of threads that block, over budget"};
     builder.system.quality.truncated_by_size = true;
     return builder;
 }

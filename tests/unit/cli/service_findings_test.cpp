@@ -94,15 +94,15 @@ std::string daemon_line(const std::string& events) {
 
 TEST(DaemonFinding, CountsEventsByTheirState) {
     const std::string armed = R"({"armed":true})", off = R"({"armed":false})",
-                      shed = R"({"armed":false,"shed":true})",
-                      in_part = R"({"armed":false,"shed":true,"watched_share":0.5})";
+                      disabled = R"({"armed":false,"disabled":true})",
+                      in_part = R"({"armed":false,"disabled":true,"watched_share":0.5})";
     EXPECT_EQ(daemon_line(armed + "," + in_part + ",1"),
               "daemon|works|extra|running, process 812: 2 events armed, 0 disabled by the budget, "
               "0 off|");
     EXPECT_EQ(daemon_line(armed + "," + off),
               "daemon|otherwise|extra|running, process 812: 1 events armed, 0 disabled by the "
               "budget, 1 off|`lagtrap status` says why");
-    EXPECT_EQ(daemon_line(shed + "," + shed),
+    EXPECT_EQ(daemon_line(disabled + "," + disabled),
               "daemon|otherwise|extra|running, process 812: 0 events armed, 2 disabled by the "
               "budget, 0 off|`lagtrap status` says why");
 }

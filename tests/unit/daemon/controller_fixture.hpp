@@ -23,7 +23,7 @@ class NoSurroundings : public CaptureSurroundings {
     void session_changed(const std::string&) override {}
     void capture_begun(std::uint32_t) override {}
     void spool_changed() override {}
-    std::vector<std::string> shed_now() override { return {}; }
+    std::vector<std::string> disabled_now() override { return {}; }
     Status begin_calls(CallRequest, std::shared_ptr<AnswerLines>) override { return success(); }
     Status begin_functions(std::uint32_t, std::uint32_t, std::shared_ptr<AnswerLines>) override {
         return success();

@@ -342,7 +342,7 @@ TEST_F(BundleRoutes, OtherEventsInNotesAreHiddenFromThoseWhoMayNotSeeThem) {
     TraceBuilder builder(300 * ms);
     builder.process(100, "/usr/bin/app").thread(100, 100, "app");
     builder.system.session_id = "0b5f4f0a-4f5c-4a57-9d53-222222222222";
-    builder.system.quality.shed = {"event zebra.payroll is not watched"};
+    builder.system.quality.omitted = {"event zebra.payroll is not watched"};
     bundle_ = put(builder);
     EXPECT_THAT(json::serialize(delays().at("quality")), HasSubstr("zebra"));
     const json::value hidden = delays({}, Neighbours::Hidden);

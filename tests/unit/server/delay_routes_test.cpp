@@ -28,7 +28,7 @@ TEST(DelayRoutes, WithoutSurroundingsThereIsNothingToLeaveOut) {
 
 TEST(DelayRoutes, NotesNameNoOtherEvents) {
     auto quality = boost::json::parse(R"({"samples":5,"notes":["the recording was cut short",
-        "shed: event zebra.payroll has no stages",
+        "omitted: event zebra.payroll has no stages",
         "shed: event zebra.payroll is not watched: zebra"]})");
     leave_out_other_events(quality);
     EXPECT_EQ(boost::json::serialize(quality).find("zebra"), std::string::npos);

@@ -60,7 +60,7 @@ TraceBuilder build() {
     system.quality.runs_lost = 6;
     system.quality.task_changes_lost = 7;
     system.quality.truncated_by_size = true;
-    system.quality.shed = {"usleep was hot"};
+    system.quality.omitted = {"usleep was hot"};
     system.stacks.user_stacks = 10;
     system.stacks.user_stacks_complete = 4;
     system.stacks.frames = 20;

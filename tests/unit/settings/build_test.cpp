@@ -21,11 +21,12 @@ Built built(const std::string& inside) {
     return result;
 }
 
-TEST(BuildSettings, WhatIsShedIsInTheGivenOrder) {
-    EXPECT_THAT(built("<budget shed='events stages stacks times history samples switches'/>")
-                    .settings.budget.shed,
-                ElementsAre(Shed::Events, Shed::Stages, Shed::Stacks, Shed::Times, Shed::History,
-                            Shed::Samples, Shed::Switches));
+TEST(BuildSettings, WhatIsDisabledIsInTheGivenOrder) {
+    EXPECT_THAT(
+        built("<budget disable='events stages stacks times history samples switches'/>")
+            .settings.budget.disable,
+        ElementsAre(BudgetPart::Events, BudgetPart::Stages, BudgetPart::Stacks, BudgetPart::Times,
+                    BudgetPart::History, BudgetPart::Samples, BudgetPart::Switches));
     EXPECT_EQ(built("<budget open-runs='9'/>").settings.budget.open_runs, 9U);
     EXPECT_EQ(built("<budget/>").settings.budget.open_runs, 0U);
 }

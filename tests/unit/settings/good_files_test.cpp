@@ -126,22 +126,35 @@ TEST(GoodFiles, FunctionsAreTracedWhereTheyAreWanted) {
 TEST(GoodFiles, TheBudgetIsReadInItsUnitsAndOrder) {
     const auto outcome = parse_settings(
         "<lagtrap version='1'><budget share='2.5%' recording-share='100%' interval='500ms' "
-        "shed='events  samples' pause='1h'/></lagtrap>",
+        "disable='events  samples' pause='1h'/></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     const Budget& budget = outcome.settings.budget;
     EXPECT_EQ(budget.share_ppm, 25'000);
     EXPECT_EQ(budget.recording_share_ppm, 1'000'000);
     EXPECT_EQ(budget.interval, 500ms);
-    EXPECT_THAT(budget.shed, testing::ElementsAre(Shed::Events, Shed::Samples));
+    EXPECT_THAT(budget.disable, testing::ElementsAre(BudgetPart::Events, BudgetPart::Samples));
     EXPECT_EQ(budget.pause, 1h);
 }
 
-TEST(GoodFiles, NothingIsShedWhereTheBudgetSaysSo) {
-    const auto outcome =
-        parse_settings("<lagtrap version='1'><budget shed='none'/></lagtrap>", BinaryCheck::Skip);
+TEST(GoodFiles, NothingIsDisabledWhereTheBudgetSaysSo) {
+    const auto outcome = parse_settings("<lagtrap version='1'><budget disable='none'/></lagtrap>",
+                                        BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
-    EXPECT_THAT(outcome.settings.budget.shed, testing::IsEmpty());
+    EXPECT_THAT(outcome.settings.budget.disable, testing::IsEmpty());
+}
+
+TEST(GoodFiles, AnAttributeHasItsEarlierName) {
+    const auto budget_of = [](const std::string& attributes) {
+        return parse_settings("<lagtrap version='1'><budget " + attributes + "/></lagtrap>",
+                              BinaryCheck::Skip);
+    };
+    const auto earlier = budget_of("shed='events'");
+    ASSERT_TRUE(earlier.ok());
+    EXPECT_THAT(earlier.settings.budget.disable, testing::ElementsAre(BudgetPart::Events));
+    const auto both = budget_of("disable='events' shed='stages'");
+    ASSERT_EQ(both.diagnostics.size(), 1U);
+    EXPECT_EQ(both.diagnostics.front().found, "shed is given twice in <budget>");
 }
 
 // An element without attributes has the defaults of the table, which equal those of the structs.
@@ -177,7 +190,7 @@ TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     EXPECT_EQ(settings.budget.share_ppm, Budget{}.share_ppm);
     EXPECT_EQ(settings.budget.recording_share_ppm, Budget{}.recording_share_ppm);
     EXPECT_EQ(settings.budget.interval, Budget{}.interval);
-    EXPECT_EQ(settings.budget.shed, Budget{}.shed);
+    EXPECT_EQ(settings.budget.disable, Budget{}.disable);
     EXPECT_EQ(settings.budget.pause, Budget{}.pause);
     EXPECT_EQ(settings.history.length, History{}.length);
     EXPECT_EQ(settings.history.sample_interval, History{}.sample_interval);

@@ -50,14 +50,14 @@ TEST(BudgetTexts, BeginsThatAreStillCountedAreMentioned) {
     BudgetStep step = step_of(Action::Detach);
     step.counted = true;
     EXPECT_EQ(said(step), "warn: event query is counted, not timed: too dear; retry in 90.0 s");
-    EXPECT_EQ(shed_problem(step, 0), "counted, not timed: too dear");
+    EXPECT_EQ(disabled_problem(step, 0), "counted, not timed: too dear");
     step.action = Action::WatchPart;
     EXPECT_EQ(said(step),
               "warn: event query is watched 25 % of the time and counted in between: too dear");
-    EXPECT_EQ(shed_problem(step, 250'000), "watched 25 % of the time, currently off: too dear");
+    EXPECT_EQ(disabled_problem(step, 250'000), "watched 25 % of the time, currently off: too dear");
     step.action = Action::StopCount;
-    EXPECT_EQ(shed_problem(step, 0), "disabled: too dear");
-    EXPECT_EQ(shed_problem(step_of(Action::Detach), 0), "disabled: too dear");
+    EXPECT_EQ(disabled_problem(step, 0), "disabled: too dear");
+    EXPECT_EQ(disabled_problem(step_of(Action::Detach), 0), "disabled: too dear");
 }
 
 TEST(BudgetTexts, ARepeatedPauseIsNoNews) {
@@ -107,18 +107,18 @@ TEST(BudgetTexts, EachDisabledPartHasItsSentence) {
     EventStatus event;
     event.name = "query";
     event.problem = "too dear";
-    EXPECT_THAT(shed_sentences(false, false, {event}), IsEmpty());
-    EXPECT_THAT(shed_sentences(true, false, {}),
+    EXPECT_THAT(disabled_sentences(false, false, {event}), IsEmpty());
+    EXPECT_THAT(disabled_sentences(true, false, {}),
                 ElementsAre("the time before a breach is not kept"));
-    EXPECT_THAT(shed_sentences(false, true, {}),
+    EXPECT_THAT(disabled_sentences(false, true, {}),
                 ElementsAre("the time of runs is not broken down"));
     EventStatus stages = event, stacks = event;
-    event.shed = true;
-    stages.stages_shed = true;
+    event.disabled = true;
+    stages.stages_disabled = true;
     stages.name = "insert";
-    stacks.stacks_shed = true;
+    stacks.stacks_disabled = true;
     stacks.name = "update";
-    EXPECT_THAT(shed_sentences(false, false, {event, stages, stacks}),
+    EXPECT_THAT(disabled_sentences(false, false, {event, stages, stacks}),
                 ElementsAre("event query is not watched: too dear", "event insert has no stages",
                             "event update has no stacks at its markers"));
 }

@@ -1,4 +1,4 @@
-// Memory limit and use of a control group, in either version of the interface, and what is shed
+// Memory limit and use of a control group, in either version of the interface, and what is disabled
 // near the limit.
 #include "daemon/budget/memory_watch.hpp"
 
@@ -104,26 +104,26 @@ MemoryUse used_of(std::uint64_t limit_mib, std::uint64_t used_mib) {
 
 TEST(MemoryBudget, TablesGoFirstAndMergesWhenItGetsTighter) {
     MemoryBudget budget;
-    EXPECT_EQ(budget.look(used_of(256, 191)), (MemoryShed{false, false}));
-    EXPECT_EQ(budget.look(used_of(256, 193)), (MemoryShed{true, false}));
-    EXPECT_EQ(budget.look(used_of(256, 225)), (MemoryShed{true, true}));
+    EXPECT_EQ(budget.look(used_of(256, 191)), (MemoryHolds{false, false}));
+    EXPECT_EQ(budget.look(used_of(256, 193)), (MemoryHolds{true, false}));
+    EXPECT_EQ(budget.look(used_of(256, 225)), (MemoryHolds{true, true}));
 }
 
 TEST(MemoryBudget, ALargeLimitIsUsedFurther) {
     MemoryBudget budget;
-    EXPECT_EQ(budget.look(used_of(4096, 3967)), (MemoryShed{false, false}));
-    EXPECT_EQ(budget.look(used_of(4096, 3969)), (MemoryShed{true, false}));
+    EXPECT_EQ(budget.look(used_of(4096, 3967)), (MemoryHolds{false, false}));
+    EXPECT_EQ(budget.look(used_of(4096, 3969)), (MemoryHolds{true, false}));
 }
 
 TEST(MemoryBudget, WhatIsGivenUpComesBackWhenThereIsHalfAsMuchAgain) {
     MemoryBudget budget;
-    EXPECT_EQ(budget.look(used_of(256, 230)), (MemoryShed{true, true}));
-    EXPECT_EQ(budget.look(used_of(256, 210)), (MemoryShed{true, true}));
-    EXPECT_EQ(budget.look(used_of(256, 200)), (MemoryShed{true, false}));
-    EXPECT_EQ(budget.look(used_of(256, 165)), (MemoryShed{true, false}));
-    EXPECT_EQ(budget.look(used_of(256, 160)), (MemoryShed{false, false}));
-    EXPECT_EQ(budget.look(used_of(256, 230)), (MemoryShed{true, true}));
-    EXPECT_EQ(budget.look(std::nullopt), (MemoryShed{false, false}));
+    EXPECT_EQ(budget.look(used_of(256, 230)), (MemoryHolds{true, true}));
+    EXPECT_EQ(budget.look(used_of(256, 210)), (MemoryHolds{true, true}));
+    EXPECT_EQ(budget.look(used_of(256, 200)), (MemoryHolds{true, false}));
+    EXPECT_EQ(budget.look(used_of(256, 165)), (MemoryHolds{true, false}));
+    EXPECT_EQ(budget.look(used_of(256, 160)), (MemoryHolds{false, false}));
+    EXPECT_EQ(budget.look(used_of(256, 230)), (MemoryHolds{true, true}));
+    EXPECT_EQ(budget.look(std::nullopt), (MemoryHolds{false, false}));
 }
 
 // A watch on a group whose files change.
@@ -158,14 +158,14 @@ TEST_F(Watch, SaysWhatItGivesUpAndDoesIt) {
         testing::ElementsAre(
             testing::HasSubstr("unwind tables, so their stacks end early (247.0 MiB of 256.0 MiB"),
             testing::HasSubstr("recordings wait to be merged")));
-    EXPECT_THAT(watch.shed_now(), SizeIs(1));
-    EXPECT_EQ(watch.status().times_shed, 2U);
+    EXPECT_THAT(watch.disabled_now(), SizeIs(1));
+    EXPECT_EQ(watch.status().disabled_count, 2U);
 }
 
 TEST_F(Watch, WithRoomNothingIsSaid) {
     const MemoryWatch watch = begin();
     EXPECT_THAT(said_, IsEmpty());
-    EXPECT_THAT(watch.shed_now(), IsEmpty());
+    EXPECT_THAT(watch.disabled_now(), IsEmpty());
     ASSERT_TRUE(watch.status().use);
     EXPECT_EQ(watch.status().use->limit_bytes, 256 * mib);
     EXPECT_EQ(watch.status().mapping_bytes, 3 * mib);

@@ -1,4 +1,4 @@
-// Shedding by the budget: in which order, and when it ends.
+// What the budget disables: in which order, and when it ends.
 #include "daemon/budget/overhead_budget.hpp"
 
 #include <gmock/gmock.h>
@@ -7,17 +7,17 @@ namespace lagtrap::daemon::overhead_budget_test {
 namespace {
 
 using Action = BudgetStep::Action;
-using settings::Shed;
+using settings::BudgetPart;
 
 constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint64_t interval = 2 * second;
 constexpr std::uint64_t cpu_percent = interval / 100;
 
-settings::Budget budget_of(std::uint64_t percent,
-                           std::vector<Shed> shed = {Shed::Stacks, Shed::Events}) {
+settings::Budget budget_of(std::uint64_t percent, std::vector<BudgetPart> disabled = {
+                                                      BudgetPart::Stacks, BudgetPart::Events}) {
     settings::Budget budget;
     budget.share_ppm = percent * 10'000;
-    budget.shed = std::move(shed);
+    budget.disable = std::move(disabled);
     return budget;
 }
 
@@ -56,14 +56,14 @@ TEST(OverheadBudget, TheCostliestGoesFirstAndOnlyAsManyAsAreNeeded) {
                                            "second, other events 9 %; the limit is 10 %"));
     EXPECT_EQ(budget.again_ns(1), second + 60 * second);
     EXPECT_EQ(budget.again_ns(0), 0);
-    EXPECT_EQ(budget.times_shed(), 1);
+    EXPECT_EQ(budget.disabled_count(), 1);
 }
 
 TEST(OverheadBudget, StacksGoBeforeEventsWhereTheSettingsSaySo) {
     OverheadBudget stacks_first(budget_of(10), 2);
     EXPECT_THAT(steps_of(stacks_first.look(use_of({event_taking(2, 20), event_taking(7)}), second)),
                 ElementsAre(Pair(Action::DropStacks, 0)));
-    OverheadBudget events_first(budget_of(10, {Shed::Events, Shed::Stacks}), 2);
+    OverheadBudget events_first(budget_of(10, {BudgetPart::Events, BudgetPart::Stacks}), 2);
     EXPECT_THAT(steps_of(events_first.look(use_of({event_taking(2, 20), event_taking(7)}), second)),
                 ElementsAre(Pair(Action::Detach, 0)));
 }
@@ -81,7 +81,7 @@ TEST(OverheadBudget, WhatIsNotNamedIsKeptAndSaid) {
 }
 
 TEST(OverheadBudget, WhatCostsLittleIsNotTakenForAnothersCost) {
-    OverheadBudget budget(budget_of(10, {Shed::Stacks}), 2);
+    OverheadBudget budget(budget_of(10, {BudgetPart::Stacks}), 2);
     EXPECT_THAT(budget.look(use_of({event_taking(60, 0), {10, 0, cpu_percent / 10, true}}), second),
                 IsEmpty());
     EXPECT_TRUE(budget.exhausted());
@@ -165,7 +165,7 @@ TEST(OverheadBudget, WhatIsNotFarTooDearIsWatchedAPartOfTheTime) {
         EXPECT_FALSE(on[0].news);
         now += interval;
     }
-    EXPECT_EQ(budget.times_shed(), 1);
+    EXPECT_EQ(budget.disabled_count(), 1);
     for (int look = 0; look < 9; ++look)
         EXPECT_THAT(budget.look(use_of({event_taking(2), event_taking(1)}), now += interval),
                     IsEmpty());
@@ -205,7 +205,7 @@ EventUse event_with(std::uint64_t percent, std::uint64_t stages_percent,
     return use;
 }
 
-const std::vector<Shed> stages_and_events{Shed::Stages, Shed::Events};
+const std::vector<BudgetPart> stages_and_events{BudgetPart::Stages, BudgetPart::Events};
 
 TEST(OverheadBudget, StagesGoBeforeTheEventIsWatchedInPartAndComeBack) {
     OverheadBudget budget(budget_of(10, stages_and_events), 1);
@@ -354,14 +354,14 @@ TEST(OverheadBudget, TheEventGoesWhereNobodyElseIsWatched) {
     EXPECT_TRUE(both_hot.limits(0).empty());
 }
 
-TEST(OverheadBudget, WhatALimitedUserPaysAtTheProbesShedsNothing) {
+TEST(OverheadBudget, WhatALimitedUserPaysAtTheProbesDisablesNothing) {
     OverheadBudget budget(budget_of(10), 1);
     ASSERT_THAT(budget.look(use_of({event_of({{7, 2}, {9, 40}})}), second), testing::SizeIs(1));
     EXPECT_THAT(budget.look(use_of({event_of({{7, 2}, {9, 0, 30}})}), 3 * second), IsEmpty());
     EXPECT_EQ(budget.used_ppm(), 45'000U) << "a quarter of the share, and the other's";
 }
 
-TEST(OverheadBudget, WhatIsOutOfScopeShedsNothingEither) {
+TEST(OverheadBudget, WhatIsOutOfScopeDisablesNothingEither) {
     OverheadBudget budget(budget_of(10), 1);
     EXPECT_THAT(budget.look(use_of({event_of({{7, 2}, {9, 0, 60}})}), second), IsEmpty());
 }
@@ -405,7 +405,7 @@ TEST(OverheadBudget, SharesAreWrittenShort) {
     EXPECT_EQ(percent_of_ppm(15'000), "1.5 %");
 }
 
-// No event or stack is shed for the sake of the history, which only adds explanations.
+// No event or stack is disabled for the sake of the history, which only adds explanations.
 TEST(OverheadBudget, TheHistoryGoesFirstAndComesBack) {
     OverheadBudget budget(settings::Budget{}, 1);
     WatchUse use = use_of({event_taking(8)}, 0, true);
@@ -446,7 +446,7 @@ TEST(OverheadBudget, GivesUpLayerByLayerInTheOrderOfTheSettings) {
     EXPECT_EQ(budget.times_again_ns(), 0U);
 }
 
-// If a marker takes many times its share, shedding explanations would not help.
+// If a marker takes many times its share, disabling explanations would not help.
 TEST(OverheadBudget, WhatWouldHelpNobodyStays) {
     OverheadBudget budget(settings::Budget{}, 1);
     WatchUse use = use_of({event_taking(90)}, 0, true);

@@ -25,7 +25,7 @@ class Surroundings : public CaptureSurroundings {
     void session_changed(const std::string&) override {}
     void capture_begun(std::uint32_t) override {}
     void spool_changed() override {}
-    std::vector<std::string> shed_now() override { return {}; }
+    std::vector<std::string> disabled_now() override { return {}; }
     Status begin_calls(CallRequest request, std::shared_ptr<AnswerLines> lines) override {
         if (!refusal.empty()) return make_error(ErrorKind::System, refusal);
         calls = std::move(request);

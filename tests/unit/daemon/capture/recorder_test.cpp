@@ -120,9 +120,9 @@ TEST_F(ARecorder, TheMonitorOfEventsThatAreNotArmedCountsNothing) {
     EXPECT_EQ(monitor_->thresholds()->of_ns(0), 70'000'000U);
     ASSERT_TRUE(monitor_->set_threshold(0, 50ms));
     ASSERT_TRUE(monitor_->take_stacks(0, false));
-    EXPECT_TRUE(monitor_->status()[0].stacks_shed);
+    EXPECT_TRUE(monitor_->status()[0].stacks_disabled);
     ASSERT_TRUE(monitor_->take_stacks(0, true));
-    EXPECT_FALSE(monitor_->status()[0].stacks_shed);
+    EXPECT_FALSE(monitor_->status()[0].stacks_disabled);
     EXPECT_GT(monitor_->times_cost_ns(), 0U);
     ASSERT_TRUE(monitor_->count_times(false));
     EXPECT_EQ(monitor_->times_cost_ns(), 0U);

@@ -23,13 +23,13 @@ using testing::SizeIs;
 
 class AnEventArming : public WatchedLibrary {};
 
-TEST_F(AnEventArming, ShedsAnEventAndArmsItAgain) {
+TEST_F(AnEventArming, DisablesAnEventAndEnablesItAgain) {
     watch({query_in(path_), query_in(path_)});
     const LoadedLibrary library(path_);
     library.call("marked_begin");
     monitor_->disable(0, "too expensive", false);
     EventStatus status = this->status();
-    EXPECT_TRUE(status.shed);
+    EXPECT_TRUE(status.disabled);
     EXPECT_FALSE(status.counted);
     EXPECT_FALSE(status.armed);
     EXPECT_FALSE(status.arming);
@@ -43,7 +43,7 @@ TEST_F(AnEventArming, ShedsAnEventAndArmsItAgain) {
     await_told("armed 0");
     status = this->status();
     EXPECT_TRUE(status.armed);
-    EXPECT_FALSE(status.shed);
+    EXPECT_FALSE(status.disabled);
     EXPECT_EQ(status.problem, "");
     EXPECT_EQ(status.open.open, 0U) << "the open run was dropped";
     EXPECT_EQ(status.counters.abandoned, 1U);
@@ -59,13 +59,13 @@ TEST_F(AnEventArming, ShedsAnEventAndArmsItAgain) {
     EXPECT_THAT(told(), ElementsAre("armed 0")) << "nobody wants to know";
 }
 
-TEST_F(AnEventArming, CountsOnlyTheBeginsOfAnEventThatWasShedInPart) {
+TEST_F(AnEventArming, CountsOnlyTheBeginsOfAnEventThatWasDisabledInPart) {
     watch({query_in(path_)});
     const LoadedLibrary library(path_);
     library.call("marked_begin");
     monitor_->disable(0, "too many runs", true);
     EventStatus status = this->status();
-    EXPECT_TRUE(status.shed);
+    EXPECT_TRUE(status.disabled);
     EXPECT_TRUE(status.counted);
     EXPECT_FALSE(status.armed);
     EXPECT_EQ(status.problem, "too many runs");
@@ -95,7 +95,7 @@ TEST_F(AnEventArming, WatchesStagesOrNot) {
     const auto stage_hits = [this] { return status().counters.markers[LAGTRAP_PLACE_STAGE].hits; };
     library.call_all({"marked_begin", "marked_stage"});
     ASSERT_TRUE(monitor_->watch_stages(0, false));
-    EXPECT_TRUE(status().stages_shed);
+    EXPECT_TRUE(status().stages_disabled);
     EXPECT_TRUE(status().armed);
     await("the stage's marker to be detached", [&] {
         const std::uint64_t before = stage_hits();
@@ -113,7 +113,7 @@ TEST_F(AnEventArming, WatchesStagesOrNot) {
     EXPECT_EQ(stage_hits(), hits) << "it is still not watched";
     EXPECT_EQ(status().counters.runs(), 2U);
     ASSERT_TRUE(monitor_->watch_stages(0, true));
-    EXPECT_FALSE(status().stages_shed);
+    EXPECT_FALSE(status().stages_disabled);
     await("the stage's marker", [&] {
         library.call("marked_stage");
         return stage_hits() > hits;
@@ -166,7 +166,7 @@ TEST_F(AnEventArming, LeavesFilesThatAreWritten) {
         const std::ofstream writer(path_, std::ios::app);
         const EventStatus left = status(2);
         EXPECT_FALSE(left.armed);
-        EXPECT_FALSE(left.shed);
+        EXPECT_FALSE(left.disabled);
         EXPECT_EQ(left.problem, path_ + " is being written; it will be watched afterwards");
         EXPECT_EQ(left.open.open, 0U);
         EXPECT_EQ(left.counters.runs(), 1U);
@@ -193,7 +193,7 @@ TEST_F(AnEventArming, ArmsAnEventLaterWhoseFileWasWrittenWhenItWasEnabled) {
         const std::ofstream writer(path_, std::ios::app);
         monitor_->enable(0, true);
         await_told("armed 0: " + problem);
-        EXPECT_FALSE(status().shed);
+        EXPECT_FALSE(status().disabled);
         EXPECT_EQ(status().problem, problem);
     }
     monitor_->look_at_files();
@@ -218,10 +218,10 @@ TEST_F(AnEventArming, WatchesTheSchedulerForAllEventsTogether) {
     monitor_->disable(0, "too expensive", false);
     const std::uint64_t before = waits(1);
     await("waits of the other event", [&] { return waits(1) > before; });
-    const std::uint64_t shed = waits(0);
+    const std::uint64_t disabled = waits(0);
     monitor_->enable(0, true);
     await_told("armed 0");
-    await("waits of the first event", [&] { return waits(0) > shed; });
+    await("waits of the first event", [&] { return waits(0) > disabled; });
 }
 
 TEST_F(AnEventArming, SharesATracepointAmongEvents) {
@@ -281,7 +281,7 @@ TEST_F(AnEventArming, FollowsCopiesThatProcessesMap) {
     EXPECT_EQ(status().counters.markers[LAGTRAP_PLACE_STAGE].hits, 2U);
     EXPECT_THAT(monitor_->hits().at(0).kinds, SizeIs(4));
 
-    // Parts that are shed and come back do so in all copies.
+    // Parts that are disabled and come back do so in all copies.
     monitor_->disable(0, "too expensive", true);
     one.call_all({"marked_begin", "marked_end"});
     other.call_all({"marked_begin", "marked_end"});

@@ -27,10 +27,10 @@ TEST_F(AnEventMonitor, CountsEveryKindOfMarker) {
     const EventStatus status = this->status();
     EXPECT_TRUE(status.armed);
     EXPECT_FALSE(status.arming);
-    EXPECT_FALSE(status.shed);
+    EXPECT_FALSE(status.disabled);
     EXPECT_FALSE(status.counted);
-    EXPECT_FALSE(status.stacks_shed);
-    EXPECT_FALSE(status.stages_shed);
+    EXPECT_FALSE(status.stacks_disabled);
+    EXPECT_FALSE(status.stages_disabled);
     EXPECT_EQ(status.problem, "");
     EXPECT_EQ(status.name, "query");
     EXPECT_EQ(status.threshold_ns, 3'600'000'000'000U);
@@ -134,7 +134,7 @@ TEST_F(AnEventMonitor, LimitsOneProcess) {
     monitor_->enable(0, true);
     await_told("armed 0");
     library.call_all({"marked_begin", "marked_end"});
-    EXPECT_EQ(status().counters.runs(), 2U) << "shedding ends limits";
+    EXPECT_EQ(status().counters.runs(), 2U) << "disabling ends limits";
     EXPECT_EQ(status().counters.limited, 2U);
 }
 

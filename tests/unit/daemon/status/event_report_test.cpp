@@ -63,8 +63,8 @@ TEST(EventReport, HasEachCounterUnderItsName) {
         {"/open", &it.status.open.open},
         {"/open_overdue", &it.status.open.overdue},
         {"/recordings", &it.surroundings.recordings},
-        {"/shed_at_look", &it.surroundings.shed_at.look},
-        {"/over_since_look", &it.surroundings.shed_at.over_since},
+        {"/disabled_at_look", &it.surroundings.disabled_at.look},
+        {"/over_since_look", &it.surroundings.disabled_at.over_since},
         {"/files", &it.status.copies.files},
         {"/processes", &it.status.copies.processes},
         {"/files_left_out", &it.status.copies.left_out},
@@ -91,10 +91,10 @@ TEST(EventReport, HasEachFlagUnderItsName) {
     const std::vector<std::pair<const char*, bool EventStatus::*>> flags{
         {"/armed", &EventStatus::armed},
         {"/arming", &EventStatus::arming},
-        {"/shed", &EventStatus::shed},
+        {"/disabled", &EventStatus::disabled},
         {"/counting", &EventStatus::counted},
-        {"/stacks_shed", &EventStatus::stacks_shed},
-        {"/stages_shed", &EventStatus::stages_shed}};
+        {"/stacks_disabled", &EventStatus::stacks_disabled},
+        {"/stages_disabled", &EventStatus::stages_disabled}};
     for (const auto& [only, field] : flags) {
         Reported it;
         it.status.*field = true;
@@ -165,7 +165,7 @@ TEST(EventReport, TimesAreAgesAndSeconds) {
 
 TEST(EventReport, SaysHowPreciseItsNumbersAre) {
     struct Case {
-        bool armed, shed, counted;
+        bool armed, disabled, counted;
         std::uint64_t watched_ppm;
         bool counts_all;
         double timed_share;
@@ -181,13 +181,13 @@ TEST(EventReport, SaysHowPreciseItsNumbersAre) {
                             Case{false, false, false, 500'000, true, 0, "none"}}) {
         Reported it;
         it.status.armed = one.armed;
-        it.status.shed = one.shed;
+        it.status.disabled = one.disabled;
         it.status.counted = one.counted;
         it.surroundings.watched_ppm = one.watched_ppm;
         it.surroundings.counts_all = one.counts_all;
         EXPECT_EQ(it.at("/precision/timed_share").as_double(), one.timed_share);
         EXPECT_EQ(it.at("/precision/count"), one.count)
-            << one.armed << one.shed << one.counted << one.watched_ppm;
+            << one.armed << one.disabled << one.counted << one.watched_ppm;
     }
     Reported it;
     EXPECT_EQ(it.at("/precision/stages"), "none");

@@ -55,7 +55,7 @@ TEST(StatusParts, TheBudgetHasEachNumberUnderItsName) {
     OverheadStatus status;
     Numbers numbers;
     numbers.give(status.used_ppm, status.share_ppm, status.recording_share_ppm, status.looks,
-                 status.times_shed, status.program_ns, status.probes.simple_ns,
+                 status.disabled_count, status.program_ns, status.probes.simple_ns,
                  status.probes.stepped_ns, status.probes.return_ns);
     const auto expected = [](bool exhausted, bool program_measured, bool probes_measured) {
         return object{{"used_ppm", 1},
@@ -63,7 +63,7 @@ TEST(StatusParts, TheBudgetHasEachNumberUnderItsName) {
                       {"recording_share_ppm", 3},
                       {"looks", 4},
                       {"exhausted", exhausted},
-                      {"times_shed", 5},
+                      {"disabled_count", 5},
                       {"program_ns", 6},
                       {"program_measured", program_measured},
                       {"probe_ns", 7},
@@ -275,16 +275,16 @@ TEST(StatusReport, MemoryIsThereIfItHasALimit) {
     memory.use->used_bytes = 1;
     memory.use->limit_bytes = 2;
     memory.mapping_bytes = 3;
-    memory.times_shed = 4;
+    memory.disabled_count = 4;
     memory.killed = 5;
     const auto reported = [&](bool tables, bool merges) {
-        memory.shed = {tables, merges};
+        memory.holds = {tables, merges};
         add_memory(report, memory);
         return report.at("memory");
     };
     EXPECT_EQ(reported(true, false),
               parse(R"({"used_bytes":1,"limit_bytes":2,"mapping_bytes":3,"tables_held":true,
-                        "merges_held":false,"times_shed":4,"killed":5})"));
+                        "merges_held":false,"disabled_count":4,"killed":5})"));
     EXPECT_FALSE(reported(false, true).at("tables_held").as_bool());
     EXPECT_TRUE(reported(false, true).at("merges_held").as_bool());
 }

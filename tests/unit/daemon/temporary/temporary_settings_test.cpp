@@ -65,7 +65,7 @@ TEST(TemporarySettings, FollowTheServiceAndStayInTheFolder) {
     service.recording.sample_interval = 4ms;
     service.recording.scheduling = false;
     service.budget.recording_share_ppm = 150'000;
-    service.budget.shed = {settings::Shed::History, settings::Shed::Events};
+    service.budget.disable = {settings::BudgetPart::History, settings::BudgetPart::Events};
     service.history.length = 0s;
     service.unwinding.memory_bytes = 16 << 20;
     service.unwinding.cache_path = "/var/cache/a&b";
@@ -84,7 +84,7 @@ TEST(TemporarySettings, FollowTheServiceAndStayInTheFolder) {
     EXPECT_FALSE(own.recording.scheduling);
     EXPECT_EQ(own.budget.share_ppm, 12'340U) << "three digits after the point";
     EXPECT_EQ(own.budget.recording_share_ppm, 150'000U);
-    EXPECT_EQ(own.budget.shed, service.budget.shed);
+    EXPECT_EQ(own.budget.disable, service.budget.disable);
     EXPECT_EQ(own.budget.open_runs, 7168U) << "not a share of the machine's memory";
     EXPECT_EQ(own.history.length, 0s);
     EXPECT_EQ(own.unwinding.memory_bytes, 16U << 20);
@@ -144,9 +144,9 @@ TEST(TemporarySettings, EachSettingOfTheServiceIsPassed) {
         service.privacy.command_lines = lines;
         EXPECT_EQ(made_for(service).privacy.command_lines, lines);
     }
-    using enum settings::Shed;
-    service.budget.shed = {Switches, Samples, History, Times, Stacks, Stages, Events};
-    EXPECT_EQ(made_for(service).budget.shed, service.budget.shed);
+    using enum settings::BudgetPart;
+    service.budget.disable = {Switches, Samples, History, Times, Stacks, Stages, Events};
+    EXPECT_EQ(made_for(service).budget.disable, service.budget.disable);
 }
 
 TEST(TemporarySettings, OneEventTakesLessThanAService) {
@@ -163,12 +163,12 @@ TEST(TemporarySettings, OneEventTakesLessThanAService) {
 
 TEST(TemporarySettings, TheDefaultsOfAServicePass) {
     settings::Settings service;
-    service.budget.shed.clear();
+    service.budget.disable.clear();
     const auto made = settings::parse_settings(temporary_settings(good, "/w", service, 1000),
                                                settings::BinaryCheck::Skip);
     ASSERT_TRUE(made.ok()) << settings::format_diagnostics("", made.settings.source_text,
                                                            made.diagnostics);
-    EXPECT_TRUE(made.settings.budget.shed.empty());
+    EXPECT_TRUE(made.settings.budget.disable.empty());
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ constexpr const char* full_text =
     R"("quality":{"samples_taken":1,"samples_lost":2,"switches_lost":3,"wakings_lost":4,)"
     R"("stacks_lost":5,"stack_copies":11,"stack_copies_left_out":12,"runs_lost":6,)"
     R"("task_changes_lost":7,"code_files_lost":10,"bpf_run_time_ns":8,"daemon_cpu_ns":9,)"
-    R"("truncated_by_size":true,"shed":["every 2nd sample alone was taken"]},)"
+    R"("truncated_by_size":true,"omitted":["every 2nd sample alone was taken"]},)"
     R"("containers":[{"id":"3f2a","name":"web","image":"nginx:1.25","pod":"cart-7d9",)"
     R"("namespace":"shop"}],"finished":true})"
     "\n";
@@ -194,8 +194,11 @@ TEST(Session, OlderCapturesLackFields) {
                   ->quality.stack_copies_left_out,
               0U);
     EXPECT_EQ(read_with(R"("code_files_lost":10,)", "")->quality.code_files_lost, 0U);
-    EXPECT_TRUE(
-        read_with(R"(,"shed":["every 2nd sample alone was taken"])", "")->quality.shed.empty());
+    EXPECT_TRUE(read_with(R"(,"omitted":["every 2nd sample alone was taken"])", "")
+                    ->quality.omitted.empty());
+    EXPECT_THAT(read_with(R"("omitted":)", R"("shed":)")->quality.omitted,
+                testing::ElementsAre("every 2nd sample alone was taken"))
+        << "its earlier name";
     EXPECT_TRUE(read_with(R"("containers":[{"id":"3f2a","name":"web","image":"nginx:1.25",)"
                           R"("pod":"cart-7d9","namespace":"shop"}],)",
                           "")
@@ -220,7 +223,7 @@ TEST(Session, SaysWhatIsAllowed) {
     EXPECT_EQ(problem("[\"parse\"", "[\"" + longest + "x\""),
               "\"events[0].stages[0]\" is not a short text");
     EXPECT_EQ(problem("\"d\"]", "7]"), "\"events[0].markers[3]\" is not a short text");
-    EXPECT_EQ(problem("[\"every", "[\"" + longest), "\"quality.shed[0]\" is not a short text");
+    EXPECT_EQ(problem("[\"every", "[\"" + longest), "\"quality.omitted[0]\" is not a short text");
     EXPECT_EQ(problem(R"("cpu_count":16)", R"("cpu_count":8192)"), "accepted");
     EXPECT_EQ(problem(R"("cpu_count":16)", R"("cpu_count":8193)"),
               "\"cpu_count\" is 8193; at most 8192 is allowed");
@@ -264,14 +267,14 @@ TEST(Session, ListsHaveTheirLimits) {
     EXPECT_EQ(counted(16, 18, 257), "\"events\" has 257 elements; at most 256 are allowed");
     const TemporaryDirectory directory;
     Session session = full_session();
-    session.quality.shed.assign(shed_limit + 1, "x");
+    session.quality.omitted.assign(omitted_limit + 1, "x");
     session.containers.clear();
     for (std::size_t i = 0; i < session_containers_limit + 1; ++i)
         session.containers[std::to_string(i)].name = std::string(300, 'n');
     ASSERT_TRUE(write_session(directory.path(), session));
     const auto read = read_session(directory.path());
     ASSERT_TRUE(read) << read.error().message;
-    EXPECT_EQ(read->quality.shed.size(), 64U);
+    EXPECT_EQ(read->quality.omitted.size(), 64U);
     EXPECT_EQ(read->containers.size(), 512U);
     EXPECT_EQ(read->containers.begin()->second.name, std::string(256, 'n'));
 }

@@ -117,15 +117,15 @@ TEST_F(CaptureLoaderTest, CopiesOfStacksAreWalkedAsFarAsTheyGo) {
 
 TEST_F(CaptureLoaderTest, AMergeThatOpensNoProgramsSaysSo) {
     write_busy_capture(capture_.path());
-    EXPECT_THAT(load().file.quality.shed, IsEmpty());
+    EXPECT_THAT(load().file.quality.omitted, IsEmpty());
     options_.symbols.open_programs = false;
-    EXPECT_THAT(load().file.quality.shed,
+    EXPECT_THAT(load().file.quality.omitted,
                 ElementsAre("program functions have no names: the merge that looked them up took "
                             "too long"));
     Session session = synthetic_session();
-    session.quality.shed.assign(shed_limit, "x");
-    EXPECT_EQ(load(session).file.quality.shed.size(), shed_limit);
-    EXPECT_EQ(contents_->file.quality.shed.back(), "x");
+    session.quality.omitted.assign(omitted_limit, "x");
+    EXPECT_EQ(load(session).file.quality.omitted.size(), omitted_limit);
+    EXPECT_EQ(contents_->file.quality.omitted.back(), "x");
 }
 
 TEST_F(CaptureLoaderTest, OnlyTheRecordedBootHasItsKernel) {

@@ -85,12 +85,12 @@ TEST_F(MergeCalls, WhatIsCutOffOrMakesNoSenseIsLeftOut) {
     say(calls::to_json(std::vector<calls::TakenOut>{{1, 1000}, {9, 1000}}));
     write(R"({"tree":{"tid":501,"calls":[[0,)");
     EXPECT_EQ(merged_calls().size(), 1U);
-    const auto shed = system().quality.shed;
-    ASSERT_EQ(shed.size(), 2U);
-    EXPECT_EQ(shed[0],
+    const auto omitted = system().quality.omitted;
+    ASSERT_EQ(omitted.size(), 2U);
+    EXPECT_EQ(omitted[0],
               "calls of inner were too frequent and are not recorded; their time counts as their "
               "callers'");
-    EXPECT_EQ(shed[1], "1 call trees were left out: too many");
+    EXPECT_EQ(omitted[1], "1 call trees were left out: too many");
 }
 
 TEST_F(MergeCalls, CallsThatEndWithTheirCallerDoNotReachBeyondIt) {
@@ -109,7 +109,7 @@ TEST_F(MergeCalls, AnAnswerThatRefusesIsSaid) {
     std::filesystem::remove(capture_.path() / calls_lines.name);
     say({{"ok", false}, {"error", "there is no process 7"}});
     EXPECT_TRUE(merged_calls().empty());
-    EXPECT_EQ(system().quality.shed.front(), "calls were not recorded: there is no process 7");
+    EXPECT_EQ(system().quality.omitted.front(), "calls were not recorded: there is no process 7");
 }
 
 TEST_F(MergeCalls, MoreCallsThanAreKeptAreCounted) {

@@ -78,7 +78,7 @@ TEST_F(MergeFunctions, CallsAreSlicesAndCountsAreInTheSystemFile) {
     EXPECT_EQ(counts->functions[0].name, "f1") << "the one with most own time";
     EXPECT_EQ(counts->functions[0].path, std::vector<std::string>{"f0"});
     EXPECT_EQ(counts->functions[1].left, 1U);
-    EXPECT_TRUE(system().quality.shed.empty());
+    EXPECT_TRUE(system().quality.omitted.empty());
 }
 
 TEST_F(MergeFunctions, OfManyThoseWithMuchTimeAndThoseWithLongCallsAreKept) {
@@ -107,8 +107,8 @@ TEST_F(MergeFunctions, WhatIsCutShortIsSaid) {
     write(R"({"ended_functions":{)");
     EXPECT_EQ(merged_calls().size(), 1U) << "the other is of no function";
     EXPECT_EQ(system().functions->length_ns, 0U);
-    ASSERT_EQ(system().quality.shed.size(), 1U);
-    EXPECT_EQ(system().quality.shed[0],
+    ASSERT_EQ(system().quality.omitted.size(), 1U);
+    EXPECT_EQ(system().quality.omitted[0],
               "functions were not counted: lagtrapd exited before it reported the counts");
 }
 
@@ -116,7 +116,7 @@ TEST_F(MergeFunctions, AnAnswerThatRefusesIsSaid) {
     say({{"ok", false}, {"error", "a program of Go"}});
     EXPECT_TRUE(merged_calls().empty());
     EXPECT_FALSE(system().functions);
-    EXPECT_EQ(system().quality.shed.front(), "functions were not traced: a program of Go");
+    EXPECT_EQ(system().quality.omitted.front(), "functions were not traced: a program of Go");
 }
 
 TEST_F(MergeFunctions, MoreCallsThanAreKeptAreCounted) {

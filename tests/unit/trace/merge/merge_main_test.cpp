@@ -23,8 +23,8 @@ class MergeProgram : public testing::Test {
     [[nodiscard]] std::string folders() const {
         return quoted(capture_.path()) + " " + quoted(output_.path());
     }
-    static std::vector<std::string> shed_in(const std::string& bundle) {
-        return read_system_file(read_bundle_system_file(bundle).value()).value().quality.shed;
+    static std::vector<std::string> omitted_in(const std::string& bundle) {
+        return read_system_file(read_bundle_system_file(bundle).value()).value().quality.omitted;
     }
 
     TemporaryDirectory capture_, output_;
@@ -52,7 +52,7 @@ TEST_F(MergeProgram, AnswersWithOneLineOfJson) {
     EXPECT_FALSE(answer.at("made_before").as_bool());
     EXPECT_GE(answer.at("seconds").to_number<double>(), 0);
     EXPECT_GT(answer.at("peak_memory_bytes").to_number<std::uint64_t>(), 1U << 20);
-    EXPECT_THAT(shed_in(text(answer.at("bundle"))), IsEmpty());
+    EXPECT_THAT(omitted_in(text(answer.at("bundle"))), IsEmpty());
 }
 
 TEST_F(MergeProgram, MakesABundleOnce) {
@@ -72,7 +72,7 @@ TEST_F(MergeProgram, OpensNoProgramsIfTold) {
     write_busy_capture(capture_.path());
     const Output made = run("--without-names " + folders());
     ASSERT_EQ(made.exit_code, 0) << made.text;
-    EXPECT_THAT(shed_in(text(json::parse(made.text).at("bundle"))),
+    EXPECT_THAT(omitted_in(text(json::parse(made.text).at("bundle"))),
                 ElementsAre("program functions have no names: the merge that looked them up took "
                             "too long"));
 }

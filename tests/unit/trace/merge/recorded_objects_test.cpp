@@ -60,22 +60,22 @@ class RecordedObjectsTest : public testing::Test {
 TEST_F(RecordedObjectsTest, AreKeptInTheSystemFile) {
     const SystemFile file = reported(lines_of(true));
     EXPECT_TRUE(objects_of(file).summary.ended());
-    EXPECT_THAT(file.quality.shed, IsEmpty());
+    EXPECT_THAT(file.quality.omitted, IsEmpty());
 }
 
 TEST_F(RecordedObjectsTest, SayWhyTheyAreMissing) {
     EXPECT_THAT(
-        reported(lines_of(false)).quality.shed,
+        reported(lines_of(false)).quality.omitted,
         ElementsAre("objects were not followed: lagtrapd exited before it reported the counts"));
     const SystemFile large = reported(lines_of(true, std::string(600 << 10, 'C')));
     EXPECT_THAT(large.objects, IsEmpty());
     EXPECT_THAT(
-        large.quality.shed,
+        large.quality.omitted,
         ElementsAre("objects were not followed: their names are too large; use fewer classes, "
                     "or --exclude"));
     auto damaged = lines_of(true);
     damaged.insert(damaged.begin() + 1, "{\"no\":");
-    EXPECT_THAT(reported(damaged).quality.shed,
+    EXPECT_THAT(reported(damaged).quality.omitted,
                 ElementsAre(testing::StartsWith("objects were not followed: ")));
 }
 

@@ -50,10 +50,10 @@ class TracedCalls : public Packets {
         say_functions(calls::to_json(started));
     }
     std::vector<std::string> sentences_of_calls() {
-        file_.quality.shed.clear();
+        file_.quality.omitted.clear();
         CallsInTrace calls;
         calls.load(folder_.path(), file_);
-        return file_.quality.shed;
+        return file_.quality.omitted;
     }
     std::optional<FunctionCounts> counts() {
         file_ = SystemFile();
@@ -90,23 +90,23 @@ TEST_F(TracedCalls, FunctionsThatWereTooFrequentAreNamed) {
 TEST_F(TracedCalls, WhatIsMissingIsSaidUpToTheLimit) {
     say_calls({{"ok", false}, {"error", "no process\n7"}});
     EXPECT_THAT(sentences_of_calls(), ElementsAre("calls were not recorded: no process\\x0a7"));
-    file_.quality.shed.assign(shed_limit, "x");
+    file_.quality.omitted.assign(omitted_limit, "x");
     CallsInTrace calls;
     calls.load(folder_.path(), file_);
-    EXPECT_EQ(file_.quality.shed.size(), shed_limit);
+    EXPECT_EQ(file_.quality.omitted.size(), omitted_limit);
     say_functions({{"ok", false}, {"error", "a\nb"}});
     FunctionsInTrace functions;
     functions.load(folder_.path(), file_);
-    EXPECT_EQ(file_.quality.shed.size(), shed_limit);
-    file_.quality.shed.pop_back();
+    EXPECT_EQ(file_.quality.omitted.size(), omitted_limit);
+    file_.quality.omitted.pop_back();
     functions.load(folder_.path(), file_);
-    EXPECT_EQ(file_.quality.shed.back(), "functions were not traced: a\\x0ab");
+    EXPECT_EQ(file_.quality.omitted.back(), "functions were not traced: a\\x0ab");
 }
 
 TEST_F(TracedCalls, ACaptureWithoutTracesSaysNothing) {
     EXPECT_THAT(sentences_of_calls(), IsEmpty());
     EXPECT_FALSE(counts());
-    EXPECT_THAT(file_.quality.shed, IsEmpty());
+    EXPECT_THAT(file_.quality.omitted, IsEmpty());
 }
 
 TEST_F(TracedCalls, TreesThatWereNotSentOrKeptAreCounted) {
@@ -150,9 +150,9 @@ TEST_F(TracedCalls, TheFirstLineThatIsDamagedIsTheProblem) {
     std::ofstream(folder_.path() / functions_lines.name, std::ios::app) << "no JSON\n";
     end_functions({{0, 4, 1, 700, 600, {}, 0}});
     EXPECT_EQ(counts()->length_ns, 0U);
-    ASSERT_EQ(file_.quality.shed.size(), 1U);
-    EXPECT_THAT(file_.quality.shed[0], testing::StartsWith("functions were not counted: "));
-    EXPECT_THAT(file_.quality.shed[0], testing::Not(HasSubstr("lagtrapd exited")));
+    ASSERT_EQ(file_.quality.omitted.size(), 1U);
+    EXPECT_THAT(file_.quality.omitted[0], testing::StartsWith("functions were not counted: "));
+    EXPECT_THAT(file_.quality.omitted[0], testing::Not(HasSubstr("lagtrapd exited")));
 }
 
 TEST_F(TracedCalls, FilesThatCannotBeReadAreTheProblem) {
@@ -161,7 +161,7 @@ TEST_F(TracedCalls, FilesThatCannotBeReadAreTheProblem) {
     EXPECT_THAT(sentences_of_calls(),
                 ElementsAre(testing::StartsWith("calls were not recorded: ")));
     EXPECT_FALSE(counts());
-    EXPECT_THAT(file_.quality.shed,
+    EXPECT_THAT(file_.quality.omitted,
                 ElementsAre(testing::StartsWith("functions were not traced: ")));
 }
 
@@ -223,7 +223,7 @@ TEST_F(TracedCalls, CountsOfFunctionsAreInTheSystemFile) {
     EXPECT_THAT(other.path, ElementsAre("f1", "f2")) << "the outermost first";
     EXPECT_THAT(packets("type=1"),
                 ElementsAre(testing::StartsWith("7 1055 "), testing::StartsWith("7 1060 ")));
-    EXPECT_THAT(file_.quality.shed, IsEmpty());
+    EXPECT_THAT(file_.quality.omitted, IsEmpty());
 }
 
 TEST_F(TracedCalls, CallPathsKeepTheNearestCallers) {
@@ -243,8 +243,8 @@ TEST_F(TracedCalls, ATraceCutShortHasNoCounts) {
     ASSERT_TRUE(found);
     EXPECT_EQ(found->length_ns, 0U);
     EXPECT_TRUE(found->functions.empty());
-    EXPECT_THAT(file_.quality.shed, ElementsAre("functions were not counted: lagtrapd exited "
-                                                "before it reported the counts"));
+    EXPECT_THAT(file_.quality.omitted, ElementsAre("functions were not counted: lagtrapd exited "
+                                                   "before it reported the counts"));
 }
 
 // Function i has i + 1 ns of its own, and calls of up to 1000 - i ns.

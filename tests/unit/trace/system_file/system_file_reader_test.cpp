@@ -244,20 +244,24 @@ TEST(SystemFileReader, ListsHaveTheirLimits) {
     }
 }
 
-TEST(SystemFileReader, ShedSentencesHaveTheirLimit) {
+TEST(SystemFileReader, OmissionsHaveTheirLimit) {
     SystemFile file = full_file();
-    for (std::size_t i = 0; i < shed_limit + 1; ++i)
-        file.quality.shed.push_back("sentence " + std::to_string(i));
+    for (std::size_t i = 0; i < omitted_limit + 1; ++i)
+        file.quality.omitted.push_back("sentence " + std::to_string(i));
     const std::string text = write_system_file(file);
     const SystemFile read = read_system_file(text).value();
-    ASSERT_EQ(read.quality.shed.size(), 64U) << "writers leave out the rest";
-    EXPECT_EQ(read.quality.shed.back(), "sentence 63");
+    ASSERT_EQ(read.quality.omitted.size(), 64U) << "writers leave out the rest";
+    EXPECT_EQ(read.quality.omitted.back(), "sentence 63");
+    std::string earlier = text;
+    for (std::size_t at = 0; (at = earlier.find("<omitted ")) != std::string::npos;)
+        earlier.replace(at, 9, "<shed ");
+    EXPECT_EQ(read_system_file(earlier).value().quality.omitted.size(), 64U);
     std::string more = text;
-    more.insert(more.find("<shed "), "<shed text=\"x\"/>");
+    more.insert(more.find("<omitted "), "<omitted text=\"x\"/>");
     const auto refused = read_system_file(more);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::TooLarge);
-    EXPECT_EQ(refused.error().message, "system file: more than 64 elements \"shed\"");
+    EXPECT_EQ(refused.error().message, "system file: more than 64 elements \"omitted\"");
 }
 
 TEST(SystemFileReader, WaitsAreSortedAndKeepTheirWakers) {

@@ -77,7 +77,7 @@ TEST(SystemFile, FunctionsAreCheckedToo) {
 
 TEST(SystemFile, EachValueHasItsAttribute) {
     SystemFile file = full_file();
-    file.quality.shed = {"every 2nd sample alone was taken", "calls of <f> are missing"};
+    file.quality.omitted = {"every 2nd sample alone was taken", "calls of <f> are missing"};
     file.functions->others = 9;
     expect_text_of_file(test_data_folder() + "/trace/full_system_file.xml",
                         write_system_file(file));
