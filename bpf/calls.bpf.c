@@ -365,7 +365,7 @@ static __always_inline struct lagtrap_probed_function* hit_entry(struct task_str
     struct lagtrap_probed_function* probed = is_target(task) ? function_of(cookie) : NULL;
     if (!probed) return NULL;
     probed->hits++;
-    return probed->taken_out || is_of_no_tree(cookie & LAGTRAP_COOKIE_CALL_TARGET) ? NULL : probed;
+    return probed->detached || is_of_no_tree(cookie & LAGTRAP_COOKIE_CALL_TARGET) ? NULL : probed;
 }
 
 SEC("uprobe")

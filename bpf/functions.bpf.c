@@ -139,7 +139,7 @@ static __noinline void end_call(struct traced_thread* thread, __u32 depth, __u64
     if (!function || !all) return;
     struct traced_frame* caller = frame_at(thread, place - 1);
     /* The time of its end is unknown, so pass what is known of its callees to its caller. */
-    if (end != LAGTRAP_TRACED_RETURNED && function->probes.taken_out) {
+    if (end != LAGTRAP_TRACED_RETURNED && function->probes.detached) {
         if (!caller) return;
         caller->children_ns += frame->children_ns;
         caller->probes_ns += frame->probes_ns;
@@ -230,7 +230,7 @@ int on_call(struct pt_regs* ctx) {
     struct lagtrap_traced_function* function = function_of(number);
     if (!function) return 0;
     function->probes.hits++;
-    if (function->probes.taken_out) return 0;
+    if (function->probes.detached) return 0;
     struct traced_thread* thread =
         bpf_task_storage_get(&threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!thread) return 0;

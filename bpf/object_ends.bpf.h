@@ -188,7 +188,7 @@ static __noinline void end_call(struct object_thread* thread, __u32 depth, struc
         return;
     }
     /* The time of its end is unknown. */
-    bool unknown_end = ending->left && function->probes.taken_out;
+    bool unknown_end = ending->left && function->probes.detached;
     bool thrown = ending->left && thread->thrown_ns > frame->begin_ns;
     bool failed = ending->left ? thrown && !unknown_end : result_fails(function, ending->result);
     if (!ending->left) {

@@ -139,7 +139,7 @@ static __always_inline bool runtime_hit_of(struct pt_regs* ctx, struct task_stru
         return false;
     }
     hit->function->probes.hits++;
-    return !hit->function->probes.taken_out;
+    return !hit->function->probes.detached;
 }
 
 /* `within`: index, from 1, of the call that was open around the hit. */
@@ -157,11 +157,11 @@ static __always_inline void count_runtime_hit(struct runtime_hit* hit, __u32 wit
 
 /* Exits of detached functions are ignored, so their open calls would stay: loading a class opens
  * hundreds. Those on top are dropped when another call begins. */
-static long drop_taken_out(__u32 index, struct open_call_walk* walk) {
+static long drop_detached(__u32 index, struct open_call_walk* walk) {
     struct traced_frame* frame = frame_at(walk->thread, walk->thread->depth - 1);
     if (!frame) return 1;
     struct lagtrap_traced_function* function = function_of(frame->function);
-    if (!function || !function->probes.taken_out) return 1;
+    if (!function || !function->probes.detached) return 1;
     walk->thread->depth--;
     return 0;
 }
@@ -233,7 +233,7 @@ static __always_inline __u32 begin_runtime_call(struct runtime_hit* hit, struct 
                                                 __u64 stack_pointer) {
     struct traced_thread* thread = &hit->thread->calls;
     struct open_call_walk walk = {.thread = thread};
-    bpf_loop(LAGTRAP_TRACED_DEPTH, drop_taken_out, &walk, 0);
+    bpf_loop(LAGTRAP_TRACED_DEPTH, drop_detached, &walk, 0);
     leave_other_stacks(thread, task, stack_pointer);
     __u32 place = thread->depth;
     open_call(thread, hit->number, stack_pointer);

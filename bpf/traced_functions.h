@@ -13,8 +13,8 @@ struct lagtrap_probed_function {
     __u64 hits;      /* of its entry, or of all its probes if they trace objects */
     __u64 inside_ns; /* cost of a call's probes that counts as its duration; set by user space */
     __u64 around_ns; /* their cost before and after that */
-    __u64 taken_out; /* set by user space: its probes are being detached, exits perhaps before
-                        entries, so ends of open calls are no longer seen */
+    __u64 detached;  /* set by user space: its probes are being detached, exits perhaps before
+                         entries, so ends of open calls are no longer seen */
 };
 
 /* At the begin of a trace's totals; set by user space. */

@@ -57,8 +57,8 @@ void fields(Io& io, Of<Io, Ended>& one) {
 
 boost::json::object to_json(const Started& started) { return first_line_of("started", started); }
 boost::json::object to_json(const Tree& tree) { return line_of("tree", tree); }
-boost::json::object to_json(const std::vector<TakenOut>& functions) {
-    return line_of("taken_out", functions);
+boost::json::object to_json(const std::vector<DetachedFunction>& functions) {
+    return line_of("detached", functions);
 }
 boost::json::object to_json(const std::vector<Function>& more) { return line_of("more", more); }
 boost::json::object to_json(const Ended& ended) { return line_of("ended", ended); }
@@ -71,7 +71,7 @@ Result<Message> parse_message(const std::string& line) {
         "lagtrapd's answer has more than one message in a line"};
     return parse_line<Message>(line, errors, [](FieldReader& io, Message& message) {
         return io("started", message.started) + io("tree", message.tree) +
-               io("taken_out", message.taken_out) + io("more", message.more) +
+               io("detached", message.detached) + io("more", message.more) +
                io("ended", message.ended);
     });
 }

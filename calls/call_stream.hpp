@@ -1,5 +1,5 @@
 // The daemon's answer to {"command":"calls"}: JSON objects, one per line. First
-// {"ok":true,"started":...}, then any number of "tree" and "taken_out", then "ended". If the
+// {"ok":true,"started":...}, then any number of "tree" and "detached", then "ended". If the
 // command fails, only {"ok":false,"error":...}.
 #pragma once
 
@@ -35,7 +35,7 @@ struct Started {
 };
 
 // A function that was detached because it was called too often to stay within the cost limit.
-struct TakenOut {
+struct DetachedFunction {
     std::uint32_t function = 0;
     std::uint64_t calls_per_second = 0;
 };
@@ -51,7 +51,7 @@ struct Ended {
 
 [[nodiscard]] boost::json::object to_json(const Started& started);
 [[nodiscard]] boost::json::object to_json(const Tree& tree);
-[[nodiscard]] boost::json::object to_json(const std::vector<TakenOut>& functions);
+[[nodiscard]] boost::json::object to_json(const std::vector<DetachedFunction>& functions);
 [[nodiscard]] boost::json::object to_json(const std::vector<Function>& more);
 [[nodiscard]] boost::json::object to_json(const Ended& ended);
 
@@ -59,7 +59,7 @@ struct Ended {
 struct Message {
     std::optional<Started> started;
     std::optional<Tree> tree;
-    std::optional<std::vector<TakenOut>> taken_out;
+    std::optional<std::vector<DetachedFunction>> detached;
     // functions found during the trace; their numbers continue
     std::optional<std::vector<Function>> more;
     std::optional<Ended> ended;

@@ -91,7 +91,7 @@ Result<FunctionsMessage> parse_functions_message(const std::string& line) {
         "lagtrapd's answer is malformed; do lagtrap and lagtrapd have the same version?"};
     return parse_line<FunctionsMessage>(line, errors, [](FieldReader& io, FunctionsMessage& one) {
         return io("started_functions", one.started) + io("calls", one.calls) +
-               io("taken_out", one.taken_out) + io("more", one.more) +
+               io("detached", one.detached) + io("more", one.more) +
                io("ended_functions", one.ended);
     });
 }

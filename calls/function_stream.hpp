@@ -1,5 +1,5 @@
 // The daemon's answer to {"command":"functions"}: JSON objects, one per line. First
-// {"ok":true,"started_functions":...}, then any number of "calls", "taken_out" and "more", then
+// {"ok":true,"started_functions":...}, then any number of "calls", "detached" and "more", then
 // "ended_functions". If the command fails, only {"ok":false,"error":...}.
 #pragma once
 
@@ -109,7 +109,7 @@ struct FunctionsEnded {
 struct FunctionsMessage {
     std::optional<FunctionsStarted> started;
     std::optional<std::vector<TracedCall>> calls;
-    std::optional<std::vector<TakenOut>> taken_out;
+    std::optional<std::vector<DetachedFunction>> detached;
     // functions that a runtime reported; their numbers continue
     std::optional<std::vector<Function>> more;
     std::optional<FunctionsEnded> ended;

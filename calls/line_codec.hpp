@@ -1,7 +1,7 @@
 // Writes the lines of a trace as JSON, and reads them back. A struct lists its contents in one
 // function, which serves both ways: fields() if it is an object in JSON, columns() if it is an
 // array.
-//     template <typename Io> void columns(Io& io, Of<Io, TakenOut>& one) {
+//     template <typename Io> void columns(Io& io, Of<Io, DetachedFunction>& one) {
 //         io(one.function, one.calls_per_second);
 //     }
 // Lines are untrusted: readers throw a std::exception if a value is missing or of the wrong type.

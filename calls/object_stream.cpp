@@ -162,7 +162,7 @@ Result<ObjectsReply> parse_objects_reply(const std::string& line) {
     return parse_line<ObjectsReply>(line, errors, [](FieldReader& io, ObjectsReply& one) {
         return io("started_objects", one.started) + io("object_calls", one.calls) +
                io("messages", one.messages) + io("counts", one.counts) +
-               io("failures", one.failures) + io("taken_out", one.taken_out) +
+               io("failures", one.failures) + io("detached", one.detached) +
                io("ended_objects", one.ended);
     });
 }

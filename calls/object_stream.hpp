@@ -1,6 +1,6 @@
 // The daemon's answer to {"command":"objects"}: JSON objects, one per line. First
 // {"ok":true,"started_objects":...}, then any number of "object_calls", "messages", "counts",
-// "failures" and "taken_out", then "ended_objects". If the command fails, only
+// "failures" and "detached", then "ended_objects". If the command fails, only
 // {"ok":false,"error":...}. Readers need nothing else.
 #pragma once
 
@@ -174,7 +174,7 @@ struct ObjectsReply {
     std::optional<std::vector<ObjectMessage>> messages;
     std::optional<ObjectCounts> counts;
     std::optional<std::vector<ObjectFailure>> failures;  // in summaries, instead of the calls
-    std::optional<std::vector<TakenOut>> taken_out;
+    std::optional<std::vector<DetachedFunction>> detached;
     std::optional<ObjectsEnded> ended;
 };
 // ErrorKind::Invalid if the daemon reports an error, or if it is not such a line. Does not check

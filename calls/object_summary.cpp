@@ -13,7 +13,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t name_limit_bytes = 256;
-constexpr std::size_t taken_out_limit = 4096;
+constexpr std::size_t detached_limit = 4096;
 // Does not cut within a UTF-8 character, whose continuation bytes begin with bits 10.
 std::string shortened(const std::string& text) {
     if (text.size() <= name_limit_bytes) return text;
@@ -86,7 +86,7 @@ Status ObjectsSummary::check(const ObjectsReply& reply) const {
         return !all || std::all_of(all->begin(), all->end(), is_known);
     };
     good = good && are_known(reply.calls) && are_known(reply.messages) &&
-           are_known(reply.taken_out) && are_known(reply.failures);
+           are_known(reply.detached) && are_known(reply.failures);
     if (reply.ended) {
         good =
             good && std::all_of(reply.ended->totals.begin(), reply.ended->totals.end(), is_known);
@@ -111,9 +111,9 @@ Status ObjectsSummary::add(ObjectsReply reply, std::vector<ObjectNode>* ended) {
         for (const ObjectMessage& one : *reply.messages) failures_.add(one, started_.functions);
     if (reply.counts) counts_ = std::move(*reply.counts);
     if (reply.failures) reported_failures_ = std::move(*reply.failures);
-    if (reply.taken_out)
-        for (const TakenOut& one : *reply.taken_out)
-            if (taken_out_.size() < taken_out_limit) taken_out_.push_back(one);
+    if (reply.detached)
+        for (const DetachedFunction& one : *reply.detached)
+            if (detached_.size() < detached_limit) detached_.push_back(one);
     if (reply.ended) {
         for (ObjectNode& root : forest_.take_waiting()) take(std::move(root), ended);
         ended_ = std::move(*reply.ended);
@@ -174,7 +174,7 @@ std::vector<std::string> ObjectsSummary::lines(std::size_t calls_limit) const {
     for (const ObjectNode& root : longest_) flatten(root, calls_limit, calls);
     if (!calls.empty()) lines.push_back(json::serialize(calls::to_json(calls)));
     lines.push_back(json::serialize(calls::to_json(failures())));
-    if (!taken_out_.empty()) lines.push_back(json::serialize(calls::to_json(taken_out_)));
+    if (!detached_.empty()) lines.push_back(json::serialize(calls::to_json(detached_)));
     if (ended_) lines.push_back(json::serialize(calls::to_json(*ended_)));
     return lines;
 }
@@ -228,9 +228,9 @@ json::object ObjectsSummary::to_json(std::size_t rows_limit) const {
             {"process", shortened(started_.process)},
             {"length_ns", json_number(ended.length_ns)},
             {"memory", shortened(started_.memory)},
-            {"told", json_number(ended.sent)},
-            {"not_told", json_number(ended.not_sent)},
-            {"taken_out", taken_out_.size()},
+            {"reported", json_number(ended.sent)},
+            {"not_reported", json_number(ended.not_sent)},
+            {"detached", detached_.size()},
             {"classes", std::move(classes)},
             {"failures", std::move(failed)},
             {"functions", std::move(functions)},

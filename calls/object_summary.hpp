@@ -36,7 +36,7 @@ class ObjectsSummary {
     [[nodiscard]] std::vector<ObjectFailure> failures() const;
     // Longest first.
     [[nodiscard]] const std::vector<ObjectNode>& longest() const { return longest_; }
-    [[nodiscard]] const std::vector<TakenOut>& taken_out() const { return taken_out_; }
+    [[nodiscard]] const std::vector<DetachedFunction>& detached() const { return detached_; }
     // nullopt if the trace was cut short.
     [[nodiscard]] const std::optional<ObjectsEnded>& ended() const { return ended_; }
 
@@ -56,7 +56,7 @@ class ObjectsSummary {
     ObjectFailures failures_;
     std::optional<std::vector<ObjectFailure>> reported_failures_;  // from the lines of a summary
     std::vector<ObjectNode> longest_;
-    std::vector<TakenOut> taken_out_;
+    std::vector<DetachedFunction> detached_;
     std::optional<ObjectCounts> counts_;                    // latest
     std::map<std::uint32_t, ObjectFunctionTotals> totals_;  // of the calls received
     std::optional<ObjectsEnded> ended_;

@@ -15,7 +15,7 @@ void columns(Io& io, Of<Io, Function>& one) {
 }
 
 template <typename Io>
-void columns(Io& io, Of<Io, TakenOut>& one) {
+void columns(Io& io, Of<Io, DetachedFunction>& one) {
     io(one.function, one.calls_per_second);
 }
 

@@ -72,7 +72,7 @@ void ask_about(const json::object& question, const AskOptions& options, Console&
         outcome = code.error().message;
     } else if (options.tell) {
         outcome = *code == 0
-                      ? "told"
+                      ? "notified"
                       : fmt::format("{} ended with {}", printable(options.command.front()), *code);
     } else if (*code == 0 || *code == 1) {
         outcome = answer(question, *code == 0 ? "approve" : "decline", options);

@@ -34,13 +34,13 @@ json::object tree_json(const calls::Tree& tree, const std::vector<calls::Functio
     return {{"tree", std::move(shown)}};
 }
 
-json::object taken_out_json(const std::vector<calls::TakenOut>& taken_out,
-                            const std::vector<calls::Function>& functions) {
+json::object detached_json(const std::vector<calls::DetachedFunction>& detached,
+                           const std::vector<calls::Function>& functions) {
     json::array rows;
-    for (const calls::TakenOut& one : taken_out)
+    for (const calls::DetachedFunction& one : detached)
         rows.push_back(json::object{{"function", functions[one.function].name},
                                     {"calls_per_second", one.calls_per_second}});
-    return {{"taken_out", std::move(rows)}};
+    return {{"detached", std::move(rows)}};
 }
 
 class CallsShow {
@@ -64,7 +64,7 @@ class CallsShow {
         if (message.started) begin(std::move(*message.started), line);
         if (message.more) add_functions(*message.more, line);
         if (message.tree) TRY(show_tree(*message.tree));
-        if (message.taken_out) TRY(show_taken_out(*message.taken_out));
+        if (message.detached) TRY(show_detached(*message.detached));
         if (message.ended) {
             ended_ = true;
             if (options_.summary) show_summary();
@@ -126,13 +126,12 @@ class CallsShow {
         return success();
     }
 
-    Status show_taken_out(const std::vector<calls::TakenOut>& taken_out) {
-        for (const calls::TakenOut& one : taken_out)
+    Status show_detached(const std::vector<calls::DetachedFunction>& detached) {
+        for (const calls::DetachedFunction& one : detached)
             if (one.function >= functions_.size())
                 return make_error(ErrorKind::Invalid, "lagtrapd sent an unknown function number");
-        console_.out << (options_.json
-                             ? json::serialize(taken_out_json(taken_out, functions_)) + "\n"
-                             : taken_out_text(taken_out, functions_, look_));
+        console_.out << (options_.json ? json::serialize(detached_json(detached, functions_)) + "\n"
+                                       : detached_text(detached, functions_, look_));
         return success();
     }
 

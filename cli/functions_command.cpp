@@ -47,8 +47,8 @@ class FunctionsShow {
         if (message.ended) take_sources(*message.ended);
         if (options_.json) console_.out << line << "\n";
         if (message.calls && file_) keep(std::move(*message.calls));
-        if (message.taken_out && !options_.json)
-            console_.out << taken_out_text(*message.taken_out, functions_, look_);
+        if (message.detached && !options_.json)
+            console_.out << detached_text(*message.detached, functions_, look_);
         if (message.ended) {
             ended_ = true;
             TRY(write_output());
@@ -98,8 +98,8 @@ class FunctionsShow {
         if (message.calls)
             for (const calls::TracedCall& call : *message.calls)
                 good = good && call.function < known;
-        if (message.taken_out)
-            for (const calls::TakenOut& one : *message.taken_out)
+        if (message.detached)
+            for (const calls::DetachedFunction& one : *message.detached)
                 good = good && one.function < known;
         if (message.ended)
             for (const calls::FunctionTotals& one : message.ended->totals)

@@ -325,12 +325,12 @@ std::string summary_text(const calls::Summary& summary, const std::vector<Functi
     return text + "\n";
 }
 
-std::string taken_out_text(const std::vector<calls::TakenOut>& taken_out,
-                           const std::vector<Function>& functions, const CallsLook& look) {
+std::string detached_text(const std::vector<calls::DetachedFunction>& detached,
+                          const std::vector<Function>& functions, const CallsLook& look) {
     std::string text;
     std::size_t shown = 0;
     std::uint64_t others = 0;
-    for (const calls::TakenOut& one : taken_out) {
+    for (const calls::DetachedFunction& one : detached) {
         if (look.all || shown < max_named) {
             ++shown;
             text += fmt::format(
@@ -340,9 +340,9 @@ std::string taken_out_text(const std::vector<calls::TakenOut>& taken_out,
             others += one.calls_per_second;
         }
     }
-    if (shown < taken_out.size())
+    if (shown < detached.size())
         text += fmt::format("detached: {} other functions, {} calls per second in total\n",
-                            taken_out.size() - shown, with_commas(others));
+                            detached.size() - shown, with_commas(others));
     return look.paint(Colour::Yellow, text);
 }
 

@@ -37,9 +37,9 @@ struct CallsLook {
 [[nodiscard]] std::string summary_text(const calls::Summary& summary,
                                        const std::vector<calls::Function>& functions,
                                        const CallsLook& look);
-[[nodiscard]] std::string taken_out_text(const std::vector<calls::TakenOut>& taken_out,
-                                         const std::vector<calls::Function>& functions,
-                                         const CallsLook& look);
+[[nodiscard]] std::string detached_text(const std::vector<calls::DetachedFunction>& detached,
+                                        const std::vector<calls::Function>& functions,
+                                        const CallsLook& look);
 // `told` is the number of trees shown.
 [[nodiscard]] std::string ended_text(const calls::Ended& ended, const std::string& function,
                                      std::uint64_t reported);

@@ -22,7 +22,7 @@ Status ObjectsShow::prepare() {
 Status ObjectsShow::show(const std::string& line) {
     TRY_ASSIGN(calls::ObjectsReply reply, calls::parse_objects_reply(line));
     const bool begins = reply.started.has_value(), ends = reply.ended.has_value();
-    const auto taken_out = reply.taken_out;
+    const auto detached = reply.detached;
     std::vector<calls::ObjectNode> trees;
     TRY(summary_.add(std::move(reply), &trees));
     if (record_.is_open() && !(record_ << line << '\n')) return system_error(options_.record);
@@ -33,8 +33,8 @@ Status ObjectsShow::show(const std::string& line) {
         if (options_.tree)
             for (const calls::ObjectNode& one : trees)
                 console_.out << object_tree_text(one, summary_.started(), look_);
-        if (taken_out)
-            console_.out << objects_taken_out_text(*taken_out, summary_.started(), look_.look);
+        if (detached)
+            console_.out << objects_detached_text(*detached, summary_.started(), look_.look);
         if (ends) console_.out << objects_ended_text(summary_, options_.top, look_);
     }
     console_.out.flush();

@@ -276,10 +276,10 @@ std::string object_tree_text(const ObjectNode& root, const calls::ObjectsStarted
     return fmt::format("{} ({})\n", root.call.thread, root.call.tid) + rows.take();
 }
 
-std::string objects_taken_out_text(const std::vector<calls::TakenOut>& taken_out,
-                                   const calls::ObjectsStarted& started, const CallsLook& look) {
+std::string objects_detached_text(const std::vector<calls::DetachedFunction>& detached,
+                                  const calls::ObjectsStarted& started, const CallsLook& look) {
     std::string text;
-    for (const calls::TakenOut& one : taken_out) {
+    for (const calls::DetachedFunction& one : detached) {
         const calls::ObjectFunction& function = started.functions[one.function];
         const bool memory = function.class_number >= started.classes.size();
         const std::string rate = one.calls_per_second == 0

@@ -31,8 +31,8 @@ struct ObjectsLook {
 // objects_summary_text(), how the trace ended, and what was lost.
 [[nodiscard]] std::string objects_ended_text(const calls::ObjectsSummary& summary, std::size_t top,
                                              const ObjectsLook& look);
-[[nodiscard]] std::string objects_taken_out_text(const std::vector<calls::TakenOut>& taken_out,
-                                                 const calls::ObjectsStarted& started,
-                                                 const CallsLook& look);
+[[nodiscard]] std::string objects_detached_text(
+    const std::vector<calls::DetachedFunction>& detached, const calls::ObjectsStarted& started,
+    const CallsLook& look);
 
 }  // namespace lagtrap::cli

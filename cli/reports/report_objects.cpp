@@ -31,10 +31,10 @@ std::string objects_part(const analysis::Recording& recording, const trace::Dela
                         : "; memory not counted: " + all.summary.started().memory),
         look.columns, 2);
     text += objects_summary_text(all.summary, look.all ? SIZE_MAX : max_object_rows, as_objects);
-    if (!all.summary.taken_out().empty())
+    if (!all.summary.detached().empty())
         text += wrap_words(
             fmt::format("{} detached (called too often); later calls are not counted.",
-                        counted(all.summary.taken_out().size(), "function was", "functions were")),
+                        counted(all.summary.detached().size(), "function was", "functions were")),
             look.columns, 2);
     return text;
 }

@@ -43,9 +43,9 @@ std::string losses_of(const trace::FunctionCounts& counts) {
                                    duration(counts.min_ns), with_commas(counts.reported));
     if (counts.not_reported != 0)
         text += fmt::format(" {} more did not fit.", with_commas(counts.not_reported));
-    if (counts.taken_out != 0)
+    if (counts.detached != 0)
         text += fmt::format(" {} detached (called too often); later calls are not counted.",
-                            counted(counts.taken_out, "function was", "functions were"));
+                            counted(counts.detached, "function was", "functions were"));
     if (counts.too_deep != 0)
         text += fmt::format(" {} nested too deep to be seen.",
                             counted(counts.too_deep, "call", "calls"));
@@ -96,10 +96,10 @@ boost::json::value traced_functions_json(const analysis::Recording& recording,
             {"length_ns", counts->length_ns},
             {"window_ns", counts->window_ns},
             {"watched", counts->watched},
-            {"taken_out", counts->taken_out},
+            {"detached", counts->detached},
             {"least_ns", counts->min_ns},
-            {"told", counts->reported},
-            {"not_told", counts->not_reported},
+            {"reported", counts->reported},
+            {"not_reported", counts->not_reported},
             {"too_deep", counts->too_deep},
             {"functions", std::move(functions)},
             {"others", counts->others},

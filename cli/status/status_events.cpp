@@ -83,7 +83,7 @@ void add_function_notes(const object& event, std::vector<std::string>& notes) {
         notes.push_back(fmt::format(
             "functions of {}: {} traced, {} detached (called too often); calls of at least {} are "
             "kept{}",
-            process, with_commas(number(trace, "watched")), with_commas(number(trace, "taken_out")),
+            process, with_commas(number(trace, "watched")), with_commas(number(trace, "detached")),
             duration(number(trace, "least_ns")),
             truth(trace, "recording") ? ", in the recording" : ""));
     }

@@ -253,7 +253,7 @@ std::string limited_lines(const object& answer, const Paint& paint) {
         {"tables_given_up", "table", "tables", "dropped for users with fewer"},
         {"tables_slow", "slow table", "slow tables", "built last"},
         {"looks_held_up", "process inspection", "process inspections", "timed out"},
-        {"sightings_left_out", "use", "uses", "of watched files not followed"},
+        {"mappings_omitted", "use", "uses", "of watched files not followed"},
         {"copies_left_out", "copy", "copies", "of watched files not opened"},
     });
     for (const auto& entry : list(answer, "limited_users")) {

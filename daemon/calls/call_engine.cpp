@@ -187,7 +187,7 @@ Status CallEngine::look_at_indirect(const std::vector<CallFile>& files,
 }
 
 std::vector<CallEngine::Seen> CallEngine::take_seen() {
-    session_->others().take_out_all();
+    session_->others().detach_soon();
     const int map = bpf_map__fd(programs_->maps.seen_targets);
     std::vector<Seen> all;
     std::uint64_t address = 0;

@@ -64,10 +64,9 @@ double CallThinning::colder(const std::vector<std::uint32_t>& order) const {
     return 1 + std::min(coldest, many / cold_functions);
 }
 
-std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now,
-                                                const std::vector<std::uint64_t>& hits,
-                                                const std::vector<calls::Function>& functions,
-                                                std::optional<std::chrono::nanoseconds> cpu) {
+std::vector<calls::DetachedFunction> CallThinning::look(
+    std::chrono::nanoseconds now, const std::vector<std::uint64_t>& hits,
+    const std::vector<calls::Function>& functions, std::optional<std::chrono::nanoseconds> cpu) {
     const std::size_t count = std::min(hits.size(), functions.size());
     if (functions_.size() < count) functions_.resize(count);
     const bool first = last_.count() == 0;
@@ -116,7 +115,7 @@ std::vector<calls::TakenOut> CallThinning::look(std::chrono::nanoseconds now,
     const double faster =
         1 / std::max(min_left, 1 - times * all_ns / std::max(recent_cpu_ns_, all_ns));
     const double most = share_ * aimed_at_ / times;
-    std::vector<calls::TakenOut> out;
+    std::vector<calls::DetachedFunction> out;
     for (const std::uint32_t number : order) {
         if (rate * faster <= most) break;
         Function& function = functions_[number];

@@ -24,7 +24,7 @@ class CallThinning {
     // functions to detach now, most expensive first, and each function only once. A burst of some
     // tens of milliseconds detaches nothing. `cpu` is the total CPU time of the process; nullopt:
     // assume that it uses one CPU all the time.
-    [[nodiscard]] std::vector<calls::TakenOut> look(
+    [[nodiscard]] std::vector<calls::DetachedFunction> look(
         std::chrono::nanoseconds now, const std::vector<std::uint64_t>& hits,
         const std::vector<calls::Function>& functions,
         std::optional<std::chrono::nanoseconds> cpu = std::nullopt);

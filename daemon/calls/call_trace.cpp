@@ -167,7 +167,7 @@ class Trace {
             looking_ = true;
             look_began_ns_ = now_ns;
             hits_before_ = engine_->totals().indirect_hits;
-            if (!engine_->look_at_indirect(plan_.files, plan_.functions, taken_out_, cost_ns))
+            if (!engine_->look_at_indirect(plan_.files, plan_.functions, detached_, cost_ns))
                 end_looks();
             return;
         }
@@ -227,12 +227,12 @@ class Trace {
         (void)engine_->attach(plan_.files, more);
     }
 
-    void thin(const std::vector<calls::TakenOut>& functions) {
+    void thin(const std::vector<calls::DetachedFunction>& functions) {
         if (functions.empty()) return;
         std::set<std::uint32_t> numbers;
-        for (const calls::TakenOut& one : functions) numbers.insert(one.function);
-        taken_out_.insert(numbers.begin(), numbers.end());
-        (void)engine_->session().take_out(numbers);
+        for (const calls::DetachedFunction& one : functions) numbers.insert(one.function);
+        detached_.insert(numbers.begin(), numbers.end());
+        (void)engine_->session().detach_functions(numbers);
         (void)lines_.tell(functions);
     }
 
@@ -255,7 +255,7 @@ class Trace {
     std::optional<TracedProcess> process_;
     CallPlanner planner_;
     CallPlan plan_;
-    std::set<std::uint32_t> taken_out_;
+    std::set<std::uint32_t> detached_;
     bool looking_ = false;  // at indirect calls
     std::uint64_t looked_for_gone_ns_ = 0;
     std::uint64_t look_began_ns_ = 0, next_look_ns_ = 0, hits_before_ = 0;

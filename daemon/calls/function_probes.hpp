@@ -36,10 +36,10 @@ class FunctionProbes {
         const std::vector<CallFile>& files, const std::vector<PlannedFunction>& functions,
         std::uint32_t limit, std::uint64_t target_cookie);
     // See CallProbes.
-    [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions) {
-        return probes_.take_out(functions);
+    [[nodiscard]] Status detach_functions(const std::set<std::uint32_t>& functions) {
+        return probes_.detach_functions(functions);
     }
-    [[nodiscard]] bool is_taking_out() const { return probes_.is_taking_out(); }
+    [[nodiscard]] bool is_detaching() const { return probes_.is_detaching(); }
     void detach() { probes_.detach(); }
     [[nodiscard]] std::uint32_t functions() const { return functions_; }
     [[nodiscard]] bool has_return_probe(std::uint32_t function) const {

@@ -72,26 +72,26 @@ std::vector<std::uint64_t> ProbeSession::hits() const {
     return hits;
 }
 
-std::vector<calls::TakenOut> ProbeSession::too_expensive(
+std::vector<calls::DetachedFunction> ProbeSession::too_expensive(
     CallThinning& thinning, const std::vector<calls::Function>& functions) const {
-    if (probes_.is_taking_out()) return {};
+    if (probes_.is_detaching()) return {};
     return thinning.look(std::chrono::nanoseconds(monotonic_ns()), hits(), functions,
                          process_cpu_time(static_cast<std::uint32_t>(pid_)));
 }
 
 void ProbeSession::leave_out(std::uint32_t function) {
-    if (function < limit_) __atomic_store_n(&probed(function).taken_out, 1, __ATOMIC_RELAXED);
+    if (function < limit_) __atomic_store_n(&probed(function).detached, 1, __ATOMIC_RELAXED);
 }
 
 // Stops counting first: ends of calls that begin from now on could be missed, and later calls would
 // then appear below them.
-Status ProbeSession::take_out(const std::set<std::uint32_t>& functions,
-                              const std::set<std::uint32_t>& also) {
+Status ProbeSession::detach_functions(const std::set<std::uint32_t>& functions,
+                                      const std::set<std::uint32_t>& also) {
     __atomic_store_n(&limits().relinking_until_ns, monotonic_ns() + relinking_takes_ns,
                      __ATOMIC_RELAXED);
     for (const std::uint32_t function : functions) leave_out(function);
-    if (!also.empty()) TRY(others_.take_out(also));
-    return functions.empty() ? success() : probes_.take_out(functions);
+    if (!also.empty()) TRY(others_.detach_functions(also));
+    return functions.empty() ? success() : probes_.detach_functions(functions);
 }
 
 void ProbeSession::take_records(std::chrono::milliseconds wait) {

@@ -65,12 +65,12 @@ class ProbeSession {
     [[nodiscard]] std::vector<std::uint64_t> hits() const;
     // Functions that must be detached to keep the probes within the limit of `thinning`, none while
     // the kernel is still removing others. `functions` has the costs.
-    [[nodiscard]] std::vector<calls::TakenOut> too_expensive(
+    [[nodiscard]] std::vector<calls::DetachedFunction> too_expensive(
         CallThinning& thinning, const std::vector<calls::Function>& functions) const;
     // Detaches these functions, and in others() those of `also`. See CallProbes. If it fails, calls
     // of other functions are missing from now on; the others stay correct.
-    [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions,
-                                  const std::set<std::uint32_t>& also = {});
+    [[nodiscard]] Status detach_functions(const std::set<std::uint32_t>& functions,
+                                          const std::set<std::uint32_t>& also = {});
     // Stops counting the function.
     void leave_out(std::uint32_t function);
     // Waits up to `wait` for a record, and passes on all that have arrived.

@@ -81,7 +81,7 @@ Status FunctionEngine::watch_runtimes(bool watch) {
     Status done = watch ? put_all_in() : success();
     if (watch && done) return done;
     __atomic_fetch_add(&all_totals()->runtime_epoch, 1, __ATOMIC_RELAXED);
-    session_->others().take_out_all();
+    session_->others().detach_soon();
     return done;
 }
 

@@ -19,12 +19,12 @@ class FunctionLines {
     void tell(const FunctionWatch::Seen& seen) {
         lines_.tell_any(seen.more);
         tell(seen.calls);
-        lines_.tell_any(seen.taken_out);
+        lines_.tell_any(seen.detached);
     }
     void tell(const std::vector<calls::TracedCall>& calls) {
         lines_.tell_in_parts(calls, calls_of_line);
     }
-    void tell(const std::vector<calls::TakenOut>& functions) { lines_.tell_any(functions); }
+    void tell(const std::vector<calls::DetachedFunction>& functions) { lines_.tell_any(functions); }
     // Adds the number of calls that were sent, and of those that found no room.
     void end(calls::FunctionsEnded ended) { lines_.end(std::move(ended)); }
     [[nodiscard]] bool is_unwanted() const { return lines_.is_unwanted(); }

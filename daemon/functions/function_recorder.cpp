@@ -78,7 +78,7 @@ std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<
 
 void FunctionRecorder::take(FunctionWatch::Seen seen) {
     if (recorded_) recorded_->lines.tell(seen);
-    taken_out_.insert(taken_out_.end(), seen.taken_out.begin(), seen.taken_out.end());
+    detached_.insert(detached_.end(), seen.detached.begin(), seen.detached.end());
     if (window_length_.count() != 0) window_->add(std::move(seen.calls));
 }
 
@@ -105,7 +105,7 @@ void FunctionRecorder::begin_recording(FunctionWatch& functions,
     started.window_ns = static_cast<std::uint64_t>(window_length_.count());
     started.from_ns = recorded_->from_ns;
     recorded_->lines.begin(started);
-    recorded_->lines.tell(taken_out_);
+    recorded_->lines.tell(detached_);
     if (standing) recorded_->lines.tell(window_->calls());
 }
 
@@ -140,7 +140,7 @@ void FunctionRecorder::note(const FunctionWatch& functions) {
     const std::lock_guard lock(mutex_);
     status_.process = functions.started().process;
     status_.watched = functions.started().functions.size();
-    status_.taken_out = taken_out_.size();
+    status_.detached = detached_.size();
     status_.kept_calls = window_->kept();
     status_.budget = functions.budget();
     status_.min_ns = functions.min_ns();

@@ -25,7 +25,7 @@ namespace lagtrap::daemon {
 struct FunctionRecorderStatus {
     std::string process;
     std::uint64_t watched = 0;     // functions; 0 while they are being selected
-    std::uint64_t taken_out = 0;   // part of these, detached because of their cost
+    std::uint64_t detached = 0;    // part of these, detached because of their cost
     std::uint64_t kept_calls = 0;  // calls of the last seconds in memory
     double budget = 0;             // for the probes, in CPUs
     std::uint64_t min_ns = 0;      // shorter calls are only counted now
@@ -83,7 +83,7 @@ class FunctionRecorder {
     // Only for the trace's thread:
     std::optional<FunctionWindow> window_;
     std::optional<Recorded> recorded_;
-    std::vector<calls::TakenOut> taken_out_;
+    std::vector<calls::DetachedFunction> detached_;
 
     mutable std::mutex mutex_;
     std::shared_ptr<AnswerLines> wanted_;  // until the trace's thread takes it

@@ -88,11 +88,11 @@ FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
         plan_.runtimes.empty() || plan_.functions.empty() ? budget() : budget() / 2;
     keep_runtimes_within(share, now_ns);
     thinning_.set_share(share);
-    seen.taken_out = engine_->session().too_expensive(thinning_, plan_.reported.functions);
-    if (seen.taken_out.empty()) return seen;
+    seen.detached = engine_->session().too_expensive(thinning_, plan_.reported.functions);
+    if (seen.detached.empty()) return seen;
     std::set<std::uint32_t> numbers;
-    for (const calls::TakenOut& one : seen.taken_out) numbers.insert(one.function);
-    (void)engine_->session().take_out(numbers);
+    for (const calls::DetachedFunction& one : seen.detached) numbers.insert(one.function);
+    (void)engine_->session().detach_functions(numbers);
     return seen;
 }
 

@@ -52,8 +52,8 @@ class FunctionWatch {
     struct Seen {
         // Functions that a runtime reported; their numbers continue the previous ones.
         std::vector<calls::Function> more;
-        std::vector<calls::TracedCall> calls;    // ended calls, within the data rate
-        std::vector<calls::TakenOut> taken_out;  // detached now, because of their cost
+        std::vector<calls::TracedCall> calls;           // ended calls, within the data rate
+        std::vector<calls::DetachedFunction> detached;  // detached now, because of their cost
     };
     // How long callers without other work wait for a call.
     static constexpr std::chrono::milliseconds call_wait{20};

@@ -125,7 +125,7 @@ Status ObjectEngine::attach_exceptions(const ObjectPlan& plan) {
     return put(programs_->progs.on_catch, plan.catches);
 }
 
-Status ObjectEngine::take_out(const std::set<std::uint32_t>& functions) {
+Status ObjectEngine::detach_functions(const std::set<std::uint32_t>& functions) {
     const std::set<std::uint32_t> watched(functions.begin(), functions.lower_bound(watched_));
     std::set<std::uint32_t> also = watched;  // their jumps to the allocator
     if (!memory_is_out_ && watched.size() < functions.size()) {
@@ -133,7 +133,7 @@ Status ObjectEngine::take_out(const std::set<std::uint32_t>& functions) {
         __atomic_store_n(&all_totals()->memory_is_out, 1, __ATOMIC_RELAXED);
         for (std::uint32_t at = 0; at < memory_; ++at) also.insert(watched_ + at);
     }
-    return session_->take_out(watched, also);
+    return session_->detach_functions(watched, also);
 }
 
 int ObjectEngine::on_record(void* self, void* data, std::size_t bytes) {

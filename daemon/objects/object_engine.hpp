@@ -51,7 +51,7 @@ class ObjectEngine {
     [[nodiscard]] Result<std::vector<CallProbes::Refused>> attach(
         const ObjectPlan& plan, const std::vector<calls::ProbeCost>& costs);
     // See CallProbes. Functions of the allocator are detached all together.
-    [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
+    [[nodiscard]] Status detach_functions(const std::set<std::uint32_t>& functions);
 
     using Taken = TakenObjects;
     // Sleeps for `wait`, then reads the ring; calls do not wake it up.

@@ -163,10 +163,11 @@ class ObjectTrace {
 
     // Without all of its creations and releases, a class would be counted wrongly, so detach both.
     void thin() {
-        std::vector<calls::TakenOut> out = engine_->session().too_expensive(thinning_, thinned_);
+        std::vector<calls::DetachedFunction> out =
+            engine_->session().too_expensive(thinning_, thinned_);
         if (out.empty()) return;
         std::set<std::uint32_t> numbers;
-        for (const calls::TakenOut& one : out) numbers.insert(one.function);
+        for (const calls::DetachedFunction& one : out) numbers.insert(one.function);
         const std::set<std::uint32_t> expensive = numbers;
         for (const std::uint32_t number : expensive) {
             const calls::ObjectFunction& function = plan_.reported.functions[number];
@@ -180,7 +181,7 @@ class ObjectTrace {
                 if (numbers.insert(other).second) out.push_back({other, 0});
             }
         }
-        (void)engine_->take_out(numbers);
+        (void)engine_->detach_functions(numbers);
         (void)lines_.tell(out);
     }
 

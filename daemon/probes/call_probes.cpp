@@ -120,7 +120,7 @@ Result<std::vector<CallProbes::Refused>> CallProbes::attach(bpf_program* program
     return refused;
 }
 
-Status CallProbes::take_out(const std::set<std::uint32_t>& functions) {
+Status CallProbes::detach_functions(const std::set<std::uint32_t>& functions) {
     Status all = success();
     std::vector<ProbeLink> old;
     for (Group& group : groups_) {
@@ -142,11 +142,11 @@ Status CallProbes::take_out(const std::set<std::uint32_t>& functions) {
     return all;
 }
 
-bool CallProbes::is_taking_out() const {
+bool CallProbes::is_detaching() const {
     return std::chrono::steady_clock::now() < taking_out_until_;
 }
 
-void CallProbes::take_out_all() {
+void CallProbes::detach_soon() {
     std::vector<ProbeLink> links;
     for (Group& group : groups_)
         for (ProbeLink& link : group.links) links.push_back(std::move(link));
@@ -176,7 +176,7 @@ void CallProbes::join_finished(std::vector<ProbeLink> links) {
 }
 
 void CallProbes::detach() {
-    take_out_all();
+    detach_soon();
     on_their_way_out_.clear();  // waits until they are removed
 }
 

@@ -25,7 +25,7 @@ namespace lagtrap::daemon {
 // takes a tenth of a second.
 inline constexpr std::size_t max_functions_one_by_one = 200;
 
-// Upper bound for how long remaining probes may be hit twice after take_out().
+// Upper bound for how long remaining probes may be hit twice after detach_functions().
 inline constexpr std::uint64_t relinking_takes_ns = 1'000'000'000;
 
 struct CallProbe {
@@ -55,13 +55,13 @@ class CallProbes {
     // Detaches probes that serve only these functions. The kernel removes them some tens of
     // milliseconds later. Meanwhile, other probes in the same links may be hit twice, and none is
     // missed. Errors: some other probes could not be attached again and are gone too.
-    [[nodiscard]] Status take_out(const std::set<std::uint32_t>& functions);
+    [[nodiscard]] Status detach_functions(const std::set<std::uint32_t>& functions);
     // True while the kernel is probably still removing probes. Attaching or detaching takes much
     // longer then.
-    [[nodiscard]] bool is_taking_out() const;
-    // Detaches all probes, like take_out().
-    void take_out_all();
-    // Like take_out_all(), but returns when the kernel has removed them.
+    [[nodiscard]] bool is_detaching() const;
+    // Detaches all probes, like detach_functions().
+    void detach_soon();
+    // Like detach_soon(), but returns when the kernel has removed them.
     void detach();
 
   private:

@@ -27,7 +27,7 @@ void add_inspections(boost::json::object& report, const UnwinderStatus& unwinder
         {"tables_given_up", &unwinder.modules.given_up},
         {"tables_slow", &unwinder.modules.slow},
         {"looks_held_up", &inspections.held_up_by},
-        {"sightings_left_out", &files.mapped},
+        {"mappings_omitted", &files.mapped},
         {"copies_left_out", &files.copies},
     }};
     std::map<Party, boost::json::object> by_user;

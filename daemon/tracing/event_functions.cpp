@@ -174,7 +174,7 @@ boost::json::value EventFunctions::status(std::uint32_t event) const {
                           {"standing", standing},
                           {"recording", status.recording},
                           {"watched", status.watched},
-                          {"taken_out", status.taken_out},
+                          {"detached", status.detached},
                           {"share_ppm", static_cast<std::uint64_t>(status.budget * 1e6 + 0.5)},
                           {"kept_calls", status.kept_calls},
                           {"least_ns", status.min_ns}});

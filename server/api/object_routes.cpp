@@ -46,7 +46,7 @@ json::object watch_json(const ObjectWatch& watch) {
             {"class_count", json_number(watch.class_count)},
             {"calls", number_or_null(watch.calls)},
             {"failures", number_or_null(watch.failures)},
-            {"not_told", json_number(watch.not_reported)},
+            {"not_reported", json_number(watch.not_reported)},
             {"lost_lines", number_or_null(watch.lost_lines)},
             {"missing_parts", missing_parts(watch)}};
 }

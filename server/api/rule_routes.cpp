@@ -24,7 +24,7 @@ json::value time_or_null(std::uint64_t time_ns) {
 json::object state_json(const StoredRule& rule) {
     return {{"looked_ns", time_or_null(rule.looked_realtime_ns)},
             {"look_failure", text_or_null(rule.look_failure)},
-            {"told_ns", time_or_null(rule.reported_realtime_ns)},
+            {"notified_ns", time_or_null(rule.reported_realtime_ns)},
             {"failed_ns", time_or_null(rule.failed_realtime_ns)},
             {"failure", text_or_null(rule.failure)},
             {"delivered", json_number(rule.delivered)},
@@ -66,7 +66,7 @@ json::object finding_row(const KeptFinding& kept) {
             {"path", facts.path},
             {"found_ns", json_digits(kept.found_realtime_ns)},
             {"ended_ns", time_or_null(kept.ended_realtime_ns)},
-            {"told_ns", time_or_null(kept.reported_realtime_ns)}};
+            {"notified_ns", time_or_null(kept.reported_realtime_ns)}};
 }
 
 // A rule as sent, and its previous version if there is one.

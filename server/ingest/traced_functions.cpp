@@ -47,10 +47,10 @@ json::value traced_functions_json(const trace::SystemFile& system, const trace::
         {"length_ns", json_number(counts->length_ns)},
         {"before_breach_ns", json_number(before ? system.breach_boottime_ns - counts->from_ns : 0)},
         {"watched", json_number(counts->watched)},
-        {"taken_out", json_number(counts->taken_out)},
+        {"detached", json_number(counts->detached)},
         {"least_ns", json_number(counts->min_ns)},
-        {"told", json_number(counts->reported)},
-        {"not_told", json_number(counts->not_reported)},
+        {"reported", json_number(counts->reported)},
+        {"not_reported", json_number(counts->not_reported)},
         {"called", json_number(functions)},
         {"own_ns", json_number(own_ns)},
         {"functions", std::move(rows)}};

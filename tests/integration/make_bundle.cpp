@@ -74,7 +74,7 @@ trace::FunctionCounts traced_functions() {
     counts.from_ns = TraceBuilder::begin_ns;
     counts.length_ns = 4000 * ms;
     counts.watched = 2100;
-    counts.taken_out = 12;
+    counts.detached = 12;
     counts.min_ns = 20'000;
     counts.reported = 1800;
     counts.not_reported = 3;

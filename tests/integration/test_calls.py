@@ -198,15 +198,15 @@ def calls_beyond_a_trees_room_are_counted():
         )
 
 
-def what_is_called_too_often_is_taken_out():
+def what_is_called_too_often_is_detached():
     with idle_daemon() as daemon, Program(IN_C) as program, Trace(
         daemon, program, "target_hot", budget="10"
     ) as trace:
         program.begin("hot")
         lines = trace.lines()
         program.result()
-        taken_out = [one["function"] for line in lines for one in line.get("taken_out", [])]
-        check(taken_out == ["hot"], f"taken out: {taken_out}")
+        detached = [one["function"] for line in lines for one in line.get("detached", [])]
+        check(detached == ["hot"], f"detached: {detached}")
         tree = next(line["tree"] for line in lines if "tree" in line)
         check(
             with_depths(tree)[0] == ["target_hot", 0]
@@ -411,7 +411,7 @@ if __name__ == "__main__":
         a_thread_that_ends_inside_ends_its_tree,
         threads_do_not_mix,
         calls_beyond_a_trees_room_are_counted,
-        what_is_called_too_often_is_taken_out,
+        what_is_called_too_often_is_detached,
         only_calls_that_took_the_minimum_are_told,
         only_is_all_that_is_watched,
         depth_and_libraries_are_followed,

@@ -126,7 +126,7 @@ def functions_are_sorted_before_anything_is_attached():
             check("tree_leaf" not in trace.names and "malloc" in trace.names, f"{trace.names}")
 
 
-def short_calls_are_counted_and_not_told():
+def short_calls_are_counted_and_not_reported():
     with idle_daemon() as daemon, Program(IN_C) as program:
         with FunctionTrace(
             daemon, program.process.pid, "--budget", "10000", "--min", "10ms"
@@ -176,7 +176,7 @@ def what_is_told_a_second_is_bounded():
             )
 
 
-def what_is_called_too_often_is_taken_out():
+def what_is_called_too_often_is_detached():
     with idle_daemon() as daemon, Program(IN_C) as program, FunctionTrace(
         daemon, program.process.pid, "--budget", "1"
     ) as trace:
@@ -186,7 +186,7 @@ def what_is_called_too_often_is_taken_out():
             if trace.client.poll() is not None:
                 break
             line = json.loads(trace.client.stdout.readline())
-            out.update(trace.names[function] for function, _ in line.get("taken_out", []))
+            out.update(trace.names[function] for function, _ in line.get("detached", []))
         check("hot" in out, f"{out}")
 
 
@@ -261,9 +261,9 @@ run(
     what_is_counted_is_what_the_programs_note,
     slices_nest_as_the_calls_did,
     functions_are_sorted_before_anything_is_attached,
-    short_calls_are_counted_and_not_told,
+    short_calls_are_counted_and_not_reported,
     what_is_told_a_second_is_bounded,
-    what_is_called_too_often_is_taken_out,
+    what_is_called_too_often_is_detached,
     probes_are_out_when_either_side_is_gone,
     reports_are_for_people,
     wrong_requests_are_told_plainly,

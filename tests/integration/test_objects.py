@@ -270,7 +270,7 @@ def what_is_recorded_is_shown_elsewhere():
         check(wrong.returncode == 1 and f"{path}:2:" in wrong.stderr, wrong.stderr)
 
 
-def what_costs_too_much_is_taken_out():
+def what_costs_too_much_is_detached():
     with idle_daemon() as daemon, Program() as program:
         with Watch(daemon, program.process.pid, *CLASSES, "--budget", "1") as watch:
             out = set()
@@ -279,7 +279,7 @@ def what_costs_too_much_is_taken_out():
                 if watch.client.poll() is not None:
                     break
                 line = json.loads(watch.client.stdout.readline())
-                out.update(watch.names[function] for function, _ in line.get("taken_out", []))
+                out.update(watch.names[function] for function, _ in line.get("detached", []))
             check(
                 {"shop::Item::Item", "shop::Item::~Item"} <= out, f"a class goes as a whole: {out}"
             )
@@ -465,7 +465,7 @@ if __name__ == "__main__":
         failed_creations_say_why,
         handles_of_c_fail_with_their_text,
         what_is_recorded_is_shown_elsewhere,
-        what_costs_too_much_is_taken_out,
+        what_costs_too_much_is_detached,
         wrong_requests_say_what_is_right,
         a_breach_has_its_objects_in_the_bundle,
         several_clients_watch_one_process,

@@ -87,7 +87,7 @@ class Webhooks(RuleCase):
         )
         for seed in range(9):
             self.put(checker, "bundles", self.make_bundle(seed, host=f"host-{seed % 3}"))
-        wait_for(lambda: self.rule(checker, made)["state"]["told_ns"], "the causes to be told")
+        wait_for(lambda: self.rule(checker, made)["state"]["notified_ns"], "the causes to be told")
         self.assertEqual(len(set(webhook.ids())), 1, "the same id over its retries")
         self.assertEqual(len(webhook.ids()), 3)
         webhook.check_signatures(self, made["secret"])
@@ -113,7 +113,7 @@ class Webhooks(RuleCase):
                 "UPDATE cause SET status = 2, resolved_ns = 1 WHERE id = ?", (causes[0]["id"],)
             )
         self.put(checker, "bundles", self.make_bundle(20))
-        wait_for(lambda: self.rule(checker, back)["state"]["told_ns"], "the return to be told")
+        wait_for(lambda: self.rule(checker, back)["state"]["notified_ns"], "the return to be told")
         self.wait_for_looks(checker, back)
         told = webhook.messages()[3:]
         self.assertEqual(
@@ -148,7 +148,9 @@ class Webhooks(RuleCase):
         gate.set()
         again = Checker(self, self.server("--rule-interval", "1s", "--allow-local-receivers"))
         again.sign_in("ann")
-        wait_for(lambda: self.rule(again, made)["state"]["told_ns"], "the message to be sent again")
+        wait_for(
+            lambda: self.rule(again, made)["state"]["notified_ns"], "the message to be sent again"
+        )
         self.wait_for_looks(again, made)
         self.assertEqual(len(webhook.ids()), 2)
         self.assertEqual(len(set(webhook.ids())), 1, "one message, whose id tells the receiver so")
@@ -238,7 +240,7 @@ class OtherWays(RuleCase):
             201,
         )[1]
         self.lose(checker, 5, "ö<1>")
-        wait_for(lambda: self.rule(checker, made)["state"]["told_ns"], "the mail")
+        wait_for(lambda: self.rule(checker, made)["state"]["notified_ns"], "the mail")
         ((sender, recipients, text),) = mails.mails
         self.assertEqual(
             (sender, recipients),
@@ -266,7 +268,7 @@ class OtherWays(RuleCase):
             201,
         )[1]
         self.lose(checker, 5, "<!channel>")
-        wait_for(lambda: self.rule(checker, made)["state"]["told_ns"], "the message")
+        wait_for(lambda: self.rule(checker, made)["state"]["notified_ns"], "the message")
         self.assertEqual([request[1] for request in slack.of("POST")], ["/services/T0/B0/hidden"])
         (body,) = slack.messages()
         self.assertIn("lost on host &lt;!channel&gt; in", body["text"])
@@ -288,7 +290,7 @@ class OtherWays(RuleCase):
         failed = wait_for(lambda: self.rule(checker, made)["state"]["failure"], "the failure")
         self.assertRegex(failed, r"^127\.0\.0\.1:\d+ answered 404$")
         self.assertIn(b"\nlagtrap_server_rules_unwell 1\n", checker.ask("GET", "/metrics")[1])
-        wait_for(lambda: self.rule(checker, made)["state"]["told_ns"], "the message after all")
+        wait_for(lambda: self.rule(checker, made)["state"]["notified_ns"], "the message after all")
         self.assertIsNone(self.rule(checker, made)["state"]["failure"])
         self.assertNotIn("hidden", checker.server.log())
 
@@ -382,7 +384,7 @@ class Copies(RuleCase):
         for runs, host in ((5, "oak"), (7, "elm"), (9, "ash")):
             self.lose(here if runs == 7 else there, runs, host)
         wait_for(
-            lambda: all(finding["told_ns"] for finding in self.rule(there, made)["findings"])
+            lambda: all(finding["notified_ns"] for finding in self.rule(there, made)["findings"])
             and len(self.rule(there, made)["findings"]) == 3,
             "all three hosts to be told",
         )

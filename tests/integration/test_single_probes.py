@@ -218,7 +218,7 @@ def the_same_program_elsewhere_is_neither_disturbed_nor_counted():
             program.run("tree")
             lines = trace.lines()
         check(
-            not any("taken_out" in line for line in lines), f"for what the stranger called: {lines}"
+            not any("detached" in line for line in lines), f"for what the stranger called: {lines}"
         )
         (tree,) = [line["tree"] for line in lines if "tree" in line]
         check(

@@ -57,7 +57,7 @@ def note(noted, program, *modes):
 def check_counts(delay, noted):
     found = {name: row["calls"] for name, row in counted(delay).items() if name in noted}
     check(found == dict(noted), f"{found} instead of {dict(noted)}")
-    check(delay["traced_functions"]["not_told"] == 0, f"{delay['traced_functions']}")
+    check(delay["traced_functions"]["not_reported"] == 0, f"{delay['traced_functions']}")
 
 
 def functions_are_traced_from_the_breach_on():
@@ -101,7 +101,7 @@ def functions_are_traced_from_the_breach_on():
         check(
             told["sleeper"] == 1
             and told["target_sleep"] == 1
-            and sum(told.values()) == delays[0]["traced_functions"]["told"],
+            and sum(told.values()) == delays[0]["traced_functions"]["reported"],
             f"{told}",
         )
         inner = next(call for call in slices if call["name"] == "sleeper")
@@ -275,7 +275,7 @@ def it_works_beside_calls():
         )
 
 
-def what_is_called_too_often_is_taken_out_and_said():
+def what_is_called_too_often_is_detached_and_said():
     with Daemon(event('<functions standing="yes" share="0.1%"/>', length="1s")) as daemon, Program(
         IN_C
     ) as program:
@@ -283,12 +283,12 @@ def what_is_called_too_often_is_taken_out_and_said():
 
         def thinned():
             program.run("tree")
-            return traces(daemon)[0]["taken_out"] > 0
+            return traces(daemon)[0]["detached"] > 0
 
-        wait_for(thinned, "something to be taken out")
+        wait_for(thinned, "something to be detached")
         program.run("sleep")
         bundle = daemon.wait_for_bundles(1)[0]
-        check(report(bundle)["delays"][0]["traced_functions"]["taken_out"] > 0, "the report has it")
+        check(report(bundle)["delays"][0]["traced_functions"]["detached"] > 0, "the report has it")
         text = subprocess.run(
             [LAGTRAP, "report", bundle], capture_output=True, text=True, check=True
         ).stdout
@@ -448,7 +448,7 @@ if __name__ == "__main__":
         a_process_that_comes_later_is_watched_and_one_that_ends_is_left,
         four_processes_are_watched_at_once_and_share_what_they_may_cost,
         it_works_beside_calls,
-        what_is_called_too_often_is_taken_out_and_said,
+        what_is_called_too_often_is_detached_and_said,
         what_cannot_be_traced_is_said_once,
         a_killed_daemon_leaves_what_was_told,
         redis_counts_as_it_does_itself,

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t max_named = 3;
 
-std::string names_of_taken_out(const RecordedCalls& recorded) {
+std::string names_of_detached(const RecordedCalls& recorded) {
     std::string names;
-    for (std::size_t i = 0; i < std::min(recorded.taken_out.size(), max_named); ++i)
-        names += (i == 0 ? "" : ", ") + recorded.functions[recorded.taken_out[i].function].name;
-    if (recorded.taken_out.size() > max_named)
-        names += fmt::format(" and {} others", recorded.taken_out.size() - max_named);
+    for (std::size_t i = 0; i < std::min(recorded.detached.size(), max_named); ++i)
+        names += (i == 0 ? "" : ", ") + recorded.functions[recorded.detached[i].function].name;
+    if (recorded.detached.size() > max_named)
+        names += fmt::format(" and {} others", recorded.detached.size() - max_named);
     return names;
 }
 
@@ -30,11 +30,11 @@ void CallsInTrace::load(const std::filesystem::path& directory, SystemFile& file
     std::vector<std::string> sentences;
     if (!recorded_.problem.empty())
         sentences.push_back(fmt::format("calls were not recorded: {}", recorded_.problem));
-    if (!recorded_.taken_out.empty())
+    if (!recorded_.detached.empty())
         sentences.push_back(
             fmt::format("calls of {} were too frequent and are not recorded; their time counts as "
                         "their callers'",
-                        names_of_taken_out(recorded_)));
+                        names_of_detached(recorded_)));
     if (recorded_.left_out != 0)
         sentences.push_back(
             fmt::format("{} call trees were left out: too many", recorded_.left_out));

@@ -82,7 +82,7 @@ void FunctionsInTrace::count(std::uint64_t offset_ns, SystemFile& file) {
     counts.from_ns = started.from_ns + offset_ns;
     counts.window_ns = started.window_ns;
     counts.watched = started.functions.size();
-    counts.taken_out = all.taken_out.size();
+    counts.detached = all.detached.size();
     counts.reported = all.calls.size();
     counts.not_reported = all.left_out;
     if (!all.ended) return;

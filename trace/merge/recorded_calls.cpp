@@ -23,9 +23,9 @@ class CallsReader {
             calls_.functions.insert(calls_.functions.end(), message->more->begin(),
                                     message->more->end());
         if (message->tree) take_tree(std::move(*message->tree));
-        if (message->taken_out)
-            for (const calls::TakenOut& one : *message->taken_out)
-                if (one.function < calls_.functions.size()) calls_.taken_out.push_back(one);
+        if (message->detached)
+            for (const calls::DetachedFunction& one : *message->detached)
+                if (one.function < calls_.functions.size()) calls_.detached.push_back(one);
         if (message->ended) calls_.left_out += message->ended->not_sent + message->ended->not_kept;
         return true;
     }

@@ -17,7 +17,7 @@ struct RecordedCalls {
     std::string process;
     std::vector<calls::Function> functions;
     std::vector<calls::Tree> trees;  // each accepted by calls::check()
-    std::vector<calls::TakenOut> taken_out;
+    std::vector<calls::DetachedFunction> detached;
     std::uint64_t left_out = 0;  // trees not sent, or beyond `calls_limit`
     std::string problem;         // why calls are missing, entirely or from some line on
 };

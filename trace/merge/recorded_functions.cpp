@@ -24,9 +24,9 @@ class FunctionsReader {
             all_.started->functions.insert(all_.started->functions.end(), message->more->begin(),
                                            message->more->end());
         if (message->calls) take_calls(std::move(*message->calls));
-        if (message->taken_out)
-            for (const calls::TakenOut& one : *message->taken_out)
-                if (is_known(one.function)) all_.taken_out.push_back(one);
+        if (message->detached)
+            for (const calls::DetachedFunction& one : *message->detached)
+                if (is_known(one.function)) all_.detached.push_back(one);
         if (message->ended) take_ended(std::move(*message->ended));
         return true;
     }

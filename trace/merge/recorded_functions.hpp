@@ -15,7 +15,7 @@ namespace lagtrap::trace {
 struct RecordedFunctions {
     std::optional<calls::FunctionsStarted> started;  // nullopt if functions were not traced
     std::vector<calls::TracedCall> calls;            // only of known functions
-    std::vector<calls::TakenOut> taken_out;          // only of known functions
+    std::vector<calls::DetachedFunction> detached;   // only of known functions
     std::optional<calls::FunctionsEnded> ended;      // nullopt if the trace was cut short
     std::uint64_t left_out = 0;                      // calls beyond `calls_limit`
     // why calls are missing, entirely or from some line on

@@ -32,7 +32,7 @@ struct FunctionCounts {
     std::uint64_t window_ns = 0;  // of a standing trace; 0 if it began at the breach
     std::uint64_t watched = 0;    // functions
     // functions detached because they were called too often
-    std::uint64_t taken_out = 0;
+    std::uint64_t detached = 0;
     std::uint64_t min_ns = 0;        // final minimum; shorter calls have no slice
     std::uint64_t reported = 0;      // calls with a slice
     std::uint64_t not_reported = 0;  // calls that would have one, but for lack of room

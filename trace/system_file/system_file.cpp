@@ -207,10 +207,10 @@ void write_functions(pugi::xml_node parent, const FunctionCounts& counts) {
     set_number(node, "length-ns", counts.length_ns);
     set_number(node, "window-ns", counts.window_ns);
     set_number(node, "watched", counts.watched);
-    set_number(node, "taken-out", counts.taken_out);
+    set_number(node, "detached", counts.detached);
     set_number(node, "least-ns", counts.min_ns);
-    set_number(node, "told", counts.reported);
-    set_number(node, "not-told", counts.not_reported);
+    set_number(node, "reported", counts.reported);
+    set_number(node, "not-reported", counts.not_reported);
     set_number(node, "too-deep", counts.too_deep);
     set_number(node, "others", counts.others);
     set_number(node, "others-calls", counts.others_calls);

@@ -360,10 +360,10 @@ void read_functions(pugi::xml_node node, FunctionCounts& counts, std::optional<E
     attributes.number("length-ns", counts.length_ns);
     attributes.number("window-ns", counts.window_ns);
     attributes.number("watched", counts.watched);
-    attributes.number("taken-out", counts.taken_out);
+    attributes.number("detached", counts.detached);
     attributes.number("least-ns", counts.min_ns);
-    attributes.number("told", counts.reported);
-    attributes.number("not-told", counts.not_reported);
+    attributes.number("reported", counts.reported);
+    attributes.number("not-reported", counts.not_reported);
     attributes.number("too-deep", counts.too_deep);
     attributes.number("others", counts.others);
     attributes.number("others-calls", counts.others_calls);

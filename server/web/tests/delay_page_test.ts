@@ -212,14 +212,14 @@ test("calls, traced functions and objects: figures of one and none", async () =>
       traced_functions: traced({
         before_breach_ns: 0,
         called: 3,
-        not_told: 1234,
-        taken_out: 2345,
+        not_reported: 1234,
+        detached: 2345,
         own_ns: 0,
       }),
       objects: objects({
         memory: "no allocator",
-        not_told: 1234,
-        taken_out: 2345,
+        not_reported: 1234,
+        detached: 2345,
         failures: [],
         oldest: [],
       }),

@@ -172,7 +172,7 @@ test("words are found in functions, errors and titles", async () => {
 
 test("only parts that have something are shown", async () => {
   await openDelay({
-    objects: objects({ longest: [], failures: [], oldest: [], not_told: 1234, taken_out: 2345 }),
+    objects: objects({ longest: [], failures: [], oldest: [], not_reported: 1234, detached: 2345 }),
   });
   expected.is("without calls", shown("[data-testid=objects] h3", "[data-testid=objects] > p"));
 });

@@ -43,7 +43,7 @@ const rules = [
     way: "email",
     address: "smtp://mail.example.org",
     to: ["a@example.org", "b@example.org"],
-    state: state({ failure: "refused", told_ns: ago(day_s), failed_ns: ago(hour_s) }),
+    state: state({ failure: "refused", notified_ns: ago(day_s), failed_ns: ago(hour_s) }),
   }),
   rule({ id: "10", condition: "p99", factor: 1.5, hours: 24, way: "alertmanager" }),
   rule({ id: "11", condition: "delay_share", over_share: 0.05, event: null }),
@@ -346,7 +346,12 @@ test("one rule: its messages and findings", async () => {
       ],
       findings: [
         finding(),
-        finding({ subject: "b", path: "//evil.example", ended_ns: ago(day_s), told_ns: ago(60) }),
+        finding({
+          subject: "b",
+          path: "//evil.example",
+          ended_ns: ago(day_s),
+          notified_ns: ago(60),
+        }),
         finding({ subject: "c", path: "https://evil.example" }),
       ],
     }),

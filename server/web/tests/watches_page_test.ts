@@ -19,14 +19,14 @@ const watches = [
     class_count: 1234,
     classes: ["A", "B"],
     lost_lines: 1,
-    not_told: 1,
+    not_reported: 1,
     missing_parts: null,
   }),
   watch({
     classes: ["A", "B", "C"],
     class_count: 3,
     lost_lines: 2,
-    not_told: 1234,
+    not_reported: 1234,
     missing_parts: 2345,
   }),
 ];

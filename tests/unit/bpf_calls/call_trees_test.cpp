@@ -208,12 +208,12 @@ TEST_F(CallTrees, count_what_does_not_fit) {
 
 TEST_F(CallTrees, do_not_count_functions_that_are_being_detached) {
     begin(serve, top);
-    count(parse).taken_out = 1;
+    count(parse).detached = 1;
     begin(parse, top - 0x40);
     EXPECT_EQ(count(parse).hits, 1U);
     EXPECT_EQ(tree().nodes, 1U);
     end(serve, top);
-    count(serve).taken_out = 1;
+    count(serve).detached = 1;
     begin(serve, top);
     EXPECT_EQ(count(serve).hits, 2U);
     EXPECT_EQ(open_trees, 0U);

@@ -110,10 +110,10 @@ TEST_F(GoroutineTrees, are_only_begun_by_targets_of_the_process) {
     go_begin(serve, second, 0x100);
     go_begin(parse, first, 0x100);
     EXPECT_EQ(known(), 1U);
-    count(serve).taken_out = 1;
+    count(serve).detached = 1;
     go_begin(serve, first, 0x100);
     EXPECT_EQ(known(), 1U);
-    count(serve).taken_out = 0;
+    count(serve).detached = 0;
     select(thread(201));
     go_begin(serve, first, 0x100);
     go_end(serve, second, 0x100);

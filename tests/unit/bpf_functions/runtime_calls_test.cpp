@@ -169,7 +169,7 @@ TEST_F(RuntimeCalls, of_detached_functions_are_dropped_when_another_begins) {
     enter("load");
     enter("pay");
     enter("check");
-    function(41).probes.taken_out = function(42).probes.taken_out = 1;
+    function(41).probes.detached = function(42).probes.detached = 1;
     enter("send");
     pass(100);
     leave("send");
@@ -220,7 +220,7 @@ TEST_F(RuntimeCalls, whose_begin_is_not_reported_are_counted_if_asked) {
 TEST_F(RuntimeCalls, have_the_cost_of_hits_that_count_for_nothing) {
     enter("pay");
     enter("");  // without a name
-    function(40).probes.taken_out = 0;
+    function(40).probes.detached = 0;
     pass(100);
     sent();
     leave("pay");

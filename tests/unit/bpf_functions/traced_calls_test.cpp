@@ -125,7 +125,7 @@ TEST_F(TracedCalls, are_only_of_the_traced_process) {
 }
 
 TEST_F(TracedCalls, of_a_detached_function_do_not_begin) {
-    function(parse).probes.taken_out = 1;
+    function(parse).probes.detached = 1;
     begin(parse, top);
     end(parse, top);
     EXPECT_EQ(counted(parse), "1 hits, 0 calls, 0 left, own 0, longest 0 in");
@@ -160,7 +160,7 @@ TEST_F(TracedCalls, of_a_detached_function_pass_what_they_called_to_their_caller
     begin(send, top - 0x80);
     pass(100);
     end(send, top - 0x80);
-    function(parse).probes.taken_out = 1;
+    function(parse).probes.detached = 1;
     pass(50);
     sent();
     end(serve, top);
@@ -168,9 +168,9 @@ TEST_F(TracedCalls, of_a_detached_function_pass_what_they_called_to_their_caller
     EXPECT_EQ(counted(parse), "1 hits, 0 calls, 0 left, own 0, longest 0 in");
     EXPECT_EQ(counted(serve), "1 hits, 1 calls, 0 left, own 37, longest 130 in");
     // One whose exit is still seen counts.
-    function(serve).probes.taken_out = 0;
+    function(serve).probes.detached = 0;
     begin(serve, top);
-    function(serve).probes.taken_out = 1;
+    function(serve).probes.detached = 1;
     end(serve, top);
     EXPECT_EQ(function(serve).calls, 2U);
 }

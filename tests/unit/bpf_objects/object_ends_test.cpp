@@ -462,7 +462,7 @@ TEST_F(ObjectCalls, deeper_than_64_are_counted) {
 
 TEST_F(ObjectCalls, whose_exits_are_no_longer_seen_have_no_end) {
     begin(use, an_object);
-    function(use).probes.taken_out = 1;
+    function(use).probes.detached = 1;
     raise("x");
     handle(top + 8);
     EXPECT_TRUE(sent().empty());

@@ -46,7 +46,7 @@ std::string again(const std::string& line) {
     if (!message.ok()) return message.error().message;
     if (message->started) return boost::json::serialize(to_json(*message->started));
     if (message->tree) return boost::json::serialize(to_json(*message->tree));
-    if (message->taken_out) return boost::json::serialize(to_json(*message->taken_out));
+    if (message->detached) return boost::json::serialize(to_json(*message->detached));
     if (message->more) return boost::json::serialize(to_json(*message->more));
     return message->ended ? boost::json::serialize(to_json(*message->ended)) : "nothing";
 }
@@ -110,7 +110,7 @@ TEST(CallStreamTest, EachFactHasItsPlace) {
     EXPECT_FALSE(to_json(a_tree()).at("tree").as_object().contains("goroutine"));
 
     for (const std::string line :
-         {R"({"taken_out":[[1,2],[3,4]]})", R"({"more":[["wait","/usr/bin/app",1,1,2,3,4,"a",5]]})",
+         {R"({"detached":[[1,2],[3,4]]})", R"({"more":[["wait","/usr/bin/app",1,1,2,3,4,"a",5]]})",
           R"({"ended":{"reason":"over","calls":1,"short_calls":2,"not_kept":3,"not_sent":4,)"
           R"("detach_ns":5}})"})
         EXPECT_EQ(again(line), line);
@@ -127,7 +127,7 @@ TEST(CallStreamTest, ABadLineSaysWhatIsWrong) {
     EXPECT_EQ(again(R"({"ended":5})"), malformed);
     EXPECT_EQ(again(R"({"ok":true})"), unknown);
     EXPECT_EQ(again("{}"), unknown);
-    EXPECT_EQ(again(R"({"taken_out":[],"more":[],"other":1})"),
+    EXPECT_EQ(again(R"({"detached":[],"more":[],"other":1})"),
               "lagtrapd's answer has more than one message in a line");
     auto tree = to_json(a_tree());
     tree.at("tree").at("calls").at(0).at(8) = 4;

@@ -150,10 +150,10 @@ TEST(FunctionMessages, LinesHaveTheNamesThatOtherVersionsKnow) {
               R"("totals":[[12,13,14,15,16,[17],18]]}})");
     EXPECT_EQ(read_again(ended, &FunctionsMessage::ended).runtimes.at(0).left_out.at(0).reason,
               "in C");
-    const auto out = parse_functions_message(R"({"taken_out":[[1,2]]})");
-    ASSERT_TRUE(out && out->taken_out);
-    EXPECT_EQ(out->taken_out->at(0).function, 1U);
-    EXPECT_EQ(out->taken_out->at(0).calls_per_second, 2U);
+    const auto out = parse_functions_message(R"({"detached":[[1,2]]})");
+    ASSERT_TRUE(out && out->detached);
+    EXPECT_EQ(out->detached->at(0).function, 1U);
+    EXPECT_EQ(out->detached->at(0).calls_per_second, 2U);
 }
 
 TEST(FunctionMessages, ReasonsAreCounted) {

@@ -75,7 +75,7 @@ std::string again(const std::string& line) {
     if (reply->messages) return boost::json::serialize(to_json(*reply->messages));
     if (reply->counts) return boost::json::serialize(to_json(*reply->counts));
     if (reply->failures) return boost::json::serialize(to_json(*reply->failures));
-    if (reply->taken_out) return boost::json::serialize(to_json(*reply->taken_out));
+    if (reply->detached) return boost::json::serialize(to_json(*reply->detached));
     return reply->ended ? boost::json::serialize(to_json(*reply->ended)) : "nothing";
 }
 
@@ -160,7 +160,7 @@ TEST(ObjectStreamTest, FunctionsAndTheirRolesHaveTheirPlaces) {
 }
 
 TEST(ObjectStreamTest, EachKindOfLineIsKnown) {
-    for (const std::string line : {R"({"taken_out":[[1,2]]})", R"({"messages":[]})",
+    for (const std::string line : {R"({"detached":[[1,2]]})", R"({"messages":[]})",
                                    R"({"failures":[]})", R"({"counts":{"at_ns":1,"classes":[]}})"})
         EXPECT_EQ(again(line), line);
     EXPECT_EQ(again(R"({"ok":true})"), "the object trace has a line of unknown kind");

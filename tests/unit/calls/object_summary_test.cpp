@@ -37,7 +37,7 @@ ObjectsSummary full_summary() {
     calls.calls = {failed, call_of(0, 10, 90, 0), call_of(0, 100, 110, 0), call_of(2, 200, 250, 0)};
     EXPECT_TRUE(summary.add(std::move(calls)).ok());
     ObjectsReply out;
-    out.taken_out = {{2, 5'000}};
+    out.detached = {{2, 5'000}};
     EXPECT_TRUE(summary.add(std::move(out)).ok());
     ObjectsReply ended;
     ended.ended.emplace();
@@ -77,7 +77,7 @@ TEST(ObjectsSummaryTest, ListsAreBounded) {
     EXPECT_EQ(rows.at("functions").as_array().size(), 1U);
     EXPECT_EQ(rows.at("functions").as_array()[0].at("name").as_string(), "f0");
     EXPECT_EQ(rows.at("longest").as_array().size(), 3U);
-    EXPECT_EQ(rows.at("taken_out").to_number<int>(), 1);
+    EXPECT_EQ(rows.at("detached").to_number<int>(), 1);
     const auto& stack = rows.at("oldest").as_array()[0].at("stack");
     EXPECT_EQ(stack.at("frames").as_array().size(), 2U);
 }
@@ -139,7 +139,7 @@ TEST(ObjectsSummaryTest, IsReportedWhole) {
     calls.calls = {failed, outer};
     EXPECT_TRUE(summary.add(std::move(calls)).ok());
     ObjectsReply out;
-    out.taken_out = {{2, 5'000}, {1, 6'000}};
+    out.detached = {{2, 5'000}, {1, 6'000}};
     EXPECT_TRUE(summary.add(std::move(out)).ok());
     ObjectsReply ended;
     ended.ended.emplace();
@@ -154,8 +154,8 @@ TEST(ObjectsSummaryTest, IsReportedWhole) {
     EXPECT_TRUE(summary.add(std::move(ended)).ok());
     EXPECT_EQ(
         boost::json::serialize(summary.to_json(10)),
-        R"({"pid":12,"process":"shop","length_ns":1000,"memory":"no allocator","told":31,)"
-        R"("not_told":32,"taken_out":2,"classes":[{"name":"Cart","created":1,"released":3,)"
+        R"({"pid":12,"process":"shop","length_ns":1000,"memory":"no allocator","reported":31,)"
+        R"("not_reported":32,"detached":2,"classes":[{"name":"Cart","created":1,"released":3,)"
         R"("alive":2,"failures":4,"released_twice":5,"used_after":6,"unknown":7,"replaced":8,)"
         R"("not_followed":9},{"name":"Item","created":11,"released":0,"alive":0,"failures":0,)"
         R"("released_twice":0,"used_after":0,"unknown":0,"replaced":0,"not_followed":0}],)"
@@ -178,7 +178,7 @@ TEST(ObjectsSummaryTest, LinesBeginWithTheFunctionsAndEndWithTheTotals) {
     std::string kinds;
     for (const std::string& line : full_summary().lines(2))
         kinds += line.substr(0, line.find(':')) + " ";
-    EXPECT_EQ(kinds, "{\"ok\" {\"object_calls\" {\"failures\" {\"taken_out\" {\"ended_objects\" ");
+    EXPECT_EQ(kinds, "{\"ok\" {\"object_calls\" {\"failures\" {\"detached\" {\"ended_objects\" ");
     EXPECT_TRUE(ObjectsSummary().lines(2).empty());
     const auto calls = parse_objects_reply(full_summary().lines(2).at(1));
     ASSERT_TRUE(calls && calls->calls);
@@ -289,9 +289,9 @@ TEST(ObjectsSummaryTest, EachListHasItsLimit) {
     failures.failures = {{0, 3, "x", "", 0, 0}, {1, 2, "y", "", 0, 0}, {2, 1, "z", "", 0, 0}};
     EXPECT_TRUE(summary.add(std::move(failures)).ok());
     ObjectsReply out;
-    out.taken_out.emplace(4'100, TakenOut{0, 1});
+    out.detached.emplace(4'100, DetachedFunction{0, 1});
     EXPECT_TRUE(summary.add(std::move(out)).ok());
-    EXPECT_EQ(summary.taken_out().size(), 4'096U);
+    EXPECT_EQ(summary.detached().size(), 4'096U);
     ObjectsReply ended;
     ended.ended.emplace();
     ended.ended->classes.resize(3);

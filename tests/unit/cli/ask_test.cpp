@@ -111,7 +111,7 @@ TEST_F(Ask, WhatOnlyTellsAnswersNothing) {
     out_.str("");
     const std::string sentence = folder_.string("sentence");
     EXPECT_THAT(requests_after("echo \"$1\" > " + sentence, true), IsEmpty());
-    EXPECT_EQ(out_.str(), "buy: told\n");
+    EXPECT_EQ(out_.str(), "buy: notified\n");
     EXPECT_EQ(read_file(sentence, 4096).value(),
               "lagtrap: buy was too slow in shop. \"lagtrap approve\" keeps the recording, "
               "\"lagtrap decline\" discards it. Without an answer, it is kept in 600 s.\n");

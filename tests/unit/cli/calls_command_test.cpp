@@ -143,16 +143,16 @@ TEST_F(CallsCommand, ShowsEachTreeAsItComes) {
 
 TEST_F(CallsCommand, ShowsFunctionsFoundAndDetached) {
     const std::vector<calls::Function> more{function("late")};
-    const std::vector<calls::TakenOut> out{{2, 5'000}};
+    const std::vector<calls::DetachedFunction> out{{2, 5'000}};
     const auto text =
         run({begin_, line_of(more), line_of(tree(8'000, 0, 2)), line_of(out), end_}).out;
     functions_.push_back(more[0]);
     EXPECT_EQ(text, started_text(started(), "buy", look_) + more_text(more, look_) +
                         tree_text(tree(8'000, 0, 2), functions_, look_) +
-                        taken_out_text(out, functions_, look_) + ended_text(ended(), "buy", 1));
+                        detached_text(out, functions_, look_) + ended_text(ended(), "buy", 1));
     const auto lines = run({begin_, line_of(more), line_of(out), end_}, {"--json"}).out;
     EXPECT_EQ(lines, begin_ + "\n" + line_of(more) +
-                         "\n{\"taken_out\":[{\"function\":\"late\",\"calls_per_second\":5000}]}\n" +
+                         "\n{\"detached\":[{\"function\":\"late\",\"calls_per_second\":5000}]}\n" +
                          end_ + "\n");
 }
 
@@ -247,7 +247,7 @@ TEST_F(CallsCommand, AnAnswerThatEndsEarlyIsAFailure) {
 TEST_F(CallsCommand, NumbersOfFunctionsAreChecked) {
     EXPECT_EQ(run({begin_, line_of(tree(8'000, 0, 2)), end_}).code, 1);
     const auto outcome =
-        run({begin_, line_of(std::vector<calls::TakenOut>{{1, 1}, {2, 5'000}}), end_});
+        run({begin_, line_of(std::vector<calls::DetachedFunction>{{1, 1}, {2, 5'000}}), end_});
     EXPECT_EQ(outcome.code, 1);
     EXPECT_EQ(outcome.err, "lagtrap: lagtrapd sent an unknown function number\n");
 }

@@ -98,10 +98,10 @@ TEST_F(CallsText, IsWholeInEveryCase) {
     add("summary", summary_text(summary, functions_, look_));
     add("whole summary", summary_text(summary, functions_, all));
     EXPECT_EQ(summary_text({}, functions_, look_), "");
-    const std::vector<calls::TakenOut> out{
+    const std::vector<calls::DetachedFunction> out{
         {0, 5'000}, {1, 4'000}, {2, 3'000}, {3, 2'000}, {4, 1'000}};
-    add("detached", taken_out_text(out, functions_, look_));
-    add("all detached", taken_out_text(out, functions_, all));
+    add("detached", detached_text(out, functions_, look_));
+    add("all detached", detached_text(out, functions_, all));
     calls::Ended ended;
     ended.reason = "the process ended";
     ended.detach_ns = 7'000'000;

@@ -122,11 +122,11 @@ TEST_F(FunctionsCommand, RefusesValuesThatAreNone) {
 }
 
 TEST_F(FunctionsCommand, ShowsWhatIsWatchedAndTheTotals) {
-    const std::vector<calls::TakenOut> out{{1, 5'000}};
+    const std::vector<calls::DetachedFunction> out{{1, 5'000}};
     const auto outcome = run({begin_, line_of(two_calls()), line_of(out), end_});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(outcome.out, functions_started_text(started(), look_) +
-                               taken_out_text(out, functions_, look_) +
+                               detached_text(out, functions_, look_) +
                                functions_ended_text(ended(), functions_, 20, look_));
     EXPECT_EQ(run({begin_, end_}, {"--top", "1"}).out,
               functions_started_text(started(), look_) +
@@ -147,7 +147,8 @@ TEST_F(FunctionsCommand, FunctionsOfRuntimesComeLater) {
 
 TEST_F(FunctionsCommand, JsonIsTheLines) {
     const std::vector<std::string> lines{begin_, line_of(two_calls()),
-                                         line_of(std::vector<calls::TakenOut>{{1, 5'000}}), end_};
+                                         line_of(std::vector<calls::DetachedFunction>{{1, 5'000}}),
+                                         end_};
     EXPECT_EQ(run(lines, {"--json"}).out,
               lines[0] + "\n" + lines[1] + "\n" + lines[2] + "\n" + lines[3] + "\n");
 }
@@ -170,7 +171,7 @@ TEST_F(FunctionsCommand, WritesTheCallsToAFileToo) {
 
 TEST_F(FunctionsCommand, NumbersOfFunctionsAreChecked) {
     const std::vector<std::string> wrong{line_of(two_calls(2)),
-                                         line_of(std::vector<calls::TakenOut>{{2, 1}}),
+                                         line_of(std::vector<calls::DetachedFunction>{{2, 1}}),
                                          line_of(ended(2)), line_of(ended(1, 0))};
     for (const std::string& line : wrong) {
         const auto outcome = run({begin_, line, end_});

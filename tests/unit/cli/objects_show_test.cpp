@@ -42,8 +42,8 @@ std::string call_line() {
     return line_of(calls::to_json(std::vector<calls::ObjectCall>{call}));
 }
 
-std::string taken_out_line(std::size_t functions = 1) {
-    return line_of(calls::to_json(std::vector<calls::TakenOut>(functions, {1, 2000})));
+std::string detached_line(std::size_t functions = 1) {
+    return line_of(calls::to_json(std::vector<calls::DetachedFunction>(functions, {1, 2000})));
 }
 
 std::string ended_line() {
@@ -81,7 +81,7 @@ TEST_F(ObjectsShowTest, ShowsBeginAndEndAndTreesIfWanted) {
     EXPECT_EQ(shown({started_line(), call_line()}), begun);
     EXPECT_THAT(shown({started_line(), call_line(), ended_line()}),
                 HasSubstr("Ended after 2.00 s: the time is over"));
-    EXPECT_EQ(shown({started_line(), taken_out_line()}),
+    EXPECT_EQ(shown({started_line(), detached_line()}),
               begun + "  detached: use_1, 2,000 calls per second\n");
     options_.tree = true;
     EXPECT_EQ(shown({started_line(), call_line()}),
@@ -90,7 +90,7 @@ TEST_F(ObjectsShowTest, ShowsBeginAndEndAndTreesIfWanted) {
 
 TEST_F(ObjectsShowTest, JsonIsTheLinesThemselves) {
     options_.json = options_.tree = true;
-    const std::vector<std::string> lines{started_line(), call_line(), taken_out_line(),
+    const std::vector<std::string> lines{started_line(), call_line(), detached_line(),
                                          ended_line()};
     std::string all;
     for (const std::string& line : lines) all += line + "\n";
@@ -141,13 +141,13 @@ TEST(ReportObjects, AreThoseOfTheDelayedProcess) {
     EXPECT_THAT(text, HasSubstr("use_9\n  and 1 other; --all shows more\n"));
     EXPECT_THAT(text, Not(HasSubstr("detached")));
     EXPECT_THAT(objects_part(recording, delay, {Paint(false), 100, true}), HasSubstr("use_10\n"));
-    recording.system.objects = {started_line(42, "unknown"), taken_out_line(), ended_line()};
+    recording.system.objects = {started_line(42, "unknown"), detached_line(), ended_line()};
     EXPECT_THAT(objects_part(recording, delay, plain),
                 HasSubstr("the probes; memory not counted:\n  unknown\n"));
     EXPECT_THAT(objects_part(recording, delay, plain),
                 EndsWith("  1 function was detached (called too often); later calls are not "
                          "counted.\n"));
-    recording.system.objects[1] = taken_out_line(2);
+    recording.system.objects[1] = detached_line(2);
     EXPECT_THAT(objects_part(recording, delay, plain), HasSubstr("  2 functions were detached"));
     recording.system.objects = {started_line(43), ended_line()};
     EXPECT_EQ(objects_part(recording, delay, plain), "");

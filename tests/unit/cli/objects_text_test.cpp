@@ -180,8 +180,8 @@ TEST(ObjectTreeText, MarksLongCallsAndColoursWhatIsWrong) {
         HasSubstr(paint(Colour::Red, "  db_read") + paint(Colour::Red, "  5  used after release")));
 }
 
-TEST(ObjectsTakenOutText, TellsWhatIsNoLongerSeen) {
-    EXPECT_EQ(objects_taken_out_text({{0, 0}, {1, 250'000}, {4, 1}}, database(), plain),
+TEST(ObjectsDetachedText, TellsWhatIsNoLongerSeen) {
+    EXPECT_EQ(objects_detached_text({{0, 0}, {1, 250'000}, {4, 1}}, database(), plain),
               "  detached: db_open, with others of its class; connection is no longer followed\n"
               "  detached: db_read, 250,000 calls per second\n"
               "  detached: malloc, 1 calls per second; memory is no longer counted\n");

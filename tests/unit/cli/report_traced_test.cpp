@@ -66,7 +66,7 @@ TEST_F(ReportTraced, TellsWhatWasTracedAndTheLosses) {
     counts().from_ns = 11 * s;
     counts().watched = 1;
     counts().not_reported = 1000;
-    counts().taken_out = 1;
+    counts().detached = 1;
     counts().too_deep = 1;
     const std::string lossy = text({Paint(false), 300, false});
     EXPECT_THAT(lossy, HasSubstr("  1 function of shop traced for 5.00 s, from 1.00 s after the"));
@@ -75,7 +75,7 @@ TEST_F(ReportTraced, TellsWhatWasTracedAndTheLosses) {
                           "(called too often); later calls are not counted. 1 call nested "
                           "too deep to be seen.\n"));
     counts().not_reported = 1;
-    counts().taken_out = counts().too_deep = 2;
+    counts().detached = counts().too_deep = 2;
     EXPECT_THAT(text({Paint(false), 300, false}),
                 HasSubstr(" 1 more did not fit. 2 functions were detached (called too often); "
                           "later calls are not counted. 2 calls nested too deep to be seen.\n"));
@@ -110,7 +110,7 @@ TEST_F(ReportTraced, IsOnlyThereIfTheProcessWasTraced) {
 TEST_F(ReportTraced, JsonHasAllNumbers) {
     add("other", 2);
     counts().window_ns = 11;
-    counts().taken_out = 12;
+    counts().detached = 12;
     counts().not_reported = 13;
     counts().too_deep = 14;
     counts().others = 15;
@@ -118,7 +118,7 @@ TEST_F(ReportTraced, JsonHasAllNumbers) {
     counts().others_own_ns = 17;
     EXPECT_EQ(boost::json::serialize(traced_functions_json(recording_, delay_)),
               R"({"pid":42,"from_boottime_ns":8000000000,"length_ns":5000000000,"window_ns":11,)"
-              R"("watched":1200,"taken_out":12,"least_ns":5000,"told":2000,"not_told":13,)"
+              R"("watched":1200,"detached":12,"least_ns":5000,"reported":2000,"not_reported":13,)"
               R"("too_deep":14,"functions":[{"function":"work","module":"/bin/shop","calls":3,)"
               R"("own_ns":6000000,"left":1,"longest_ns":3000000,"path":["main"],)"
               R"("source":"/src/work.c","line":7},{"function":"other","module":"/bin/shop",)"

@@ -106,7 +106,7 @@ TEST_F(ObjectRoutes, WatchesAreListedWithTheirFigures) {
                           std::to_string(begin_ns + 1) + R"(","last_ns":")" +
                           std::to_string(begin_ns + 2) +
                           R"(","parts":4,"ended":false,"classes":["Cart","Page"],"class_count":2,)"
-                          R"("calls":4,"failures":4,"not_told":0,"lost_lines":7,)"
+                          R"("calls":4,"failures":4,"not_reported":0,"lost_lines":7,)"
                           R"("missing_parts":2})"));
     add(another, 3, "{}\n", 0, true);
     const json::value both = listed();
@@ -171,7 +171,7 @@ TEST_F(ObjectRoutes, ASummaryIsOfAllPartsThatCame) {
         found.at("notes"),
         json::parse(R"(["no memory is counted","functions that cannot be watched, 3: inlined",)"
                     R"("functions beyond the limit, which are not watched: 12"])"));
-    EXPECT_EQ(found.at("objects").at("told"), json::value(2));
+    EXPECT_EQ(found.at("objects").at("reported"), json::value(2));
     EXPECT_EQ(found.at("latest").as_array().size(), 2U);
     calls::ObjectsEnded ended;
     ended.reason = "its time is over";

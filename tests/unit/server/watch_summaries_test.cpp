@@ -57,7 +57,7 @@ std::uint64_t reported(WatchSummaries& summaries, Parts& store, const std::strin
     EXPECT_TRUE(objects);
     objects->end_here();
     EXPECT_EQ(objects->unread_lines(), 0U);
-    return objects->summary().to_json(10).at("told").to_number<std::uint64_t>();
+    return objects->summary().to_json(10).at("reported").to_number<std::uint64_t>();
 }
 
 TEST(WatchSummaries, OfPartsThatWereReadNoneIsReadAgain) {

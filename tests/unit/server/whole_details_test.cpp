@@ -72,7 +72,7 @@ TraceBuilder build() {
     counts.from_ns = TraceBuilder::begin_ns;
     counts.length_ns = 100 * ms;
     counts.watched = 11;
-    counts.taken_out = 12;
+    counts.detached = 12;
     counts.min_ns = 13;
     counts.reported = 14;
     counts.not_reported = 15;

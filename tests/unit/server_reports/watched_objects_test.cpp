@@ -49,7 +49,7 @@ TEST(WatchedObjects, OfOneThatGoesOnWhatCameSoFarStandsForItsEnd) {
     EXPECT_EQ(objects.reason(), "");
     const json::object all = objects.summary().to_json(10);
     EXPECT_EQ(all.at("length_ns").to_number<int>(), 8'000);
-    EXPECT_EQ(all.at("told").to_number<int>(), 2);
+    EXPECT_EQ(all.at("reported").to_number<int>(), 2);
     EXPECT_EQ(all.at("classes").at(0).at("alive").to_number<int>(), 3);
     EXPECT_EQ(all.at("failures").at(0).at("error").as_string(), "result 14");
     EXPECT_EQ(all.at("functions").as_array().size(), 2U);

@@ -446,12 +446,13 @@ export function fileName(path: string): string {
 }
 
 function losses(objects: FollowedObjects): string {
-  const said = [`Calls recorded individually: ${formatCount(objects.told)}.`];
-  if (objects.not_told > 0) said.push(`${formatCount(objects.not_told)} more were only counted.`);
-  if (objects.taken_out > 0)
+  const said = [`Calls recorded individually: ${formatCount(objects.reported)}.`];
+  if (objects.not_reported > 0)
+    said.push(`${formatCount(objects.not_reported)} more were only counted.`);
+  if (objects.detached > 0)
     said.push(
       "Functions detached because they were called too often: " +
-        `${formatCount(objects.taken_out)}; their later calls are not counted.`,
+        `${formatCount(objects.detached)}; their later calls are not counted.`,
     );
   return said.join(" ");
 }

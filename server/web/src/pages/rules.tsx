@@ -159,8 +159,8 @@ export function Rules({ session, place }: { session: Session; place: Place }) {
                               <RuleState rule={rule} />
                             </td>
                             <td>
-                              {rule.state.told_ns ? (
-                                <Time ns={rule.state.told_ns} age />
+                              {rule.state.notified_ns ? (
+                                <Time ns={rule.state.notified_ns} age />
                               ) : (
                                 <span class="muted">never</span>
                               )}
@@ -373,8 +373,8 @@ function Findings({ rule }: { rule: RuleDetail }) {
                 )}
               </td>
               <td>
-                {finding.told_ns ? (
-                  <Time ns={finding.told_ns} age />
+                {finding.notified_ns ? (
+                  <Time ns={finding.notified_ns} age />
                 ) : (
                   <span class="muted">not yet</span>
                 )}

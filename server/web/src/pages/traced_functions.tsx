@@ -58,14 +58,14 @@ function span(traced: TracedFunctions): string {
 
 function losses(traced: TracedFunctions): string {
   const said = [
-    `The trace contains ${plural(traced.told, "call")} of ${formatDuration(traced.least_ns)} ` +
+    `The trace contains ${plural(traced.reported, "call")} of ${formatDuration(traced.least_ns)} ` +
       "or longer.",
   ];
-  if (traced.not_told > 0) said.push(`${formatCount(traced.not_told)} more did not fit.`);
-  if (traced.taken_out > 0)
+  if (traced.not_reported > 0) said.push(`${formatCount(traced.not_reported)} more did not fit.`);
+  if (traced.detached > 0)
     said.push(
       "Functions detached because they were called too often: " +
-        `${formatCount(traced.taken_out)}; their later calls are not counted.`,
+        `${formatCount(traced.detached)}; their later calls are not counted.`,
     );
   return said.join(" ");
 }

@@ -41,7 +41,7 @@ function lossesOf(watch: ObjectWatch): string[] {
     said.push(`${formatCount(watch.missing_parts)} of ${plural(watch.parts, "part")} missing`);
   if (watch.lost_lines)
     said.push(`${plural(watch.lost_lines, "line")} not sent because the spool was full`);
-  if (watch.not_told > 0) said.push(`${plural(watch.not_told, "call")} only counted`);
+  if (watch.not_reported > 0) said.push(`${plural(watch.not_reported, "call")} only counted`);
   if (watch.missing_parts === null)
     said.push("unknown: the watch started before the server counted missing parts");
   return said;

@@ -39,7 +39,7 @@ export function state(more: Partial<Rule["state"]> = {}): Rule["state"] {
   return {
     looked_ns: ago(120),
     look_failure: null,
-    told_ns: null,
+    notified_ns: null,
     failed_ns: null,
     failure: null,
     delivered: 0,
@@ -74,7 +74,7 @@ export function finding(more: Partial<Finding> = {}): Finding {
     path: "/event/checkout",
     found_ns: ago(hour_s),
     ended_ns: null,
-    told_ns: null,
+    notified_ns: null,
     ...more,
   };
 }

@@ -23,7 +23,7 @@ class CallThinningTest : public ::testing::Test {
         if (cpu_) *cpu_ += cpu_of_look_;
         for (std::size_t i = 0; i < more.size(); ++i) hits_[i] += more[i];
         std::vector<std::uint32_t> out;
-        for (const calls::TakenOut& one : thinning_.look(now_, hits_, functions_, cpu_)) {
+        for (const calls::DetachedFunction& one : thinning_.look(now_, hits_, functions_, cpu_)) {
             out.push_back(one.function);
             rates_.push_back(one.calls_per_second);
         }
@@ -119,7 +119,7 @@ std::chrono::milliseconds time_until_fast(std::size_t count, double own_ns, doub
             if (!out[i])
                 hits[i] +=
                     static_cast<std::uint64_t>(rounds * (1 + static_cast<double>(i) / 1e4) + 0.5);
-        for (const calls::TakenOut& one : thinning.look(now, hits, functions)) {
+        for (const calls::DetachedFunction& one : thinning.look(now, hits, functions)) {
             out[one.function] = true;
             --probed;
         }

@@ -50,7 +50,7 @@ TEST_F(ProbeSessionTest, WhatExceedsTheBudgetIsDetached) {
     const auto out = session().too_expensive(thinning, functions_);
     ASSERT_THAT(out, SizeIs(1));
     EXPECT_EQ(out[0].function, 1U);
-    ASSERT_TRUE(session().take_out({1}));
+    ASSERT_TRUE(session().detach_functions({1}));
     session_test_rare();
     EXPECT_GT(session().hits().at(0), 1U) << "it is still probed, for a moment perhaps twice";
 }

@@ -20,7 +20,7 @@ class Answer : public AnswerLines {
     std::string last;
 };
 
-using Rows = std::vector<calls::TakenOut>;
+using Rows = std::vector<calls::DetachedFunction>;
 
 TEST(TraceLinesTest, RowsAreDividedBetweenLines) {
     Answer answer;
@@ -30,8 +30,8 @@ TEST(TraceLinesTest, RowsAreDividedBetweenLines) {
     lines.tell_in_parts(Rows{}, 2);
     lines.tell_any(Rows{{7, 8}});
     EXPECT_EQ(answer.lines,
-              (std::vector<std::string>{R"({"taken_out":[[1,2],[3,4]]})",
-                                        R"({"taken_out":[[5,6]]})", R"({"taken_out":[[7,8]]})"}));
+              (std::vector<std::string>{R"({"detached":[[1,2],[3,4]]})", R"({"detached":[[5,6]]})",
+                                        R"({"detached":[[7,8]]})"}));
 }
 
 TEST(TraceLinesTest, TheEndCountsCallsThatFoundNoRoom) {

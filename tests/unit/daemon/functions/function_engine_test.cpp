@@ -129,7 +129,7 @@ TEST_F(FunctionEngineTest, TheCostOfProbesIsPartOfNoCall) {
 TEST_F(FunctionEngineTest, CallsOfADetachedFunctionAreNotCounted) {
     load();
     attach();
-    ASSERT_TRUE(engine_->session().take_out({1, 99}).ok());
+    ASSERT_TRUE(engine_->session().detach_functions({1, 99}).ok());
     EXPECT_GT(engine_->totals().limits.relinking_until_ns, 0U);
     engine_test_outer();
     EXPECT_THAT(functions_called(), ElementsAre(0));

@@ -117,7 +117,7 @@ TEST_F(RunningFunctionRecorder, AStandingTraceGivesWhatWasBeforeAndWhatFollows) 
     wait_for([this] { return recorder_->status().kept_calls == 2; });
     FunctionRecorderStatus status = recorder_->status();
     EXPECT_EQ(status.process, "daemon_tests");
-    EXPECT_EQ(status.taken_out, 0U);
+    EXPECT_EQ(status.detached, 0U);
     EXPECT_EQ(status.budget, 1'000.0);
     EXPECT_EQ(status.min_ns, 0U);
     EXPECT_FALSE(status.recording);

@@ -114,7 +114,7 @@ TEST_F(FunctionWatchTest, ReportsAndCountsCalls) {
     const FunctionWatch::Seen seen = watch_->take(0ms);
     EXPECT_THAT(numbers_of(seen), ElementsAre(valloc_number_, realloc_number_, valloc_number_));
     EXPECT_THAT(seen.more, IsEmpty());
-    EXPECT_THAT(seen.taken_out, IsEmpty());
+    EXPECT_THAT(seen.detached, IsEmpty());
     auto totals = watch_->take_totals();
     ASSERT_THAT(totals, SizeIs(2));
     EXPECT_EQ(totals.at(valloc_number_).calls, 2U);
@@ -161,13 +161,13 @@ TEST_F(FunctionWatchTest, TracesShareTheBudget) {
 TEST_F(FunctionWatchTest, WhatCostsTooMuchIsDetachedAndSaid) {
     request_.budget = 1e-6;
     begin();
-    std::vector<calls::TakenOut> taken_out;
-    for (const auto until = std::chrono::steady_clock::now() + 60s; taken_out.empty();) {
+    std::vector<calls::DetachedFunction> detached;
+    for (const auto until = std::chrono::steady_clock::now() + 60s; detached.empty();) {
         ASSERT_LT(std::chrono::steady_clock::now(), until);
         for (int i = 0; i < 1'000; ++i) (void)valloc_(5);
-        taken_out = watch_->look(0ms).taken_out;
+        detached = watch_->look(0ms).detached;
     }
-    EXPECT_EQ(taken_out.at(0).function, valloc_number_);
+    EXPECT_EQ(detached.at(0).function, valloc_number_);
     (void)watch_->take(0ms);
     (void)watch_->take_totals();
     (void)valloc_(5);

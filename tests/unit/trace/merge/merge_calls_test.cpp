@@ -82,7 +82,7 @@ TEST_F(MergeCalls, EachCallIsASliceOfItsThread) {
 TEST_F(MergeCalls, WhatIsCutOffOrMakesNoSenseIsLeftOut) {
     say(calls::to_json(tree(501, 50, {call(0, calls::no_parent, 0, 30)})));
     say(calls::to_json(tree(501, 90, {call(7, calls::no_parent, 0, 30)})));  // of no function
-    say(calls::to_json(std::vector<calls::TakenOut>{{1, 1000}, {9, 1000}}));
+    say(calls::to_json(std::vector<calls::DetachedFunction>{{1, 1000}, {9, 1000}}));
     write(R"({"tree":{"tid":501,"calls":[[0,)");
     EXPECT_EQ(merged_calls().size(), 1U);
     const auto omitted = system().quality.omitted;

@@ -58,7 +58,7 @@ class MergeFunctions : public Merge {
 TEST_F(MergeFunctions, CallsAreSlicesAndCountsAreInTheSystemFile) {
     begin(3);
     say(calls::to_json(std::vector<calls::TracedCall>{call(1, 501, 20, 30), call(0, 501, 10, 40)}));
-    say(calls::to_json(std::vector<calls::TakenOut>{{2, 1000}}));
+    say(calls::to_json(std::vector<calls::DetachedFunction>{{2, 1000}}));
     end({{0, 4, 1, 700, 600, {}}, {1, 9, 0, 900, 500, {0}}});
     const json::array found = merged_calls();
     ASSERT_EQ(found.size(), 2U);
@@ -70,7 +70,7 @@ TEST_F(MergeFunctions, CallsAreSlicesAndCountsAreInTheSystemFile) {
     EXPECT_EQ(counts->pid, 500U);
     EXPECT_EQ(counts->window_ns, 7U);
     EXPECT_EQ(counts->watched, 3U);
-    EXPECT_EQ(counts->taken_out, 1U);
+    EXPECT_EQ(counts->detached, 1U);
     EXPECT_EQ(counts->reported, 2U);
     EXPECT_EQ(counts->not_reported, 5U);
     EXPECT_EQ(counts->too_deep, 6U);

@@ -81,9 +81,9 @@ TEST_F(TracedCalls, FunctionsThatWereTooFrequentAreNamed) {
     EXPECT_THAT(sentences_of_calls(), IsEmpty());
     const std::string rest =
         " were too frequent and are not recorded; their time counts as their callers'";
-    say_calls(calls::to_json(std::vector<calls::TakenOut>{{1, 9}, {3, 9}, {2, 9}}));
+    say_calls(calls::to_json(std::vector<calls::DetachedFunction>{{1, 9}, {3, 9}, {2, 9}}));
     EXPECT_THAT(sentences_of_calls(), ElementsAre("calls of f1, f3, f2" + rest));
-    say_calls(calls::to_json(std::vector<calls::TakenOut>{{4, 9}, {5, 9}}));
+    say_calls(calls::to_json(std::vector<calls::DetachedFunction>{{4, 9}, {5, 9}}));
     EXPECT_THAT(sentences_of_calls(), ElementsAre("calls of f1, f3, f2 and 2 others" + rest));
 }
 
@@ -121,19 +121,19 @@ TEST_F(TracedCalls, TreesThatWereNotSentOrKeptAreCounted) {
 TEST_F(TracedCalls, FunctionsThatWereFoundLaterContinueTheNumbers) {
     begin_calls(1);
     say_calls(calls::to_json(std::vector<calls::Function>{function("late")}));
-    say_calls(calls::to_json(std::vector<calls::TakenOut>{{1, 9}, {2, 9}}));
+    say_calls(calls::to_json(std::vector<calls::DetachedFunction>{{1, 9}, {2, 9}}));
     EXPECT_THAT(sentences_of_calls(),
                 ElementsAre("calls of late were too frequent and are not recorded; their time "
                             "counts as their callers'"));
     begin_functions(1);
     say_functions(calls::to_json(std::vector<calls::Function>{function("late")}));
-    say_functions(calls::to_json(std::vector<calls::TakenOut>{{1, 9}, {2, 9}}));
+    say_functions(calls::to_json(std::vector<calls::DetachedFunction>{{1, 9}, {2, 9}}));
     // Of no function: a total, and callers on a path.
     end_functions({{1, 4, 1, 700, 600, {0, 2, 1}, 0}, {2, 4, 1, 700, 600, {}, 0}});
     const auto found = counts();
     ASSERT_TRUE(found);
     EXPECT_EQ(found->watched, 2U);
-    EXPECT_EQ(found->taken_out, 1U);
+    EXPECT_EQ(found->detached, 1U);
     ASSERT_EQ(found->functions.size(), 1U);
     EXPECT_EQ(found->functions[0].name, "late");
     EXPECT_THAT(found->functions[0].path, ElementsAre("late", "f0"));
@@ -142,7 +142,7 @@ TEST_F(TracedCalls, FunctionsThatWereFoundLaterContinueTheNumbers) {
 TEST_F(TracedCalls, TheFirstLineThatIsDamagedIsTheProblem) {
     begin_calls(1);
     std::ofstream(folder_.path() / calls_lines.name, std::ios::app) << "no JSON\n";
-    say_calls(calls::to_json(std::vector<calls::TakenOut>{{0, 9}}));
+    say_calls(calls::to_json(std::vector<calls::DetachedFunction>{{0, 9}}));
     const std::vector<std::string> found = sentences_of_calls();
     ASSERT_EQ(found.size(), 1U) << "the lines after it are not read";
     EXPECT_THAT(found[0], testing::StartsWith("calls were not recorded: "));
@@ -194,7 +194,7 @@ TEST_F(TracedCalls, CountsOfFunctionsAreInTheSystemFile) {
     begin_functions(3);
     say_functions(calls::to_json(std::vector<calls::TracedCall>{
         {1, 101, 60, 70, 0, 0, false, "worker"}, {0, 101, 55, 90, 0, 0, false, "worker"}}));
-    say_functions(calls::to_json(std::vector<calls::TakenOut>{{2, 9}}));
+    say_functions(calls::to_json(std::vector<calls::DetachedFunction>{{2, 9}}));
     end_functions({{0, 4, 1, 700, 600, {2, 1}, 3}, {1, 9, 0, 900, 500, {0}, 0}});
     const auto found = counts();
     ASSERT_TRUE(found);
@@ -205,7 +205,7 @@ TEST_F(TracedCalls, CountsOfFunctionsAreInTheSystemFile) {
     EXPECT_EQ(found->length_ns, 99U);
     EXPECT_EQ(found->min_ns, 20U);
     EXPECT_EQ(found->watched, 3U);
-    EXPECT_EQ(found->taken_out, 1U);
+    EXPECT_EQ(found->detached, 1U);
     EXPECT_EQ(found->reported, 2U);
     EXPECT_EQ(found->not_reported, 5U);
     EXPECT_EQ(found->too_deep, 6U);
