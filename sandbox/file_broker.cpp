@@ -173,19 +173,20 @@ Result<FileBroker::Place> FileBroker::place_of(const std::filesystem::path& path
     return refused(path);
 }
 
-Result<UniqueFd> FileBroker::open_program(const std::filesystem::path& path) const {
-    if (!policy_.program_access || !path.is_absolute()) return refused(path);
-    const auto whole = path.lexically_normal();
-    const ProgramAccess access = policy_.program_access(whole);
-    if (access == ProgramAccess::Refused) return refused(path);
-    if (policy_.on_program) policy_.on_program(whole);
+Result<UniqueFd> BrokeredPrograms::open(const std::filesystem::path& path, ProgramAccess access) {
     const Links links = access == ProgramAccess::Allowed ? Links::Followed : Links::Refused;
-    auto opened =
-        policy_.open_program ? policy_.open_program(whole) : open_regular_file(whole, links);
-    const bool wrong = opened && !policy_.open_program && !is_program(opened->get());
-    if (policy_.on_program) policy_.on_program({});
-    if (wrong) return refused(path);
+    auto opened = open_regular_file(path, links);
+    if (opened && !is_program(opened->get())) return refused(path);
     return opened;
+}
+
+bool BrokeredPrograms::may_read(const std::filesystem::path& /*path*/) { return false; }
+
+Result<UniqueFd> FileBroker::open_program(const std::filesystem::path& path) const {
+    if (!policy_.programs || !path.is_absolute()) return refused(path);
+    const auto whole = path.lexically_normal();
+    const ProgramAccess access = policy_.programs->access(whole);
+    return access == ProgramAccess::Refused ? refused(path) : policy_.programs->open(whole, access);
 }
 
 Result<UniqueFd> FileBroker::open(const std::filesystem::path& path, int flags,
@@ -203,7 +204,7 @@ Result<UniqueFd> FileBroker::open(const std::filesystem::path& path, int flags,
     const auto& readable = policy_.readable;
     if (std::find(readable.begin(), readable.end(), path) != readable.end())
         return open_file(path, O_RDONLY);
-    if (policy_.is_readable && path == path.lexically_normal() && policy_.is_readable(path))
+    if (policy_.programs && path == path.lexically_normal() && policy_.programs->may_read(path))
         return open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     return open_program(path);
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,6 +42,25 @@ class BrokeredFiles : public FileAccess {
 // links.
 enum class ProgramAccess { Refused, WithoutLinks, Allowed };
 
+// The programs, libraries and debug files that a broker hands out. Paths are absolute and in normal
+// form.
+class BrokeredPrograms {
+  public:
+    BrokeredPrograms() = default;
+    BrokeredPrograms(const BrokeredPrograms&) = delete;
+    BrokeredPrograms& operator=(const BrokeredPrograms&) = delete;
+    virtual ~BrokeredPrograms() = default;
+
+    [[nodiscard]] virtual ProgramAccess access(const std::filesystem::path& path) = 0;
+    // Opens a file with that access, which may block for ever. Only a regular ELF file that is not
+    // a core dump is handed out (is_program()).
+    [[nodiscard]] virtual Result<UniqueFd> open(const std::filesystem::path& path,
+                                                ProgramAccess access);
+    // Whether another file of root that anybody may read is handed out, because of its name. A
+    // final link is not followed.
+    [[nodiscard]] virtual bool may_read(const std::filesystem::path& path);
+};
+
 // What a broker hands out.
 struct BrokerPolicy {
     struct Folder {
@@ -53,18 +72,7 @@ struct BrokerPolicy {
     std::vector<Folder> folders;
     // These may be read, whatever they are.
     std::vector<std::filesystem::path> readable;
-    // Further files that may be read, chosen by name: those of root that anybody may read. A final
-    // link is not followed. May be empty.
-    std::function<bool(const std::filesystem::path&)> is_readable{};
-    // Whether a program, library or debug file of this name may be read. Only a regular ELF file
-    // that is not a core dump is handed out. If empty, none may be read.
-    std::function<ProgramAccess(const std::filesystem::path&)> program_access;
-    // Opens them instead of this thread, and returns only files for which is_program() holds. If
-    // empty, this thread uses open_regular_file().
-    std::function<Result<UniqueFd>(const std::filesystem::path&)> open_program{};
-    // Called with the path before a program is opened, which may block forever, and with an empty
-    // path when that is done. May be empty.
-    std::function<void(const std::filesystem::path&)> on_program{};
+    std::shared_ptr<BrokeredPrograms> programs{};  // nullptr: none
 };
 
 // The opening side. Use from one thread only.

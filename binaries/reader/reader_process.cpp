@@ -19,6 +19,24 @@
 namespace lagtrap::binaries {
 namespace {
 
+class DebugFilesOf : public BrokeredPrograms {
+  public:
+    // Without `open_file`, the thread of the broker opens them.
+    DebugFilesOf(std::filesystem::path program, OpenDebugFile open_file)
+        : program_(std::move(program)), open_file_(std::move(open_file)) {}
+    ProgramAccess access(const std::filesystem::path& path) override {
+        return may_be_debug_file_of(path, program_) ? ProgramAccess::Allowed
+                                                    : ProgramAccess::Refused;
+    }
+    Result<UniqueFd> open(const std::filesystem::path& path, ProgramAccess access) override {
+        return open_file_ ? open_file_(path) : BrokeredPrograms::open(path, access);
+    }
+
+  private:
+    const std::filesystem::path program_;
+    const OpenDebugFile open_file_;
+};
+
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
@@ -223,11 +241,7 @@ Result<ReaderProcess::Answer> ReaderProcess::ask(ReaderTask task, int file, cons
         return make_error(ErrorKind::TooLarge, "the request to the file reader is too large");
     const Deadline deadline{Clock::now() + limits.wall_time, cpu_time() + limits.cpu_time, limits};
     BrokerPolicy policy;
-    policy.program_access = [&](const std::filesystem::path& path) {
-        return may_be_debug_file_of(path, program) ? ProgramAccess::Allowed
-                                                   : ProgramAccess::Refused;
-    };
-    policy.open_program = limits.open_debug_file;
+    policy.programs = std::make_shared<DebugFilesOf>(program, limits.open_debug_file);
     TRY_ASSIGN(FileBroker broker, FileBroker::create(std::move(policy)));
     FileBroker* const asked = program.empty() ? nullptr : &broker;
     TRY(send(ReaderHead{static_cast<std::uint32_t>(task), 0, body.size()}, file, body, deadline));

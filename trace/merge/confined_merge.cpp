@@ -69,15 +69,20 @@ std::optional<std::uint32_t> user_of(const std::filesystem::path& path) {
     return facts.st_uid;
 }
 
-// State of the process that opens files, once it is confined.
-struct Opening {
+// The files that the recording names. Whoever waits for the merge can see which one blocks it.
+class Opening : public BrokeredPrograms {
+  public:
+    ProgramAccess access(const std::filesystem::path& path) override { return named.access(path); }
+    Result<UniqueFd> open(const std::filesystem::path& path, ProgramAccess access) override {
+        if (awaited) awaited->set(path, user_of(path));
+        auto opened = BrokeredPrograms::open(path, access);
+        if (awaited) awaited->clear();
+        return opened;
+    }
+    bool may_read(const std::filesystem::path& path) override { return is_package_file(path); }
+
     NamedFiles named;
     std::optional<AwaitedFileNote> awaited;
-
-    void note(const std::filesystem::path& path) {
-        if (!awaited) return;
-        path.empty() ? awaited->clear() : awaited->set(path, user_of(path));
-    }
 };
 
 Result<FileBroker> make_broker(const std::filesystem::path& capture,
@@ -90,12 +95,7 @@ Result<FileBroker> make_broker(const std::filesystem::path& capture,
     for (const char* const fact :
          {"etc/machine-id", "etc/os-release", "etc/passwd", "proc/cpuinfo", "proc/meminfo"})
         policy.readable.push_back(machine_root() / fact);
-    if (programs == Programs::Opened) policy.is_readable = is_package_file;
-    if (programs == Programs::Opened)
-        policy.program_access = [opening](const std::filesystem::path& path) {
-            return opening->named.access(path);
-        };
-    policy.on_program = [opening](const std::filesystem::path& path) { opening->note(path); };
+    if (programs == Programs::Opened) policy.programs = opening;
     return FileBroker::create(std::move(policy));
 }
 

@@ -80,7 +80,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Surroundings around;
     BrokerPolicy policy;
     policy.folders = {{around.own, "capture"}};
-    policy.program_access = [](const std::filesystem::path&) { return ProgramAccess::Refused; };
     auto broker = FileBroker::create(std::move(policy));
     check(broker.ok());
     std::array<int, 2> sockets{};

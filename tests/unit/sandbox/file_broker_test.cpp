@@ -21,6 +21,29 @@
 namespace lagtrap::file_broker_test {
 namespace {
 
+// Any program but /bin/false; below a folder, two without links.
+class Programs : public BrokeredPrograms {
+  public:
+    explicit Programs(std::filesystem::path without_links)
+        : without_links_(std::move(without_links)) {}
+    ProgramAccess access(const std::filesystem::path& path) override {
+        if (path == without_links_ / "link" || path == without_links_ / "real")
+            return ProgramAccess::WithoutLinks;
+        return path == "/bin/false" ? ProgramAccess::Refused : ProgramAccess::Allowed;
+    }
+
+  private:
+    const std::filesystem::path without_links_;
+};
+
+class ReadableByName : public Programs {
+  public:
+    ReadableByName() : Programs("/absent") {}
+    bool may_read(const std::filesystem::path& path) override {
+        return path.native().starts_with("/etc/");
+    }
+};
+
 class Broker : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -39,11 +62,7 @@ class Broker : public ::testing::Test {
         BrokerPolicy policy;
         policy.folders = {{folder_ / "capture", ""}, {folder_ / "output", "session"}};
         policy.readable = {"/etc/os-release"};
-        policy.program_access = [this](const std::filesystem::path& path) {
-            if (path == folder_ / "programs" / "link" || path == folder_ / "programs" / "real")
-                return ProgramAccess::WithoutLinks;
-            return path == "/bin/false" ? ProgramAccess::Refused : ProgramAccess::Allowed;
-        };
+        policy.programs = std::make_shared<Programs>(folder_ / "programs");
         auto broker = FileBroker::create(std::move(policy));
         ASSERT_TRUE(broker);
         serving_ = std::thread([own = UniqueFd(ends[0]), served = std::move(*broker)]() mutable {
@@ -248,30 +267,33 @@ TEST_F(AskedBroker, OpensWhatItsPolicyCallsReadable) {
     EXPECT_TRUE(opens(std::move(policy), "/etc/passwd"));
     const auto readable = [] {
         BrokerPolicy by_name;
-        by_name.is_readable = [](const std::filesystem::path& path) {
-            return path.native().starts_with("/etc/");
-        };
+        by_name.programs = std::make_shared<ReadableByName>();
         return by_name;
     };
     EXPECT_TRUE(opens(readable(), "/etc/passwd"));
     EXPECT_FALSE(opens(readable(), "/etc/../etc/passwd")) << "not in normal form";
-    EXPECT_FALSE(opens(readable(), "/usr/bin/env"));
+    EXPECT_FALSE(opens(readable(), "/bin/false"));
 }
 
-TEST_F(AskedBroker, TellsWhenItOpensAProgram) {
-    std::string told;
-    BrokerPolicy policy;
-    policy.program_access = [](const std::filesystem::path&) { return ProgramAccess::Allowed; };
-    policy.open_program = [&](const std::filesystem::path& path) {
-        told += "open " + path.string() + " ";
+// Opens another file in place of each program.
+class OtherPrograms : public Programs {
+  public:
+    OtherPrograms() : Programs("/absent") {}
+    Result<UniqueFd> open(const std::filesystem::path& path, ProgramAccess access) override {
+        opened += path.string() + (access == ProgramAccess::Allowed ? " " : " without links ");
         return open_file("/etc/passwd", O_RDONLY);
-    };
-    policy.on_program = [&](const std::filesystem::path& path) {
-        told += "[" + path.string() + "] ";
-    };
+    }
+    std::string opened;
+};
+
+TEST_F(AskedBroker, LetsItsPolicyOpenPrograms) {
+    const auto programs = std::make_shared<OtherPrograms>();
+    BrokerPolicy policy;
+    policy.programs = programs;
     EXPECT_TRUE(opens(policy, "/bin/./true"));
-    EXPECT_EQ(told, "[/bin/true] open /bin/true [] ");
     EXPECT_FALSE(opens(policy, "bin/true")) << "not a whole path";
+    EXPECT_FALSE(opens(policy, "/bin/false"));
+    EXPECT_EQ(programs->opened, "/bin/true ");
 }
 
 TEST_F(AskedBroker, HangsUpOnWhatIsNoRequest) {
