@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include <spdlog/spdlog.h>
 
@@ -87,45 +88,54 @@ void maintain(Running& parts) {
     parts.jobs->close_failed_jobs();
 }
 
-HttpCallbacks make_callbacks(const Options& options, Running& parts) {
-    HttpCallbacks callbacks;
-    callbacks.on_hangup = [&options, &parts] {
-        if (options.token_file.empty()) return;
-        auto table = TokenTable::load(options.token_file);
+// Takes what happens to the HTTP server.
+class Caretaker {
+  public:
+    // Both must outlive it.
+    Caretaker(const Options& options, Running& parts) : options_(options), parts_(parts) {}
+
+    void take(const HungUp& /*fact*/) {
+        if (options_.token_file.empty()) return;
+        auto table = TokenTable::load(options_.token_file);
         if (!table) {
             spdlog::error("the tokens are unchanged: {}", table.error().message);
             return;
         }
         spdlog::info("read {} token(s)", table->size());
-        parts.application->replace_tokens(std::move(table).value());
-    };
-    callbacks.on_tls_kept = [](const Error& error) {
-        spdlog::error("the certificate is unchanged: {}", error.message);
-    };
-    callbacks.on_tls_read = [] { spdlog::info("reloaded the certificate"); };
-    callbacks.on_stopping = [] {
+        parts_.application->replace_tokens(std::move(table).value());
+    }
+    void take(const CertificateReloaded& reloaded) {
+        if (reloaded.done)
+            spdlog::info("reloaded the certificate");
+        else
+            spdlog::error("the certificate is unchanged: {}", reloaded.done.error().message);
+    }
+    void take(const Stopping& /*fact*/) {
         ::sd_notify(0, "STOPPING=1");
         spdlog::info("finishing running requests");
-    };
-    callbacks.on_tick = [&parts, retention_ns = monotonic_ns(), upkeep_ns = monotonic_ns(),
-                         freed_ns = monotonic_ns()]() mutable {
+    }
+    void take(const Tick& /*fact*/) {
         ::sd_notify(0, "WATCHDOG=1");
         const std::uint64_t now_ns = monotonic_ns();
-        if (now_ns - upkeep_ns >= maintenance_interval_ns) {
-            upkeep_ns = now_ns;
-            maintain(parts);
-        }
-        if (now_ns - freed_ns >= freeing_interval_ns) {
-            freed_ns = now_ns;
-            return_free_memory();
-        }
-        if (now_ns - retention_ns < retention_interval_ns) return;
-        retention_ns = now_ns;
-        parts.application->remove_old_bundles();
-        parts.application->remove_old_runs();
-    };
-    return callbacks;
-}
+        if (is_due(upkeep_ns_, maintenance_interval_ns, now_ns)) maintain(parts_);
+        if (is_due(freed_ns_, freeing_interval_ns, now_ns)) return_free_memory();
+        if (!is_due(retention_ns_, retention_interval_ns, now_ns)) return;
+        parts_.application->remove_old_bundles();
+        parts_.application->remove_old_runs();
+    }
+
+  private:
+    static bool is_due(std::uint64_t& last_ns, std::uint64_t interval_ns, std::uint64_t now_ns) {
+        if (now_ns - last_ns < interval_ns) return false;
+        last_ns = now_ns;
+        return true;
+    }
+
+    const Options& options_;
+    Running& parts_;
+    std::uint64_t retention_ns_ = monotonic_ns(), upkeep_ns_ = retention_ns_,
+                  freed_ns_ = retention_ns_;
+};
 
 }  // namespace
 
@@ -158,8 +168,11 @@ int serve(Options& options) {
     if (!parts) return fail(parts.error(), failed);
     if (const auto status = check_openness(options, *parts->application); !status)
         return fail(status.error(), wrong_options);
+    Caretaker caretaker(options, *parts);
     auto server =
-        HttpServer::listen(options.http, *parts->application, make_callbacks(options, *parts));
+        HttpServer::listen(options.http, *parts->application, [&caretaker](const auto& report) {
+            std::visit([&](const auto& happened) { caretaker.take(happened); }, report);
+        });
     if (!server) return fail(server.error(), failed);
     maintain(*parts);
     parts->application->remove_old_bundles();

@@ -86,10 +86,10 @@ Result<std::shared_ptr<asio::ssl::context>> make_tls(const HttpOptions& options)
 
 class AsioServer final : public HttpServer {
   public:
-    AsioServer(const HttpOptions& options, Service& service, HttpCallbacks callbacks,
+    AsioServer(const HttpOptions& options, Service& service, Report report,
                std::shared_ptr<asio::ssl::context> tls)
         : options_(options),
-          callbacks_(std::move(callbacks)),
+          report_(std::move(report)),
           service_(service),
           places_(options.connections_of_address),
           io_(static_cast<int>(options.threads)),
@@ -203,7 +203,7 @@ class AsioServer final : public HttpServer {
             if (error) return;
             if (number == SIGHUP) {
                 asio::post(light_.pool, [this] {
-                    callbacks_.on_hangup();
+                    report_(HungUp{});
                     reload_tls();
                 });
                 wait_for_signal();
@@ -217,15 +217,12 @@ class AsioServer final : public HttpServer {
     void reload_tls() {
         if (!tls_) return;
         auto fresh = make_tls(options_);
-        if (!fresh) {
-            callbacks_.on_tls_kept(fresh.error());
-            return;
-        }
+        if (!fresh) return report_(CertificateReloaded{fresh.error()});
         {
             const std::lock_guard lock(mutex_);
             tls_ = std::move(fresh).value();
         }
-        callbacks_.on_tls_read();
+        report_(CertificateReloaded{success()});
     }
 
     void tick() {
@@ -235,7 +232,7 @@ class AsioServer final : public HttpServer {
             // Retention may wait for the storage. If the last tick is still running, skip this one.
             if (!ticking_.exchange(true))
                 asio::post(storage_.pool, [this] {
-                    callbacks_.on_tick();
+                    report_(Tick{});
                     ticking_ = false;
                 });
             tick();
@@ -243,7 +240,7 @@ class AsioServer final : public HttpServer {
     }
 
     void stop() {
-        callbacks_.on_stopping();
+        report_(Stopping{});
         asio::post(acceptor_.get_executor(), [this] {
             error_code ignored;
             acceptor_.close(ignored);
@@ -262,7 +259,7 @@ class AsioServer final : public HttpServer {
     }
 
     const HttpOptions options_;
-    const HttpCallbacks callbacks_;
+    const Report report_;
     Service& service_;
     PlacesOfSenders places_;
     WorkerPool light_{light_threads, light_limit};
@@ -291,11 +288,10 @@ Result<bool> is_loopback(const std::string& listen) {
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(const HttpOptions& options, Service& service,
-                                                       HttpCallbacks callbacks) {
+                                                       Report report) {
     TRY_ASSIGN(const tcp::endpoint endpoint, parse_listen(options.listen));
     TRY_ASSIGN(auto tls, make_tls(options));
-    auto server =
-        std::make_unique<AsioServer>(options, service, std::move(callbacks), std::move(tls));
+    auto server = std::make_unique<AsioServer>(options, service, std::move(report), std::move(tls));
     TRY(server->open(endpoint));
     return std::unique_ptr<HttpServer>(std::move(server));
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "core/result.hpp"
 #include "server/accounts/sender_network.hpp"
@@ -34,16 +35,14 @@ struct HttpOptions {
 // Whether `listen` is a loopback address; an error if it is not an address.
 [[nodiscard]] Result<bool> is_loopback(const std::string& listen);
 
-// Called on threads of the server.
-struct HttpCallbacks {
-    std::function<void()> on_hangup = [] {};  // SIGHUP
-    // reloading the certificate failed
-    std::function<void(const Error&)> on_tls_kept = [](const Error&) {};
-    std::function<void()> on_tls_read = [] {};  // it was reloaded
-    // SIGTERM or SIGINT arrived
-    std::function<void()> on_stopping = [] {};
-    std::function<void()> on_tick = [] {};  // every 5 s
+// What happened to the server.
+struct HungUp {};             // SIGHUP
+struct CertificateReloaded {  // after SIGHUP, unless the server has none
+    Status done;              // an error: the old one stays
 };
+struct Stopping {};  // SIGTERM or SIGINT arrived
+struct Tick {};      // every 5 s, unless the last one is still being handled
+using HttpReport = std::variant<HungUp, CertificateReloaded, Stopping, Tick>;
 
 class HttpServer {
   public:
@@ -52,10 +51,12 @@ class HttpServer {
     HttpServer& operator=(const HttpServer&) = delete;
     virtual ~HttpServer() = default;
 
+    // Called on threads of the server.
+    using Report = std::function<void(const HttpReport&)>;
     // Listens on return; run() serves requests. `service` must outlive the server.
     [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(const HttpOptions& options,
                                                                     Service& service,
-                                                                    HttpCallbacks callbacks);
+                                                                    Report report);
 
     // "http://127.0.0.1:7788", with the port that the system assigned.
     [[nodiscard]] virtual std::string address() const = 0;

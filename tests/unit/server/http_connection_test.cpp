@@ -210,7 +210,7 @@ class HttpConnections : public testing::Test {
     ~HttpConnections() override { stop(); }
     void start(HttpOptions options = {}) {
         options.listen = "127.0.0.1:0";
-        auto server = HttpServer::listen(options, application_, {});
+        auto server = HttpServer::listen(options, application_, [](const HttpReport&) {});
         ASSERT_TRUE(server.ok()) << server.error().message;
         server_ = std::move(server).value();
         thread_ = std::thread([this] { server_->run(); });

@@ -38,9 +38,10 @@ class Failing final : public Service {
 
 class Running {
   public:
-    explicit Running(HttpOptions options = {}, HttpCallbacks callbacks = {}) {
+    explicit Running(
+        HttpOptions options = {}, HttpServer::Report report = [](const HttpReport&) {}) {
         options.listen = "127.0.0.1:0";
-        server_ = HttpServer::listen(options, service, std::move(callbacks)).value();
+        server_ = HttpServer::listen(options, service, std::move(report)).value();
         thread_ = std::thread([this] { all_finished_ = server_->run(); });
     }
     ~Running() { stop(); }
@@ -178,13 +179,12 @@ TEST(HttpServer, AllTogetherHaveALimit) {
 
 TEST(HttpServer, SignalsAreToldAndTheLastRequestFinishes) {
     std::atomic<int> hangups{0}, stops{0};
-    HttpCallbacks callbacks;
-    callbacks.on_hangup = [&] {
+    Running server({}, [&](const HttpReport& report) {
+        if (std::holds_alternative<Stopping>(report)) ++stops;
+        if (!std::holds_alternative<HungUp>(report)) return;
         ++hangups;
         hangups.notify_all();
-    };
-    callbacks.on_stopping = [&] { ++stops; };
-    Running server({}, callbacks);
+    });
     EXPECT_EQ(server.status_of("/well"), 200);
     for (int i = 0; i < 2; ++i) {
         ::kill(::getpid(), SIGHUP);
@@ -205,7 +205,7 @@ std::string error_of(const std::string& address, const std::string& certificate 
     options.listen = address;
     options.tls_certificate = certificate;
     options.tls_key = key;
-    const auto server = HttpServer::listen(options, service, {});
+    const auto server = HttpServer::listen(options, service, [](const HttpReport&) {});
     return server.ok() ? "no error" : server.error().message;
 }
 
