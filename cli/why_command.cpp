@@ -134,7 +134,11 @@ int look_at_processes(const WhyOptions& options, Console& console) {
     if (const Status started = look.start(); !started) return fail(started.error().message);
     if (options.watch)
         return repeat_reports(
-            {[&look] { return look.once(); }, [&look] { return look.find_again(); }}, console);
+            [&look](bool first) -> Result<std::string> {
+                if (!first) TRY(look.find_again());
+                return look.once();
+            },
+            console);
     const auto text = look.once();
     if (!text) return fail(text.error().message);
     if (const Status written = output.write(*text, console.out); !written)

@@ -5,10 +5,9 @@
 
 namespace lagtrap::cli {
 
-int repeat_reports(const ReportRounds& rounds, Console& console) {
+int repeat_reports(const MakeReport& make, Console& console) {
     for (bool first = true; interrupted == 0; first = false) {
-        const Status found = first ? success() : rounds.find_again();
-        const auto text = found ? rounds.once() : Result<std::string>(found.error());
+        const auto text = make(first);
         if (interrupted != 0) break;
         if (!text) return console.fail(text.error().message);
         console.out << (console.terminal ? round_on_screen(*text, screen_rows())

@@ -9,12 +9,10 @@
 
 namespace lagtrap::cli {
 
-struct ReportRounds {
-    std::function<Result<std::string>()> once;  // makes one report
-    std::function<Status()> find_again;         // called before each but the first
-};
+// Makes one report. `first`: the processes were found just now.
+using MakeReport = std::function<Result<std::string>(bool first)>;
 
 // Returns the exit code when interrupted, or with an error when a round fails.
-[[nodiscard]] int repeat_reports(const ReportRounds& rounds, Console& console);
+[[nodiscard]] int repeat_reports(const MakeReport& make, Console& console);
 
 }  // namespace lagtrap::cli

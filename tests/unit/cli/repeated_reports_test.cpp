@@ -17,20 +17,16 @@ class RepeatedReports : public testing::Test {
     // Makes these reports; an interrupt comes while the one after the last is made.
     int repeat(std::vector<std::string> reports, bool terminal = false) {
         Console console{out_, err_, Paint(false), 80, terminal};
-        const auto once = [&]() -> Result<std::string> {
-            steps_ += "r";
+        const auto make = [&](bool first) -> Result<std::string> {
+            steps_ += first ? "r" : "fr";
+            if (steps_.size() == fails_at_) return make_error(ErrorKind::NotFound, "it is gone");
             if (made_ == reports.size()) {
                 interrupted = 1;
                 return make_error(ErrorKind::Vanished, "interrupted");
             }
             return reports[made_++];
         };
-        const auto find_again = [&]() -> Status {
-            steps_ += "f";
-            if (steps_.size() == fails_at_) return make_error(ErrorKind::NotFound, "it is gone");
-            return success();
-        };
-        return repeat_reports({once, find_again}, console);
+        return repeat_reports(make, console);
     }
     std::ostringstream out_, err_;
     std::string steps_;
@@ -51,9 +47,9 @@ TEST_F(RepeatedReports, ReplaceEachOtherOnATerminal) {
 }
 
 TEST_F(RepeatedReports, EndWhenNoProcessIsLeft) {
-    fails_at_ = 4;
+    fails_at_ = 5;
     EXPECT_EQ(repeat({"a\n", "b\n", "c\n"}), exit_failed);
-    EXPECT_EQ(steps_, "rfrf");
+    EXPECT_EQ(steps_, "rfrfr");
     EXPECT_EQ(out_.str(), "a\n\nb\n\n");
     EXPECT_EQ(err_.str(), "lagtrap: it is gone\n");
 }
