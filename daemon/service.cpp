@@ -260,21 +260,13 @@ Result<RunSource> Service::source_of(const EventMonitor& monitor,
 
 EventMonitor::Options Service::monitor_options(bool takes_over) {
     EventMonitor::Options options;
-    options.breaches.on_breach = [this](const Breach& breach) {
-        boost::asio::post(context_, [this, breach] { controller_->on_breach(breach); });
-    };
-    options.breaches.on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
-        reporter_->take_aborted(std::move(aborted));
-    };
-    options.breaches.early.on_begin = [this](std::uint32_t pid) {
-        boost::asio::post(context_, [this, pid] { controller_->on_early(pid); });
-    };
-    options.breaches.early.on_over = [this] {
-        boost::asio::post(context_, [this] { controller_->on_early_over(); });
-    };
-    options.on_arming = [this](const ArmingReport& report) {
-        boost::asio::post(context_, [this, report] {
-            std::visit([this](const auto& happened) { take(happened); }, report);
+    options.report = [this](MonitorReport report) {
+        if (auto* const breaches = std::get_if<BreachReport>(&report))
+            if (auto* const aborted = std::get_if<AbortedRuns>(breaches))
+                return reporter_->take_aborted(std::move(aborted->runs));
+        boost::asio::post(context_, [this, report = std::move(report)] {
+            const auto take_it = [this](const auto& happened) { take(happened); };
+            std::visit([&](const auto& part) { std::visit(take_it, part); }, report);
         });
     };
     options.takes_over = takes_over;
@@ -284,6 +276,10 @@ EventMonitor::Options Service::monitor_options(bool takes_over) {
     return options;
 }
 
+void Service::take(const Breach& breach) { controller_->on_breach(breach); }
+void Service::take(const AbortedRuns& aborted) { reporter_->take_aborted(aborted.runs); }
+void Service::take(const EarlyRun& early) { controller_->on_early(early.pid); }
+void Service::take(const EarlyRunsOver& /*fact*/) { controller_->on_early_over(); }
 void Service::take(const FirstRoundOver& /*fact*/) { finish_arming(); }
 
 void Service::take(const EventArmed& armed) {

@@ -68,6 +68,11 @@ class Service : private CaptureSurroundings {
     void put_in_place(Arming& arming);
     void finish_arming();
     void say_ready();
+    // What the event monitor reports.
+    void take(const Breach& breach);
+    void take(const AbortedRuns& aborted);
+    void take(const EarlyRun& early);
+    void take(const EarlyRunsOver& fact);
     void take(const FirstRoundOver& fact);
     void take(const EventArmed& armed);
     void take(const FileReplaced& fact);

@@ -29,12 +29,12 @@ constexpr std::size_t runs_of_sweep_part = 512;
 }  // namespace
 
 BreachWatch::BreachWatch(const settings::Settings& settings, MonitorPrograms& programs,
-                         RunTable table, Options options)
+                         RunTable table, Report report)
     : events_(settings.events),
       programs_(programs),
-      options_(std::move(options)),
+      report_(std::move(report)),
       runs_(std::move(table)),
-      early_(settings, options_.early),
+      early_(settings),
       beliefs_(settings.events.size()),
       thresholds_(settings.events),
       smallest_threshold_ns_(smallest_deadline_threshold_ns(settings.events, thresholds_)),
@@ -43,12 +43,11 @@ BreachWatch::BreachWatch(const settings::Settings& settings, MonitorPrograms& pr
       notices_descriptor_(context_) {}
 
 Result<std::unique_ptr<BreachWatch>> BreachWatch::create(const settings::Settings& settings,
-                                                         MonitorPrograms& programs,
-                                                         Options options) {
+                                                         MonitorPrograms& programs, Report report) {
     TRY_ASSIGN(RunTable table,
                RunTable::map(programs.tags_fd(), programs.slots_fd(), programs.open_buckets()));
     std::unique_ptr<BreachWatch> self(
-        new BreachWatch(settings, programs, std::move(table), std::move(options)));
+        new BreachWatch(settings, programs, std::move(table), std::move(report)));
     if (programs.counts_times())
         TRY(self->so_far_.map(programs.timed_sets_fd(), programs.thread_times_fd()));
     self->runs_.follow_programs(programs.program_starts_fd());
@@ -205,7 +204,7 @@ bool BreachWatch::sweep_part() {
 
 void BreachWatch::report_aborted() {
     if (auto aborted = runs_.take_aborted(); !aborted.empty())
-        options_.on_aborted(std::move(aborted));
+        report_(AbortedRuns{std::move(aborted)});
 }
 
 Status BreachWatch::open_notices() {
@@ -241,7 +240,7 @@ int BreachWatch::take_notice(const lagtrap_record* record, std::size_t bytes) {
         if (breach_wanted_.exchange(false)) {
             const std::lock_guard lock(mutex_);
             early_.take_breach(breach.noticed_ns);
-            options_.on_breach(breach);
+            report_(breach);
         }
     }
     return 0;
@@ -271,10 +270,16 @@ std::uint64_t BreachWatch::look_once(std::uint64_t now_ns) {
         runs_.look({now_ns, events_, reported, believed, early_.points_ns(), all});
     report_aborted();
     tell(seen);
-    early_.take_look(seen.early_pid, breach_wanted_.load(), now_ns);
+    take_early(seen.early_pid, now_ns);
     not_before_ns_ = next_pass_ns(now_ns, monotonic_ns());
     return next_look_ns(seen, {now_ns, smallest_threshold_ns_, not_before_ns_, early_.is_on(),
                                early_.look_interval_ns(), early_.points_ns(), begun});
+}
+
+void BreachWatch::take_early(std::uint32_t pid, std::uint64_t now_ns) {
+    const EarlyWatch::Action action = early_.take_look(pid, breach_wanted_.load(), now_ns);
+    if (action == EarlyWatch::Action::Begin) report_(EarlyRun{pid});
+    if (action == EarlyWatch::Action::Discard) report_(EarlyRunsOver{});
 }
 
 void BreachWatch::tell(const OpenRuns::Look& seen) {
@@ -284,7 +289,7 @@ void BreachWatch::tell(const OpenRuns::Look& seen) {
     fill_names(first);
     const std::uint64_t noticed_ns = monotonic_ns();
     early_.take_breach(noticed_ns);
-    options_.on_breach(Breach{first.front(), true, noticed_ns});
+    report_(Breach{first.front(), true, noticed_ns});
 }
 
 void BreachWatch::learn(std::uint64_t now_ns) {

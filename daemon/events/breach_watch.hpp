@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -39,20 +40,25 @@ struct Breach {
     std::uint64_t noticed_ns = 0;
 };
 
+// Runs of events with record="runs" that will never end.
+struct AbortedRuns {
+    std::vector<OpenRuns::Aborted> runs;
+};
+struct EarlyRun {  // start an early recording, for a run of this process
+    std::uint32_t pid = 0;
+};
+struct EarlyRunsOver {};  // discard that recording: the runs have ended
+using BreachReport = std::variant<Breach, AbortedRuns, EarlyRun, EarlyRunsOver>;
+
 class BreachWatch {
   public:
-    struct Options {
-        // Called on the watch's thread; must not block.
-        std::function<void(const Breach&)> on_breach;
-        // Runs of events with record="runs" that will never end. Called on the thread that noticed;
-        // must not block either.
-        std::function<void(std::vector<OpenRuns::Aborted>)> on_aborted;
-        EarlyWatch::Options early;  // called on the watch's thread
-    };
+    // Called on the watch's thread, with AbortedRuns also on the thread that noticed them. It must
+    // not block.
+    using Report = std::function<void(BreachReport report)>;
 
     // Maps the table and the ring of `programs`, which must outlive this object.
     [[nodiscard]] static Result<std::unique_ptr<BreachWatch>> create(
-        const settings::Settings& settings, MonitorPrograms& programs, Options options);
+        const settings::Settings& settings, MonitorPrograms& programs, Report report);
     // Calls stop().
     ~BreachWatch();
     BreachWatch(const BreachWatch&) = delete;
@@ -104,7 +110,7 @@ class BreachWatch {
 
   private:
     BreachWatch(const settings::Settings& settings, MonitorPrograms& programs, RunTable table,
-                Options options);
+                Report report);
     [[nodiscard]] Status open_notices();
     void await_notices();
     void await_sweep(std::chrono::nanoseconds after);
@@ -114,6 +120,7 @@ class BreachWatch {
     void look();
     [[nodiscard]] std::uint64_t look_once(std::uint64_t now_ns);
     void tell(const OpenRuns::Look& seen);
+    void take_early(std::uint32_t pid, std::uint64_t now_ns);
     void learn(std::uint64_t now_ns);
     void want_looks();
     [[nodiscard]] bool believes(std::uint32_t event, std::uint64_t now_ns) const;
@@ -121,7 +128,7 @@ class BreachWatch {
 
     const std::vector<settings::Event> events_;
     MonitorPrograms& programs_;
-    Options options_;
+    const Report report_;
     std::atomic<bool> breach_wanted_{false};
     std::atomic<Recorded> recorded_{Recorded::No};
 

@@ -50,9 +50,8 @@ std::uint64_t interval_of(const Thresholds& thresholds) {
 
 }  // namespace
 
-EarlyWatch::EarlyWatch(const settings::Settings& settings, Options options)
-    : options_(std::move(options)),
-      thresholds_(thresholds_of(settings)),
+EarlyWatch::EarlyWatch(const settings::Settings& settings)
+    : thresholds_(thresholds_of(settings)),
       points_(thresholds_, share_of(settings)),
       budget_(share_of(settings), longest_of(thresholds_)),
       look_interval_ns_(interval_of(thresholds_)) {
@@ -77,25 +76,25 @@ bool EarlyWatch::learn(std::uint64_t now_ns, const CountsOf& counts_of) {
     return points_ns() != before;
 }
 
-void EarlyWatch::take_look(std::uint32_t early_pid, bool wanted, std::uint64_t now_ns) {
+EarlyWatch::Action EarlyWatch::take_look(std::uint32_t early_pid, bool wanted,
+                                         std::uint64_t now_ns) {
     const bool is_early = early_pid != 0;
     if (!is_early) held_back_ = false;
     if (is_on()) {
-        if (is_early && wanted) return;
+        if (is_early && wanted) return Action::None;
         end(now_ns);
         ++counts_.dropped;
-        options_.on_over();
-        return;
+        return Action::Discard;
     }
-    if (!is_early || !wanted || held_back_) return;
+    if (!is_early || !wanted || held_back_) return Action::None;
     if (!budget_.has_room(now_ns)) {
         held_back_ = true;
         ++counts_.held_back;
-        return;
+        return Action::None;
     }
     began_ns_ = now_ns;
     ++counts_.begun;
-    options_.on_begin(early_pid);
+    return Action::Begin;
 }
 
 void EarlyWatch::take_breach(std::uint64_t now_ns) {

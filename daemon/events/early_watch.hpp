@@ -16,13 +16,12 @@ namespace lagtrap::daemon {
 class EarlyWatch {
   public:
     using CountsOf = std::function<std::optional<EarlyPoints::Histogram>(std::uint32_t event)>;
-    struct Options {
-        // start recording, for a run of this process
-        std::function<void(std::uint32_t pid)> on_begin;
-        // discard the recording: the runs have ended
-        std::function<void()> on_over;
+    enum class Action {
+        None,
+        Begin,    // start recording, for this run
+        Discard,  // discard the recording: the runs have ended
     };
-    EarlyWatch(const settings::Settings& settings, Options options);
+    explicit EarlyWatch(const settings::Settings& settings);
 
     // Age from which a run is early, by event; LAGTRAP_NEVER_NS if never.
     [[nodiscard]] const std::vector<std::uint64_t>& points_ns() const {
@@ -35,7 +34,7 @@ class EarlyWatch {
 
     // Takes the result of a check of the open runs: the process of a run past its early point, or
     // 0. `wanted`: a breach would start a recording.
-    void take_look(std::uint32_t early_pid, bool wanted, std::uint64_t now_ns);
+    [[nodiscard]] Action take_look(std::uint32_t early_pid, bool wanted, std::uint64_t now_ns);
     // A real recording begins, and includes the early one.
     void take_breach(std::uint64_t now_ns);
     // The recording reached its memory limit. It is discarded, and none begins until these runs
@@ -51,7 +50,6 @@ class EarlyWatch {
   private:
     void end(std::uint64_t now_ns);
 
-    Options options_;
     std::vector<std::chrono::nanoseconds> thresholds_;  // by event; 0: not known yet
     EarlyPoints points_;
     EarlyBudget budget_;

@@ -35,11 +35,11 @@ Result<std::unique_ptr<EventMonitor>> EventMonitor::create(const settings::Setti
     TRY_ASSIGN(self->programs_, MonitorPrograms::load(settings, store, threads));
     self->attachments_ = std::make_unique<MarkerAttachments>(*self->programs_);
     TRY_ASSIGN(self->breaches_,
-               BreachWatch::create(settings, *self->programs_, self->options_.breaches));
+               BreachWatch::create(settings, *self->programs_, self->options_.report));
     self->follow_groups();
     self->arming_ = std::make_unique<EventArming>(
         events, *self->programs_, *self->attachments_, *self->breaches_,
-        EventArming::Options{self->options_.on_arming, self->options_.takes_over,
+        EventArming::Options{self->options_.report, self->options_.takes_over,
                              self->options_.mapped_files, self->options_.inspector,
                              self->options_.names});
     return self;

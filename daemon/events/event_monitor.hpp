@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "bpf/event_monitor.h"
@@ -59,11 +60,14 @@ struct EventTotals {
     RunCounters runs;
 };
 
+// What happened on a thread of the event monitor.
+using MonitorReport = std::variant<BreachReport, ArmingReport>;
+
 class EventMonitor {
   public:
     struct Options {
-        BreachWatch::Options breaches;
-        decltype(EventArming::Options::report) on_arming;
+        // Called on threads of the event monitor; must not block. See BreachWatch and EventArming.
+        std::function<void(MonitorReport report)> report;
         bool takes_over = false;  // take_over() will follow; until then hits are only counted
         // See EventArming.
         MappedFiles* mapped_files = nullptr;

@@ -119,11 +119,9 @@ class WatchedLibrary : public BpfFixture {
         folder_ = pattern;
         path_ = folder_ / "libmarked.so";
         std::filesystem::copy(marked(), path_);
-        options_.on_arming = [this](const ArmingReport& report) { note(report); };
-        options_.breaches.on_breach = [this](const Breach& breach) {
-            tell("breach " + std::to_string(breach.run.event));
+        options_.report = [this](const MonitorReport& report) {
+            std::visit([this](const auto& part) { note(part); }, report);
         };
-        options_.breaches.on_aborted = [](const std::vector<OpenRuns::Aborted>&) {};
     }
     void TearDown() override {
         monitor_.reset();
@@ -154,6 +152,10 @@ class WatchedLibrary : public BpfFixture {
     }
     [[nodiscard]] EventStatus status(std::uint32_t event = 0) const {
         return monitor_->status().at(event);
+    }
+    void note(const BreachReport& report) {
+        if (const auto* const breach = std::get_if<Breach>(&report))
+            tell("breach " + std::to_string(breach->run.event));
     }
     void note(const ArmingReport& report) {
         if (std::holds_alternative<FirstRoundOver>(report)) first_round_over_.store(true);

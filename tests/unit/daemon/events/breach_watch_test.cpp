@@ -66,16 +66,16 @@ class ABreachWatch : public LoadedPrograms {
         table_.emplace(
             RunTable::map(programs_->tags_fd(), programs_->slots_fd(), programs_->open_buckets())
                 .value());
-        BreachWatch::Options options;
-        options.on_breach = [this](const Breach& breach) {
+        const auto take = [this](const BreachReport& report) {
+            if (const auto* const aborted = std::get_if<AbortedRuns>(&report))
+                aborted_ += aborted->runs.size();
+            const auto* const breach = std::get_if<Breach>(&report);
+            if (breach == nullptr) return;
             const std::lock_guard lock(mutex_);
-            breaches_.push_back(breach);
+            breaches_.push_back(*breach);
             came_.notify_one();
         };
-        options.on_aborted = [this](std::vector<OpenRuns::Aborted> aborted) {
-            aborted_ += aborted.size();
-        };
-        watch_ = BreachWatch::create(settings_, *programs_, options).value();
+        watch_ = BreachWatch::create(settings_, *programs_, take).value();
     }
     void TearDown() override {
         if (IsSkipped()) return;

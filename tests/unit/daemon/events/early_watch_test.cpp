@@ -6,6 +6,7 @@ namespace lagtrap::daemon::early_watch_test {
 namespace {
 
 using namespace std::chrono_literals;
+using Action = EarlyWatch::Action;
 
 constexpr std::uint64_t second = 1'000'000'000;
 
@@ -16,23 +17,15 @@ class Watched : public testing::Test {
         settings.events.emplace_back().threshold = 100ms;
         return settings;
     }
-    EarlyWatch::Options options() {
-        return {[this](std::uint32_t pid) { began_.push_back(pid); }, [this] { ++over_; }};
-    }
-    std::vector<std::uint32_t> began_;
-    int over_ = 0;
 };
 
 TEST_F(Watched, BeginsWithTheFirstAndEndsWithTheLast) {
-    EarlyWatch watch(settings(), options());
-    watch.take_look(0, true, 1 * second);
-    EXPECT_TRUE(began_.empty());
-    watch.take_look(7, true, 2 * second);
-    watch.take_look(8, true, 2 * second + 20'000'000);
-    EXPECT_EQ(began_, std::vector<std::uint32_t>{7});
+    EarlyWatch watch(settings());
+    EXPECT_EQ(watch.take_look(0, true, 1 * second), Action::None);
+    EXPECT_EQ(watch.take_look(7, true, 2 * second), Action::Begin);
+    EXPECT_EQ(watch.take_look(8, true, 2 * second + 20'000'000), Action::None);
     EXPECT_TRUE(watch.is_on());
-    watch.take_look(0, true, 2 * second + 40'000'000);
-    EXPECT_EQ(over_, 1);
+    EXPECT_EQ(watch.take_look(0, true, 2 * second + 40'000'000), Action::Discard);
     const EarlyCounts counts = watch.counts(3 * second);
     EXPECT_EQ(counts.begun, 1U);
     EXPECT_EQ(counts.dropped, 1U);
@@ -44,7 +37,7 @@ TEST_F(Watched, AnUnknownThresholdHasNoPoint) {
     settings::Settings of_runs = settings();
     of_runs.events.emplace_back().threshold = settings::max_threshold;
     of_runs.events.back().threshold_rule = settings::ThresholdRule{};
-    EarlyWatch watch(of_runs, options());
+    EarlyWatch watch(of_runs);
     EXPECT_NE(watch.points_ns()[0], LAGTRAP_NEVER_NS);
     EXPECT_EQ(watch.points_ns()[1], LAGTRAP_NEVER_NS);
     EXPECT_EQ(watch.look_interval_ns(), 20'000'000U);
@@ -58,7 +51,7 @@ TEST_F(Watched, AnUnknownThresholdHasNoPoint) {
 }
 
 TEST_F(Watched, LearnsFromTheRunsOnlyNowAndThen) {
-    EarlyWatch watch(settings(), options());
+    EarlyWatch watch(settings());
     int read = 0;
     const auto counts_of = [&](std::uint32_t) {
         ++read;
@@ -73,42 +66,38 @@ TEST_F(Watched, LearnsFromTheRunsOnlyNowAndThen) {
 }
 
 TEST_F(Watched, ABreachKeepsIt) {
-    EarlyWatch watch(settings(), options());
-    watch.take_look(7, true, 2 * second);
+    EarlyWatch watch(settings());
+    EXPECT_EQ(watch.take_look(7, true, 2 * second), Action::Begin);
     watch.take_breach(2 * second + 50'000'000);
-    watch.take_look(0, false, 2 * second + 60'000'000);
-    EXPECT_EQ(over_, 0);
+    EXPECT_EQ(watch.take_look(0, false, 2 * second + 60'000'000), Action::None);
     EXPECT_EQ(watch.counts(3 * second).kept, 1U);
 }
 
 TEST_F(Watched, NothingBeginsWhereNoBreachIsWanted) {
-    EarlyWatch watch(settings(), options());
-    watch.take_look(7, false, 2 * second);
-    EXPECT_TRUE(began_.empty());
-    watch.take_look(7, true, 3 * second);
-    watch.take_look(7, false, 3 * second + 10'000'000);
-    EXPECT_EQ(over_, 1) << "recordings are not wanted any more";
+    EarlyWatch watch(settings());
+    EXPECT_EQ(watch.take_look(7, false, 2 * second), Action::None);
+    EXPECT_EQ(watch.take_look(7, true, 3 * second), Action::Begin);
+    EXPECT_EQ(watch.take_look(7, false, 3 * second + 10'000'000), Action::Discard)
+        << "recordings are not wanted any more";
 }
 
 TEST_F(Watched, WhatOutgrewItsMemoryDoesNotBeginAgain) {
-    EarlyWatch watch(settings(), options());
-    watch.take_look(7, true, 2 * second);
+    EarlyWatch watch(settings());
+    EXPECT_EQ(watch.take_look(7, true, 2 * second), Action::Begin);
     watch.outgrow(3 * second);
-    watch.take_look(7, true, 4 * second);
-    EXPECT_EQ(began_.size(), 1U);
-    watch.take_look(0, true, 5 * second);
-    watch.take_look(9, true, 6 * second);
-    EXPECT_EQ(began_.size(), 2U);
+    EXPECT_EQ(watch.take_look(7, true, 4 * second), Action::None);
+    EXPECT_EQ(watch.take_look(0, true, 5 * second), Action::None);
+    EXPECT_EQ(watch.take_look(9, true, 6 * second), Action::Begin);
     EXPECT_EQ(watch.counts(6 * second).outgrown, 1U);
 }
 
 TEST_F(Watched, IsHeldBackOnceByTheRunsThatUsedItUp) {
-    EarlyWatch watch(settings(), options());
+    EarlyWatch watch(settings());
     std::uint64_t now_ns = second;
     for (int i = 0; i < 100 && watch.counts(now_ns).held_back == 0; ++i) {
-        watch.take_look(7, true, now_ns);
-        watch.take_look(7, true, now_ns += 500'000'000);
-        watch.take_look(0, true, now_ns += 1);
+        (void)watch.take_look(7, true, now_ns);
+        (void)watch.take_look(7, true, now_ns += 500'000'000);
+        (void)watch.take_look(0, true, now_ns += 1);
     }
     const EarlyCounts counts = watch.counts(now_ns);
     EXPECT_EQ(counts.held_back, 1U);
