@@ -50,13 +50,10 @@ CaptureController::CaptureController(boost::asio::io_context& context, spool::Sp
       traces_(context, surroundings_, options_.warn),
       limits_timer_(context),
       merges_(context, spool_,
-              {options_.merge_program, options_.inform, options_.warn,
-               [this] { surroundings_.spool_changed(); },
+              {options_.merge_program, options_.inform, options_.warn, [this] { surroundings_.spool_changed(); },
                [this](const auto& capture) { return in_use(capture); }}),
       clients_(context, spool_.path() / "clients"),
-      unanswered_({options_.unanswered_folder,
-                   [this](auto work) { move_to_spool(std::move(work)); },
-                   [this](const auto& session) { (void)finish(session); }}),
+      unanswered_(options_.unanswered_folder),
       answer_timer_(context) {}
 
 CaptureController::~CaptureController() = default;
@@ -111,8 +108,8 @@ void CaptureController::carry_out(const DropEarly& action) {
 
 void CaptureController::carry_out(const PartyUsedShare& action) {
     options_.warn(fmt::format("{} reached its share of {} captures per hour; none for {}",
-                              party_text(action.party), settings_.recording.captures_per_hour,
-                              format_duration(action.duration)));
+                                  party_text(action.party), settings_.recording.captures_per_hour,
+                                  format_duration(action.duration)));
 }
 
 void CaptureController::carry_out(const EventUsedShare& action) {
@@ -187,7 +184,8 @@ void CaptureController::follow_history() {
     if (calls_fd < 0) return;
     boost::system::error_code failed;
     history_calls_.assign(::fcntl(calls_fd, F_DUPFD_CLOEXEC, 0), failed);
-    if (failed) return options_.warn("the time before a breach is not kept: " + failed.message());
+    if (failed)
+        return options_.warn("the time before a breach is not kept: " + failed.message());
     await_history();
 }
 
@@ -218,7 +216,8 @@ void CaptureController::carry_out(const Ask& action) {
     const auto until =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
     if (const Status asked = unanswered_.ask({action.breach.session, event, who, until}); !asked) {
-        options_.warn("cannot record in memory until there is an answer: " + asked.error().message);
+        options_.warn("cannot record in memory until there is an answer: " +
+                          asked.error().message);
         return carry_out(policy_.on(capture_fact::NotAsked{}));
     }
     options_.inform(
@@ -236,7 +235,7 @@ void CaptureController::await_answers() {
     answer_timer_.expires_at(*due);
     answer_timer_.async_wait([this](const auto& failure) {
         if (failure) return;
-        unanswered_.answer_overdue(Clock::now());
+        keep(unanswered_.answer_overdue(Clock::now()));
         after_answer();
     });
 }
@@ -248,14 +247,16 @@ void CaptureController::after_answer() {
 }
 
 Status CaptureController::approve(const std::string& session) {
-    TRY(unanswered_.approve(session));
+    TRY_ASSIGN(Unanswered::Kept kept, unanswered_.approve(session));
+    keep(std::move(kept));
     options_.inform("the recording is kept");
     after_answer();
     return success();
 }
 
 Status CaptureController::decline(const std::string& session) {
-    TRY(unanswered_.decline(session));
+    TRY_ASSIGN(const auto recording, unanswered_.decline(session));
+    if (recording) (void)finish(*recording);
     ++declined_;
     options_.inform("the recording is discarded");
     after_answer();
@@ -359,11 +360,11 @@ void CaptureController::say_begun(const Record& action, const Breach* breach) {
     const auto after_ns =
         static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
     const std::string who = breach ? words_of_beginner(breach->run) : "a manual request";
-    options_.inform(fmt::format("recording {} for {}, starting {} {} the breach",
-                                format_duration(action.lengths.planned),
-                                action.for_client ? recorded_for() : recorded_for() + " of " + who,
-                                format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
-                                after_ns < 0 ? "before" : "after"));
+    options_.inform(fmt::format(
+        "recording {} for {}, starting {} {} the breach", format_duration(action.lengths.planned),
+        action.for_client ? recorded_for() : recorded_for() + " of " + who,
+        format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
+        after_ns < 0 ? "before" : "after"));
 }
 
 void CaptureController::await_length() {
@@ -398,8 +399,9 @@ void CaptureController::carry_out(const Extended& /*action*/) {
 
 void CaptureController::note_size_limit() {
     session_.quality.truncated_by_size = true;
-    options_.warn(fmt::format("the recording for {} reached its size limit of {} and ends early",
-                              recorded_for(), format_byte_size(capture_limit_bytes())));
+    options_.warn(
+        fmt::format("the recording for {} reached its size limit of {} and ends early",
+                    recorded_for(), format_byte_size(capture_limit_bytes())));
 }
 
 Status CaptureController::begin_recording(const Breach* breach) {
@@ -443,7 +445,7 @@ void CaptureController::keep_budget() {
     if (step->kind == settings::BudgetPart::Switches) recorder_->drop_user_stacks_of_switches();
     session_.quality.omitted.push_back(step->sentence);
     options_.warn("the recording for " + recorded_for() +
-                  " is reduced to stay within the budget: " + step->sentence);
+                      " is reduced to stay within the budget: " + step->sentence);
 }
 
 // If the list cannot be written, the folders are not kept open.
@@ -474,7 +476,7 @@ void CaptureController::end_capture(const Status& status) {
     if (ended) ended = trace::write_session(capture_directory_, session_);
     if (!status || !ended) {
         options_.warn(fmt::format("the recording for {} failed: {}", recorded_for(),
-                                  (status ? ended : status).error().message));
+                                      (status ? ended : status).error().message));
         surroundings_.spool_changed();  // it may have lacked space
     }
     KILL_POINT("capture.ended");
@@ -525,9 +527,13 @@ void CaptureController::hand_over_to_client(MergeQueue::Work work) {
 
 void CaptureController::hand_over(MergeQueue::Work work) {
     if (clients_.knows(work.session)) return hand_over_to_client(std::move(work));
-    const bool was_asked = unanswered_.knows(work.session);
-    if (auto agreed = unanswered_.take_recorded(std::move(work))) merges_.add(std::move(*agreed));
-    if (was_asked) after_answer();
+    if (!unanswered_.knows(work.session)) return merges_.add(std::move(work));
+    keep(unanswered_.take_recorded(std::move(work)));
+    after_answer();
+}
+
+void CaptureController::keep(Unanswered::Kept recordings) {
+    for (MergeQueue::Work& work : recordings) move_to_spool(std::move(work));
 }
 
 bool CaptureController::in_use(const std::filesystem::path& capture) const {

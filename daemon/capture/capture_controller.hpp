@@ -170,6 +170,7 @@ class CaptureController {
     [[nodiscard]] std::uint64_t capture_limit_bytes() const;
     void move_to_spool(MergeQueue::Work work);
     void hand_over(MergeQueue::Work work);
+    void keep(Unanswered::Kept recordings);
     void hand_over_to_client(MergeQueue::Work work);
     [[nodiscard]] Status check_idle() const;
     // "event NAME" or "a client".

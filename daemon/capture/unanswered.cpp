@@ -13,22 +13,20 @@ namespace fs = std::filesystem;
 
 }  // namespace
 
-Unanswered::Unanswered(Options options) : options_(std::move(options)) {
+Unanswered::Unanswered(fs::path folder) : folder_(std::move(folder)) {
     std::error_code ignored;
-    fs::remove_all(options_.folder, ignored);
+    fs::remove_all(folder_, ignored);
 }
 
 Unanswered::~Unanswered() {
     std::error_code ignored;
-    fs::remove_all(options_.folder, ignored);
+    fs::remove_all(folder_, ignored);
 }
 
-fs::path Unanswered::folder_of(const std::string& session) const {
-    return options_.folder / session;
-}
+fs::path Unanswered::folder_of(const std::string& session) const { return folder_ / session; }
 
 Status Unanswered::ask(Question question) {
-    TRY(make_directories(options_.folder, 0700));
+    TRY(make_directories(folder_, 0700));
     entries_.push_back({std::move(question)});
     return success();
 }
@@ -49,13 +47,14 @@ const Unanswered::Question* Unanswered::open() const {
     return nullptr;
 }
 
-std::optional<MergeQueue::Work> Unanswered::take_recorded(MergeQueue::Work work) {
+Unanswered::Kept Unanswered::take_recorded(MergeQueue::Work work) {
+    Kept kept;
     const auto found = find(work.session);
-    if (found == entries_.end()) return work;
+    if (found == entries_.end()) return kept;
     found->recorded = std::move(work);
     found->question.complete = true;
-    settle(found);
-    return std::nullopt;
+    settle(found, kept);
+    return kept;
 }
 
 void Unanswered::forget(const std::string& session) {
@@ -63,30 +62,41 @@ void Unanswered::forget(const std::string& session) {
     if (found != entries_.end()) entries_.erase(found);
 }
 
-Status Unanswered::answer(const std::string& session, Answer answer) {
+Result<std::deque<Unanswered::Entry>::iterator> Unanswered::find_open(const std::string& session) {
     const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
         return entry.answer == Answer::None &&
                (session.empty() || entry.question.session == session);
     });
     if (found == entries_.end())
         return make_error(ErrorKind::Invalid, "no breach is waiting for an answer");
-    found->answer = answer;
-    const Question question = found->question;
-    settle(found);
-    if (answer == Answer::No && !question.complete) options_.stop(question.session);
-    return success();
+    return found;
 }
 
-Status Unanswered::approve(const std::string& session) { return answer(session, Answer::Yes); }
-Status Unanswered::decline(const std::string& session) { return answer(session, Answer::No); }
+Result<Unanswered::Kept> Unanswered::approve(const std::string& session) {
+    TRY_ASSIGN(const auto found, find_open(session));
+    found->answer = Answer::Yes;
+    Kept kept;
+    settle(found, kept);
+    return kept;
+}
+
+Result<std::optional<std::string>> Unanswered::decline(const std::string& session) {
+    TRY_ASSIGN(const auto found, find_open(session));
+    found->answer = Answer::No;
+    std::optional<std::string> recording;
+    if (!found->question.complete) recording = found->question.session;
+    Kept none;
+    settle(found, none);
+    return recording;
+}
 
 // Once the recording is complete and the answer is there.
-void Unanswered::settle(std::deque<Entry>::iterator entry) {
+void Unanswered::settle(std::deque<Entry>::iterator entry, Kept& kept) {
     if (entry->answer == Answer::None || !entry->recorded) return;
     MergeQueue::Work work = std::move(*entry->recorded);
     const bool wanted = entry->answer == Answer::Yes;
     entries_.erase(entry);
-    if (wanted) return options_.keep(std::move(work));
+    if (wanted) return kept.push_back(std::move(work));
     std::error_code ignored;
     fs::remove_all(work.capture, ignored);
 }
@@ -99,16 +109,18 @@ std::optional<Unanswered::Clock::time_point> Unanswered::due() const {
     return first;
 }
 
-void Unanswered::answer_overdue(Clock::time_point now) {
+Unanswered::Kept Unanswered::answer_overdue(Clock::time_point now) {
+    Kept kept;
     for (auto entry = entries_.begin(); entry != entries_.end();) {
         if (entry->answer != Answer::None || entry->question.until > now) {
             ++entry;
             continue;
         }
         entry->answer = Answer::Yes;
-        settle(entry);
+        settle(entry, kept);
         entry = entries_.begin();
     }
+    return kept;
 }
 
 }  // namespace lagtrap::daemon

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/result.hpp"
 #include "daemon/merges/merge_queue.hpp"
@@ -31,15 +31,11 @@ class Unanswered {
         Clock::time_point until;
         bool complete = false;  // the recording has ended
     };
-    struct Options {
-        // made with the first question; what is left in it is removed
-        std::filesystem::path folder;
-        std::function<void(MergeQueue::Work)> keep;  // takes the recording out of the folder
-        // ends the recording, which was declined
-        std::function<void(const std::string& session)> stop;
-    };
+    // Complete recordings that were agreed to. Move them out of the folder.
+    using Kept = std::vector<MergeQueue::Work>;
 
-    explicit Unanswered(Options options);
+    // `folder` is made with the first question; what is left in it is removed.
+    explicit Unanswered(std::filesystem::path folder);
     // Removes recordings without an answer.
     ~Unanswered();
     Unanswered(const Unanswered&) = delete;
@@ -50,9 +46,9 @@ class Unanswered {
     [[nodiscard]] std::filesystem::path folder_of(const std::string& session) const;
     // Asks about a recording that has just begun or is about to begin.
     [[nodiscard]] Status ask(Question question);
-    // The recording is complete. nullopt if it is kept here until the answer, or was declined;
-    // otherwise `work` is not of a question and is returned.
-    [[nodiscard]] std::optional<MergeQueue::Work> take_recorded(MergeQueue::Work work);
+    // The recording of a question is complete. It is kept here until the answer, unless that has
+    // come.
+    [[nodiscard]] Kept take_recorded(MergeQueue::Work work);
     // The recording failed and left nothing.
     void forget(const std::string& session);
 
@@ -61,11 +57,13 @@ class Unanswered {
     [[nodiscard]] bool knows(const std::string& session) const;
     // Answers the open question about this session, or the oldest one if `session` is empty.
     // ErrorKind::Invalid if there is none.
-    [[nodiscard]] Status approve(const std::string& session = {});
-    [[nodiscard]] Status decline(const std::string& session = {});
+    [[nodiscard]] Result<Kept> approve(const std::string& session = {});
+    // Returns the session of a recording that must end because it was declined; nullopt if it is
+    // complete.
+    [[nodiscard]] Result<std::optional<std::string>> decline(const std::string& session = {});
     // When the first question is answered with yes, because nobody did.
     [[nodiscard]] std::optional<Clock::time_point> due() const;
-    void answer_overdue(Clock::time_point now);
+    [[nodiscard]] Kept answer_overdue(Clock::time_point now);
 
   private:
     enum class Answer { None, Yes, No };
@@ -75,10 +73,10 @@ class Unanswered {
         std::optional<MergeQueue::Work> recorded{};  // set when it is complete
     };
     [[nodiscard]] std::deque<Entry>::iterator find(const std::string& session);
-    [[nodiscard]] Status answer(const std::string& session, Answer answer);
-    void settle(std::deque<Entry>::iterator entry);
+    [[nodiscard]] Result<std::deque<Entry>::iterator> find_open(const std::string& session);
+    void settle(std::deque<Entry>::iterator entry, Kept& kept);
 
-    Options options_;
+    const std::filesystem::path folder_;
     std::deque<Entry> entries_;
 };
 
