@@ -18,6 +18,7 @@
 #include "binaries/reader/file_reader.hpp"
 #include "core/clock.hpp"
 #include "core/heap.hpp"
+#include "core/log.hpp"
 #include "core/program_log.hpp"
 #include "daemon/control/client_link.hpp"
 #include "daemon/events/goroutine_looks.hpp"
@@ -169,14 +170,17 @@ int main(int argc, char** argv) {
     lagtrap::daemon::GoroutineLooks goroutines(inspectors);
     lagtrap::daemon::look_at_goroutines_by(&goroutines);
 
-    const auto inform = [](const std::string& line) { spdlog::info(line); };
-    const auto warn = [](const std::string& line) { spdlog::warn(line); };
+    const lagtrap::Log log([](lagtrap::Log::Level level, const std::string& line) {
+        spdlog::log(
+            level == lagtrap::Log::Level::Warning ? spdlog::level::warn : spdlog::level::info,
+            line);
+    });
 
     const auto outcome = lagtrap::settings::load_settings(settings_path, BinaryCheck::Skip);
     if (!outcome.ok()) return check_settings(settings_path, outcome);
     auto service = lagtrap::daemon::Service::create(
         outcome.settings,
-        {settings_path, merge_program, reader_program, &inspectors, inform, warn, for_client});
+        {settings_path, merge_program, reader_program, &inspectors, log, for_client});
     if (!service) {
         spdlog::error(service.error().message);
         return exit_failure;

@@ -92,19 +92,19 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
                                  settings.unwinding.cache_limit_bytes},
                                 *self->options_.inspectors, self->mapped_files_));
     if (!sees_all_processes())
-        self->options_.warn(
+        self->options_.log.warn(
             "this container cannot see host processes, so their code has no names and no stacks; "
             "start it in the host's PID namespace (--pid=host, or hostPID: true)");
     if (!self->unwinder_->cache_problem().empty())
-        self->options_.warn("unwind tables cannot be cached on disk: " +
-                            self->unwinder_->cache_problem());
+        self->options_.log.warn("unwind tables cannot be cached on disk: " +
+                                self->unwinder_->cache_problem());
     TRY_ASSIGN(self->reporter_,
                RunReporter::create(
                    spool, [unwinder = self->unwinder_.get()] { unwinder->look_soon(); },
                    [names = &self->names_](const std::string& id) { return names->name_of(id); },
-                   self->options_.warn));
+                   self->options_.log));
     self->keeper_ =
-        std::make_unique<SpoolKeeper>(spool, retention_of(settings), self->options_.warn);
+        std::make_unique<SpoolKeeper>(spool, retention_of(settings), self->options_.log);
     self->call_traces_ = std::make_unique<CallTraces>(*self->options_.inspectors, *self->unwinder_);
     self->make_functions();
     CaptureSurroundings& surroundings = *self;
@@ -114,11 +114,11 @@ Result<std::unique_ptr<Service>> Service::create(const settings::Settings& setti
         CaptureController::Options{
             self->options_.merge_program,
             std::filesystem::path(settings.control.socket).replace_extension("unanswered"),
-            self->options_.inform, self->options_.warn});
-    self->thresholds_ = std::make_unique<ThresholdWatch>(
-        *self->controller_, history, self->options_.inform, self->options_.warn);
-    self->watch_overhead();
-    self->watch_memory();
+            self->options_.log});
+    self->thresholds_ =
+        std::make_unique<ThresholdWatch>(*self->controller_, history, self->options_.log);
+    self->budgets_ = std::make_unique<BudgetKeeper>(self->context_, *self->controller_,
+                                                    *self->unwinder_, self->options_.log);
     self->facts_.started_realtime_ns = realtime_ns();
     self->facts_.settings_path = self->options_.settings_path.string();
     TRY(self->arm(settings, [service = self.get()] {
@@ -139,11 +139,7 @@ void Service::session_changed(const std::string& session_id) {
 
 void Service::spool_changed() { keeper_->look(); }
 
-std::vector<std::string> Service::disabled_now() {
-    std::vector<std::string> sentences = overhead_->disabled_now();
-    for (std::string& sentence : memory_->disabled_now()) sentences.push_back(std::move(sentence));
-    return sentences;
-}
+std::vector<std::string> Service::disabled_now() { return budgets_->disabled_now(); }
 
 Status Service::begin_calls(CallRequest request, std::shared_ptr<AnswerLines> lines) {
     return call_traces_->begin_recorded(std::move(request), std::move(lines));
@@ -156,18 +152,6 @@ Status Service::begin_functions(std::uint32_t event, std::uint32_t pid,
 
 Status Service::begin_objects(ObjectRequest request, std::shared_ptr<AnswerLines> lines) {
     return call_traces_->begin_recorded(std::move(request), std::move(lines));
-}
-
-void Service::watch_overhead() {
-    const auto recordings = [this] {
-        return RecordingsBegun{controller_->begun(),
-                               controller_->state() == CaptureState::Recording};
-    };
-    overhead_ = std::make_unique<OverheadWatch>(
-        context_,
-        OverheadWatch::Options{options_.inform, options_.warn, recordings,
-                               [this] { return controller_->history_cost_ns(); },
-                               [this](bool wanted) { controller_->keep_history(wanted); }});
 }
 
 Status Service::listen(const settings::Control& control) {
@@ -200,8 +184,9 @@ void Service::serve_client() {
         return {refusal("unknown command; expected status, bundle")};
     };
     client_ = std::make_unique<ClientLink>(
-        context_, ClientLink::Handlers{answer_to, [this] { return overhead_->status().used_ppm; },
-                                       [this] { end(); }});
+        context_,
+        ClientLink::Handlers{answer_to, [this] { return budgets_->overhead().status().used_ppm; },
+                             [this] { end(); }});
 }
 
 void Service::serve_temporary_events() {
@@ -209,14 +194,14 @@ void Service::serve_temporary_events() {
         context_, TemporaryEvents::Options{std::filesystem::path(settings_.spool.path) / "clients",
                                            {"--merge-program", options_.merge_program,
                                             "--reader-program", options_.reader_program},
-                                           options_.inform,
-                                           options_.warn});
+                                           options_.log});
     control_->hand_over_by(
         [this](const auto& request, const Caller& caller, int socket) -> Result<bool> {
             const auto* const command = request.if_contains("command");
             if (command == nullptr || *command != "watch") return false;
             TRY_ASSIGN(const auto event, text_in(request, "event", temporary_event_limit_bytes));
-            TRY(temporary_->begin(event, caller, socket, settings_, overhead_->status().used_ppm));
+            TRY(temporary_->begin(event, caller, socket, settings_,
+                                  budgets_->overhead().status().used_ppm));
             return true;
         });
 }
@@ -225,21 +210,11 @@ void Service::make_functions() {
     functions_ = std::make_unique<EventFunctions>(
         context_,
         EventFunctions::Options{
-            options_.warn,
+            options_.log,
             [this](std::shared_ptr<FunctionRecorder> recorder) {
                 return call_traces_->begin_recorded(std::move(recorder));
             },
             [this](std::uint32_t event) { return controller_->monitor().processes_of(event); }});
-}
-
-void Service::watch_memory() {
-    memory_ = std::make_unique<MemoryWatch>(
-        context_, MemoryGroup::of_this_process(),
-        MemoryWatch::Options{
-            options_.inform, options_.warn,
-            [unwinder = unwinder_.get()](bool held) { unwinder->hold_memory(held); },
-            [controller = controller_.get()](bool held) { controller->hold_merges(held); },
-            [unwinder = unwinder_.get()] { return unwinder->status().spaces.bytes; }});
 }
 
 Result<RunSource> Service::source_of(const EventMonitor& monitor,
@@ -285,12 +260,12 @@ void Service::take(const FirstRoundOver& /*fact*/) { finish_arming(); }
 void Service::take(const EventArmed& armed) {
     if (armed.event >= settings_.events.size()) return;
     const std::string& name = settings_.events[armed.event].name;
-    if (armed.problem.empty()) return options_.inform("event " + name + " is armed");
-    options_.warn("event " + name + " is not armed: " + armed.problem);
+    if (armed.problem.empty()) return options_.log.inform("event " + name + " is armed");
+    options_.log.warn("event " + name + " is not armed: " + armed.problem);
 }
 
 void Service::take(const FileReplaced& /*fact*/) {
-    options_.inform("a watched program was replaced on disk; attaching to the new file");
+    options_.log.inform("a watched program was replaced on disk; attaching to the new file");
     unwinder_->watch(watched_programs(settings_));
 }
 
@@ -345,7 +320,7 @@ void Service::put_in_place(Arming& arming) {
     reported_pairing_.clear();
     controller_->use(settings_, std::move(arming.monitor), std::move(arming.recorder));
     functions_->use(settings_.events);
-    overhead_->use(settings_.budget, *arming.watched);
+    budgets_->use(settings_.budget, *arming.watched);
     reporter_->use(std::move(arming.source));
     thresholds_->use(settings_);
 }
@@ -366,7 +341,7 @@ void Service::finish_arming() {
     if (!done->first) put_in_place(*done);
     for (const EventStatus& event : done->watched->status()) {
         if (event.armed || event.arming) continue;
-        options_.warn("event " + event.name + " is not armed: " + event.problem);
+        options_.log.warn("event " + event.name + " is not armed: " + event.problem);
     }
     done->then();
     ready_timer_.cancel();
@@ -395,8 +370,8 @@ void Service::finish_reload(const settings::ParseOutcome& outcome) {
     if (!outcome.ok()) {
         facts_.reload_error = settings::format_diagnostics(
             options_.settings_path, outcome.settings.source_text, outcome.diagnostics);
-        options_.warn("the new settings are invalid; the old settings stay in effect:\n" +
-                      facts_.reload_error);
+        options_.log.warn("the new settings are invalid; the old settings stay in effect:\n" +
+                          facts_.reload_error);
     } else {
         apply_when_idle(outcome.settings);
     }
@@ -407,7 +382,7 @@ void Service::finish_reload(const settings::ParseOutcome& outcome) {
 
 void Service::apply_when_idle(const settings::Settings& settings) {
     if (!controller_->busy()) return apply(settings);
-    options_.inform("the new settings take effect when the recording has ended");
+    options_.log.inform("the new settings take effect when the recording has ended");
     controller_->when_idle([this, settings] {
         boost::asio::post(context_, [this, settings] {
             controller_->when_idle(nullptr);
@@ -431,20 +406,21 @@ Status Service::apply_settings(const settings::Settings& settings) {
 }
 
 void Service::apply(const settings::Settings& settings) {
-    for (const std::string& change : changes_at_restart(settings_, settings)) options_.warn(change);
+    for (const std::string& change : changes_at_restart(settings_, settings))
+        options_.log.warn(change);
     note_failure(apply_settings(settings));
 }
 
 void Service::note_failure(const Status& put) {
     if (put) return;
     facts_.reload_error = put.error().message;
-    options_.warn("the new settings could not be applied; the old settings stay in effect: " +
-                  put.error().message);
+    options_.log.warn("the new settings could not be applied; the old settings stay in effect: " +
+                      put.error().message);
 }
 
 void Service::note_success() {
     facts_.reload_error.clear();
-    options_.inform(fmt::format("settings in effect: {} events", settings_.events.size()));
+    options_.log.inform(fmt::format("settings in effect: {} events", settings_.events.size()));
 }
 
 void Service::await_signal() {
@@ -457,7 +433,7 @@ void Service::await_signal() {
 }
 
 void Service::end() {
-    options_.inform("stopping");
+    options_.log.inform("stopping");
     sd_notify(0, "STOPPING=1");
     controller_->shut_down();
     context_.stop();
@@ -467,8 +443,8 @@ void Service::report_pairing() {
     for (const EventStatus& event : controller_->monitor().status())
         for (const PairingFinding& finding : event.pairing)
             if (reported_pairing_.emplace(event.name, finding.kind).second)
-                options_.warn(fmt::format("event {}: {}; see \"lagtrap explain {}\"", event.name,
-                                          finding.sentence, event.name));
+                options_.log.warn(fmt::format("event {}: {}; see \"lagtrap explain {}\"",
+                                              event.name, finding.sentence, event.name));
 }
 
 void Service::feed_watchdog() {
@@ -478,7 +454,7 @@ void Service::feed_watchdog() {
     const bool missed = !may_feed_watchdog(silent, timeout_us);
     if (!missed) sd_notify(0, "WATCHDOG=1");
     if (missed && !follower_missed_)
-        options_.warn(
+        options_.log.warn(
             fmt::format("the thread that tracks processes has been stuck for {} s; the watchdog "
                         "will restart the daemon",
                         std::chrono::duration_cast<std::chrono::seconds>(silent).count()));
@@ -492,7 +468,7 @@ void Service::keep_watch() {
         if (failure) return;
         restart_failed_reader();
         if (const auto came = controller_->look_at_cpus(); !came.empty())
-            options_.inform(
+            options_.log.inform(
                 fmt::format("CPUs came online: {}; they are recorded", fmt::join(came, ", ")));
         report_pairing();
         thresholds_->look();
@@ -531,8 +507,7 @@ void Service::run() {
     if (temporary_) temporary_->stop();
     functions_->stop();
     call_traces_.reset();
-    overhead_->stop();
-    memory_->stop();
+    budgets_->stop();
     thresholds_->finish();
     // Report runs that have ended by now.
     controller_->detach();
@@ -544,11 +519,11 @@ boost::json::object Service::answer(const boost::json::object& request) {
     if (!name || !name->is_string()) return refusal("the request has no \"command\"");
     const std::string_view command(name->as_string());
     if (command == "status") {
-        auto report = status_report(*controller_, *unwinder_, *reporter_, *keeper_, *overhead_,
-                                    facts_, settings_);
+        auto report = status_report(*controller_, *unwinder_, *reporter_, *keeper_,
+                                    budgets_->overhead(), facts_, settings_);
         add_functions(report, *functions_);
         add_thresholds(report, thresholds_->keeper());
-        add_memory(report, memory_->status());
+        add_memory(report, budgets_->memory());
         add_untrusted_parties(report, *unwinder_, *control_);
         add_inspections(report, unwinder_->status(), options_.inspectors->counts(),
                         {mapped_files_.left_out(), controller_->monitor().copies_left_out()});

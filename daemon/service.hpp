@@ -16,9 +16,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/object.hpp>
 
+#include "core/log.hpp"
 #include "core/result.hpp"
-#include "daemon/budget/memory_watch.hpp"
-#include "daemon/budget/overhead_watch.hpp"
+#include "daemon/budget_keeper.hpp"
 #include "daemon/capture/capture_controller.hpp"
 #include "daemon/control/client_link.hpp"
 #include "daemon/control/control_server.hpp"
@@ -43,8 +43,7 @@ class Service : private CaptureSurroundings {
         std::string merge_program;
         std::string reader_program;
         InspectorPool* inspectors;  // reads data of processes; must outlive the service
-        Say inform;
-        Say warn;
+        Log log{};
         // The service started this daemon for a temporary event (client_link.hpp); it ends with the
         // client. Otherwise it starts such daemons itself.
         bool for_client = false;
@@ -82,8 +81,6 @@ class Service : private CaptureSurroundings {
     void finish_reload(const settings::ParseOutcome& outcome);
     void apply_when_idle(const settings::Settings& settings);
     void apply(const settings::Settings& settings);
-    void watch_overhead();
-    void watch_memory();
     [[nodiscard]] Status listen(const settings::Control& control);
     void serve_client();
     void serve_temporary_events();
@@ -130,8 +127,7 @@ class Service : private CaptureSurroundings {
     std::unique_ptr<SpoolKeeper> keeper_;
     std::unique_ptr<CaptureController> controller_;
     std::unique_ptr<ThresholdWatch> thresholds_;  // controls the capture controller
-    std::unique_ptr<OverheadWatch> overhead_;     // reads the capture controller's event monitor
-    std::unique_ptr<MemoryWatch> memory_;         // controls capture controller and unwinder
+    std::unique_ptr<BudgetKeeper> budgets_;       // controls capture controller and unwinder
     std::unique_ptr<ControlServer> control_;
     std::unique_ptr<ClientLink> client_;          // if this daemon watches a temporary event
     std::unique_ptr<TemporaryEvents> temporary_;  // if it does not

@@ -1,23 +1,19 @@
 #include "daemon/budget/memory_watch.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "core/duration.hpp"
-#include "core/heap.hpp"
 
 namespace lagtrap::daemon {
 namespace {
 
 using namespace std::chrono_literals;
 
-// Each check reads three small files per group. A limit can be set at any time, so checks continue
-// without one.
-constexpr auto interval = 2s;
-constexpr auto interval_without_limit = 10s;
+// Each check reads three small files per group.
+constexpr auto interval_with_limit = 2s, interval_without_limit = 10s;
 
 constexpr const char* tables_sentence =
     "the unit is low on memory: new programs get no unwind tables, so their stacks end early";
@@ -44,50 +40,40 @@ MemoryHolds MemoryBudget::look(const std::optional<MemoryUse>& use) {
     return holds_ = {short_of(least, holds_.tables), short_of(least / 2, holds_.merges)};
 }
 
-MemoryWatch::MemoryWatch(boost::asio::io_context& context, std::optional<MemoryGroup> group,
-                         Options options)
-    : timer_(context), group_(std::move(group)), options_(std::move(options)) {
-    if (!group_) return;
-    killed_before_ = group_->killed();
-    look();
-    await_look();
+MemoryWatch::MemoryWatch(std::optional<MemoryGroup> group, Log log)
+    : group_(std::move(group)), log_(std::move(log)) {
+    if (group_) killed_before_ = group_->killed();
 }
 
-void MemoryWatch::await_look() {
-    timer_.expires_after(status_.use ? interval : interval_without_limit);
-    timer_.async_wait([this](const auto& failure) {
-        if (failure) return;
-        look();
-        await_look();
-    });
+std::optional<std::chrono::seconds> MemoryWatch::interval() const {
+    if (!group_) return std::nullopt;
+    return status_.use ? interval_with_limit : interval_without_limit;
 }
 
-void MemoryWatch::look() {
+MemoryHolds MemoryWatch::look(std::uint64_t mapping_bytes) {
+    if (!group_) return {};
     const MemoryHolds before = status_.holds;
     status_.use = group_->use();
-    if (options_.mapping_bytes) status_.mapping_bytes = options_.mapping_bytes();
+    status_.mapping_bytes = mapping_bytes;
     status_.holds = budget_.look(status_.use);
-    const auto tell = [&](bool was, bool is, const char* sentence, const char* again,
-                          const auto& hold) {
-        if (was == is) return;
-        if (is) {
-            ++status_.disabled_count;
-            options_.warn(fmt::format("{} ({})", sentence, used_of(status_.use)));
-        } else {
-            options_.inform(fmt::format("{} ({})", again, used_of(status_.use)));
-        }
-        hold(is);
-    };
-    tell(before.tables, status_.holds.tables, tables_sentence,
-         "memory is available for unwind tables again", options_.hold_tables);
-    tell(before.merges, status_.holds.merges, merges_sentence,
-         "memory is available for merges again", options_.hold_merges);
-    if (status_.holds.tables && !before.tables) return_free_memory();
+    log_change(before.tables, status_.holds.tables, tables_sentence,
+               "memory is available for unwind tables again");
+    log_change(before.merges, status_.holds.merges, merges_sentence,
+               "memory is available for merges again");
     const std::uint64_t killed = group_->killed() - killed_before_;
     if (killed > status_.killed)
-        options_.warn(fmt::format(
-            "the kernel killed {} processes of the unit so far: out of memory", killed));
+        log_.warn(fmt::format("the kernel killed {} processes of the unit so far: out of memory",
+                              killed));
     status_.killed = killed;
+    return status_.holds;
+}
+
+void MemoryWatch::log_change(bool was, bool is, const char* sentence, const char* again) {
+    if (was == is) return;
+    const std::string text = fmt::format("{} ({})", is ? sentence : again, used_of(status_.use));
+    if (!is) return log_.inform(text);
+    ++status_.disabled_count;
+    log_.warn(text);
 }
 
 std::vector<std::string> MemoryWatch::disabled_now() const {

@@ -1,17 +1,15 @@
-// Frees memory before the kernel's OOM killer acts, when the daemon's unit comes close to its
-// memory limit. First it stops making unwind tables, then it postpones merges (captures wait on
+// Decides what to do before the kernel's OOM killer acts, when the daemon's unit comes close to its
+// memory limit. First no more unwind tables are made, then merges are postponed (captures wait on
 // disk). Both resume when there is memory again.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
+#include "core/log.hpp"
 #include "daemon/budget/memory_group.hpp"
 
 namespace lagtrap::daemon {
@@ -44,34 +42,27 @@ struct MemoryStatus {
     std::uint64_t killed = 0;         // by the OOM killer, since this daemon started
 };
 
-// Runs on one thread: the one that runs the io_context.
+// Use it on one thread.
 class MemoryWatch {
   public:
-    struct Options {
-        std::function<void(const std::string&)> inform;
-        std::function<void(const std::string&)> warn;
-        std::function<void(bool held)> hold_tables;
-        std::function<void(bool held)> hold_merges;
-        // memory held for mappings of processes; may be empty
-        std::function<std::uint64_t()> mapping_bytes{};
-    };
+    // Without a group it never disables anything.
+    MemoryWatch(std::optional<MemoryGroup> group, Log log);
 
-    // Starts checking at once. Without a group it never disables anything.
-    MemoryWatch(boost::asio::io_context& context, std::optional<MemoryGroup> group,
-                Options options);
-    void stop() { timer_.cancel(); }
+    // Checks the group, logs what changes, and returns what is to be held from now on. Call it
+    // every interval(). `mapping_bytes` is the memory held for mappings of processes.
+    MemoryHolds look(std::uint64_t mapping_bytes);
+    // A limit can be set at any time, so checks continue without one. nullopt: never.
+    [[nodiscard]] std::optional<std::chrono::seconds> interval() const;
 
     [[nodiscard]] MemoryStatus status() const { return status_; }
     // One sentence for each feature that is disabled now.
     [[nodiscard]] std::vector<std::string> disabled_now() const;
 
   private:
-    void look();
-    void await_look();
+    void log_change(bool was, bool is, const char* sentence, const char* again);
 
-    boost::asio::steady_timer timer_;
     std::optional<MemoryGroup> group_;
-    Options options_;
+    Log log_;
     MemoryBudget budget_;
     MemoryStatus status_;
     std::uint64_t killed_before_ = 0;

@@ -7,47 +7,31 @@
 #include "daemon/budget/difference.hpp"
 
 namespace lagtrap::daemon {
-OverheadWatch::OverheadWatch(boost::asio::io_context& context, Options options)
-    : timer_(context), options_(std::move(options)), use_(measure_probe_costs()) {}
 
-void OverheadWatch::use(const settings::Budget& budget, EventMonitor& monitor) {
+OverheadWatch::OverheadWatch(Log log) : log_(std::move(log)), use_(measure_probe_costs()) {}
+
+void OverheadWatch::use(const settings::Budget& budget, EventMonitor& monitor,
+                        const RecordingCosts& costs) {
     monitor_ = &monitor;
     budget_ = OverheadBudget(budget, monitor.events().size());
     use_.restart(monitor.events().size());
-    before_ = count();
-    await_look();
+    before_ = count(costs);
 }
 
-void OverheadWatch::stop() {
-    timer_.cancel();
-    monitor_ = nullptr;
-}
-
-void OverheadWatch::await_look() {
-    timer_.expires_after(
-        std::chrono::duration_cast<std::chrono::steady_clock::duration>(budget_.budget().interval));
-    timer_.async_wait([this](const auto& failure) {
-        if (failure || monitor_ == nullptr) return;
-        look();
-        await_look();
-    });
-}
-
-OverheadReadings OverheadWatch::count() {
-    return {monotonic_ns(),
-            daemon_cpu_ns(),
-            options_.recordings(),
-            options_.history_cost_ns(),
-            monitor_->times_cost_ns(),
-            monitor_->hits(),
+OverheadReadings OverheadWatch::count(const RecordingCosts& costs) {
+    return {monotonic_ns(),          daemon_cpu_ns(),           costs.recordings,
+            costs.history_ns,        monitor_->times_cost_ns(), monitor_->hits(),
             monitor_->take_parties()};
 }
 
-void OverheadWatch::look() {
-    OverheadReadings now = count();
+std::optional<bool> OverheadWatch::look(const RecordingCosts& costs) {
+    if (monitor_ == nullptr) return std::nullopt;
+    OverheadReadings now = count(costs);
     const WatchUse use = use_.between(before_, now);
     before_ = std::move(now);
+    keep_history_.reset();
     for (const BudgetStep& step : budget_.look(use, before_.at_ns)) take(step);
+    return keep_history_;
 }
 
 Status OverheadWatch::carry_out(const BudgetStep& step, std::uint64_t watched_ppm) {
@@ -55,7 +39,7 @@ Status OverheadWatch::carry_out(const BudgetStep& step, std::uint64_t watched_pp
     switch (step.action) {
         case Action::DropHistory:
         case Action::KeepHistory:
-            options_.keep_history(step.action == Action::KeepHistory);
+            keep_history_ = step.action == Action::KeepHistory;
             return success();
         case Action::DropTimes:
         case Action::CountTimes: return monitor_->count_times(step.action == Action::CountTimes);
@@ -97,10 +81,12 @@ void OverheadWatch::take(const BudgetStep& step) {
     const bool whole = is_whole(step.action);
     const std::uint64_t watched_ppm = whole ? 0 : budget_.watched_ppm(step.event);
     if (const Status done = carry_out(step, watched_ppm); !done)
-        return options_.warn(done.error().message);
+        return log_.warn(done.error().message);
     const std::string event = whole ? std::string() : monitor_->events()[step.event].name;
     const auto message = message_about(step, event, watched_ppm, again_in(step));
-    if (message) (message->is_warning ? options_.warn : options_.inform)(message->text);
+    if (message)
+        log_.write(message->is_warning ? Log::Level::Warning : Log::Level::Information,
+                   message->text);
 }
 
 OverheadStatus OverheadWatch::status() const {

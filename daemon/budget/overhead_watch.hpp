@@ -1,18 +1,15 @@
 // Checks regularly what watching costs and carries out the budget's decisions: disables stacks and
-// events of the event monitor and enables them again after a pause. Runs on the io_context's only
-// thread.
+// events of the event monitor and enables them again after a pause. Use it on one thread.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-
+#include "core/log.hpp"
 #include "core/result.hpp"
 #include "daemon/budget/overhead_budget.hpp"
 #include "daemon/budget/overhead_use.hpp"
@@ -36,24 +33,25 @@ struct OverheadStatus {
     ProbeCosts probes;
 };
 
+// What the capture controller has used so far.
+struct RecordingCosts {
+    RecordingsBegun recordings;
+    // total since the history is on; it may restart from 0
+    std::uint64_t history_ns = 0;
+};
+
 class OverheadWatch {
   public:
-    using Say = std::function<void(const std::string&)>;
-    struct Options {
-        Say inform;
-        Say warn;
-        std::function<RecordingsBegun()> recordings;
-        // total since the history is on; it may restart from 0
-        std::function<std::uint64_t()> history_cost_ns;
-        std::function<void(bool)> keep_history;
-    };
-
     // Measures the cost of probes first (measure_probe_costs()).
-    OverheadWatch(boost::asio::io_context& context, Options options);
+    explicit OverheadWatch(Log log);
 
-    // Starts checking, with everything armed. `monitor` must live until the next use() or stop().
-    void use(const settings::Budget& budget, EventMonitor& monitor);
-    void stop();
+    // Starts with everything armed. `monitor` must live until the next use() or stop().
+    void use(const settings::Budget& budget, EventMonitor& monitor, const RecordingCosts& costs);
+    void stop() { monitor_ = nullptr; }
+    // Checks the cost and acts. Call it every interval(). Returns whether to keep the history from
+    // now on; nullopt: as before.
+    [[nodiscard]] std::optional<bool> look(const RecordingCosts& costs);
+    [[nodiscard]] std::chrono::nanoseconds interval() const { return budget_.budget().interval; }
 
     [[nodiscard]] OverheadStatus status() const;
     // Time until a disabled event or its stacks are enabled again; 0 if nothing is disabled.
@@ -82,20 +80,18 @@ class OverheadWatch {
     [[nodiscard]] std::vector<std::string> disabled_now() const;
 
   private:
-    void await_look();
-    void look();
-    [[nodiscard]] OverheadReadings count();
+    [[nodiscard]] OverheadReadings count(const RecordingCosts& costs);
     void take(const BudgetStep& step);
     [[nodiscard]] Status carry_out(const BudgetStep& step, std::uint64_t watched_ppm);
     // Time until what the step disabled is enabled again.
     [[nodiscard]] std::chrono::nanoseconds again_in(const BudgetStep& step) const;
 
-    boost::asio::steady_timer timer_;
-    Options options_;
+    Log log_;
     OverheadUse use_;
     OverheadBudget budget_;
     EventMonitor* monitor_ = nullptr;
     OverheadReadings before_;
+    std::optional<bool> keep_history_;  // decided by this look()
 };
 
 }  // namespace lagtrap::daemon

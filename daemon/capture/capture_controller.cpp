@@ -47,10 +47,10 @@ CaptureController::CaptureController(boost::asio::io_context& context, spool::Sp
       state_timer_(context),
       drain_timer_(context),
       history_calls_(context),
-      traces_(context, surroundings_, options_.warn),
+      traces_(context, surroundings_, options_.log),
       limits_timer_(context),
       merges_(context, spool_,
-              {options_.merge_program, options_.inform, options_.warn, [this] { surroundings_.spool_changed(); },
+              {options_.merge_program, options_.log, [this] { surroundings_.spool_changed(); },
                [this](const auto& capture) { return in_use(capture); }}),
       clients_(context, spool_.path() / "clients"),
       unanswered_(options_.unanswered_folder),
@@ -97,7 +97,7 @@ void CaptureController::carry_out(const BeginEarly& action) {
         return keep_draining_early();
     }
     if (!std::exchange(early_reported_, true))
-        options_.warn("recording before a breach failed: " + begun.error().message);
+        options_.log.warn("recording before a breach failed: " + begun.error().message);
 }
 
 void CaptureController::carry_out(const DropEarly& action) {
@@ -107,19 +107,19 @@ void CaptureController::carry_out(const DropEarly& action) {
 }
 
 void CaptureController::carry_out(const PartyUsedShare& action) {
-    options_.warn(fmt::format("{} reached its share of {} captures per hour; none for {}",
+    options_.log.warn(fmt::format("{} reached its share of {} captures per hour; none for {}",
                                   party_text(action.party), settings_.recording.captures_per_hour,
                                   format_duration(action.duration)));
 }
 
 void CaptureController::carry_out(const EventUsedShare& action) {
-    options_.warn(fmt::format(
+    options_.log.warn(fmt::format(
         "event {} used its share of {} captures per hour; the others are for other events",
         settings_.events[action.event].name, settings_.recording.captures_per_hour));
 }
 
 void CaptureController::carry_out(const TooManyQuestions& /*action*/) {
-    options_.inform(
+    options_.log.inform(
         fmt::format("delays are not recorded: {} recordings wait for an answer "
                     "(lagtrap approve, lagtrap decline)",
                     Unanswered::most));
@@ -174,7 +174,7 @@ void CaptureController::keep_history(bool wanted) {
         return recorder_->end_history();
     }
     if (const Status ready = recorder_->get_ready(*monitor_); !ready)
-        options_.warn("the time before a breach is not kept: " + ready.error().message);
+        options_.log.warn("the time before a breach is not kept: " + ready.error().message);
     follow_history();
 }
 
@@ -185,7 +185,7 @@ void CaptureController::follow_history() {
     boost::system::error_code failed;
     history_calls_.assign(::fcntl(calls_fd, F_DUPFD_CLOEXEC, 0), failed);
     if (failed)
-        return options_.warn("the time before a breach is not kept: " + failed.message());
+        return options_.log.warn("the time before a breach is not kept: " + failed.message());
     await_history();
 }
 
@@ -216,11 +216,11 @@ void CaptureController::carry_out(const Ask& action) {
     const auto until =
         Clock::now() + std::chrono::duration_cast<Clock::duration>(settings_.confirm->wait);
     if (const Status asked = unanswered_.ask({action.breach.session, event, who, until}); !asked) {
-        options_.warn("cannot record in memory until there is an answer: " +
+        options_.log.warn("cannot record in memory until there is an answer: " +
                           asked.error().message);
         return carry_out(policy_.on(capture_fact::NotAsked{}));
     }
-    options_.inform(
+    options_.log.inform(
         fmt::format("event {} exceeded its threshold in {}: recorded in memory, and kept after {} "
                     "unless declined (lagtrap approve, lagtrap decline)",
                     event, who, format_duration(settings_.confirm->wait)));
@@ -249,7 +249,7 @@ void CaptureController::after_answer() {
 Status CaptureController::approve(const std::string& session) {
     TRY_ASSIGN(Unanswered::Kept kept, unanswered_.approve(session));
     keep(std::move(kept));
-    options_.inform("the recording is kept");
+    options_.log.inform("the recording is kept");
     after_answer();
     return success();
 }
@@ -258,7 +258,7 @@ Status CaptureController::decline(const std::string& session) {
     TRY_ASSIGN(const auto recording, unanswered_.decline(session));
     if (recording) (void)finish(*recording);
     ++declined_;
-    options_.inform("the recording is discarded");
+    options_.log.inform("the recording is discarded");
     after_answer();
     return success();
 }
@@ -273,7 +273,7 @@ void CaptureController::move_to_spool(MergeQueue::Work work) {
             moving_.erase(work.capture);
             if (!moved) {
                 clients_.fail(work.session, moved.error().message);
-                return options_.warn(moved.error().message);
+                return options_.log.warn(moved.error().message);
             }
             merges_.add(std::move(work));
         });
@@ -360,7 +360,7 @@ void CaptureController::say_begun(const Record& action, const Breach* breach) {
     const auto after_ns =
         static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
     const std::string who = breach ? words_of_beginner(breach->run) : "a manual request";
-    options_.inform(fmt::format(
+    options_.log.inform(fmt::format(
         "recording {} for {}, starting {} {} the breach", format_duration(action.lengths.planned),
         action.for_client ? recorded_for() : recorded_for() + " of " + who,
         format_duration(std::chrono::nanoseconds(std::abs(after_ns))),
@@ -391,7 +391,7 @@ void CaptureController::carry_out(const Stop& action) {
 }
 
 void CaptureController::carry_out(const Extended& /*action*/) {
-    options_.inform(fmt::format(
+    options_.log.inform(fmt::format(
         "the run of event {} is still open: recording until it ends, at most {}", current_event_,
         format_duration(settings_.events[session_.trigger.event].trace_length_limit)));
     await_length();
@@ -399,7 +399,7 @@ void CaptureController::carry_out(const Extended& /*action*/) {
 
 void CaptureController::note_size_limit() {
     session_.quality.truncated_by_size = true;
-    options_.warn(
+    options_.log.warn(
         fmt::format("the recording for {} reached its size limit of {} and ends early",
                     recorded_for(), format_byte_size(capture_limit_bytes())));
 }
@@ -444,7 +444,7 @@ void CaptureController::keep_budget() {
     if (step->kind == settings::BudgetPart::Samples) recorder_->sample_every(step->sample_interval);
     if (step->kind == settings::BudgetPart::Switches) recorder_->drop_user_stacks_of_switches();
     session_.quality.omitted.push_back(step->sentence);
-    options_.warn("the recording for " + recorded_for() +
+    options_.log.warn("the recording for " + recorded_for() +
                       " is reduced to stay within the budget: " + step->sentence);
 }
 
@@ -475,7 +475,7 @@ void CaptureController::end_capture(const Status& status) {
     session_.finished = ended.ok() && status.ok();
     if (ended) ended = trace::write_session(capture_directory_, session_);
     if (!status || !ended) {
-        options_.warn(fmt::format("the recording for {} failed: {}", recorded_for(),
+        options_.log.warn(fmt::format("the recording for {} failed: {}", recorded_for(),
                                       (status ? ended : status).error().message));
         surroundings_.spool_changed();  // it may have lacked space
     }

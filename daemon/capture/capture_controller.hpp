@@ -19,6 +19,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "core/log.hpp"
 #include "core/result.hpp"
 #include "daemon/capture/capture_policy.hpp"
 #include "daemon/capture/capture_session.hpp"
@@ -53,8 +54,7 @@ class CaptureController {
         std::string merge_program;  // path of lagtrap-merge
         // for recordings that nobody has agreed to yet; in memory
         std::filesystem::path unanswered_folder;
-        Say inform;
-        Say warn;
+        Log log{};
     };
 
     CaptureController(boost::asio::io_context& context, spool::Spool spool,

@@ -48,8 +48,8 @@ void CaptureTraces::begin(const settings::Event& event, std::uint32_t number, st
                               : CaptureLines::create(capture, kind);
         const Status begun = lines ? start(*lines) : Status(lines.error());
         if (!begun)
-            return warn_(fmt::format("{} of event {} are not recorded: {}", what, event.name,
-                                     begun.error().message));
+            return log_.warn(fmt::format("{} of event {} are not recorded: {}", what, event.name,
+                                         begun.error().message));
         traces_.push_back(std::move(*lines));
     };
     if (event.calls)
@@ -89,12 +89,12 @@ void CaptureTraces::await(Traces traces, const std::filesystem::path& capture,
     last->finish([this, last = last.get(), traces = std::move(traces), capture, event,
                   written = std::move(written)] {
         const std::string refusal = last->refusal();
-        boost::asio::post(
-            context_, [this, what = last->what(), refusal, traces, capture, event, written] {
-                if (!refusal.empty())
-                    warn_(fmt::format("{} of event {} are not recorded: {}", what, event, refusal));
-                await(traces, capture, event, written);
-            });
+        boost::asio::post(context_, [this, what = last->what(), refusal, traces, capture, event,
+                                     written] {
+            if (!refusal.empty())
+                log_.warn(fmt::format("{} of event {} are not recorded: {}", what, event, refusal));
+            await(traces, capture, event, written);
+        });
     });
 }
 

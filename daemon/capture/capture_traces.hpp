@@ -11,6 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "core/log.hpp"
 #include "core/result.hpp"
 #include "daemon/capture/capture_lines.hpp"
 #include "daemon/capture/capture_surroundings.hpp"
@@ -21,9 +22,8 @@ namespace lagtrap::daemon {
 // For the io_context's only thread. All arguments must outlive it.
 class CaptureTraces {
   public:
-    using Warn = std::function<void(const std::string&)>;
-    CaptureTraces(boost::asio::io_context& context, CaptureSurroundings& surroundings, Warn warn)
-        : context_(context), surroundings_(surroundings), warn_(std::move(warn)) {}
+    CaptureTraces(boost::asio::io_context& context, CaptureSurroundings& surroundings, Log log)
+        : context_(context), surroundings_(surroundings), log_(std::move(log)) {}
 
     [[nodiscard]] static bool are_wanted(const settings::Event& event);
     // Starts the traces that the event wants, of process `pid`; 0: there is none to trace. Warns
@@ -50,7 +50,7 @@ class CaptureTraces {
 
     boost::asio::io_context& context_;
     CaptureSurroundings& surroundings_;
-    Warn warn_;
+    Log log_;
     Traces traces_;                           // of the recording
     std::set<std::filesystem::path> ending_;  // captures whose traces have not written everything
 };

@@ -79,8 +79,8 @@ void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merge
     if (!merged) {
         ++counts_.failed;
         ++counts_.waiting;
-        options_.warn(fmt::format("capture {} could not be merged and stays in {}: {}",
-                                  work.session, work.capture.string(), merged.error().message));
+        options_.log.warn(fmt::format("capture {} could not be merged and stays in {}: {}",
+                                      work.session, work.capture.string(), merged.error().message));
         if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked space
         return try_again_later();
     }
@@ -90,7 +90,7 @@ void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merge
     failed_in_row_ = 0;
     last_bundle_ = LastBundle{merged->path, merged->digest, work.session, work.event};
     drop(work.capture);
-    options_.inform("bundle " + merged->path);
+    options_.log.inform("bundle " + merged->path);
     if (options_.on_spool_change) options_.on_spool_change();
 }
 
@@ -108,10 +108,11 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
     }
     // A hung merge may hold the capture's lock until the next boot.
     if (const Status renewed = renew_folder(work.capture); !renewed)
-        options_.warn(fmt::format("capture {} is still held by the merge that took too long: {}",
-                                  work.session, renewed.error().message));
+        options_.log.warn(
+            fmt::format("capture {} is still held by the merge that took too long: {}",
+                        work.session, renewed.error().message));
     if (work.with_names) {
-        options_.warn(
+        options_.log.warn(
             fmt::format("capture {} is merged without function names: {}", work.session, reason));
         queue_.push_front(
             {work.capture, work.session, work.event, false, nullptr, work.output, work.then});
@@ -119,10 +120,10 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
     }
     if (work.then) work.then(error);
     ++counts_.set_aside;
-    options_.warn(fmt::format("capture {} could not be merged and is set aside in {}: {}",
-                              work.session, work.capture.string(), reason));
+    options_.log.warn(fmt::format("capture {} could not be merged and is set aside in {}: {}",
+                                  work.session, work.capture.string(), reason));
     if (const Status kept = set_aside(work.capture, reason); !kept)
-        options_.warn(fmt::format(
+        options_.log.warn(fmt::format(
             "capture {}: cannot save that it is set aside; the next start will retry it: {}",
             work.session, kept.error().message));
 }
@@ -142,7 +143,7 @@ void MergeQueue::try_again_later() {
 
 void MergeQueue::drop(const fs::path& capture) {
     if (const Status removed = remove_capture(capture); !removed)
-        options_.warn("capture could not be removed: " + removed.error().message);
+        options_.log.warn("capture could not be removed: " + removed.error().message);
 }
 
 bool MergeQueue::is_in_use(const fs::path& capture) const {
@@ -155,7 +156,7 @@ void MergeQueue::look_at(const fs::path& capture) {
     if (const auto reason = reason_set_aside(capture)) {
         ++counts_.set_aside;
         if (unreadable_.insert(capture).second)
-            options_.warn("capture " + capture.string() + " is set aside: " + *reason);
+            options_.log.warn("capture " + capture.string() + " is set aside: " + *reason);
         return;
     }
     const auto session = trace::read_session(capture);
@@ -166,14 +167,14 @@ void MergeQueue::look_at(const fs::path& capture) {
     }
     if (session.error().kind == ErrorKind::NotFound) {
         // The session is written before the logs, so there are none.
-        options_.inform("capture " + capture.string() +
-                        " had not started when its daemon exited; removed");
+        options_.log.inform("capture " + capture.string() +
+                            " had not started when its daemon exited; removed");
         return drop(capture);
     }
     ++counts_.waiting;
     if (unreadable_.insert(capture).second)
-        options_.warn("capture " + capture.string() +
-                      " cannot be merged: " + session.error().message);
+        options_.log.warn("capture " + capture.string() +
+                          " cannot be merged: " + session.error().message);
 }
 
 void MergeQueue::take_what_waits() {
@@ -190,8 +191,8 @@ void MergeQueue::take_what_waits() {
             waiting.push_back(entry.path());
     }
     if (failed)
-        options_.warn("the captures in " + spool_.captures().string() +
-                      " cannot be listed: " + failed.message());
+        options_.log.warn("the captures in " + spool_.captures().string() +
+                          " cannot be listed: " + failed.message());
     for (const fs::path& capture : oldest_within_limits(waiting)) look_at(capture);
 }
 
@@ -211,8 +212,8 @@ std::vector<fs::path> MergeQueue::oldest_within_limits(const std::vector<fs::pat
         }
         ++counts_.removed;
         unreadable_.erase(capture);
-        options_.warn("capture " + capture.string() +
-                      " was removed before merging: captures exceed the spool's size limit");
+        options_.log.warn("capture " + capture.string() +
+                          " was removed before merging: captures exceed the spool's size limit");
         drop(capture);
     }
     std::reverse(kept.begin(), kept.end());

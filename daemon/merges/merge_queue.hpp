@@ -16,6 +16,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "core/log.hpp"
 #include "core/result.hpp"
 #include "daemon/merges/merge_job.hpp"
 #include "spool/spool.hpp"
@@ -24,8 +25,6 @@
 namespace lagtrap::daemon {
 
 // Receives messages for people, one line each.
-using Say = std::function<void(const std::string&)>;
-
 struct MergeCounts {
     std::uint64_t done = 0;
     std::uint64_t failed = 0;         // attempts; the capture waits for the next one
@@ -66,8 +65,7 @@ class MergeQueue {
     };
     struct Options {
         std::string merge_program;  // path of lagtrap-merge
-        Say inform;
-        Say warn;
+        Log log{};
         std::function<void()> on_spool_change{};  // there is a new bundle, or space was lacking
         // captures that are still being written
         std::function<bool(const std::filesystem::path& capture)> is_in_use{};

@@ -16,9 +16,8 @@ constexpr std::chrono::minutes look_interval{1};
 
 }  // namespace
 
-SpoolKeeper::SpoolKeeper(spool::Spool spool, spool::RetentionLimits limits,
-                         std::function<void(const std::string&)> warn, Now now)
-    : spool_(std::move(spool)), warn_(std::move(warn)), now_(std::move(now)), limits_(limits) {
+SpoolKeeper::SpoolKeeper(spool::Spool spool, spool::RetentionLimits limits, Log log, Now now)
+    : spool_(std::move(spool)), log_(std::move(log)), now_(std::move(now)), limits_(limits) {
     thread_ = std::thread([this] { work(); });
 }
 
@@ -83,8 +82,8 @@ void SpoolKeeper::keep(const spool::RetentionLimits& limits) {
         if (outcome) kept_.removed.add(*outcome);
     }
     was_held_ = is_held;
-    if (is_new) warn_("cannot enforce the limits of the spool: " + problem);
-    if (outcome && !outcome->describe().empty()) warn_(outcome->describe());
+    if (is_new) log_.warn("cannot enforce the limits of the spool: " + problem);
+    if (outcome && !outcome->describe().empty()) log_.warn(outcome->describe());
 }
 
 }  // namespace lagtrap::daemon

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "core/log.hpp"
 #include "spool/spool.hpp"
 
 namespace lagtrap::daemon {
@@ -23,11 +24,10 @@ struct SpoolKept {
 class SpoolKeeper {
   public:
     using Now = std::function<std::chrono::steady_clock::time_point()>;
-    // Starts at once. `warn` gets a message about removed files and about new problems, on any
+    // Starts at once. `log` gets a warning about removed files and about new problems, on any
     // thread. If another process holds the spool's lock for a minute, by the clock `now`, that is a
     // problem too.
-    SpoolKeeper(spool::Spool spool, spool::RetentionLimits limits,
-                std::function<void(const std::string&)> warn,
+    SpoolKeeper(spool::Spool spool, spool::RetentionLimits limits, Log log,
                 Now now = std::chrono::steady_clock::now);
     // Stops the thread after finishing the current removal.
     ~SpoolKeeper();
@@ -47,7 +47,7 @@ class SpoolKeeper {
     spool::Spool spool_;
     spool::RetentionLock lock_;  // only for the keeper's thread, like was_held_
     bool was_held_ = false;      // at the last check, another process had held it for a minute
-    std::function<void(const std::string&)> warn_;
+    Log log_;
     Now now_;
     mutable std::mutex mutex_;  // protects the following members
     std::condition_variable more_;

@@ -67,16 +67,16 @@ trace::RunBatch piece_of(const trace::RunBatch& batch, std::size_t from, std::si
     return piece;
 }
 
-BatchWriter::BatchWriter(spool::Spool spool, Say warn)
-    : spool_(std::move(spool)), warn_(std::move(warn)), names_(naming_limits()) {
+BatchWriter::BatchWriter(spool::Spool spool, Log log)
+    : spool_(std::move(spool)), log_(std::move(log)), names_(naming_limits()) {
     if (auto kept = KeptCount::open(spool_.path() / unwritten_file)) {
         kept_ = std::move(kept).value();
         count_lost(kept_->value());
         if (kept_->value() != 0)
-            warn_("the previous daemon did not write " + std::to_string(kept_->value()) +
-                  " recorded runs; they are counted as lost");
+            log_.warn("the previous daemon did not write " + std::to_string(kept_->value()) +
+                      " recorded runs; they are counted as lost");
     } else {
-        warn_("cannot save the number of unwritten runs: " + kept.error().message);
+        log_.warn("cannot save the number of unwritten runs: " + kept.error().message);
     }
     thread_ = std::thread([this] { work(); });
 }
@@ -201,9 +201,9 @@ void BatchWriter::write(GatheredBatch gathered) {
     if ((written && not_kept.empty()) || Clock::now() < next_warning_) return;
     next_warning_ = Clock::now() + warning_interval;
     if (!written)
-        warn_("cannot write a batch of runs: " + written.error().message);
+        log_.warn("cannot write a batch of runs: " + written.error().message);
     else
-        warn_("cannot save the number of unwritten runs: " + not_kept);
+        log_.warn("cannot save the number of unwritten runs: " + not_kept);
 }
 
 Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {

@@ -5,12 +5,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "core/log.hpp"
 #include "daemon/runs/frame_names.hpp"
 #include "daemon/runs/gathered_batch.hpp"
 #include "daemon/runs/kept_count.hpp"
@@ -36,10 +36,9 @@ struct BatchTotals {
 // Thread-safe.
 class BatchWriter {
   public:
-    using Say = std::function<void(const std::string&)>;
-    // `warn` is called by the constructor and on the writer's thread, there at most about once a
+    // `log` is used by the constructor and on the writer's thread, there at most about once a
     // minute.
-    BatchWriter(spool::Spool spool, Say warn);
+    BatchWriter(spool::Spool spool, Log log);
     // Writes what is left.
     ~BatchWriter();
 
@@ -69,7 +68,7 @@ class BatchWriter {
     [[nodiscard]] std::string kept_problem();
 
     spool::Spool spool_;
-    Say warn_;
+    Log log_;
     FrameNames names_;
     mutable std::mutex mutex_;  // protects the following members
     std::condition_variable more_, idle_;

@@ -84,16 +84,15 @@ Result<std::unique_ptr<RunReporter::Ring>> RunReporter::Ring::open(RunSource sou
     return self;
 }
 
-RunReporter::RunReporter(const spool::Spool& spool, NameOfContainer name_of_container,
-                         BatchWriter::Say warn)
-    : writer_(spool, std::move(warn)), gatherer_(this_machine(std::move(name_of_container))) {}
+RunReporter::RunReporter(const spool::Spool& spool, NameOfContainer name_of_container, Log log)
+    : writer_(spool, std::move(log)), gatherer_(this_machine(std::move(name_of_container))) {}
 
 Result<std::unique_ptr<RunReporter>> RunReporter::create(const spool::Spool& spool,
                                                          std::function<void()> on_process,
                                                          NameOfContainer name_of_container,
-                                                         BatchWriter::Say warn) {
+                                                         Log log) {
     std::unique_ptr<RunReporter> self(
-        new RunReporter(spool, std::move(name_of_container), std::move(warn)));
+        new RunReporter(spool, std::move(name_of_container), std::move(log)));
     self->on_process_ = std::move(on_process);
     self->orders_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     self->clock_.reset(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/log.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/runs/batch_writer.hpp"
@@ -38,10 +39,10 @@ class RunReporter {
   public:
     // Error: no descriptors are left. Called on the reporter's thread: `on_process` when there is a
     // new process whose stacks are wanted, and `name_of_container`, which may wait for files. For
-    // `warn`, see BatchWriter.
+    // `log`, see BatchWriter.
     [[nodiscard]] static Result<std::unique_ptr<RunReporter>> create(
         const spool::Spool& spool, std::function<void()> on_process,
-        NameOfContainer name_of_container, BatchWriter::Say warn);
+        NameOfContainer name_of_container, Log log);
     // Calls stop().
     ~RunReporter();
 
@@ -64,8 +65,7 @@ class RunReporter {
 
   private:
     struct Ring;
-    RunReporter(const spool::Spool& spool, NameOfContainer name_of_container,
-                BatchWriter::Say warn);
+    RunReporter(const spool::Spool& spool, NameOfContainer name_of_container, Log log);
     void work();
     void take_orders();
     void change_source(RunSource source);

@@ -93,7 +93,7 @@ Status TemporaryEvents::begin(const std::string& text, const Caller& caller, int
         remove_folder(watch.folder);
         return started;
     }
-    options_.inform(
+    options_.log.inform(
         fmt::format("watching the temporary event {} for user {}", watch.event, caller.uid));
     tell(client, {{"ok", true}, {"event", watch.event}});
     watches_.push_back(std::move(watch));
@@ -170,12 +170,12 @@ void TemporaryEvents::settle(const Watch& watch, int wait_status) {
     if (failed) {
         const auto log = read_file(watch.folder / "log", log_limit_bytes);
         const std::string why = reason_in_log(log ? *log : std::string(), watch.folder);
-        options_.warn(fmt::format("the temporary event {} of user {} failed: {}", watch.event,
-                                  watch.owner.uid, why));
+        options_.log.warn(fmt::format("the temporary event {} of user {} failed: {}", watch.event,
+                                      watch.owner.uid, why));
         tell(watch.client.get(), refusal(why));
     } else {
-        options_.inform(fmt::format("the temporary event {} of user {} has ended", watch.event,
-                                    watch.owner.uid));
+        options_.log.inform(fmt::format("the temporary event {} of user {} has ended", watch.event,
+                                        watch.owner.uid));
     }
     remove_folder(watch.folder);
 }

@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/array.hpp>
 
+#include "core/log.hpp"
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
 #include "daemon/control/control_access.hpp"
@@ -26,12 +27,10 @@ namespace lagtrap::daemon {
 // Use it only on the io_context's thread. It waits for no client and no child, except in stop().
 class TemporaryEvents {
   public:
-    using Say = std::function<void(const std::string&)>;
     struct Options {
         std::filesystem::path folder;      // contains a folder for each event
         std::vector<std::string> helpers;  // options for lagtrapd: where its helper programs are
-        Say inform;
-        Say warn;
+        Log log{};
         std::string program = "/proc/self/exe";  // lagtrapd
     };
 

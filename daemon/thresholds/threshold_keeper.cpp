@@ -33,16 +33,16 @@ void remove_unfinished(const std::filesystem::path& file) {
 
 }  // namespace
 
-ThresholdKeeper::ThresholdKeeper(std::filesystem::path file, Say warn, const ClockSnapshot& now)
+ThresholdKeeper::ThresholdKeeper(std::filesystem::path file, Log log, const ClockSnapshot& now)
     : file_(std::move(file)),
-      warn_(std::move(warn)),
+      log_(std::move(log)),
       clocks_(now),
       save_at_ns_(now.boottime_ns + save_interval_ns) {
     remove_unfinished(file_);
     auto stored = read_history(file_);
     if (!stored) {
-        warn_("the history of runs in " + file_.string() +
-              " is lost, thresholds are learned anew: " + stored.error().message);
+        log_.warn("the history of runs in " + file_.string() +
+                  " is lost, thresholds are learned anew: " + stored.error().message);
         return;
     }
     history_ = RunHistory(std::move(stored->runs), now.realtime_ns);
@@ -129,7 +129,7 @@ void ThresholdKeeper::take_saved() {
     if (!saving_.valid()) return;
     const Status saved = saving_.get();
     if (!saved && !save_failed_)
-        warn_("the history of runs cannot be saved: " + saved.error().message);
+        log_.warn("the history of runs cannot be saved: " + saved.error().message);
     save_failed_ = !saved;
 }
 

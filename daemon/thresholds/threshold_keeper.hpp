@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <future>
 #include <map>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "core/log.hpp"
 #include "core/result.hpp"
 #include "daemon/thresholds/run_history.hpp"
 #include "daemon/thresholds/threshold_policy.hpp"
@@ -22,11 +22,10 @@ namespace lagtrap::daemon {
 // Not thread-safe.
 class ThresholdKeeper {
   public:
-    using Say = std::function<void(const std::string&)>;
     using Totals = std::map<std::string, RunHistogram>;  // since the daemon started, by event
 
     // Reads the file of an earlier daemon. A damaged one is replaced, after a warning.
-    ThresholdKeeper(std::filesystem::path file, Say warn, const ClockSnapshot& now);
+    ThresholdKeeper(std::filesystem::path file, Log log, const ClockSnapshot& now);
     // Waits for the file.
     ~ThresholdKeeper();
     ThresholdKeeper(const ThresholdKeeper&) = delete;
@@ -61,7 +60,7 @@ class ThresholdKeeper {
                                            std::uint64_t now_ns);
 
     std::filesystem::path file_;
-    Say warn_;
+    Log log_;
     RunHistory history_;
     std::map<std::string, ThresholdState> states_;  // by event; also of those without a rule now
     std::vector<settings::Event> events_;

@@ -12,11 +12,8 @@
 namespace lagtrap::daemon {
 
 ThresholdWatch::ThresholdWatch(CaptureController& controller, const std::filesystem::path& file,
-                               Say inform, Say warn)
-    : controller_(controller),
-      inform_(std::move(inform)),
-      warn_(std::move(warn)),
-      keeper_(file, warn_, ClockSnapshot::take()) {}
+                               Log log)
+    : controller_(controller), log_(std::move(log)), keeper_(file, log_, ClockSnapshot::take()) {}
 
 void ThresholdWatch::use(const settings::Settings& settings) {
     keeper_.use(settings);
@@ -42,11 +39,11 @@ void ThresholdWatch::set_thresholds() {
          threshold_changes(keeper_.decisions(), *monitor.thresholds())) {
         const std::string& name = keeper_.events()[change.event].name;
         if (const Status set = monitor.set_threshold(change.event, change.threshold); !set)
-            warn_(fmt::format("the threshold of event {} cannot be changed: {}", name,
-                              set.error().message));
+            log_.warn(fmt::format("the threshold of event {} cannot be changed: {}", name,
+                                  set.error().message));
         else if (change.is_first)
-            inform_(fmt::format("event {} has a threshold now: {}", name,
-                                format_duration(change.threshold)));
+            log_.inform(fmt::format("event {} has a threshold now: {}", name,
+                                    format_duration(change.threshold)));
     }
 }
 
@@ -54,9 +51,9 @@ void ThresholdWatch::hold_events() {
     const HeldEvents::Held held =
         held_.look(keeper_.decisions(), keeper_.events(), ClockSnapshot::take().realtime_ns);
     for (const std::string& name : held.news)
-        warn_(fmt::format("event {} used its {} captures per day; none for {}", name,
-                          keeper_.limits().captures_per_day,
-                          format_duration_ns(held.left_ns.at(name))));
+        log_.warn(fmt::format("event {} used its {} captures per day; none for {}", name,
+                              keeper_.limits().captures_per_day,
+                              format_duration_ns(held.left_ns.at(name))));
     if (!held.has_changed) return;
     std::map<std::string, std::chrono::steady_clock::time_point> until;
     for (const auto& [name, left_ns] : held.left_ns)

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
 
+#include "core/log.hpp"
 #include "daemon/capture/capture_controller.hpp"
 #include "daemon/thresholds/threshold_changes.hpp"
 #include "daemon/thresholds/threshold_keeper.hpp"
@@ -16,11 +16,8 @@ namespace lagtrap::daemon {
 
 class ThresholdWatch {
   public:
-    using Say = ThresholdKeeper::Say;
-
     // See ThresholdKeeper. The capture controller must outlive it.
-    ThresholdWatch(CaptureController& controller, const std::filesystem::path& file, Say inform,
-                   Say warn);
+    ThresholdWatch(CaptureController& controller, const std::filesystem::path& file, Log log);
 
     // Replaces the thresholds of events with a rule by those in force. Call it before the settings
     // are armed.
@@ -42,8 +39,7 @@ class ThresholdWatch {
     void hold_events();
 
     CaptureController& controller_;
-    Say inform_;
-    Say warn_;
+    Log log_;
     ThresholdKeeper keeper_;
     HeldEvents held_;
 };

@@ -142,7 +142,7 @@ void EventFunctions::note_refused(const std::shared_ptr<Refused>& refused, const
     refused->pids.insert(pid);
     refused->reason = reason;
     if (reported_.emplace(event, reason).second)
-        options_.warn(fmt::format("functions of event {} are not traced in process {}: {}", event,
+        options_.log.warn(fmt::format("functions of event {} are not traced in process {}: {}", event,
                                   pid, reason));
 }
 

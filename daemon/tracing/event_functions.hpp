@@ -15,6 +15,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/json/object.hpp>
 
+#include "core/log.hpp"
 #include "core/result.hpp"
 #include "daemon/control/answer_lines.hpp"
 #include "daemon/functions/function_recorder.hpp"
@@ -28,7 +29,7 @@ class EventFunctions {
     // Standing traces per event; they share the event's budget.
     static constexpr std::size_t max_standing = 4;
     struct Options {
-        std::function<void(const std::string&)> warn;
+        Log log{};
         // Runs a trace on its own thread. Errors: no thread can be started.
         std::function<Status(std::shared_ptr<FunctionRecorder> recorder)> start;
         // Processes that map the event's program.

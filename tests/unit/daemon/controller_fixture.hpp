@@ -55,17 +55,20 @@ class ControllerFixture : public BpfFixture {
         options.memory_bytes = 8 << 20;
         unwinder_ = Unwinder::create(options, inspector_, mapped_files_).value();
         spool_.emplace(spool::Spool::create(folder_ / "spool").value());
-        const auto warn = [this](const std::string& text) { warnings_.push_back(text); };
-        const auto inform = [this](const std::string& text) { infos_.push_back(text); };
         controller_ = std::make_unique<CaptureController>(
             context_, *spool_, surroundings_,
-            CaptureController::Options{"/bin/false", folder_ / "unanswered", inform, warn});
+            CaptureController::Options{"/bin/false", folder_ / "unanswered", log()});
     }
     void TearDown() override {
         if (folder_.empty()) return;
         controller_.reset();
         unwinder_.reset();
         std::filesystem::remove_all(folder_);
+    }
+    [[nodiscard]] Log log() {
+        return Log([this](Log::Level level, const std::string& text) {
+            (level == Log::Level::Warning ? warnings_ : infos_).push_back(text);
+        });
     }
     void use_settings() {
         const auto threads = TimedThreads::create(settings_).value();

@@ -134,56 +134,66 @@ class Watch : public Groups {
         write_unit("unit", limited_to(256 * mib), used_bytes);
         write("unit/memory.events", "low 0\noom_kill " + std::to_string(killed_) + "\n");
     }
-    // Starts again; the first check is immediate.
     MemoryWatch begin() {
-        const auto say = [this](const std::string& line) { said_.push_back(line); };
-        return {context_, MemoryGroup::find("0::/unit\n", root_),
-                MemoryWatch::Options{say, say, [this](bool held) { tables_.push_back(held); },
-                                     [this](bool held) { merges_.push_back(held); },
-                                     [] { return 3 * mib; }}};
+        return {MemoryGroup::find("0::/unit\n", root_),
+                Log([this](Log::Level level, const std::string& line) {
+                    (level == Log::Level::Warning ? warned_ : informed_).push_back(line);
+                })};
     }
-    boost::asio::io_context context_;
-    std::vector<std::string> said_;
-    std::vector<bool> tables_, merges_;
+    std::vector<std::string> warned_, informed_;
     int killed_ = 0;
 };
 
-TEST_F(Watch, SaysWhatItGivesUpAndDoesIt) {
+TEST_F(Watch, SaysWhatItHolds) {
     use(250 * mib);
-    const MemoryWatch watch = begin();
-    EXPECT_THAT(tables_, testing::ElementsAre(true));
-    EXPECT_THAT(merges_, testing::ElementsAre(true));
+    MemoryWatch watch = begin();
+    EXPECT_EQ(watch.look(3 * mib), (MemoryHolds{true, true}));
     EXPECT_THAT(
-        said_,
+        warned_,
         testing::ElementsAre(
             testing::HasSubstr("unwind tables, so their stacks end early (247.0 MiB of 256.0 MiB"),
             testing::HasSubstr("recordings wait to be merged")));
     EXPECT_THAT(watch.disabled_now(), SizeIs(1));
     EXPECT_EQ(watch.status().disabled_count, 2U);
+    EXPECT_EQ(watch.look(3 * mib), (MemoryHolds{true, true}));
+    EXPECT_THAT(warned_, SizeIs(2)) << "nothing changed";
+    use(10 * mib);
+    EXPECT_EQ(watch.look(3 * mib), MemoryHolds{});
+    EXPECT_THAT(informed_, testing::ElementsAre(testing::HasSubstr("for unwind tables again (7.0"),
+                                                testing::HasSubstr("for merges again (7.0")));
+    EXPECT_EQ(watch.status().disabled_count, 2U);
 }
 
 TEST_F(Watch, WithRoomNothingIsSaid) {
-    const MemoryWatch watch = begin();
-    EXPECT_THAT(said_, IsEmpty());
+    MemoryWatch watch = begin();
+    EXPECT_EQ(watch.look(3 * mib), MemoryHolds{});
+    EXPECT_THAT(warned_, IsEmpty());
     EXPECT_THAT(watch.disabled_now(), IsEmpty());
     ASSERT_TRUE(watch.status().use);
     EXPECT_EQ(watch.status().use->limit_bytes, 256 * mib);
     EXPECT_EQ(watch.status().mapping_bytes, 3 * mib);
+    EXPECT_EQ(watch.interval(), std::chrono::seconds(2));
+}
+
+TEST_F(Watch, WithoutAGroupNothingIsLookedAt) {
+    MemoryWatch watch(std::nullopt, Log());
+    EXPECT_EQ(watch.interval(), std::nullopt);
+    EXPECT_EQ(watch.look(3 * mib), MemoryHolds{});
+    EXPECT_FALSE(watch.status().use);
 }
 
 TEST_F(Watch, TellsOfProcessesThatTheKernelEnded) {
     killed_ = 2;
     use(10 * mib);
-    const MemoryWatch watch = begin();
+    MemoryWatch watch = begin();
+    (void)watch.look(0);
     EXPECT_EQ(watch.status().killed, 0U) << "those before the daemon are not counted";
     killed_ = 3;
-    use(250 * mib);
-    // The timer triggers the next check.
-    while (watch.status().killed == 0 && context_.run_one() > 0) {
-    }
+    use(10 * mib);
+    (void)watch.look(0);
     EXPECT_EQ(watch.status().killed, 1U);
-    EXPECT_THAT(said_, testing::Contains(testing::HasSubstr("processes of the unit")));
-    EXPECT_THAT(tables_, testing::ElementsAre(true));
+    (void)watch.look(0);
+    EXPECT_THAT(warned_, testing::ElementsAre(testing::HasSubstr("processes of the unit")));
 }
 
 }  // namespace

@@ -72,8 +72,9 @@ class CaptureTracesTest : public testing::Test {
     boost::asio::io_context context_;
     Surroundings surroundings_;
     std::vector<std::string> warnings_;
-    CaptureTraces traces_{context_, surroundings_,
-                          [this](const std::string& text) { warnings_.push_back(text); }};
+    CaptureTraces traces_{context_, surroundings_, Log([this](Log::Level, const std::string& text) {
+                              warnings_.push_back(text);
+                          })};
     settings::Event event_;
     int written_ = 0;
 };

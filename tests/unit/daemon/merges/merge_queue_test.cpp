@@ -50,8 +50,9 @@ class MergeQueueTest : public ::testing::Test {
         fs::permissions(program, fs::perms::owner_all);
         MergeQueue::Options options;
         options.merge_program = program;
-        options.inform = [this](const std::string& line) { informed_.push_back(line); };
-        options.warn = [this](const std::string& line) { warned_.push_back(line); };
+        options.log = Log([this](Log::Level level, const std::string& line) {
+            (level == Log::Level::Warning ? warned_ : informed_).push_back(line);
+        });
         options.is_in_use = [this](const fs::path& capture) { return capture == in_use_; };
         options.first_pause = 1ms;
         return {context_, *spool_, options};

@@ -40,7 +40,7 @@ TEST(SpoolKeeper, SaysWhenAnotherKeepsTheLockForAMinute) {
     std::atomic<int> warnings{0};
     {
         SpoolKeeper keeper(
-            *spool, {}, [&](const std::string&) { ++warnings; },
+            *spool, {}, Log([&](Log::Level, const std::string&) { ++warnings; }),
             [&] { return std::chrono::steady_clock::time_point(std::chrono::seconds(clock_s)); });
         const std::string said = "process " + std::to_string(::getpid()) + " of user";
         EXPECT_TRUE(look_until(keeper, clock_s, [&](const std::string& problem) {
@@ -70,7 +70,7 @@ TEST(SpoolKeeper, CountsWhatItRemoves) {
     };
     std::atomic<int> clock_s{0};
     {
-        SpoolKeeper keeper(*spool, {.size_bytes = 1, .age = 24h}, [](const std::string&) {});
+        SpoolKeeper keeper(*spool, {.size_bytes = 1, .age = 24h}, Log());
         for (std::uint32_t removed = 1; removed <= 2; ++removed) {
             add();
             EXPECT_TRUE(look_until(keeper, clock_s, [&](const std::string&) {

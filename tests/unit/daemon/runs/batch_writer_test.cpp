@@ -28,7 +28,8 @@ class ABatchWriter : public testing::Test {
     BatchTotals put(std::size_t batches, std::size_t runs) {
         auto spool = spool::Spool::create(folder_);
         EXPECT_TRUE(spool) << spool.error().message;
-        BatchWriter writer(*spool, [](const std::string& problem) { ADD_FAILURE() << problem; });
+        BatchWriter writer(
+            *spool, Log([](Log::Level, const std::string& problem) { ADD_FAILURE() << problem; }));
         for (std::size_t i = 0; i < batches; ++i) writer.put(batch_of(runs));
         writer.wait_until_idle();
         return writer.totals();

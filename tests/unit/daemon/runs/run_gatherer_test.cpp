@@ -298,7 +298,8 @@ TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {
     std::uint64_t lost = 0;
     std::string warning;
     {
-        BatchWriter writer(*spool, [&](const std::string& line) { warning = line; });
+        BatchWriter writer(*spool,
+                           Log([&](Log::Level, const std::string& line) { warning = line; }));
         writer.put(gathered);
         writer.wait_until_idle();
         ASSERT_EQ(writer.totals().written, 1U);
@@ -323,13 +324,13 @@ TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
     const auto spool = spool::Spool::create(root);
     ASSERT_TRUE(spool.ok()) << spool.error().message;
     std::vector<std::string> warnings;
-    const auto warn = [&](const std::string& line) { warnings.push_back(line); };
+    const Log log([&](Log::Level, const std::string& line) { warnings.push_back(line); });
     GatheredBatch gathered;
     gathered.batch.batch_id = "0b5f7c1e-8a52-4d55-9d0a-4a6f0b6b3a11";
     gathered.batch.runs.resize(3);
     for (trace::RecordedRun& run : gathered.batch.runs) run.event = "query";
     {
-        BatchWriter killed(*spool, warn);
+        BatchWriter killed(*spool, log);
         killed.note_gathered(3);
         killed.put(gathered);
         killed.wait_until_idle();
@@ -337,7 +338,7 @@ TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
         killed.lose(2);
         killed.note_gathered(7);
         EXPECT_EQ(warnings, std::vector<std::string>());
-        BatchWriter next(*spool, warn);
+        BatchWriter next(*spool, log);
         EXPECT_EQ(
             warnings,
             std::vector<std::string>{
@@ -348,7 +349,7 @@ TEST(BatchWriter, TheNextTellsWhatOneThatWasKilledHadNotWritten) {
         next.put(gathered);
     }
     warnings.clear();
-    EXPECT_EQ(BatchWriter(*spool, warn).take_lost(), 0U) << "the batch has told them";
+    EXPECT_EQ(BatchWriter(*spool, log).take_lost(), 0U) << "the batch has told them";
     EXPECT_EQ(warnings, std::vector<std::string>());
     std::filesystem::remove_all(root);
 }

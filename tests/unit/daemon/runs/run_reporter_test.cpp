@@ -50,10 +50,11 @@ class RunReporterTest : public BpfFixture {
         folder_ = pattern;
         quotas_ = quotas_map();
         spool_.emplace(spool::Spool::create(folder_).value());
-        reporter_ = RunReporter::create(
-                        *spool_, [this] { ++processes_; }, {},
-                        [](const std::string& problem) { ADD_FAILURE() << problem; })
-                        .value();
+        reporter_ =
+            RunReporter::create(
+                *spool_, [this] { ++processes_; }, {},
+                Log([](Log::Level, const std::string& problem) { ADD_FAILURE() << problem; }))
+                .value();
     }
     ~RunReporterTest() override {
         reporter_.reset();

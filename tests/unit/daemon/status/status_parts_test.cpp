@@ -291,8 +291,7 @@ TEST(StatusReport, MemoryIsThereIfItHasALimit) {
 
 TEST(StatusReport, EventsWithoutARuleHaveNoThreshold) {
     const auto folder = std::filesystem::path(testing::TempDir()) / "status-thresholds";
-    const ThresholdKeeper keeper(
-        folder / "history", [](const std::string&) {}, ClockSnapshot::take());
+    const ThresholdKeeper keeper(folder / "history", Log(), ClockSnapshot::take());
     object report = parse(R"({"events":[{"name":"a"},{"name":"b"}]})").as_object();
     add_thresholds(report, keeper);
     EXPECT_EQ(report.at("events"), parse(R"([{"name":"a","auto_threshold":null},
@@ -302,7 +301,7 @@ TEST(StatusReport, EventsWithoutARuleHaveNoThreshold) {
 TEST(StatusReport, EachEventHasItsFunctions) {
     boost::asio::io_context context;
     const EventFunctions functions(
-        context, {[](const std::string&) {}, [](const auto&) { return success(); },
+        context, {Log(), [](const auto&) { return success(); },
                   [](std::uint32_t) { return std::set<std::uint32_t>{}; }});
     object report = parse(R"({"events":[{"name":"a"}]})").as_object();
     add_functions(report, functions);

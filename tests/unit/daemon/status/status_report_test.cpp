@@ -24,19 +24,15 @@ class StatusReportTest : public ControllerFixture {
         ControllerFixture::SetUp();
         if (IsSkipped()) return;
         use_settings();
-        const auto warn = [](const std::string& text) { ADD_FAILURE() << text; };
+        const Log log([](Log::Level level, const std::string& text) {
+            if (level == Log::Level::Warning) ADD_FAILURE() << text;
+        });
         reporter_ = RunReporter::create(
-                        *spool_, [] {}, {}, warn)
+                        *spool_, [] {}, {}, log)
                         .value();
-        keeper_ = std::make_unique<SpoolKeeper>(*spool_, spool::RetentionLimits{}, warn);
-        OverheadWatch::Options options;
-        options.inform = [](const std::string&) {};
-        options.warn = options.inform;
-        options.recordings = [] { return RecordingsBegun{}; };
-        options.history_cost_ns = [] { return std::uint64_t{0}; };
-        options.keep_history = [](bool) {};
-        overhead_ = std::make_unique<OverheadWatch>(context_, std::move(options));
-        overhead_->use(settings_.budget, controller_->monitor());
+        keeper_ = std::make_unique<SpoolKeeper>(*spool_, spool::RetentionLimits{}, log);
+        overhead_ = std::make_unique<OverheadWatch>(Log());
+        overhead_->use(settings_.budget, controller_->monitor(), {});
     }
     void TearDown() override {
         if (overhead_) overhead_->stop();

@@ -32,11 +32,11 @@ class TemporaryEventsTest : public testing::Test {
     TemporaryEventsTest() {
         std::string pattern = fs::temp_directory_path() / "lagtrap-temporary-XXXXXX";
         if (::mkdtemp(pattern.data()) != nullptr) root_ = pattern;
-        const auto say = [this](const std::string& line) { said_ += line + "\n"; };
+        const Log log([this](Log::Level, const std::string& line) { said_ += line + "\n"; });
         events_ = std::make_unique<TemporaryEvents>(
             context_,
             TemporaryEvents::Options{
-                root_ / "clients", {"--merge-program", "/merge"}, say, say, root_ / "lagtrapd"});
+                root_ / "clients", {"--merge-program", "/merge"}, log, root_ / "lagtrapd"});
     }
     ~TemporaryEventsTest() override {
         events_.reset();

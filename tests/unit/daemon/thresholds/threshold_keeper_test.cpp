@@ -55,8 +55,8 @@ class Keeping : public testing::Test {
         keeper_.reset();
         totals_.clear();
         keeper_ = std::make_unique<ThresholdKeeper>(
-            folder_ / "history", [this](const std::string& text) { warnings_.push_back(text); },
-            now_);
+            folder_ / "history",
+            Log([this](Log::Level, const std::string& text) { warnings_.push_back(text); }), now_);
         keeper_->use(settings_of(settings::ThresholdRule{}));
     }
 

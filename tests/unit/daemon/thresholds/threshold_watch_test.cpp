@@ -29,10 +29,7 @@ class ThresholdWatchTest : public ControllerFixture {
         settings_.events[0].threshold_rule = settings::ThresholdRule{};
         learn();
         use_settings();
-        watch_.emplace(
-            *controller_, folder_ / "history",
-            [this](const std::string& text) { infos_.push_back(text); },
-            [this](const std::string& text) { warnings_.push_back(text); });
+        watch_.emplace(*controller_, folder_ / "history", log());
     }
     void TearDown() override {
         watch_.reset();
@@ -42,7 +39,8 @@ class ThresholdWatchTest : public ControllerFixture {
     void learn() {
         const ClockSnapshot now = ClockSnapshot::take();
         ThresholdKeeper earlier(
-            folder_ / "history", [](const std::string& text) { ADD_FAILURE() << text; }, now);
+            folder_ / "history",
+            Log([](Log::Level, const std::string& text) { ADD_FAILURE() << text; }), now);
         earlier.use(settings_);
         ThresholdKeeper::Totals totals;
         totals["query"][lagtrap_histogram_bucket(2'000'000)] = 500;

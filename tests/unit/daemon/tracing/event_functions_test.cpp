@@ -55,7 +55,7 @@ class EventFunctionsTest : public testing::Test {
     std::string refusal_;
     std::vector<settings::Event> events_{3};
     EventFunctions functions_{context_,
-                              {[this](const std::string& text) { warnings_.push_back(text); },
+                              {Log([this](Log::Level, const std::string& text) { warnings_.push_back(text); }),
                                [this](std::shared_ptr<FunctionRecorder> recorder) -> Status {
                                    if (!refusal_.empty())
                                        return make_error(ErrorKind::System, refusal_);
