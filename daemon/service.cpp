@@ -208,13 +208,9 @@ void Service::serve_temporary_events() {
 
 void Service::make_functions() {
     functions_ = std::make_unique<EventFunctions>(
-        context_,
-        EventFunctions::Options{
-            options_.log,
-            [this](std::shared_ptr<FunctionRecorder> recorder) {
-                return call_traces_->begin_recorded(std::move(recorder));
-            },
-            [this](std::uint32_t event) { return controller_->monitor().processes_of(event); }});
+        context_, *call_traces_,
+        [this](std::uint32_t event) { return controller_->monitor().processes_of(event); },
+        options_.log);
 }
 
 Result<RunSource> Service::source_of(const EventMonitor& monitor,

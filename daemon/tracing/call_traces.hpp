@@ -21,20 +21,20 @@
 #include "daemon/calls/cost_meter.hpp"
 #include "daemon/control/answer_lines.hpp"
 #include "daemon/control/control_access.hpp"
-#include "daemon/functions/function_recorder.hpp"
 #include "daemon/objects/object_trace.hpp"
 #include "daemon/processes/process_inspector.hpp"
+#include "daemon/tracing/function_threads.hpp"
 #include "daemon/unwinding/unwinder.hpp"
 
 namespace lagtrap::daemon {
 
-class CallTraces {
+class CallTraces : public FunctionThreads {
   public:
     // Both must outlive it.
     CallTraces(ProcessInspector& inspector, Unwinder& unwinder)
         : inspector_(inspector), unwinder_(unwinder) {}
     // Stops all traces and waits until their probes are detached.
-    ~CallTraces();
+    ~CallTraces() override;
 
     // Starts the trace of calls, functions or objects in `request`. `only_of` is a caller who may
     // trace only their own processes, one trace at a time; nullptr: the caller may trace every
@@ -48,7 +48,7 @@ class CallTraces {
     [[nodiscard]] Status begin_recorded(Request request, std::shared_ptr<AnswerLines> answer) {
         return start(work_of(std::move(request), std::move(answer)), true);
     }
-    [[nodiscard]] Status begin_recorded(std::shared_ptr<FunctionRecorder> recorder);
+    [[nodiscard]] Status begin_recorded(std::shared_ptr<FunctionRecorder> recorder) override;
     [[nodiscard]] std::size_t running();
     // How traces that begin from now on show titles and messages of objects. Thread-safe.
     void show_texts(CommandLines mode) { texts_.store(mode); }

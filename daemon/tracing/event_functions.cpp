@@ -48,9 +48,6 @@ bool is_in_scope(const settings::Scope& scope, const std::set<std::string>& prog
 
 }  // namespace
 
-EventFunctions::EventFunctions(boost::asio::io_context& context, Options options)
-    : context_(context), options_(std::move(options)), timer_(context) {}
-
 void EventFunctions::use(const std::vector<settings::Event>& events) {
     stop();
     events_ = events;
@@ -84,7 +81,7 @@ void EventFunctions::look_regularly() {
 }
 
 std::set<std::uint32_t> EventFunctions::processes_in_scope(std::uint32_t event) const {
-    std::set<std::uint32_t> pids = options_.processes_of(event);
+    std::set<std::uint32_t> pids = processes_of_(event);
     const std::set<std::string>& programs = wanted_.at(event).programs;
     std::erase_if(
         pids, [&](std::uint32_t pid) { return !is_in_scope(events_[event].scope, programs, pid); });
@@ -110,7 +107,7 @@ void EventFunctions::look(std::uint32_t event, Wanted& wanted) {
             continue;
         }
         auto recorder = make(event, *pid, true);
-        if (const Status started = options_.start(recorder); started)
+        if (const Status started = threads_.begin_recorded(recorder); started)
             wanted.standing.push_back(std::move(recorder));
         else
             note_refused(wanted.refused, events_[event].name, *pid, started.error().message);
@@ -142,8 +139,8 @@ void EventFunctions::note_refused(const std::shared_ptr<Refused>& refused, const
     refused->pids.insert(pid);
     refused->reason = reason;
     if (reported_.emplace(event, reason).second)
-        options_.log.warn(fmt::format("functions of event {} are not traced in process {}: {}", event,
-                                  pid, reason));
+        log_.warn(fmt::format("functions of event {} are not traced in process {}: {}", event, pid,
+                              reason));
 }
 
 Status EventFunctions::record(std::uint32_t event, std::uint32_t pid,
@@ -155,7 +152,7 @@ Status EventFunctions::record(std::uint32_t event, std::uint32_t pid,
         if (recorder->pid() == pid && recorder->record(lines)) return success();
     wanted.recorder = make(event, pid, false);
     (void)wanted.recorder->record(lines);
-    return options_.start(wanted.recorder);
+    return threads_.begin_recorded(wanted.recorder);
 }
 
 boost::json::value EventFunctions::status(std::uint32_t event) const {

@@ -19,6 +19,7 @@
 #include "core/result.hpp"
 #include "daemon/control/answer_lines.hpp"
 #include "daemon/functions/function_recorder.hpp"
+#include "daemon/tracing/function_threads.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -28,14 +29,16 @@ class EventFunctions {
   public:
     // Standing traces per event; they share the event's budget.
     static constexpr std::size_t max_standing = 4;
-    struct Options {
-        Log log{};
-        // Runs a trace on its own thread. Errors: no thread can be started.
-        std::function<Status(std::shared_ptr<FunctionRecorder> recorder)> start;
-        // Processes that map the event's program.
-        std::function<std::set<std::uint32_t>(std::uint32_t event)> processes_of;
-    };
-    EventFunctions(boost::asio::io_context& context, Options options);
+    // Processes that map the event's program.
+    using ProcessesOf = std::function<std::set<std::uint32_t>(std::uint32_t event)>;
+    // `threads` must outlive it.
+    EventFunctions(boost::asio::io_context& context, FunctionThreads& threads,
+                   ProcessesOf processes_of, Log log)
+        : context_(context),
+          threads_(threads),
+          processes_of_(std::move(processes_of)),
+          log_(std::move(log)),
+          timer_(context) {}
 
     // Replaces the events. Standing traces end and begin again.
     void use(const std::vector<settings::Event>& events);
@@ -73,7 +76,9 @@ class EventFunctions {
                       std::uint32_t pid, const std::string& reason);
 
     boost::asio::io_context& context_;
-    const Options options_;
+    FunctionThreads& threads_;
+    const ProcessesOf processes_of_;
+    const Log log_;
     boost::asio::steady_timer timer_;
     std::vector<settings::Event> events_;
     // by event, for those that want traces

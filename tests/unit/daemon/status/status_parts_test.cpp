@@ -299,10 +299,15 @@ TEST(StatusReport, EventsWithoutARuleHaveNoThreshold) {
 }
 
 TEST(StatusReport, EachEventHasItsFunctions) {
+    class NoThreads : public FunctionThreads {
+        Status begin_recorded(std::shared_ptr<FunctionRecorder> /*recorder*/) override {
+            return success();
+        }
+    };
     boost::asio::io_context context;
+    NoThreads threads;
     const EventFunctions functions(
-        context, {Log(), [](const auto&) { return success(); },
-                  [](std::uint32_t) { return std::set<std::uint32_t>{}; }});
+        context, threads, [](std::uint32_t) { return std::set<std::uint32_t>{}; }, Log());
     object report = parse(R"({"events":[{"name":"a"}]})").as_object();
     add_functions(report, functions);
     EXPECT_EQ(report.at("events"), parse(R"([{"name":"a","functions":null}])"));

@@ -22,6 +22,22 @@ class Answer : public AnswerLines {
     [[nodiscard]] bool is_unwanted() const override { return false; }
 };
 
+// Starts no thread.
+class Threads : public FunctionThreads {
+  public:
+    Threads(std::vector<std::shared_ptr<FunctionRecorder>>& started, const std::string& refusal)
+        : started_(started), refusal_(refusal) {}
+    Status begin_recorded(std::shared_ptr<FunctionRecorder> recorder) override {
+        if (!refusal_.empty()) return make_error(ErrorKind::System, refusal_);
+        started_.push_back(std::move(recorder));
+        return success();
+    }
+
+  private:
+    std::vector<std::shared_ptr<FunctionRecorder>>& started_;
+    const std::string& refusal_;
+};
+
 class EventFunctionsTest : public testing::Test {
   protected:
     EventFunctionsTest() {
@@ -54,18 +70,14 @@ class EventFunctionsTest : public testing::Test {
     std::vector<std::shared_ptr<FunctionRecorder>> started_;
     std::string refusal_;
     std::vector<settings::Event> events_{3};
-    EventFunctions functions_{context_,
-                              {Log([this](Log::Level, const std::string& text) { warnings_.push_back(text); }),
-                               [this](std::shared_ptr<FunctionRecorder> recorder) -> Status {
-                                   if (!refusal_.empty())
-                                       return make_error(ErrorKind::System, refusal_);
-                                   started_.push_back(std::move(recorder));
-                                   return success();
-                               },
-                               [this](std::uint32_t event) {
-                                   EXPECT_EQ(event, 1U) << "the others have no standing traces";
-                                   return processes_;
-                               }}};
+    Threads threads_{started_, refusal_};
+    EventFunctions functions_{
+        context_, threads_,
+        [this](std::uint32_t event) {
+            EXPECT_EQ(event, 1U) << "the others have no standing traces";
+            return processes_;
+        },
+        Log([this](Log::Level, const std::string& text) { warnings_.push_back(text); })};
 };
 
 TEST_F(EventFunctionsTest, StandFourNewestProcessesFirst) {
