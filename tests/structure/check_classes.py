@@ -1,14 +1,27 @@
 """No class has member functions in more than one .cpp: a class that needs a second file needs to be
-split into two classes."""
+split into two classes. No class has more than one member that is a callback: it should return what
+it decides, or refer to an object."""
 
 import collections
 import re
 
 import tree
-from check_type_names import COMMENT_OR_TEXT, NAMESPACE, UNNAMED
+from check_type_names import COMMENT_OR_TEXT, NAMESPACE, TYPE, UNNAMED
 
 # The class and the name of a member function that is defined outside of its class.
 MEMBER = re.compile(r"((?:\w+(?:<[\w, ]*>)?::)+)(?:~?\w+|operator\s*\S{1,3})\s*\(")
+ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*std::function<")
+# What precedes the body of a function that is defined in its class.
+HEAD = re.compile(r"(?:\)|\b(?:const|override|final|noexcept|default))\s*$|\)\s*:.*$", re.S)
+LAMBDA = re.compile(r"=\s*\[[^\]]*\]")
+
+# Classes with more callbacks. Never add to the list.
+CALLBACKS = {
+    "daemon/control/client_link.hpp ClientLink::Handlers": 3,
+    "daemon/control/control_server.hpp ControlServer": 4,
+    "daemon/merges/merge_queue.hpp MergeQueue::Options": 2,
+    "daemon/unwinding/mapped_files.hpp MappedFiles": 2,
+}
 
 
 def members(text):
@@ -33,13 +46,68 @@ def members(text):
             around.append((namespace.group(1) or UNNAMED) if namespace else None)
 
 
+def statements(text):
+    """The declarations in classes, as pairs of the class's name and the text without initialisers
+    in braces."""
+    text = re.sub(r"\b(?:public|private|protected)\s*:(?!:)", ";", COMMENT_OR_TEXT.sub(" ", text))
+    around, before, begin = [], "", 0
+    for place in re.finditer(r"[{};]", text):
+        if None not in around:
+            before += text[begin : place.start()]
+        begin = place.end()
+        named, is_class = TYPE.search(before.strip()), bool(around) and around[-1] != ""
+        if place.group() == "{":
+            scope = None
+            if None not in around and NAMESPACE.search(before.strip()):
+                scope = ""
+            elif None not in around and named and "enum" not in before:
+                scope = named.group(1)
+            around.append(scope)
+            if scope is not None or (HEAD.search(before) and not LAMBDA.search(before)):
+                before = ""
+        elif place.group() == "}" and around:
+            if around.pop() is not None:
+                before = ""
+        elif None not in around:
+            if is_class:
+                yield "::".join(name for name in around if name), " ".join(before.split())
+            before = ""
+
+
+def callbacks(text):
+    """How many members of each class are callbacks."""
+    counts = collections.Counter()
+    aliases = "|".join(ALIAS.findall(text)) or "std::function"
+    is_callback = re.compile(rf"std::function<|^(?:const )?(?:{aliases})&? \w")
+    for owner, statement in statements(text):
+        if re.match(r"using|friend|static|template", statement):
+            continue
+        plain, count = statement, 1
+        while count:
+            plain, count = re.subn(r"<[^<>]*>", "", plain)
+        if is_callback.search(statement) and "(" not in plain.split("=")[0]:
+            counts[owner] += 1 + plain.split("=")[0].count(",")
+    return counts
+
+
 def main():
     homes = collections.defaultdict(set)
+    problems = []
     for path in tree.sources():
-        if path.suffix == ".cpp" and not tree.relative(path).startswith("tests/"):
-            for name in members(path.read_text()):
-                homes[name].add(tree.relative(path))
-    problems = [
+        name = tree.relative(path)
+        if name.startswith("tests/"):
+            continue
+        text = path.read_text()
+        if path.suffix == ".cpp":
+            for owner in members(text):
+                homes[owner].add(name)
+        for owner, count in callbacks(text).items():
+            allowed = CALLBACKS.get(f"{name} {owner}", 1)
+            if count > allowed:
+                problems.append(f"{name}: {owner} has {count} callbacks; at most {allowed} allowed")
+            elif count < allowed:
+                problems.append(f"{name}: {owner} has {count} callbacks; change the list here")
+    problems += [
         f"{name} is defined in {len(files)} files: {', '.join(sorted(files))}"
         for name, files in sorted(homes.items())
         if len(files) > 1
