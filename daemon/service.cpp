@@ -155,38 +155,49 @@ Status Service::begin_objects(ObjectRequest request, std::shared_ptr<AnswerLines
 }
 
 Status Service::listen(const settings::Control& control) {
-    TRY_ASSIGN(control_, ControlServer::listen(context_, control, [this](const auto& request) {
-                   return answer(request);
-               }));
-    control_->stream_by(
-        [this](const auto& request, const Caller* only_of, auto stream) -> Result<bool> {
-            const auto* const command = request.if_contains("command");
-            if (command != nullptr && *command == "record") {
-                TRY_ASSIGN(const auto length, length_in(request));
-                TRY(controller_->record_for(std::move(stream), length.value_or(usual_length)));
-                return true;
-            }
-            if (command == nullptr ||
-                (*command != "calls" && *command != "functions" && *command != "objects"))
-                return false;
-            TRY(call_traces_->begin(request, only_of, std::move(stream)));
-            return true;
-        });
+    ControlRequests& requests = *this;
+    TRY_ASSIGN(control_, ControlServer::listen(context_, control, requests));
     return success();
 }
 
+Result<bool> Service::stream(const boost::json::object& request, const Caller* only_of,
+                             std::shared_ptr<AnswerStream> answer) {
+    const auto* const command = request.if_contains("command");
+    if (command == nullptr) return false;
+    if (*command == "record") {
+        TRY_ASSIGN(const auto length, length_in(request));
+        TRY(controller_->record_for(std::move(answer), length.value_or(usual_length)));
+        return true;
+    }
+    if (*command != "calls" && *command != "functions" && *command != "objects") return false;
+    TRY(call_traces_->begin(request, only_of, std::move(answer)));
+    return true;
+}
+
+Result<bool> Service::hand_over(const boost::json::object& request, const Caller& caller,
+                                int socket) {
+    const auto* const command = request.if_contains("command");
+    if (!temporary_ || command == nullptr || *command != "watch") return false;
+    TRY_ASSIGN(const auto event, text_in(request, "event", temporary_event_limit_bytes));
+    TRY(temporary_->begin(event, caller, socket, settings_, used_ppm()));
+    return true;
+}
+
+ClientLink::Answer Service::answer_client(const boost::json::object& request) {
+    const auto* const command = request.if_contains("command");
+    if (command != nullptr && *command == "bundle")
+        return bundle_answer(controller_->merges().last_bundle());
+    if (command != nullptr && *command == "status") return {answer(request)};
+    return {refusal("unknown command; expected status, bundle")};
+}
+
+std::uint64_t Service::used_ppm() { return budgets_->overhead().status().used_ppm; }
+
+void Service::client_gone() { end(); }
+
 void Service::serve_client() {
-    const auto answer_to = [this](const boost::json::object& request) -> ClientLink::Answer {
-        const auto* const command = request.if_contains("command");
-        if (command != nullptr && *command == "bundle")
-            return bundle_answer(controller_->merges().last_bundle());
-        if (command != nullptr && *command == "status") return {answer(request)};
-        return {refusal("unknown command; expected status, bundle")};
-    };
-    client_ = std::make_unique<ClientLink>(
-        context_,
-        ClientLink::Handlers{answer_to, [this] { return budgets_->overhead().status().used_ppm; },
-                             [this] { end(); }});
+    ClientLink::Owner& owner = *this;
+    client_ = std::make_unique<ClientLink>(context_, owner);
 }
 
 void Service::serve_temporary_events() {
@@ -195,15 +206,6 @@ void Service::serve_temporary_events() {
                                            {"--merge-program", options_.merge_program,
                                             "--reader-program", options_.reader_program},
                                            options_.log});
-    control_->hand_over_by(
-        [this](const auto& request, const Caller& caller, int socket) -> Result<bool> {
-            const auto* const command = request.if_contains("command");
-            if (command == nullptr || *command != "watch") return false;
-            TRY_ASSIGN(const auto event, text_in(request, "event", temporary_event_limit_bytes));
-            TRY(temporary_->begin(event, caller, socket, settings_,
-                                  budgets_->overhead().status().used_ppm));
-            return true;
-        });
 }
 
 void Service::make_functions() {

@@ -36,7 +36,7 @@
 
 namespace lagtrap::daemon {
 
-class Service : private CaptureSurroundings {
+class Service : private CaptureSurroundings, private ControlRequests, private ClientLink::Owner {
   public:
     struct Options {
         std::filesystem::path settings_path;
@@ -97,7 +97,15 @@ class Service : private CaptureSurroundings {
     void feed_watchdog();
     // Reports once for each event what is wrong with its begins and ends.
     void report_pairing();
-    [[nodiscard]] boost::json::object answer(const boost::json::object& request);
+
+    [[nodiscard]] boost::json::object answer(const boost::json::object& request) override;
+    [[nodiscard]] Result<bool> stream(const boost::json::object& request, const Caller* only_of,
+                                      std::shared_ptr<AnswerStream> answer) override;
+    [[nodiscard]] Result<bool> hand_over(const boost::json::object& request, const Caller& caller,
+                                         int socket) override;
+    [[nodiscard]] ClientLink::Answer answer_client(const boost::json::object& request) override;
+    [[nodiscard]] std::uint64_t used_ppm() override;
+    void client_gone() override;
 
     void session_changed(const std::string& session_id) override;
     void capture_begun(std::uint32_t event) override { thresholds_->note_capture(event); }

@@ -22,11 +22,8 @@ constexpr auto cost_interval = std::chrono::seconds(1);
 }  // namespace
 
 ClientLink::ClientLink(boost::asio::io_context& context, UniqueFd client, UniqueFd service,
-                       Handlers handlers)
-    : handlers_(std::move(handlers)),
-      client_(context),
-      service_(context, service.release()),
-      timer_(context) {
+                       Owner& owner)
+    : owner_(owner), client_(context), service_(context, service.release()), timer_(context) {
     client_.assign(boost::asio::local::stream_protocol(), client.release());
     await_request();
     await_service();
@@ -38,12 +35,12 @@ void ClientLink::await_service() {
     service_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                         [this](const auto& failure) {
                             if (failure != boost::asio::error::operation_aborted)
-                                handlers_.on_end();
+                                owner_.client_gone();
                         });
 }
 
 void ClientLink::report_cost() {
-    const std::uint64_t used_ppm = handlers_.used_ppm();
+    const std::uint64_t used_ppm = owner_.used_ppm();
     (void)::send(service_.native_handle(), &used_ppm, sizeof used_ppm, MSG_DONTWAIT | MSG_NOSIGNAL);
     timer_.expires_after(cost_interval);
     timer_.async_wait([this](const auto& failure) {
@@ -56,7 +53,7 @@ void ClientLink::await_request() {
                                   boost::asio::dynamic_buffer(request_, client_request_limit_bytes),
                                   '\n', [this](const auto& failure, std::size_t bytes) {
                                       if (failure == boost::asio::error::operation_aborted) return;
-                                      if (failure) return handlers_.on_end();
+                                      if (failure) return owner_.client_gone();
                                       take(bytes);
                                   });
 }
@@ -64,7 +61,7 @@ void ClientLink::await_request() {
 void ClientLink::take(std::size_t bytes) {
     const auto request = parse_control_request(std::string_view(request_).substr(0, bytes));
     request_.erase(0, bytes);
-    send(request ? handlers_.answer(*request) : Answer{refusal(request.error().message)});
+    send(request ? owner_.answer_client(*request) : Answer{refusal(request.error().message)});
 }
 
 std::size_t ClientLink::send_with_file(int file) {
@@ -89,13 +86,13 @@ void ClientLink::send(Answer answer) {
     // The client has read the previous answer before it asks again, so there is room.
     if (answer.file.valid()) {
         const std::size_t sent = send_with_file(answer.file.get());
-        if (sent == 0) return handlers_.on_end();
+        if (sent == 0) return owner_.client_gone();
         answer_.erase(0, sent);
     }
     boost::asio::async_write(client_, boost::asio::buffer(answer_),
                              [this](const auto& failure, std::size_t) {
                                  if (failure == boost::asio::error::operation_aborted) return;
-                                 if (failure) return handlers_.on_end();
+                                 if (failure) return owner_.client_gone();
                                  await_request();
                              });
 }

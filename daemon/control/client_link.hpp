@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -32,18 +31,25 @@ class ClientLink {
         boost::json::object object;
         UniqueFd file{};  // sent with it, if it is valid
     };
-    struct Handlers {
-        std::function<Answer(const boost::json::object& request)> answer;
-        std::function<std::uint64_t()> used_ppm;  // of one CPU
-        // the client or the service has gone; called at least once
-        std::function<void()> on_end;
+    // Who answers. Called on the io_context's thread.
+    class Owner {
+      public:
+        Owner() = default;
+        Owner(const Owner&) = delete;
+        Owner& operator=(const Owner&) = delete;
+        virtual ~Owner() = default;
+
+        [[nodiscard]] virtual Answer answer_client(const boost::json::object& request) = 0;
+        [[nodiscard]] virtual std::uint64_t used_ppm() = 0;  // of one CPU
+        // The client or the service has gone. Called at least once.
+        virtual void client_gone() = 0;
     };
 
     // Takes over the two descriptors of a child; a test passes its own.
-    ClientLink(boost::asio::io_context& context, Handlers handlers)
-        : ClientLink(context, UniqueFd(client_fd), UniqueFd(service_fd), std::move(handlers)) {}
-    ClientLink(boost::asio::io_context& context, UniqueFd client, UniqueFd service,
-               Handlers handlers);
+    // `owner` must outlive it.
+    ClientLink(boost::asio::io_context& context, Owner& owner)
+        : ClientLink(context, UniqueFd(client_fd), UniqueFd(service_fd), owner) {}
+    ClientLink(boost::asio::io_context& context, UniqueFd client, UniqueFd service, Owner& owner);
     ClientLink(const ClientLink&) = delete;
     ClientLink& operator=(const ClientLink&) = delete;
 
@@ -56,7 +62,7 @@ class ClientLink {
     // Sends as much as has room, at least a byte of it with the file; returns the number of bytes.
     [[nodiscard]] std::size_t send_with_file(int file);
 
-    Handlers handlers_;
+    Owner& owner_;
     boost::asio::local::stream_protocol::socket client_;
     boost::asio::posix::stream_descriptor service_;
     boost::asio::steady_timer timer_;

@@ -120,8 +120,7 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
 
     // Passes the connection to another process. False if this request is not one for that.
     Result<bool> hand_over(ControlServer& server, const boost::json::object& request) {
-        if (!server.handover_) return false;
-        auto taken = server.handover_(request, caller_, socket_.native_handle());
+        auto taken = server.requests_.hand_over(request, caller_, socket_.native_handle());
         if (!taken || !*taken) return taken;
         timer_.cancel();
         // Plain closing would leave it registered for events, because the other process has it
@@ -134,14 +133,13 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
     // Starts a streamed answer. False if this request has none.
     Result<bool> stream(ControlServer& server, const boost::json::object& request,
                         const Caller* only_of) {
-        if (!server.streamer_) return false;
         const auto on_lines = [weak = weak_from_this(), executor = socket_.get_executor()] {
             boost::asio::post(executor, [weak] {
                 if (const auto alive = weak.lock()) alive->send_lines();
             });
         };
         stream_ = std::make_shared<AnswerStream>(on_lines, StreamClient{caller_.pid, caller_.uid});
-        auto taken = server.streamer_(request, only_of, stream_);
+        auto taken = server.requests_.stream(request, only_of, stream_);
         if (!taken || !*taken) {
             stream_.reset();
             return taken;
@@ -205,12 +203,12 @@ class ControlServer::Connection : public std::enable_shared_from_this<Connection
 };
 
 ControlServer::ControlServer(boost::asio::io_context& context, std::string path,
-                             ControlAccess access, Handler handler, Now now)
+                             ControlAccess access, ControlRequests& requests, Now now)
     : acceptor_(context),
       pause_(context),
       path_(std::move(path)),
       access_(std::move(access)),
-      handler_(std::move(handler)),
+      requests_(requests),
       now_(std::move(now)),
       self_(std::make_shared<ControlServer*>(this)) {}
 
@@ -221,7 +219,7 @@ ControlServer::~ControlServer() {
 
 Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_context& context,
                                                              const settings::Control& control,
-                                                             Handler handler, Now now) {
+                                                             ControlRequests& requests, Now now) {
     const std::string& path = control.socket;
     if (path.size() >= sizeof(sockaddr_un::sun_path))
         return make_error(ErrorKind::Invalid,
@@ -237,7 +235,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(boost::asio::io_con
         ::unlink(path.c_str());
     }
     std::unique_ptr<ControlServer> server(
-        new ControlServer(context, path, std::move(access), std::move(handler), std::move(now)));
+        new ControlServer(context, path, std::move(access), requests, std::move(now)));
     boost::system::error_code failure;
     server->acceptor_.open(stream_protocol(), failure);
     const mode_t mask_before = ::umask(0177);
@@ -257,7 +255,7 @@ std::string ControlServer::answer_to(const Caller& caller, const boost::json::ob
     const std::string* const kept =
         is_status && caller.party != root_party ? status_.at(now_()) : nullptr;
     if (kept != nullptr) return *kept;
-    std::string made = boost::json::serialize(handler_(request));
+    std::string made = boost::json::serialize(requests_.answer(request));
     if (is_status) {
         status_.keep(made, now_());
     } else {

@@ -19,6 +19,7 @@
 #include "core/result.hpp"
 #include "daemon/control/answer_stream.hpp"
 #include "daemon/control/control_access.hpp"
+#include "daemon/control/control_requests.hpp"
 #include "daemon/control/kept_answer.hpp"
 #include "settings/settings.hpp"
 
@@ -26,19 +27,6 @@ namespace lagtrap::daemon {
 
 class ControlServer {
   public:
-    // Answers a request. Called on the io_context's thread.
-    using Handler = std::function<boost::json::object(const boost::json::object& request)>;
-    // Takes a request that has a streamed answer. False if this is not one; Handler answers it
-    // then. `only_of` is the caller if it may trace only its own processes, else null. Called on
-    // the io_context's thread; the stream may be written from any thread. Errors: the request is
-    // refused.
-    using Streamer =
-        std::function<Result<bool>(const boost::json::object& request, const Caller* only_of,
-                                   std::shared_ptr<AnswerStream> answer)>;
-    // Takes a request whose caller's connection another process serves from now on, through a copy
-    // of `socket`. False if this is not one. Errors: the request is refused.
-    using Handover = std::function<Result<bool>(const boost::json::object& request,
-                                                const Caller& caller, int socket)>;
     using Now = std::function<KeptAnswer::TimePoint()>;
 
     struct Counts {
@@ -47,16 +35,13 @@ class ControlServer {
     };
 
     // Listens at the path in the settings, and creates its folder if necessary. Replaces a socket
-    // that nobody listens on.
+    // that nobody listens on. `requests` must outlive the server.
     [[nodiscard]] static Result<std::unique_ptr<ControlServer>> listen(
-        boost::asio::io_context& context, const settings::Control& control, Handler handler,
-        Now now = std::chrono::steady_clock::now);
+        boost::asio::io_context& context, const settings::Control& control,
+        ControlRequests& requests, Now now = std::chrono::steady_clock::now);
     ~ControlServer();
 
     // Call the following on the io_context's thread.
-
-    void stream_by(Streamer streamer) { streamer_ = std::move(streamer); }
-    void hand_over_by(Handover handover) { handover_ = std::move(handover); }
 
     // Applies new rights to requests from now on. On error (the socket file cannot be changed), the
     // old rights stay.
@@ -67,7 +52,7 @@ class ControlServer {
   private:
     class Connection;
     ControlServer(boost::asio::io_context& context, std::string path, ControlAccess access,
-                  Handler handler, Now now);
+                  ControlRequests& requests, Now now);
     [[nodiscard]] std::string answer_to(const Caller& caller, const boost::json::object& request);
     void accept();
     void take(boost::asio::local::stream_protocol::socket socket);
@@ -77,9 +62,7 @@ class ControlServer {
     boost::asio::steady_timer pause_;
     std::string path_;
     ControlAccess access_;
-    Handler handler_;
-    Streamer streamer_;
-    Handover handover_;
+    ControlRequests& requests_;
     Now now_;
     KeptAnswer status_;
     std::map<Party, std::size_t> connections_;  // open now

@@ -17,8 +17,6 @@ LAMBDA = re.compile(r"=\s*\[[^\]]*\]")
 
 # Classes with more callbacks. Never add to the list.
 CALLBACKS = {
-    "daemon/control/client_link.hpp ClientLink::Handlers": 3,
-    "daemon/control/control_server.hpp ControlServer": 4,
     "daemon/merges/merge_queue.hpp MergeQueue::Options": 2,
     "daemon/unwinding/mapped_files.hpp MappedFiles": 2,
 }

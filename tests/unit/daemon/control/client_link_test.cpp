@@ -12,7 +12,7 @@
 namespace lagtrap::daemon::client_link_test {
 namespace {
 
-class ClientLinkTest : public testing::Test {
+class ClientLinkTest : public testing::Test, private ClientLink::Owner {
   protected:
     ClientLinkTest() {
         std::array<int, 2> ends{};
@@ -22,16 +22,9 @@ class ClientLinkTest : public testing::Test {
         EXPECT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
         service_ = UniqueFd(ends[0]);
         UniqueFd its_service(ends[1]);
-        const auto answer = [](const boost::json::object& request) {
-            ClientLink::Answer given{{{"ok", true}, {"fields", request.size()}}};
-            if (request.contains("file"))
-                given.file = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-            return given;
-        };
-        link_ = std::make_unique<ClientLink>(
-            context_, std::move(its_client), std::move(its_service),
-            ClientLink::Handlers{answer, [] { return std::uint64_t{4711}; },
-                                 [this] { ended_ = true; }});
+        ClientLink::Owner& owner = *this;
+        link_ = std::make_unique<ClientLink>(context_, std::move(its_client),
+                                             std::move(its_service), owner);
     }
 
     void say(const std::string& text) const {
@@ -55,6 +48,15 @@ class ClientLinkTest : public testing::Test {
             std::memcpy(file, CMSG_DATA(one), sizeof *file);
         return size > 0 ? std::string(buffer, static_cast<std::size_t>(size)) : std::string();
     }
+
+    ClientLink::Answer answer_client(const boost::json::object& request) override {
+        ClientLink::Answer given{{{"ok", true}, {"fields", request.size()}}};
+        if (request.contains("file"))
+            given.file = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        return given;
+    }
+    std::uint64_t used_ppm() override { return 4711; }
+    void client_gone() override { ended_ = true; }
 
     boost::asio::io_context context_;
     UniqueFd client_, service_;

@@ -30,6 +30,32 @@ settings::Control at(const std::string& path, const std::string& group = "") {
     return control;
 }
 
+// Answers with the number of fields. Refuses "refuse", and takes over the connection of "watch".
+class Requests : public ControlRequests {
+  public:
+    boost::json::object answer(const boost::json::object& request) override {
+        ++handled;
+        return {{"ok", true}, {"fields", request.size()}};
+    }
+    Result<bool> stream(const boost::json::object& /*request*/, const Caller* /*only_of*/,
+                        std::shared_ptr<AnswerStream> /*answer*/) override {
+        return false;
+    }
+    Result<bool> hand_over(const boost::json::object& request, const Caller& caller,
+                           int socket) override {
+        const auto* const command = request.if_contains("command");
+        if (command == nullptr) return false;
+        if (*command == "refuse") return make_error(ErrorKind::Busy, "no room");
+        if (*command != "watch") return false;
+        EXPECT_EQ(caller.uid, ::geteuid());
+        passed = UniqueFd(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
+        return true;
+    }
+
+    std::atomic<int> handled{0};
+    UniqueFd passed;
+};
+
 class ControlServerTest : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -45,13 +71,9 @@ class ControlServerTest : public ::testing::Test {
         std::filesystem::remove(path_);
     }
     void start() {
-        auto listening = ControlServer::listen(
-            context_, at(path_),
-            [this](const boost::json::object& request) {
-                ++handled_;
-                return boost::json::object{{"ok", true}, {"fields", request.size()}};
-            },
-            [this] { return KeptAnswer::TimePoint(std::chrono::milliseconds(clock_ms_)); });
+        auto listening = ControlServer::listen(context_, at(path_), requests_, [this] {
+            return KeptAnswer::TimePoint(std::chrono::milliseconds(clock_ms_));
+        });
         ASSERT_TRUE(listening) << listening.error().message;
         server_ = std::move(listening).value();
         thread_ = std::thread([this] { context_.run(); });
@@ -131,7 +153,7 @@ class ControlServerTest : public ::testing::Test {
     }
 
     std::string path_;
-    std::atomic<int> handled_{0};
+    Requests requests_;
     std::atomic<int> clock_ms_{1'000'000};
     boost::asio::io_context context_{1};
     std::unique_ptr<ControlServer> server_;
@@ -145,20 +167,20 @@ TEST_F(ControlServerTest, MakesTenStatusesASecondForAllButRoot) {
     give_access(control);
     const std::string status = "{\"command\":\"status\"}\n";
     for (int i = 0; i < 5; ++i) ask_as_nobody(status);
-    EXPECT_EQ(handled_, 1);
+    EXPECT_EQ(requests_.handled, 1);
     clock_ms_ += 99;
     ask_as_nobody(status);
-    EXPECT_EQ(handled_, 1);
+    EXPECT_EQ(requests_.handled, 1);
     ++clock_ms_;
     ask_as_nobody(status);
-    EXPECT_EQ(handled_, 2);
+    EXPECT_EQ(requests_.handled, 2);
     EXPECT_EQ(ask(status), "{\"ok\":true,\"fields\":1}\n");
-    EXPECT_EQ(handled_, 3) << "root is told what was so before";
+    EXPECT_EQ(requests_.handled, 3) << "root is told what was so before";
     ask_as_nobody(status);
-    EXPECT_EQ(handled_, 3) << "what root was told is good for others too";
+    EXPECT_EQ(requests_.handled, 3) << "what root was told is good for others too";
     ask("{\"command\":\"decline\"}\n");
     ask_as_nobody(status);
-    EXPECT_EQ(handled_, 5) << "a status of before the change";
+    EXPECT_EQ(requests_.handled, 5) << "a status of before the change";
 }
 
 TEST_F(ControlServerTest, AnswersARequest) {
@@ -178,15 +200,6 @@ TEST_F(ControlServerTest, SaysWhatIsWrongWithARequest) {
 
 // The new owner of the connection answers; the server neither reads from it nor counts it any more.
 TEST_F(ControlServerTest, PassesAConnectionOn) {
-    UniqueFd passed;
-    server_->hand_over_by(
-        [&](const boost::json::object& request, const Caller& caller, int socket) -> Result<bool> {
-            if (request.at("command") == "refuse") return make_error(ErrorKind::Busy, "no room");
-            if (request.at("command") != "watch") return false;
-            EXPECT_EQ(caller.uid, ::geteuid());
-            passed = UniqueFd(::fcntl(socket, F_DUPFD_CLOEXEC, 0));
-            return true;
-        });
     EXPECT_EQ(ask("{\"command\":\"refuse\"}\n"), "{\"ok\":false,\"error\":\"no room\"}\n");
     EXPECT_EQ(ask("{\"command\":\"status\"}\n"), "{\"ok\":true,\"fields\":1}\n");
     const UniqueFd client = connect();
@@ -195,6 +208,7 @@ TEST_F(ControlServerTest, PassesAConnectionOn) {
               static_cast<ssize_t>(request.size()));
     EXPECT_EQ(ask("{\"command\":\"status\"}\n"), "{\"ok\":true,\"fields\":1}\n")
         << "the server goes on";
+    const UniqueFd passed = std::move(requests_.passed);
     ASSERT_TRUE(passed.valid());
     ASSERT_EQ(::send(client.get(), "ab", 2, MSG_NOSIGNAL), 2);
     ASSERT_EQ(::send(passed.get(), "cd", 2, MSG_NOSIGNAL), 2);
@@ -245,7 +259,7 @@ TEST_F(ControlServerTest, ChangesWhoMayComeIn) {
 
 TEST_F(ControlServerTest, LeavesASocketThatAnswersAndAFileThatIsNone) {
     boost::asio::io_context other;
-    const auto nothing = [](const boost::json::object&) { return boost::json::object{}; };
+    Requests nothing;
     const auto second = ControlServer::listen(other, at(path_), nothing);
     ASSERT_FALSE(second);
     EXPECT_NE(second.error().message.find("another lagtrapd"), std::string::npos);
