@@ -49,9 +49,7 @@ CaptureController::CaptureController(boost::asio::io_context& context, spool::Sp
       history_calls_(context),
       traces_(context, surroundings_, options_.log),
       limits_timer_(context),
-      merges_(context, spool_,
-              {options_.merge_program, options_.log, [this] { surroundings_.spool_changed(); },
-               [this](const auto& capture) { return in_use(capture); }}),
+      merges_(context, spool_, {options_.merge_program, options_.log}, *this),
       clients_(context, spool_.path() / "clients"),
       unanswered_(options_.unanswered_folder),
       answer_timer_(context) {}
@@ -536,7 +534,7 @@ void CaptureController::keep(Unanswered::Kept recordings) {
     for (MergeQueue::Work& work : recordings) move_to_spool(std::move(work));
 }
 
-bool CaptureController::in_use(const std::filesystem::path& capture) const {
+bool CaptureController::is_in_use(const std::filesystem::path& capture) const {
     return (busy() && capture == capture_directory_) || traces_.are_written_to(capture) ||
            moving_.contains(capture);
 }

@@ -48,7 +48,7 @@ struct CaptureCounts {
     CaptureLimits::Skipped skipped;
 };
 
-class CaptureController {
+class CaptureController : private MergeQueue::Owner {
   public:
     struct Options {
         std::string merge_program;  // path of lagtrap-merge
@@ -59,7 +59,7 @@ class CaptureController {
 
     CaptureController(boost::asio::io_context& context, spool::Spool spool,
                       CaptureSurroundings& surroundings, Options options);
-    ~CaptureController();
+    ~CaptureController() override;
 
     // Takes over new settings, a started event monitor, and a recorder. Call it only while `busy()`
     // is false. Destroys, and so detaches, the previous event monitor.
@@ -191,7 +191,8 @@ class CaptureController {
     void keep_roots_for_merge();
     void end_capture(const Status& status);
     // True if the capture is still being written.
-    [[nodiscard]] bool in_use(const std::filesystem::path& capture) const;
+    void bundle_changed() override { surroundings_.spool_changed(); }
+    [[nodiscard]] bool is_in_use(const std::filesystem::path& capture) const override;
 
     boost::asio::io_context& context_;
     spool::Spool spool_;

@@ -24,10 +24,12 @@ fs::file_time_type made(const fs::path& folder) {
 
 }  // namespace
 
-MergeQueue::MergeQueue(boost::asio::io_context& context, spool::Spool spool, Options options)
+MergeQueue::MergeQueue(boost::asio::io_context& context, spool::Spool spool, const Options& options,
+                       Owner& owner)
     : context_(context),
       spool_(std::move(spool)),
-      options_(std::move(options)),
+      options_(options),
+      owner_(owner),
       again_timer_(context) {}
 
 void MergeQueue::set_limits(std::chrono::nanoseconds merge_limit, std::uint64_t size_limit_bytes) {
@@ -81,7 +83,7 @@ void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merge
         ++counts_.waiting;
         options_.log.warn(fmt::format("capture {} could not be merged and stays in {}: {}",
                                       work.session, work.capture.string(), merged.error().message));
-        if (options_.on_spool_change) options_.on_spool_change();  // it may have lacked space
+        owner_.bundle_changed();  // it may have lacked space
         return try_again_later();
     }
     KILL_POINT("merge.done");
@@ -91,7 +93,7 @@ void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merge
     last_bundle_ = LastBundle{merged->path, merged->digest, work.session, work.event};
     drop(work.capture);
     options_.log.inform("bundle " + merged->path);
-    if (options_.on_spool_change) options_.on_spool_change();
+    owner_.bundle_changed();
 }
 
 // Most likely it waited for a file of a watched program on a hung file system. Without names, it
@@ -147,7 +149,7 @@ void MergeQueue::drop(const fs::path& capture) {
 }
 
 bool MergeQueue::is_in_use(const fs::path& capture) const {
-    if (options_.is_in_use && options_.is_in_use(capture)) return true;
+    if (owner_.is_in_use(capture)) return true;
     return std::any_of(queue_.begin(), queue_.end(),
                        [&](const Work& work) { return work.capture == capture; });
 }

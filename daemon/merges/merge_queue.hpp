@@ -66,14 +66,26 @@ class MergeQueue {
     struct Options {
         std::string merge_program;  // path of lagtrap-merge
         Log log{};
-        std::function<void()> on_spool_change{};  // there is a new bundle, or space was lacking
-        // captures that are still being written
-        std::function<bool(const std::filesystem::path& capture)> is_in_use{};
         // after failures: 1 s, 4 s, 16 s ...
         std::chrono::milliseconds first_pause{1000}, max_pause{600'000};
     };
 
-    MergeQueue(boost::asio::io_context& context, spool::Spool spool, Options options);
+    class Owner {
+      public:
+        Owner() = default;
+        Owner(const Owner&) = delete;
+        Owner& operator=(const Owner&) = delete;
+        virtual ~Owner() = default;
+
+        // There is a new bundle, or space was lacking.
+        virtual void bundle_changed() = 0;
+        // True if the capture is still being written.
+        [[nodiscard]] virtual bool is_in_use(const std::filesystem::path& capture) const = 0;
+    };
+
+    // `owner` must outlive it.
+    MergeQueue(boost::asio::io_context& context, spool::Spool spool, const Options& options,
+               Owner& owner);
 
     // Limits from now on: the duration of a merge, and the total size of waiting captures.
     void set_limits(std::chrono::nanoseconds merge_limit, std::uint64_t size_limit_bytes);
@@ -105,7 +117,8 @@ class MergeQueue {
 
     boost::asio::io_context& context_;
     spool::Spool spool_;
-    Options options_;
+    const Options options_;
+    Owner& owner_;
     std::chrono::nanoseconds merge_limit_ = std::chrono::minutes(10);
     std::uint64_t size_limit_bytes_ = UINT64_MAX;
     // the first is running; several at once would need more memory than the unit allows

@@ -16,10 +16,7 @@ HEAD = re.compile(r"(?:\)|\b(?:const|override|final|noexcept|default))\s*$|\)\s*
 LAMBDA = re.compile(r"=\s*\[[^\]]*\]")
 
 # Classes with more callbacks. Never add to the list.
-CALLBACKS = {
-    "daemon/merges/merge_queue.hpp MergeQueue::Options": 2,
-    "daemon/unwinding/mapped_files.hpp MappedFiles": 2,
-}
+CALLBACKS = {"daemon/unwinding/mapped_files.hpp MappedFiles": 2}
 
 
 def members(text):

@@ -30,6 +30,15 @@ const std::string merge_it =
     "13 14 15 16).lagtrap.tar.zst\"\n"
     "printf '{\"bundle\":\"%s\",\"digest\":\"%s\"}' \"$bundle\" \"$(printf 'a%.0s' $(seq 64))\"\n";
 
+class Owner : public MergeQueue::Owner {
+  public:
+    void bundle_changed() override { ++changes; }
+    bool is_in_use(const fs::path& capture) const override { return capture == in_use; }
+
+    int changes = 0;
+    fs::path in_use;
+};
+
 class MergeQueueTest : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -53,9 +62,8 @@ class MergeQueueTest : public ::testing::Test {
         options.log = Log([this](Log::Level level, const std::string& line) {
             (level == Log::Level::Warning ? warned_ : informed_).push_back(line);
         });
-        options.is_in_use = [this](const fs::path& capture) { return capture == in_use_; };
         options.first_pause = 1ms;
-        return {context_, *spool_, options};
+        return {context_, *spool_, options, owner_};
     }
     // A capture with a session and `bytes` beside it, each made a second after the previous one.
     fs::path capture(const std::string& name, std::size_t bytes = 0) {
@@ -81,7 +89,8 @@ class MergeQueueTest : public ::testing::Test {
         return found;
     }
 
-    fs::path folder_, in_use_;
+    fs::path folder_;
+    Owner owner_;
     int made_ = 0;
     std::optional<spool::Spool> spool_;
     boost::asio::io_context context_;
@@ -98,6 +107,7 @@ TEST_F(MergeQueueTest, TakesWhatWaitsOldestFirstAndOneAtATime) {
     EXPECT_THAT(calls(), ElementsAre("first", "second", "third"));
     EXPECT_EQ(queue.counts().done, 3U);
     EXPECT_EQ(queue.counts().waiting, 0U);
+    EXPECT_EQ(owner_.changes, 3);
     EXPECT_TRUE(fs::is_empty(spool_->captures())) << "captures that became bundles are removed";
     ASSERT_TRUE(queue.last_bundle());
     EXPECT_EQ(queue.last_bundle()->digest, std::string(64, 'a'));
@@ -111,6 +121,7 @@ TEST_F(MergeQueueTest, TriesAgainUntilItSucceeds) {
     EXPECT_THAT(calls(), ElementsAre("one", "one", "one", "one"));
     EXPECT_EQ(queue.counts().failed, 3U);
     EXPECT_EQ(queue.counts().done, 1U);
+    EXPECT_EQ(owner_.changes, 4) << "a failed merge may lack space";
     ASSERT_EQ(warned_.size(), 3U);
     EXPECT_THAT(warned_[0], HasSubstr("could not be merged and stays"));
     EXPECT_EQ(queue.pause_after_failure(), 1ms) << "after a success";
@@ -200,12 +211,12 @@ TEST_F(MergeQueueTest, TheOldestGoWhereTheyAreLargerThanTheSpool) {
 
 TEST_F(MergeQueueTest, LeavesAloneWhatIsStillWrittenAndRemovesWhatNeverBegan) {
     auto queue = this->queue(merge_it);
-    in_use_ = capture("being-recorded");
+    owner_.in_use = capture("being-recorded");
     fs::create_directories(spool_->captures() / "never-began");
     queue.take_what_waits();
     context_.run();
     EXPECT_TRUE(calls().empty());
-    EXPECT_TRUE(fs::exists(in_use_));
+    EXPECT_TRUE(fs::exists(owner_.in_use));
     EXPECT_FALSE(fs::exists(spool_->captures() / "never-began"));
     EXPECT_THAT(informed_, ElementsAre(HasSubstr("had not started when its daemon exited")));
 }
