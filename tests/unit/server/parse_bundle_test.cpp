@@ -18,7 +18,7 @@
 namespace lagtrap::server::parse_bundle_test {
 namespace {
 
-using test::TraceBuilder;
+using lagtrap::test::TraceBuilder;
 constexpr std::uint64_t ms = TraceBuilder::ms;
 
 std::string text_of(const BundleDelay& delay) {
