@@ -144,7 +144,7 @@ Result<std::unique_ptr<CallEngine>> CallEngine::load(const TraceTarget& target,
                load_session(*self->programs_, target,
                             {programs.on_indirect_call, programs.on_go_indirect_call},
                             "record calls", on_done, self.get()));
-    self->session_->set_least(least);
+    self->session_->set_min_duration(least);
     TRY(self->map_all());
     if (!of_go)
         TRY(self->session_->follow_threads({programs.count_switch, programs.count_waking,

@@ -50,8 +50,9 @@ void ProbeSession::set_cost(std::uint32_t function, const calls::ProbeCost& cost
     counted_ = std::max(counted_, function + 1);
 }
 
-void ProbeSession::set_least(std::chrono::nanoseconds least) {
-    __atomic_store_n(&limits().min_ns, static_cast<__u64>(std::max<std::int64_t>(least.count(), 0)),
+void ProbeSession::set_min_duration(std::chrono::nanoseconds min_duration) {
+    __atomic_store_n(&limits().min_ns,
+                     static_cast<__u64>(std::max<std::int64_t>(min_duration.count(), 0)),
                      __ATOMIC_RELAXED);
 }
 
@@ -79,7 +80,7 @@ std::vector<calls::DetachedFunction> ProbeSession::too_expensive(
                          process_cpu_time(static_cast<std::uint32_t>(pid_)));
 }
 
-void ProbeSession::leave_out(std::uint32_t function) {
+void ProbeSession::stop_counting(std::uint32_t function) {
     if (function < limit_) __atomic_store_n(&probed(function).detached, 1, __ATOMIC_RELAXED);
 }
 
@@ -89,7 +90,7 @@ Status ProbeSession::detach_functions(const std::set<std::uint32_t>& functions,
                                       const std::set<std::uint32_t>& also) {
     __atomic_store_n(&limits().relinking_until_ns, monotonic_ns() + relinking_takes_ns,
                      __ATOMIC_RELAXED);
-    for (const std::uint32_t function : functions) leave_out(function);
+    for (const std::uint32_t function : functions) stop_counting(function);
     if (!also.empty()) TRY(others_.detach_functions(also));
     return functions.empty() ? success() : probes_.detach_functions(functions);
 }

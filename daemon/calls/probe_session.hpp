@@ -49,7 +49,7 @@ class ProbeSession {
     // Sets the cost of one call of the function. Call it before the function is attached.
     void set_cost(std::uint32_t function, const calls::ProbeCost& cost);
     // From now on, shorter calls are counted but not sent.
-    void set_least(std::chrono::nanoseconds least);
+    void set_min_duration(std::chrono::nanoseconds min_duration);
     // Runs these programs at events of the scheduler.
     [[nodiscard]] Status follow_threads(std::initializer_list<bpf_program*> programs);
     // See FunctionProbes.
@@ -72,7 +72,7 @@ class ProbeSession {
     [[nodiscard]] Status detach_functions(const std::set<std::uint32_t>& functions,
                                           const std::set<std::uint32_t>& also = {});
     // Stops counting the function.
-    void leave_out(std::uint32_t function);
+    void stop_counting(std::uint32_t function);
     // Waits up to `wait` for a record, and passes on all that have arrived.
     void take_records(std::chrono::milliseconds wait);
     // Passes on the records that have arrived, also those sent without a wakeup.

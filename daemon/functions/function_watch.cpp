@@ -33,7 +33,7 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
     const CallCosts costs = measure();
     TRY_ASSIGN(engine_, FunctionEngine::load({static_cast<pid_t>(pid), request_.wishes.owner},
                                              !plan_.runtimes.empty()));
-    engine_->session().set_least(request_.least);
+    engine_->session().set_min_duration(request_.least);
     TRY(attach(costs));
     began_ns_ = monotonic_ns();
     (void)runtime_pauses_.look(began_ns_, 0, budget());
@@ -83,7 +83,7 @@ void FunctionWatch::describe(const CallCosts& costs,
 FunctionWatch::Seen FunctionWatch::look(std::chrono::milliseconds wait) {
     Seen seen = take(thinning_.is_urgent() ? std::min(wait, urgent_wait) : wait);
     const std::uint64_t now_ns = monotonic_ns();
-    if (const auto least = rate_.look(now_ns)) engine_->session().set_least(*least);
+    if (const auto least = rate_.look(now_ns)) engine_->session().set_min_duration(*least);
     const double share =
         plan_.runtimes.empty() || plan_.functions.empty() ? budget() : budget() / 2;
     keep_runtimes_within(share, now_ns);
@@ -102,7 +102,7 @@ FunctionWatch::Seen FunctionWatch::take(std::chrono::milliseconds wait) {
     for (const FunctionEngine::Named& one : engine_->take_named()) {
         auto function = runtime_functions_->take(one.function, one.runtime, one.in_c);
         if (!function) {
-            engine_->session().leave_out(one.function.number);
+            engine_->session().stop_counting(one.function.number);
             continue;
         }
         function->cost = runtime_cost_;

@@ -60,7 +60,7 @@ class ObjectTrace {
         TRY_ASSIGN(engine_, ObjectEngine::load({static_cast<pid_t>(pid), request_.wishes.owner},
                                                plan_, unwinder_.store()));
         engine_->show_texts(request_.wishes.texts);
-        engine_->session().set_least(request_.least);
+        engine_->session().set_min_duration(request_.least);
         engine_->set_room(request_.calls_per_second);
         engine_->set_stack_room(stacks_per_second);
         filled_ns_ = monotonic_ns();

@@ -178,7 +178,7 @@ test("owner, note, link, status and merging", async () => {
   expected.is("reopened, split off", shown("h1"));
 });
 
-test("only the times of the current status are told", async () => {
+test("only the times of the current status are shown", async () => {
   const times = { resolved_ns: ago(day_s), regressed_ns: ago(60), resolved_build: null };
   for (const [status, told, kept] of [
     ["new", false, false],

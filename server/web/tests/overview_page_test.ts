@@ -367,7 +367,7 @@ test("a period that ends now is requested again in each minute", async () => {
   assert.deepEqual(requested(), []);
 });
 
-test("the share of a new cause is told only if the change has it", async () => {
+test("the share of a new cause is shown only if the change has it", async () => {
   const said = async (answer: unknown) => {
     await open("/", { "/api/v1/overview": overview([worse[0]]), [changes("checkout")]: answer });
     return document.querySelector("[data-testid=regression-cause]")?.textContent;

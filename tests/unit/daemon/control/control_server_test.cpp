@@ -175,9 +175,9 @@ TEST_F(ControlServerTest, MakesTenStatusesASecondForAllButRoot) {
     ask_as_nobody(status);
     EXPECT_EQ(requests_.handled, 2);
     EXPECT_EQ(ask(status), "{\"ok\":true,\"fields\":1}\n");
-    EXPECT_EQ(requests_.handled, 3) << "root is told what was so before";
+    EXPECT_EQ(requests_.handled, 3) << "root gets no stored answer";
     ask_as_nobody(status);
-    EXPECT_EQ(requests_.handled, 3) << "what root was told is good for others too";
+    EXPECT_EQ(requests_.handled, 3) << "the answer that root got serves others, too";
     ask("{\"command\":\"decline\"}\n");
     ask_as_nobody(status);
     EXPECT_EQ(requests_.handled, 5) << "a status of before the change";

@@ -99,13 +99,13 @@ TEST_F(FunctionEngineTest, CallsAreCounted) {
 
 TEST_F(FunctionEngineTest, ShortCallsAreOnlyCounted) {
     load();
-    engine_->session().set_least(1h);
+    engine_->session().set_min_duration(1h);
     attach();
     engine_test_outer();
     EXPECT_THAT(functions_called(), IsEmpty());
     EXPECT_EQ(engine_->functions().at(1).calls, 2U);
     EXPECT_EQ(engine_->totals().limits.min_ns, 3'600'000'000'000U);
-    engine_->session().set_least(-1ns);
+    engine_->session().set_min_duration(-1ns);
     EXPECT_EQ(engine_->totals().limits.min_ns, 0U);
     engine_test_outer();
     EXPECT_THAT(functions_called(), ElementsAre(1, 1, 0));
@@ -146,8 +146,8 @@ TEST_F(FunctionEngineTest, CallsOfADetachedFunctionAreNotCounted) {
 TEST_F(FunctionEngineTest, AFunctionIsLeftOut) {
     load();
     attach();
-    engine_->session().leave_out(1);
-    engine_->session().leave_out(LAGTRAP_TRACED_FUNCTIONS);
+    engine_->session().stop_counting(1);
+    engine_->session().stop_counting(LAGTRAP_TRACED_FUNCTIONS);
     engine_test_outer();
     EXPECT_THAT(functions_called(), ElementsAre(0));
 }
