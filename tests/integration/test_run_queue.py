@@ -11,8 +11,8 @@ from control_groups import command_in, group
 from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, Watched, check, run, wait_for
 
 # Three threads that sleep, compute and yield. Each prints its counts from
-# /proc/PID/task/TID/schedstat: the time it waited for a CPU, and how often it got one. It makes its
-# own runs between both readings, so that the daemon's counts are in between.
+# /proc/PID/task/TID/schedstat: the time it waited for a CPU, and how often it got one. Both readings
+# are between those of the daemon's counts: the first only after the test has read the daemon's.
 PROGRAM = """
 import json, os, sys, threading, time
 def counts():
@@ -26,9 +26,9 @@ def work(said):
         while time.thread_time_ns() < end: pass
         os.sched_yield()
     said.append([last - first for first, last in zip(first, counts())])
-first = counts()
 print("ready", flush=True)
 sys.stdin.readline()
+first = counts()
 said = []
 threads = [threading.Thread(target=work, args=(said,)) for _ in range(3)]
 for thread in threads: thread.start()
