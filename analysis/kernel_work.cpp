@@ -34,6 +34,18 @@ constexpr auto kernel_tasks = std::to_array<KernelTask>({
     {"copy_page_range", KernelWork::Fork},
     {"exit_mmap", KernelWork::ProcessEnd},
     {"exit_mm", KernelWork::ProcessEnd},
+    {"task_numa_work", KernelWork::NumaBalancing},
+    {"do_numa_page", KernelWork::NumaBalancing},
+    {"do_huge_pmd_numa_page", KernelWork::NumaBalancing},
+    {"native_queued_spin_lock_slowpath", KernelWork::SpinningForLock},
+    {"__pv_queued_spin_lock_slowpath", KernelWork::SpinningForLock},
+    {"queued_read_lock_slowpath", KernelWork::SpinningForLock},
+    {"queued_write_lock_slowpath", KernelWork::SpinningForLock},
+    {"osq_lock", KernelWork::SpinningForLock},
+    {"rwsem_spin_on_owner", KernelWork::SpinningForLock},
+    {"mutex_spin_on_owner", KernelWork::SpinningForLock},
+    {"smp_call_function_many_cond", KernelWork::OtherCpus},
+    {"smp_call_function_single", KernelWork::OtherCpus},
     {"wp_page_copy", KernelWork::CopyOnWrite},
     // do_wp_page() copies, with wp_page_copy() inlined, unless it does one of these
     {"wp_page_reuse", KernelWork::None},
@@ -59,6 +71,34 @@ constexpr auto kernel_tasks = std::to_array<KernelTask>({
     {"truncate_inode_pages_range", KernelWork::FreeingFile},
     {"ext4_evict_inode", KernelWork::FreeingFile},
     {"evict", KernelWork::FreeingFile},
+    {"ovl_copy_up_flags", KernelWork::OverlayCopy},
+    {"ovl_copy_up_one", KernelWork::OverlayCopy},
+    {"cgroup_rstat_flush", KernelWork::GroupStatistics},
+    {"css_rstat_flush", KernelWork::GroupStatistics},
+    {"memory_stat_show", KernelWork::GroupStatistics},
+    {"memory_numa_stat_show", KernelWork::GroupStatistics},
+    {"tcp_seq_next", KernelWork::ListingSockets},
+    {"tcp_seq_start", KernelWork::ListingSockets},
+    {"tcp4_seq_show", KernelWork::ListingSockets},
+    {"udp_seq_next", KernelWork::ListingSockets},
+    {"inet_diag_dump", KernelWork::ListingSockets},
+    {"unix_diag_dump", KernelWork::ListingSockets},
+    {"__inet_hash_connect", KernelWork::FindingPort},
+    {"inet_csk_find_open_port", KernelWork::FindingPort},
+    {"inet_csk_get_port", KernelWork::FindingPort},
+    {"udp_lib_get_port", KernelWork::FindingPort},
+    {"ext4_mb_regular_allocator", KernelWork::FindingBlocks},
+    {"drop_caches_sysctl_handler", KernelWork::EmptyingCaches},
+    {"shrink_dcache_parent", KernelWork::ForgettingNames},
+    {"shrink_dcache_sb", KernelWork::ForgettingNames},
+    {"d_invalidate", KernelWork::ForgettingNames},
+    {"copy_mnt_ns", KernelWork::Mounts},
+    {"propagate_mnt", KernelWork::Mounts},
+    {"umount_tree", KernelWork::Mounts},
+    {"show_mountinfo", KernelWork::Mounts},
+    {"show_vfsmnt", KernelWork::Mounts},
+    {"load_module", KernelWork::LoadingModule},
+    {"bpf_check", KernelWork::CheckingProgram},
     {"iterate_dir", KernelWork::ReadingFolder},
 });
 
@@ -97,6 +137,8 @@ std::string_view to_text(KernelWork work) {
             return "reading a process's memory statistics (such as /proc/PID/smaps)";
         case KernelWork::Fork: return "copying the memory map for a fork";
         case KernelWork::ProcessEnd: return "freeing all of its memory";
+        case KernelWork::NumaBalancing:
+            return "moving its memory nearer to its CPU (automatic NUMA balancing)";
         case KernelWork::CopyOnWrite: return "copying pages that it had shared (copy on write)";
         case KernelWork::LargePages: return "clearing transparent huge pages";
         case KernelWork::Populating:
@@ -105,6 +147,21 @@ std::string_view to_text(KernelWork work) {
         case KernelWork::Unmapping: return "giving memory back (such as munmap)";
         case KernelWork::FreeingFile: return "freeing the data of a deleted or truncated file";
         case KernelWork::ReadingFolder: return "reading a folder";
+        case KernelWork::SpinningForLock: return "spinning for a lock of the kernel";
+        case KernelWork::OtherCpus:
+            return "waiting until the other CPUs had answered (such as to flush their TLBs)";
+        case KernelWork::OverlayCopy:
+            return "copying a file to the upper layer before its first change (overlayfs)";
+        case KernelWork::GroupStatistics:
+            return "adding up statistics of control groups (such as memory.stat)";
+        case KernelWork::ListingSockets: return "listing the machine's sockets";
+        case KernelWork::FindingPort: return "searching for a free local port";
+        case KernelWork::FindingBlocks: return "searching for free space in a file system";
+        case KernelWork::ForgettingNames: return "removing cached names of files";
+        case KernelWork::EmptyingCaches: return "emptying the kernel's caches (drop_caches)";
+        case KernelWork::Mounts: return "going through the list of mounts";
+        case KernelWork::LoadingModule: return "loading a kernel module";
+        case KernelWork::CheckingProgram: return "checking a BPF program";
         case KernelWork::None: break;
     }
     return "";

@@ -19,6 +19,7 @@ enum class KernelWork : std::uint8_t {
     MemoryStatistics,  // /proc/PID/smaps and the like
     Fork,              // copies the memory map
     ProcessEnd,        // releases the memory map
+    NumaBalancing,     // moves pages to the memory of the CPU that uses them
     // Only while it computes, because a thread that waits there does not do it yet.
     CopyOnWrite,
     LargePages,  // clears transparent huge pages
@@ -27,6 +28,18 @@ enum class KernelWork : std::uint8_t {
     Unmapping,   // munmap, madvise
     FreeingFile,
     ReadingFolder,
+    SpinningForLock,
+    OtherCpus,  // until they have done what a CPU asked of them, such as flushed their TLBs
+    OverlayCopy,
+    GroupStatistics,  // memory.stat and the like
+    ListingSockets,
+    FindingPort,
+    FindingBlocks,
+    ForgettingNames,  // of files, in the kernel's cache
+    EmptyingCaches,
+    Mounts,
+    LoadingModule,
+    CheckingProgram,  // of BPF
 };
 
 // From a table of kernel function names (6.1 to 6.18).

@@ -11,8 +11,8 @@ from control_groups import command_in, group
 from lagtrap_test import LAGTRAP, Daemon, OwnedProcess, Watched, check, run, wait_for
 
 # Three threads that sleep, compute and yield. Each prints its counts from
-# /proc/PID/task/TID/schedstat: the time it waited for a CPU, and how often it got one. Both readings
-# are between those of the daemon's counts: the first only after the test has read the daemon's.
+# /proc/PID/task/TID/schedstat: the time it waited for a CPU, and how often it got one. Both of its
+# readings are between those of the daemon's counts.
 PROGRAM = """
 import json, os, sys, threading, time
 def counts():

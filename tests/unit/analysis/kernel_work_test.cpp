@@ -58,6 +58,46 @@ TEST(KernelWork, IsKnownByAFunctionOfTheKernel) {
         {"ext4_evict_inode", KernelWork::FreeingFile},
         {"evict", KernelWork::FreeingFile},
         {"iterate_dir", KernelWork::ReadingFolder},
+        {"task_numa_work", KernelWork::NumaBalancing},
+        {"do_numa_page", KernelWork::NumaBalancing},
+        {"do_huge_pmd_numa_page", KernelWork::NumaBalancing},
+        {"native_queued_spin_lock_slowpath", KernelWork::SpinningForLock},
+        {"__pv_queued_spin_lock_slowpath", KernelWork::SpinningForLock},
+        {"queued_read_lock_slowpath", KernelWork::SpinningForLock},
+        {"queued_write_lock_slowpath", KernelWork::SpinningForLock},
+        {"osq_lock", KernelWork::SpinningForLock},
+        {"rwsem_spin_on_owner", KernelWork::SpinningForLock},
+        {"mutex_spin_on_owner", KernelWork::SpinningForLock},
+        {"smp_call_function_many_cond", KernelWork::OtherCpus},
+        {"smp_call_function_single", KernelWork::OtherCpus},
+        {"ovl_copy_up_flags", KernelWork::OverlayCopy},
+        {"ovl_copy_up_one", KernelWork::OverlayCopy},
+        {"cgroup_rstat_flush", KernelWork::GroupStatistics},
+        {"css_rstat_flush", KernelWork::GroupStatistics},
+        {"memory_stat_show", KernelWork::GroupStatistics},
+        {"memory_numa_stat_show", KernelWork::GroupStatistics},
+        {"tcp_seq_next", KernelWork::ListingSockets},
+        {"tcp_seq_start", KernelWork::ListingSockets},
+        {"tcp4_seq_show", KernelWork::ListingSockets},
+        {"udp_seq_next", KernelWork::ListingSockets},
+        {"inet_diag_dump", KernelWork::ListingSockets},
+        {"unix_diag_dump", KernelWork::ListingSockets},
+        {"__inet_hash_connect", KernelWork::FindingPort},
+        {"inet_csk_find_open_port", KernelWork::FindingPort},
+        {"inet_csk_get_port", KernelWork::FindingPort},
+        {"udp_lib_get_port", KernelWork::FindingPort},
+        {"ext4_mb_regular_allocator", KernelWork::FindingBlocks},
+        {"drop_caches_sysctl_handler", KernelWork::EmptyingCaches},
+        {"shrink_dcache_parent", KernelWork::ForgettingNames},
+        {"shrink_dcache_sb", KernelWork::ForgettingNames},
+        {"d_invalidate", KernelWork::ForgettingNames},
+        {"copy_mnt_ns", KernelWork::Mounts},
+        {"propagate_mnt", KernelWork::Mounts},
+        {"umount_tree", KernelWork::Mounts},
+        {"show_mountinfo", KernelWork::Mounts},
+        {"show_vfsmnt", KernelWork::Mounts},
+        {"load_module", KernelWork::LoadingModule},
+        {"bpf_check", KernelWork::CheckingProgram},
         {"vfs_read", KernelWork::None}};
     for (const auto& [function, work] : functions)
         EXPECT_EQ(work_of({"main", "k:" + function, "k:schedule"}), work) << function;
@@ -67,6 +107,11 @@ TEST(KernelWork, OfSeveralIsTheOneThatExplainsTheOthers) {
     EXPECT_EQ(work_of({"k:do_exit", "k:exit_mmap", "k:vfs_coredump"}), KernelWork::CoreDump);
     EXPECT_EQ(work_of({"k:vfs_coredump", "k:exit_mmap"}), KernelWork::CoreDump);
     EXPECT_EQ(work_of({"k:wp_page_copy", "k:try_to_free_pages"}), KernelWork::MachineReclaim);
+    EXPECT_EQ(work_of({"k:do_vmi_munmap", "k:smp_call_function_many_cond"}), KernelWork::OtherCpus);
+    EXPECT_EQ(work_of({"k:do_vmi_munmap", "k:native_queued_spin_lock_slowpath"}),
+              KernelWork::SpinningForLock);
+    EXPECT_EQ(work_of({"k:d_invalidate", "k:shrink_dcache_parent", "k:iterate_dir"}),
+              KernelWork::ForgettingNames);
 }
 
 TEST(KernelWork, IsNoCopyIfAPageCanBeWrittenAsItIs) {
@@ -87,6 +132,7 @@ TEST(KernelWork, OfAProgramBeginsWithCopyOnWrite) {
     EXPECT_FALSE(is_of_program(KernelWork::None));
     EXPECT_FALSE(is_of_program(KernelWork::Fork));
     EXPECT_FALSE(is_of_program(KernelWork::ProcessEnd));
+    EXPECT_FALSE(is_of_program(KernelWork::NumaBalancing));
     EXPECT_TRUE(is_of_program(KernelWork::CopyOnWrite));
     EXPECT_TRUE(is_of_program(KernelWork::ReadingFolder));
 }
@@ -111,6 +157,23 @@ TEST(KernelWork, HasWords) {
     EXPECT_EQ(to_text(KernelWork::Unmapping), "giving memory back (such as munmap)");
     EXPECT_EQ(to_text(KernelWork::FreeingFile), "freeing the data of a deleted or truncated file");
     EXPECT_EQ(to_text(KernelWork::ReadingFolder), "reading a folder");
+    EXPECT_EQ(to_text(KernelWork::NumaBalancing),
+              "moving its memory nearer to its CPU (automatic NUMA balancing)");
+    EXPECT_EQ(to_text(KernelWork::SpinningForLock), "spinning for a lock of the kernel");
+    EXPECT_EQ(to_text(KernelWork::OtherCpus),
+              "waiting until the other CPUs had answered (such as to flush their TLBs)");
+    EXPECT_EQ(to_text(KernelWork::OverlayCopy),
+              "copying a file to the upper layer before its first change (overlayfs)");
+    EXPECT_EQ(to_text(KernelWork::GroupStatistics),
+              "adding up statistics of control groups (such as memory.stat)");
+    EXPECT_EQ(to_text(KernelWork::ListingSockets), "listing the machine's sockets");
+    EXPECT_EQ(to_text(KernelWork::FindingPort), "searching for a free local port");
+    EXPECT_EQ(to_text(KernelWork::FindingBlocks), "searching for free space in a file system");
+    EXPECT_EQ(to_text(KernelWork::ForgettingNames), "removing cached names of files");
+    EXPECT_EQ(to_text(KernelWork::EmptyingCaches), "emptying the kernel's caches (drop_caches)");
+    EXPECT_EQ(to_text(KernelWork::Mounts), "going through the list of mounts");
+    EXPECT_EQ(to_text(KernelWork::LoadingModule), "loading a kernel module");
+    EXPECT_EQ(to_text(KernelWork::CheckingProgram), "checking a BPF program");
 }
 
 TEST(KernelWorkTimes, TheLongestCountsFromAThirdOfTheWholeOn) {
