@@ -10,6 +10,7 @@
 #include "analysis/interrupt_words.hpp"
 #include "analysis/parts.hpp"
 #include "analysis/place_words.hpp"
+#include "analysis/request_words.hpp"
 #include "analysis/resource_words.hpp"
 #include "analysis/spinning.hpp"
 #include "core/duration.hpp"
@@ -80,9 +81,9 @@ class Sentence {
         if (text.empty()) return before ? "; what it did meanwhile was not recorded" : "";
         const std::string did = (work.empty() ? "" : "was " + work + ": it ") + text;
         if (waited.likely)
-            return likely_words(waited) + who(link.who) + run_words(link.run) +
+            return likely_words(waited) + who(link.who) + in_request(link) +
                    (work.empty() ? ": it " : ", which ") + did;
-        return "; meanwhile " + who(link.who) + run_words(link.run) + " " + did;
+        return "; meanwhile " + who(link.who) + in_request(link) + " " + did;
     }
 
     // Nothing shows that the thread was waited for, only that no other thread worked.
@@ -93,13 +94,8 @@ class Sentence {
                ", perhaps with unrelated work, was ";
     }
 
-    // ", in a run of "query" that took 2.31 s,".
-    static std::string run_words(const Run* run) {
-        if (run == nullptr) return "";
-        const std::string length = format_duration_ns(run->end_ns - run->begin_ns);
-        return ", in a run of \"" + run->event + "\"" +
-               (run->open ? " that had taken " + length + " and not ended,"
-                          : " that took " + length + ",");
+    static std::string in_request(const CauseLink& link) {
+        return link.request ? request_words(link.request) + "," : "";
     }
 
     // ", nginx.service" if that is not the unit of the delayed process.

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/recording.hpp"
+#include "analysis/request_context.hpp"
 #include "analysis/time_split.hpp"
 
 namespace lagtrap::analysis {
@@ -24,6 +26,8 @@ struct CpuHolder {
     std::string function;
     std::string caller;                    // caller of `function`; empty if unknown
     std::uint16_t priority = no_priority;  // of `tid`; real-time if below 100
+    // another one, that `tid` was in for most of that time; nullopt if none or not looked for
+    std::optional<RequestPart> request;
 
     // 1 to 99 as programs set it, 99 being the most urgent; 0 if not a real-time thread or unknown.
     [[nodiscard]] std::uint32_t real_time_priority() const {

@@ -7,6 +7,7 @@
 #include "analysis/function_name.hpp"
 #include "analysis/group_name.hpp"
 #include "analysis/parts.hpp"
+#include "analysis/request_words.hpp"
 #include "core/duration.hpp"
 
 namespace lagtrap::analysis {
@@ -35,7 +36,8 @@ class CpuWords {
             if (is_rest_of(who_waited, holder) || !is_most(holder.time_ns, known_ns)) continue;
             const auto others = named_holders(cpu, who_waited, &holder);
             return surely + name_of(holder) + identity(holder, who_waited) + what +
-                   place_of(holder) + also(others, 0, known_ns, who_waited);
+                   (holder.threads == 1 ? request_words(holder.request) : "") + place_of(holder) +
+                   also(others, 0, known_ns, who_waited);
         }
         const auto named = named_holders(cpu, who_waited, nullptr);
         if (named.empty()) return "";

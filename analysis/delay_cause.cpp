@@ -79,7 +79,7 @@ class CauseSearch {
             cause.chain.back().alike = doing.alike;
             cause.chain.back().likely = is_likely = is_likely || doing.likely;
             cause.chain.back().began_after_ns = began_after(*next, waits.intervals);
-            cause.chain.back().run = run_of(next->tid, waits.intervals);
+            cause.chain.back().request = other_request_of(next->tid, waits_for(waits, next->tid));
             if (waits.spin != SpinKind::None)
                 cause.chain.back().operation =
                     operation_of(recording_, *next, span_of(waits.intervals));
@@ -212,17 +212,21 @@ class CauseSearch {
         }
     }
 
-    // What the thread on the CPU was computing in the meantime.
+    // What the thread on the CPU was computing in the meantime, and for which request.
     void find_place_of_holder(const std::vector<Interval>& waits, CpuHolder& holder) {
         std::vector<Interval> intervals;
+        std::vector<Window> times;
         for (const Interval& wait : waits) {
             if (visited_ > visit_limit) return;
             for (Interval& interval :
                  intervals_of_thread(recording_, holder.tid, {wait.begin_ns, wait.end_ns})) {
                 ++visited_;
-                if (interval.state == ThreadState::Running) intervals.push_back(interval);
+                if (interval.state != ThreadState::Running) continue;
+                times.push_back({interval.begin_ns, interval.end_ns});
+                intervals.push_back(interval);
             }
         }
+        holder.request = other_request_of(holder.tid, times);
         CallTree tree(recording_);
         tree.add(StackTimes::of(recording_, intervals, split_time(recording_, intervals)));
         const CallFocus focus = find_focus(tree);
@@ -402,13 +406,17 @@ class CauseSearch {
         return recording_.find_thread(most.who.tid);
     }
 
+    [[nodiscard]] bool is_for(const Interval& wait, const IntervalGroup& waits,
+                              std::uint32_t waker) const {
+        return waits.spin != SpinKind::None ||
+               (wait.waker_tid == waker &&
+                end_of_wait(recording_, wait, waits.wait) == WaitEnd::Thread);
+    }
+
     std::vector<Interval> meanwhile(const IntervalGroup& waits, std::uint32_t waker) {
         std::vector<Interval> intervals;
         for (const Interval& wait : waits.intervals) {
-            const bool for_waker = waits.spin != SpinKind::None ||
-                                   (wait.waker_tid == waker &&
-                                    end_of_wait(recording_, wait, waits.wait) == WaitEnd::Thread);
-            if (!for_waker) continue;
+            if (!is_for(wait, waits, waker)) continue;
             if (visited_ > visit_limit) break;
             for (Interval& interval :
                  intervals_of_thread(recording_, waker, {wait.begin_ns, wait.end_ns})) {
@@ -420,26 +428,19 @@ class CauseSearch {
         return by_holder(recording_, intervals);
     }
 
-    // The innermost run, delayed or not, that the thread was in for at least half of these waits.
-    [[nodiscard]] const Run* run_of(std::uint32_t tid, const std::vector<Interval>& waits) const {
-        std::uint64_t whole_ns = 0;
-        for (const Interval& wait : waits) whole_ns += wait.length_ns();
-        const Run* found = nullptr;
-        for (const Run& run : recording_.runs) {
-            const bool same = run.id == delay_.run_id && run.begin_ns == delay_.begin_ns &&
-                              run.event == delay_.event;
-            if (run.begin_tid != tid || run.in_go || run.abandoned || same) continue;
-            std::uint64_t in_run_ns = 0;
-            for (const Interval& wait : waits) {
-                const std::uint64_t from_ns = std::max(wait.begin_ns, run.begin_ns);
-                const std::uint64_t to_ns = std::min(wait.end_ns, run.end_ns);
-                if (from_ns < to_ns) in_run_ns += to_ns - from_ns;
-            }
-            if (in_run_ns * 2 >= whole_ns && in_run_ns > 0 &&
-                (found == nullptr || run.begin_ns >= found->begin_ns))
-                found = &run;
-        }
-        return found;
+    [[nodiscard]] std::optional<RequestPart> other_request_of(
+        std::uint32_t tid, const std::vector<Window>& times) const {
+        auto part = request_of(recording_, tid, times);
+        if (part && is_same_run(part->request, request_of_delay(delay_))) return std::nullopt;
+        return part;
+    }
+
+    [[nodiscard]] std::vector<Window> waits_for(const IntervalGroup& waits,
+                                                std::uint32_t tid) const {
+        std::vector<Window> times;
+        for (const Interval& wait : waits.intervals)
+            if (is_for(wait, waits, tid)) times.push_back({wait.begin_ns, wait.end_ns});
+        return times;
     }
 
     // Time from the first of the waits that the thread ended to the start of its process; 0 if it
@@ -508,6 +509,7 @@ DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& dela
     if (memory.pid == delay.begin_pid)
         result.group = {memory, recording.name(memory.path),
                         recording.process_name(memory.filler_pid)};
+    result.request = request_of_delay(delay);
     if (!delay.in_go) result.who = search.name_of(delay.begin_tid);
     if (delay.in_go)
         result.who = {delay.begin_pid, 0, delay.process, goroutine_words(delay),

@@ -14,6 +14,7 @@
 #include "analysis/interruptions.hpp"
 #include "analysis/kernel_work.hpp"
 #include "analysis/recording.hpp"
+#include "analysis/request_context.hpp"
 #include "analysis/run_profile.hpp"
 #include "analysis/thread_name.hpp"
 #include "analysis/time_split.hpp"
@@ -101,8 +102,7 @@ struct CauseLink {
     // unknown.
     std::uint64_t began_after_ns = 0;
     KernelWork work = KernelWork::None;  // most of what it did
-    // of its own, that it was in for most of that time; nullptr: none. In the recording
-    const Run* run = nullptr;
+    std::optional<RequestPart> request;  // another one, that it was in for most of that time
     // if the wait was spinning: the outermost function it was in only during that time
     std::string operation;
     // Those that took a sixth of the time or more, longest first; at most 2. If it mostly waited
@@ -140,6 +140,7 @@ struct MemoryOfGroup {
 struct DelayCauses {
     MemoryOfGroup group;
     ThreadName who;  // the thread that began the delay, or "goroutine 34" without a thread id
+    RequestContext request;  // the delayed one
     std::uint64_t wall_ns = 0;
     std::vector<DelayCause> causes;  // longest first; they add up to wall_ns
 

@@ -329,16 +329,16 @@ TEST(CauseLinks, TheWorkOfALinkIsSaidFirst) {
 }
 
 TEST(CauseLinks, ALinkMayBeInARunOfItsOwn) {
-    analysis::Run run;
-    run.event = "query";
-    run.begin_ns = 100 * ms;
-    run.end_ns = 400 * ms;
+    RequestPart part;
+    part.request.event = "query";
+    part.request.begin_ns = 100 * ms;
+    part.request.end_ns = 400 * ms;
     CauseLink link = link_of(holder, work_in("sort"));
-    link.run = &run;
+    link.request = part;
     EXPECT_THAT(sentence_of(lock_wait(), {link}),
                 HasSubstr("meanwhile holder (12), in a run of \"query\" that took 300 ms, "
                           "computed for"));
-    run.open = true;
+    link.request->request.open = true;
     EXPECT_THAT(sentence_of(lock_wait(), {link}),
                 HasSubstr("holder (12), in a run of \"query\" that had taken 300 ms and not "
                           "ended, computed for"));

@@ -1,0 +1,107 @@
+#include "analysis/request_context.hpp"
+
+#include <algorithm>
+
+namespace lagtrap::analysis {
+
+namespace {
+
+const trace::Delay* delay_of(const Recording& recording, const Run& run) {
+    const auto& delays = recording.system.delays;
+    const auto found = std::find_if(delays.begin(), delays.end(), [&](const trace::Delay& delay) {
+        return delay.run_id == run.id && delay.begin_ns == run.begin_ns && delay.event == run.event;
+    });
+    return found != delays.end() ? &*found : nullptr;
+}
+
+RequestContext context_of(const Recording& recording, const Run& run) {
+    RequestContext request;
+    request.event = run.event;
+    request.run_id = run.id;
+    request.key = run.key;
+    request.begin_ns = run.begin_ns;
+    request.end_ns = run.end_ns;
+    request.open = run.open;
+    if (const trace::Delay* delay = delay_of(recording, run); delay != nullptr)
+        request.trace_id = delay->trace.trace_id;
+    return request;
+}
+
+// Where the thread had the run for certain.
+std::vector<Window> windows_of(const Run& run, std::uint32_t tid) {
+    std::vector<Window> windows;
+    std::uint64_t from_ns = run.begin_ns;
+    std::uint32_t from_tid = run.begin_tid;
+    const auto hit = [&](std::uint64_t at_ns, std::uint32_t at_tid) {
+        if (from_tid == tid && at_tid == tid && at_ns > from_ns)
+            windows.push_back({from_ns, at_ns});
+        from_ns = std::max(from_ns, at_ns);
+        from_tid = at_tid;
+    };
+    for (const RecordedStage& stage : run.stages) hit(stage.begin_ns, stage.tid);
+    hit(run.end_ns, run.open ? from_tid : run.end_tid);
+    return windows;
+}
+
+std::uint64_t overlap_ns(const Window& a, const Window& b) {
+    const std::uint64_t from_ns = std::max(a.begin_ns, b.begin_ns);
+    const std::uint64_t to_ns = std::min(a.end_ns, b.end_ns);
+    return from_ns < to_ns ? to_ns - from_ns : 0;
+}
+
+// `times` are in order.
+std::uint64_t time_in(const Run& run, std::uint32_t tid, std::span<const Window> times) {
+    std::uint64_t time_ns = 0;
+    for (const Window& had : windows_of(run, tid)) {
+        auto time = std::partition_point(times.begin(), times.end(), [&](const Window& one) {
+            return one.end_ns <= had.begin_ns;
+        });
+        for (; time != times.end() && time->begin_ns < had.end_ns; ++time)
+            time_ns += overlap_ns(had, *time);
+    }
+    return time_ns;
+}
+
+}  // namespace
+
+bool is_same_run(const RequestContext& a, const RequestContext& b) {
+    return !a.event.empty() && a.event == b.event && a.run_id == b.run_id &&
+           a.begin_ns == b.begin_ns;
+}
+
+bool is_same_request(const RequestContext& a, const RequestContext& b) {
+    return is_same_run(a, b) || (!a.trace_id.empty() && a.trace_id == b.trace_id);
+}
+
+std::optional<RequestPart> request_of(const Recording& recording, std::uint32_t tid,
+                                      std::span<const Window> times) {
+    if (times.empty()) return std::nullopt;
+    std::uint64_t whole_ns = 0;
+    for (const Window& time : times) whole_ns += time.end_ns - time.begin_ns;
+    const Run* found = nullptr;
+    std::uint64_t found_ns = 0;
+    for (const Run& run : recording.runs) {
+        if (run.begin_ns >= times.back().end_ns) break;
+        if (run.in_go || run.abandoned) continue;
+        const std::uint64_t in_run_ns = time_in(run, tid, times);
+        if (in_run_ns == 0 || in_run_ns * 2 < whole_ns) continue;
+        found = &run;
+        found_ns = in_run_ns;
+    }
+    if (found == nullptr) return std::nullopt;
+    return RequestPart{context_of(recording, *found), found_ns};
+}
+
+RequestContext request_of_delay(const trace::Delay& delay) {
+    RequestContext request;
+    request.event = delay.event;
+    request.run_id = delay.run_id;
+    request.key = delay.key;
+    request.begin_ns = delay.begin_ns;
+    request.end_ns = end_of(delay);
+    request.open = delay.open;
+    request.trace_id = delay.trace.trace_id;
+    return request;
+}
+
+}  // namespace lagtrap::analysis
