@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "analysis/request_edge.hpp"
 #include "cli/console/ratio.hpp"
 
 namespace lagtrap::cli {
@@ -13,6 +14,7 @@ using analysis::CallLine;
 using analysis::CallPlace;
 using analysis::CpuHolder;
 using analysis::CpuWaits;
+using analysis::RequestContext;
 using analysis::ThreadDoing;
 using analysis::ThreadName;
 using analysis::ThreadTime;
@@ -28,6 +30,19 @@ object thread_json(const ThreadName& who) {
             {"process", who.process},
             {"thread", who.thread},
             {"unit", who.unit}};
+}
+
+object request_json(const RequestContext& request) {
+    array attributes;
+    for (const analysis::RequestAttribute& one : request.attributes)
+        attributes.push_back(object{{"name", one.name}, {"value", one.value}});
+    return {{"event", request.event},
+            {"run", request.run_id},
+            {"key", request.key},
+            {"trace_id", request.trace_id},
+            {"span_id", request.span_id},
+            {"route", request.route},
+            {"attributes", std::move(attributes)}};
 }
 
 object place_json(const CallPlace& place) {
@@ -66,16 +81,14 @@ const char* end_word(const ThreadDoing& doing) {
 object cpu_json(const CpuWaits& waits) {
     array holders;
     for (const CpuHolder& holder : waits.holders) {
-        holders.push_back(object{{"pid", holder.pid},
-                                 {"tid", holder.tid},
-                                 {"process", holder.process},
-                                 {"thread", holder.thread},
-                                 {"unit", holder.unit},
-                                 {"threads", holder.threads},
-                                 {"time_ns", holder.time_ns},
-                                 {"function", holder.function},
-                                 {"caller", holder.caller},
-                                 {"real_time_priority", holder.real_time_priority()}});
+        object json{
+            {"pid", holder.pid},         {"tid", holder.tid},
+            {"process", holder.process}, {"thread", holder.thread},
+            {"unit", holder.unit},       {"threads", holder.threads},
+            {"time_ns", holder.time_ns}, {"function", holder.function},
+            {"caller", holder.caller},   {"real_time_priority", holder.real_time_priority()}};
+        if (holder.request) json["request"] = request_json(holder.request->request);
+        holders.push_back(std::move(json));
     }
     return {{"cpus", boost::json::value_from(waits.cpus)},
             {"idle_ns", waits.idle_ns},
@@ -122,6 +135,20 @@ object doing_json(const ThreadDoing& doing, std::uint64_t whole_ns) {
     return json;
 }
 
+array edges_json(const analysis::DelayCauses& causes) {
+    array edges;
+    for (const analysis::RequestEdge& edge : edges_of(causes)) {
+        if (edges.size() == part_limit) break;
+        object json = thread_json(edge.who);
+        json["request"] = request_json(edge.culprit);
+        json["how"] = to_text(edge.how);
+        json["lost_ns"] = edge.lost_ns;
+        json["place"] = edge.place;
+        edges.push_back(std::move(json));
+    }
+    return edges;
+}
+
 }  // namespace
 
 object causes_json(const analysis::DelayCauses& causes) {
@@ -134,6 +161,7 @@ object causes_json(const analysis::DelayCauses& causes) {
             object json = thread_json(link.who);
             json["whole_ns"] = link.whole_ns;
             if (link.likely) json["likely"] = true;
+            if (link.request) json["request"] = request_json(link.request->request);
             array doings;
             for (const ThreadDoing& doing : link.doings)
                 doings.push_back(doing_json(doing, link.whole_ns));
@@ -143,8 +171,10 @@ object causes_json(const analysis::DelayCauses& causes) {
         part["chain"] = std::move(chain);
         parts.push_back(std::move(part));
     }
-    return {{"sentences", boost::json::value_from(cause_sentences(causes))},
-            {"parts", std::move(parts)}};
+    object json{{"sentences", boost::json::value_from(cause_sentences(causes))},
+                {"parts", std::move(parts)}};
+    if (array edges = edges_json(causes); !edges.empty()) json["held_up_by"] = std::move(edges);
+    return json;
 }
 
 array calls_json(const std::vector<CallLine>& calls, std::uint64_t whole_ns) {

@@ -9,7 +9,8 @@
 namespace lagtrap::cli {
 
 // {"sentences": [...], "parts": [...]}: every cause, longest first, with the chain of threads. A
-// thread with "likely": true may have had nothing to do with the wait.
+// thread with "likely": true may have had nothing to do with the wait. "held_up_by" has the
+// requests that delayed this one, if there are any.
 [[nodiscard]] boost::json::object causes_json(const analysis::DelayCauses& causes);
 
 // Lines of a tree, in its order; shares refer to `whole_ns`.

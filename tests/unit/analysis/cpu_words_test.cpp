@@ -55,6 +55,14 @@ TEST(CpuWords, NameWhoeverHadTheCpuMostOfTheTime) {
     EXPECT_EQ(words(cpu), " while report (500) had CPU 1, in merge_rows");
     cpu.holders[0].caller = "main_loop";
     EXPECT_EQ(words(cpu), " while report (500) had CPU 1, in merge_rows, called by main_loop");
+    RequestPart part;
+    part.request.event = "rebuild";
+    part.request.end_ns = 70 * ms;
+    cpu.holders[0].request = part;
+    EXPECT_EQ(words(cpu),
+              " while report (500) had CPU 1, in a run of \"rebuild\" that took 70.0 ms, in "
+              "merge_rows, called by main_loop");
+    cpu.holders[0].request.reset();
     cpu.holders[0].function = "[libc.so.6]";
     EXPECT_EQ(words(cpu), " while report (500) had CPU 1");
     cpu.cpus = {1, 2};

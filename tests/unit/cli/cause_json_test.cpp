@@ -157,6 +157,44 @@ TEST(CauseJson, SharesInAChainAreOfTheWaitBefore) {
     EXPECT_EQ(chain.at(0).at("doings").at(0).at("share").as_double(), 0.5);
 }
 
+TEST(CauseJson, NamesTheRequestsThatHeldItUp) {
+    ThreadDoing waited = doing_of(TimeKind::Blocked);
+    waited.wait = analysis::WaitKind::Lock;
+    DelayCauses causes = causes_of(waited);
+    causes.request.event = "checkout";
+    causes.request.run_id = 1;
+    analysis::CauseLink link;
+    link.who = {1, 2, "p", "t", "u"};
+    link.whole_ns = 50;
+    link.doings = {doing_of(TimeKind::OnCpu)};
+    link.doings[0].focus.place.function = "dumps";
+    causes.causes[0].chain = {link};
+    EXPECT_FALSE(has(causes_json(causes), "held_up_by"));
+    analysis::RequestPart part;
+    part.request.event = "report";
+    part.request.run_id = 7;
+    part.request.key = 17;
+    part.request.trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+    part.request.span_id = "00f067aa0ba902b7";
+    part.request.route = "/report";
+    part.request.attributes = {{"tenant", "B"}};
+    part.time_ns = 40;
+    causes.causes[0].chain[0].request = part;
+    const value json = causes_json(causes);
+    const std::string request =
+        R"({"event":"report","run":7,"key":17,"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736",)"
+        R"("span_id":"00f067aa0ba902b7","route":"/report",)"
+        R"("attributes":[{"name":"tenant","value":"B"}]})";
+    EXPECT_EQ(serialize(json.at("parts").at(0).at("chain").at(0).at("request")), request);
+    EXPECT_EQ(serialize(json.at("held_up_by")),
+              R"([{"pid":1,"tid":2,"process":"p","thread":"t","unit":"u","request":)" + request +
+                  R"(,"how":"lock","lost_ns":40,"place":"dumps"}])");
+    ThreadDoing runnable = doing_of(TimeKind::Runnable);
+    runnable.cpu.holders.resize(1);
+    runnable.cpu.holders[0].request = part;
+    EXPECT_EQ(serialize(part_of(runnable).at("cpu").at("holders").at(0).at("request")), request);
+}
+
 TEST(CauseJson, HasAtMost50Parts) {
     DelayCauses causes = causes_of(doing_of(TimeKind::OnCpu, 1));
     causes.causes.assign(50, causes.causes[0]);
