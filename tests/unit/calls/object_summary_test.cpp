@@ -278,6 +278,32 @@ TEST(ObjectsSummaryTest, RowsOfATreeCountFromAnOriginAndAreBounded) {
     EXPECT_EQ(rows[1].at("depth"), 1);
 }
 
+TEST(ObjectsSummaryTest, RefusesEachLineWithAnUnknownFunction) {
+    const auto refuses = [](const auto& change) {
+        ObjectsSummary summary;
+        ObjectsReply started;
+        started.started.emplace();
+        started.started->classes = {"a"};
+        started.started->functions.resize(1);
+        EXPECT_TRUE(summary.add(std::move(started)).ok());
+        ObjectsReply line;
+        change(line);
+        const Status added = summary.add(std::move(line));
+        return !added.ok() && added.error().kind == ErrorKind::Invalid;
+    };
+    EXPECT_FALSE(refuses([](ObjectsReply& line) { line.detached = {{0, 1}}; }));
+    EXPECT_TRUE(refuses([](ObjectsReply& line) { line.detached = {{0, 1}, {1, 1}}; }));
+    EXPECT_TRUE(refuses([](ObjectsReply& line) { line.calls.emplace(1).front().function = 1; }));
+    EXPECT_TRUE(refuses([](ObjectsReply& line) { line.messages.emplace(1).front().function = 1; }));
+    EXPECT_TRUE(refuses([](ObjectsReply& line) { line.failures.emplace(1).front().function = 1; }));
+    EXPECT_TRUE(refuses(
+        [](ObjectsReply& line) { line.ended.emplace().oldest.emplace_back().function = 1; }));
+    EXPECT_TRUE(refuses(
+        [](ObjectsReply& line) { line.ended.emplace().oldest.emplace_back().class_number = 1; }));
+    EXPECT_TRUE(
+        refuses([](ObjectsReply& line) { line.ended.emplace().oldest.emplace_back().stack = 1; }));
+}
+
 TEST(ObjectsSummaryTest, EachListHasItsLimit) {
     ObjectsSummary summary;
     ObjectsReply started;

@@ -80,6 +80,32 @@ TEST(WaitLoop, a_lock_word_or_a_flag_of_another_thread) {
     }
 }
 
+// mov (%rip), %REGISTER; test %REGISTER, %REGISTER; je to the begin. The test is of 4 bytes or
+// of 1.
+std::string loop_with(unsigned number, bool tests_byte) {
+    const bool is_new = number >= 8;
+    const auto code = static_cast<unsigned char>(number & 7U);
+    std::string bytes;
+    const auto add = [&](unsigned byte) { bytes += static_cast<char>(byte); };
+    if (is_new) add(0x44);
+    add(0x8b), add(0x05U | code << 3U);
+    bytes.append(4, '\0');
+    if (is_new || tests_byte) add(is_new ? 0x45 : 0x40);
+    add(tests_byte ? 0x84 : 0x85), add(0xc0U | code << 3U | code);
+    add(0x74), add(0x100 - (bytes.size() + 1));
+    return bytes + "\xc3";
+}
+
+TEST(WaitLoop, the_flag_may_be_in_each_register) {
+    constexpr unsigned stack_pointer = 4;
+    for (unsigned number = 0; number < 16; ++number)
+        for (const bool tests_byte : {false, true})
+            if (number != stack_pointer) {
+                EXPECT_EQ(wait_loop_at(loop_with(number, tests_byte), 0), WaitLoop::Waits)
+                    << "register " << number << (tests_byte ? ", its lowest byte" : "");
+            }
+}
+
 TEST(WaitLoop, work_is_no_waiting) {
     const std::vector<std::pair<const char*, const char*>> loops = {
         {"O2: while (e < v && !top.compare_exchange_weak(e, v));",
