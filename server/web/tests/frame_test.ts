@@ -182,7 +182,7 @@ test("on phones, cells have the titles of their columns", async () => {
 const found = {
   delays: [],
   events: ["checkout", "login"],
-  causes: [],
+  causes: [{ id: "1", title: "Waits for a lock", event: "login" }],
   functions: [],
   builds: [],
   hosts: [`web-${"1".repeat(150)}`],
@@ -275,7 +275,7 @@ test("clicks on hits open them; clicks elsewhere close the list", async () => {
 
 test("the search says that nothing was found, or what went wrong", async () => {
   const field = "input[name=find]";
-  const nothing = { ...found, events: [], hosts: [] };
+  const nothing = { ...found, events: [], causes: [], hosts: [] };
   let answer: unknown = nothing;
   await open("/events", { ...no_events, "/api/v1/search": () => answer });
   await enter(field, "x".repeat(100));
