@@ -10,10 +10,12 @@ namespace lagtrap::analysis {
 namespace {
 
 // By lagtrap_wait_class.
-constexpr std::array<std::string_view, LAGTRAP_WAIT_CLASSES> reasons{
-    "in the kernel", "lock (futex)", "events",           "input",     "output",
-    "socket",        "sleep",        "child process",    "file lock", "lock (semaphore)",
-    "disk",          "page fault",   "stopped or frozen"};
+constexpr std::array<BlockReason, LAGTRAP_WAIT_CLASSES> reasons{
+    BlockReason::InKernel,       BlockReason::Futex,        BlockReason::Events,
+    BlockReason::Input,          BlockReason::Output,       BlockReason::Socket,
+    BlockReason::Sleep,          BlockReason::ChildProcess, BlockReason::FileLock,
+    BlockReason::Semaphore,      BlockReason::Disk,         BlockReason::PageFault,
+    BlockReason::StoppedOrFrozen};
 
 // What remains to be placed. The thread ran in the rest of the time: nothing else is counted.
 struct Sums {
@@ -158,7 +160,7 @@ class Filler {
     }
 
     void forget_reason(std::string_view reason, std::uint64_t length_ns) {
-        const auto place = std::find(reasons.begin(), reasons.end(), reason);
+        const auto place = std::find(reasons.begin(), reasons.end(), find_block_reason(reason));
         if (place == reasons.end()) return forget_blocked(length_ns);
         take_off(sums_.blocked_ns[static_cast<std::size_t>(place - reasons.begin())], length_ns);
     }
@@ -261,7 +263,7 @@ void join_with_recorded(std::vector<Interval>& intervals) {
 }  // namespace
 
 std::string_view reason_of_class(std::uint32_t wait_class) {
-    return wait_class < reasons.size() ? reasons[wait_class] : reasons[LAGTRAP_WAIT_OTHER];
+    return facts_of(reasons[wait_class < reasons.size() ? wait_class : LAGTRAP_WAIT_OTHER]).name;
 }
 
 std::uint32_t wait_classes() { return static_cast<std::uint32_t>(reasons.size()); }

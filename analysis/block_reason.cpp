@@ -64,6 +64,10 @@ constexpr auto all_facts = std::to_array<BlockReasonFacts>({
     {BlockReason::KernelSleep, "sleep in the kernel", WaitKind::Other, true},
     {BlockReason::NoWork, "no work (kernel worker)", WaitKind::Other, false},
     {BlockReason::KernelThread, "kernel thread", WaitKind::Other, false},
+    {BlockReason::Input, "input", WaitKind::Other, false},
+    {BlockReason::Output, "output", WaitKind::Other, false},
+    {BlockReason::StoppedOrFrozen, "stopped or frozen", WaitKind::Stopped, false},
+    {BlockReason::InKernel, "in the kernel", WaitKind::Other, false},
     {BlockReason::Unknown, "unknown reason", WaitKind::Other, false},
 });
 static_assert(all_facts.back().reason == BlockReason::Unknown &&

@@ -56,6 +56,11 @@ enum class BlockReason : std::uint8_t {
     KernelSleep,
     NoWork,
     KernelThread,
+    // Of waits before a recording, only the class is known (lagtrap_wait_class).
+    Input,
+    Output,
+    StoppedOrFrozen,
+    InKernel,
     Unknown,  // no function of the table matches; only the stack's innermost function is known
 };
 

@@ -237,6 +237,9 @@ std::string words_of_reason(std::string_view reason) {
         case BlockReason::KernelSleep: return "in the kernel (sleep)";
         case BlockReason::NoWork: return "for work (a kernel worker)";
         case BlockReason::KernelThread: return "as a kernel thread";
+        case BlockReason::Input: return "for input (such as from a pipe or a terminal)";
+        case BlockReason::Output: return "to write (such as to a pipe or a terminal)";
+        case BlockReason::InKernel: return "in the kernel";
         default: return "for an unknown reason";
     }
 }

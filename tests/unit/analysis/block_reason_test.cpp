@@ -87,6 +87,10 @@ TEST(BlockReasons, HaveANameAKindAndAnEnd) {
         {BlockReason::KernelSleep, "sleep in the kernel", WaitKind::Other, true},
         {BlockReason::NoWork, "no work (kernel worker)", WaitKind::Other, false},
         {BlockReason::KernelThread, "kernel thread", WaitKind::Other, false},
+        {BlockReason::Input, "input", WaitKind::Other, false},
+        {BlockReason::Output, "output", WaitKind::Other, false},
+        {BlockReason::StoppedOrFrozen, "stopped or frozen", WaitKind::Stopped, false},
+        {BlockReason::InKernel, "in the kernel", WaitKind::Other, false},
         {BlockReason::Unknown, "unknown reason", WaitKind::Other, false},
     };
     EXPECT_EQ(rows.size(), static_cast<std::size_t>(BlockReason::Unknown) + 1);

@@ -257,6 +257,11 @@ TEST(WaitKind, OfOtherReasonsHasTheirWords) {
     EXPECT_EQ(words("sleep in the kernel"), "in the kernel (sleep)");
     EXPECT_EQ(words("no work (kernel worker)"), "for work (a kernel worker)");
     EXPECT_EQ(words("kernel thread"), "as a kernel thread");
+    EXPECT_EQ(words("input"), "for input (such as from a pipe or a terminal)");
+    EXPECT_EQ(words("output"), "to write (such as to a pipe or a terminal)");
+    EXPECT_EQ(words("in the kernel"), "in the kernel");
+    EXPECT_EQ(words_of_wait(WaitKind::Stopped, "stopped or frozen"),
+              "while it was stopped or frozen");
     EXPECT_EQ(words("page fault (userfaultfd)"),
               "for a page of memory that another program provides (userfaultfd)");
     EXPECT_EQ(words("check of a file (fanotify)"),
