@@ -219,7 +219,8 @@ def a_person_is_asked():
         slow_run()
         recorded_in_memory(daemon, "work")
         check(
-            one_line(asking('printf %s "$1" > "$0"', "--tell")) == "work: told\n", "nobody was told"
+            one_line(asking('printf %s "$1" > "$0"', "--tell")) == "work: notified\n",
+            "nobody was notified",
         )
         text = said.read_text()
         check(

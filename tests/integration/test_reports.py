@@ -198,7 +198,7 @@ def taken_cpu():
             program.result()
         told = Told(daemon.wait_for_bundles(1)[0])
     if permitted:
-        told.check_sentence("for a CPU while", f"({taken.pid}, real-time priority 40)")
+        told.check_sentence("for a CPU", " while ", f"({taken.pid}, real-time priority 40)")
     told.check_sentence("Computed for", "in compute_for")
 
 
