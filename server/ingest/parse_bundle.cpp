@@ -115,7 +115,8 @@ void add_normal_runs(const analysis::Recording& recording, const Users& users,
         row.unit = shortened(recording.unit_of(profile.pid));
         row.user = users.of(profile.pid);
         for (const trace::Delay& delay : recording.system.delays)
-            if (delay.begin_pid == profile.pid) row.build = shortened(delay.program_build_id);
+            if (delay.begin_pid == profile.pid && !delay.program_build_id.empty())
+                row.build = shortened(delay.program_build_id);
         row.profile = profile_bytes(profile);
         parsed.delays.push_back(std::move(row));
     }

@@ -65,7 +65,8 @@ void TraceBuilder::packet(std::uint32_t sequence, std::uint64_t at, std::uint32_
 }
 
 TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& command_line,
-                                    std::uint32_t parent_pid, std::uint64_t started_ns) {
+                                    std::uint32_t parent_pid, std::uint64_t started_ns,
+                                    std::uint32_t uid) {
     std::string message;
     {
         pbf_writer tree(message);
@@ -73,7 +74,7 @@ TraceBuilder& TraceBuilder::process(std::uint32_t pid, const std::string& comman
         process.add_int32(1, static_cast<std::int32_t>(pid));
         process.add_int32(2, static_cast<std::int32_t>(parent_pid));
         process.add_string(3, command_line);
-        process.add_int32(5, 1000);
+        process.add_int32(5, static_cast<std::int32_t>(uid));
         if (started_ns != 0) process.add_uint64(7, started_ns);
     }
     packet(1, begin_ns, 2, message);

@@ -25,7 +25,8 @@ class TraceBuilder {
     explicit TraceBuilder(std::uint64_t length_ns, std::uint32_t cpus = 2);
 
     TraceBuilder& process(std::uint32_t pid, const std::string& command_line,
-                          std::uint32_t parent_pid = 1, std::uint64_t started_ns = 0);
+                          std::uint32_t parent_pid = 1, std::uint64_t started_ns = 0,
+                          std::uint32_t uid = 1000);
     // The unit or container of the process: "backup.service", "container web".
     TraceBuilder& unit(std::uint32_t pid, const std::string& label);
     TraceBuilder& thread(std::uint32_t pid, std::uint32_t tid, const std::string& name);

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -114,6 +116,26 @@ TEST_F(ParseBundle, ABundleIsDescribedWithAllItsDelaysAndNormalRuns) {
     text += "== without delays\n";
     text += described(bundle_of(manual, manual.trace()));
     expect_text_of_file(test_data_folder() + "/server/parsed_bundles.txt", text);
+}
+
+TEST_F(ParseBundle, ANormalRunHasTheBuildAndUserThatTheDelaysOfItsProcessTell) {
+    TraceBuilder builder = build();
+    builder.process(300, "/usr/bin/third", 1, 0, 1001).thread(300, 300, "third");
+    trace::Delay known = TraceBuilder::delay(6, "copy", 100 * ms, 80 * ms, 50 * ms, 300, 300);
+    known.program_build_id = "ef56";
+    trace::Delay unknown = TraceBuilder::delay(7, "copy", 200 * ms, 90 * ms, 50 * ms, 300, 300);
+    builder.run(known).run(unknown);
+    builder.run(TraceBuilder::delay(8, "copy", 10 * ms, 10 * ms, 50 * ms, 300, 300), false);
+    const auto text = describe_bundle(bundle_of(builder, builder.trace()).get());
+    ASSERT_TRUE(text.ok());
+    const auto parsed = read_parsed_bundle(*text);
+    ASSERT_TRUE(parsed.ok());
+    const auto normal =
+        std::find_if(parsed->delays.begin(), parsed->delays.end(),
+                     [](const BundleDelay& one) { return !one.delayed && one.event == "copy"; });
+    ASSERT_NE(normal, parsed->delays.end());
+    EXPECT_EQ(normal->build, "ef56");
+    EXPECT_EQ(normal->user, "1001") << "no delay says the name of this user";
 }
 
 TEST_F(ParseBundle, ADelayThatIsNotThereIsSaid) {

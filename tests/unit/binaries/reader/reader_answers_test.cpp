@@ -103,12 +103,19 @@ TEST_F(ReaderAnswers, AProgramHasEachFact) {
     EXPECT_FALSE(there->build_id.empty());
     EXPECT_EQ(there->exceptions_may_pass, here.exceptions_may_pass);
     EXPECT_EQ(there->needed.names, here.needed.names);
-    EXPECT_FALSE(there->needed.names.empty());
     EXPECT_EQ(there->needed.folders, here.needed.folders);
     EXPECT_EQ(there->go_refusal, here.go_refusal);
     ASSERT_EQ(there->segments.size(), here.segments.size());
     for (std::size_t i = 0; i < here.segments.size(); ++i)
         EXPECT_EQ(std::memcmp(&there->segments[i], &here.segments[i], sizeof here.segments[i]), 0);
+}
+
+TEST_F(ReaderAnswers, AProgramHasTheNamesOfItsLibraries) {
+    const UniqueFd file = open_for_reading(exits_library);
+    const auto there = reader_.program(file.get(), exits_library);
+    ASSERT_TRUE(there) << there.error().message;
+    EXPECT_EQ(there->needed.names, ProgramFile::open(exits_library)->facts().needed.names);
+    EXPECT_FALSE(there->needed.names.empty());
 }
 
 TEST_F(ReaderAnswers, FunctionsAreAllOrThoseWanted) {

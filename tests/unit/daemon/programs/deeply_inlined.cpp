@@ -11,4 +11,5 @@ template <>
 
 extern "C" [[gnu::noinline]] void outermost_function() { inlined_function<30>(); }
 
-int main() { outermost_function(); }
+// Compilers may place main() before all other functions, but tests expect it after them.
+[[gnu::section(".text")]] int main() { outermost_function(); }
