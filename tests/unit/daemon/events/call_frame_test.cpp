@@ -1,5 +1,11 @@
 #include "daemon/events/call_frame.hpp"
 
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 namespace lagtrap::daemon::call_frame_test {
@@ -71,6 +77,42 @@ TEST(CallFrameTest, AThreadsStackIsKnownByItsNameOrItsGuard) {
 TEST(CallFrameTest, TheTrampolineIsKnownByItsName) {
     EXPECT_TRUE(lies_in_trampoline(maps, 0x7fffffffe000));
     EXPECT_FALSE(lies_in_trampoline(maps, 0x400000));
+}
+
+// A process that waits until it is killed and has more mappings than `pages`.
+pid_t process_with_mappings(int pages) {
+    int ready[2];
+    if (::pipe(ready) != 0) return -1;
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (int i = 0; i < pages; ++i)
+            ::mmap(nullptr, 4096, i % 2 == 0 ? PROT_READ : PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        (void)!::write(ready[1], "r", 1);
+        for (;;) ::pause();
+    }
+    char byte = 0;
+    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+    ::close(ready[0]);
+    ::close(ready[1]);
+    return pid;
+}
+
+TEST(CallFrameTest, IsSeenInAProcessWithManyMappings) {
+    static const std::uint64_t place = 0x1234;  // at the same address in the child
+    const pid_t pid = process_with_mappings(4'000);
+    ASSERT_GT(pid, 0);
+    ThreadCall seen;
+    seen.pid = seen.tid = static_cast<std::uint32_t>(pid);
+    seen.frame = reinterpret_cast<std::uintptr_t>(&place);
+    const CallFrames frames(std::chrono::minutes(1));
+    seen.return_address = place;
+    EXPECT_EQ(frames.state_of(seen), FrameState::Alive);
+    seen.return_address = place + 1;
+    EXPECT_EQ(frames.state_of(seen), FrameState::Gone);
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
 }
 
 }  // namespace
