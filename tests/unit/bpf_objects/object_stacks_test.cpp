@@ -107,6 +107,10 @@ TEST_F(ObjectStacks, of_one_frame_are_worth_nothing) {
     EXPECT_EQ(kernel_.map(object_maps.stacks).of_key.size(), 0U);
 }
 
+TEST_F(ObjectStacks, have_room_for_as_many_as_are_documented) {
+    EXPECT_EQ(kernel_.map(object_maps.stacks).max_entries, LAGTRAP_OBJECT_STACKS);
+}
+
 TEST_F(ObjectStacks, that_do_not_fit_are_counted) {
     kernel_.map(object_maps.stacks).max_entries = 1;
     call(create, an_object);
