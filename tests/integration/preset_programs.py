@@ -494,7 +494,7 @@ TRIALS = [
         "run-queue",
         start_waiter,
         take_its_cpu,
-        f"for a CPU while {HOG_NAME}",
+        rf"for a CPU( at low priority \(nice \d+\))? while {HOG_NAME}",
         awaits_program=False,
         scope=lambda world: f'<scope unit="waiter-{os.getpid()}.service"/>',
         prefix=beside_its_cpu,
