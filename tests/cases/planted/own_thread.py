@@ -7,7 +7,8 @@ CASE = planted(
     "a real-time thread of the same process on the only CPU",
     Expected(
         cause=(
-            r"^Waited .* for a CPU( at low priority \(nice \d+\))? while video \(\d+, of its own process, real-time priority 20\) "
+            r"^Waited .* for a CPU( at low priority \(nice \d+\))? while video "
+            r"\(\d+, of its own process, real-time priority 20\) "
             r"had CPU \d+, in (cases::compute_ms, called by )?decode_frame"
         ),
         guilty=r"\bhandle_request\b",
