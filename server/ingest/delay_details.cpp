@@ -9,6 +9,7 @@
 #include "core/json_number.hpp"
 #include "core/text.hpp"
 #include "server/ingest/delay_chain.hpp"
+#include "server/ingest/delay_edges.hpp"
 #include "server/ingest/delay_surroundings.hpp"
 #include "server/ingest/run_calls.hpp"
 #include "server/ingest/traced_functions.hpp"
@@ -76,8 +77,8 @@ json::array stages_of(const trace::Delay& delay) {
 }
 
 // The cause in the words of `lagtrap report`.
-json::object cause_of(const analysis::Recording& recording, const trace::Delay& delay) {
-    const analysis::DelayCauses causes = causes_of_delay(recording, delay);
+json::object cause_json(const analysis::Recording& recording, const trace::Delay& delay,
+                        const analysis::DelayCauses& causes) {
     json::array sentences;
     for (const std::string& sentence : cause_sentences(causes))
         sentences.emplace_back(shortened(sentence, sentence_limit_bytes));
@@ -98,8 +99,15 @@ std::string shortened(const std::string& text, std::size_t limit_bytes) {
     return whole.append(mark);
 }
 
-std::string delay_details(const trace::SystemFile& system, const analysis::Recording* recording,
-                          const trace::Delay& delay, const std::string& damage) {
+DelayDetails delay_details(const trace::SystemFile& system, const analysis::Recording* recording,
+                           const trace::Delay& delay, const std::string& damage) {
+    std::vector<DelayEdge> edges;
+    json::value cause = nullptr;
+    if (recording != nullptr) {
+        const analysis::DelayCauses causes = causes_of_delay(*recording, delay);
+        edges = delay_edges(causes);
+        cause = cause_json(*recording, delay, causes);
+    }
     analysis::TimeSplit split;
     split.not_recorded_ns = delay.duration_ns;
     if (recording != nullptr) split = split_time(*recording, intervals_of_delay(*recording, delay));
@@ -118,13 +126,13 @@ std::string delay_details(const trace::SystemFile& system, const analysis::Recor
         {"blocked", std::move(blocked)},
         {"stages", stages_of(delay)},
         {"without_stages", delay.without_stages},
-        {"cause", recording != nullptr ? json::value(cause_of(*recording, delay)) : nullptr},
+        {"cause", std::move(cause)},
         {"calls", recording != nullptr ? run_calls_json(*recording, delay) : nullptr},
         {"traced_functions", traced_functions_json(system, delay)},
         {"objects", trace::objects_json(system, delay.begin_pid, object_rows_limit)},
         {"surroundings", surroundings_json(system, recording, delay)},
         {"quality", quality_of(system, damage)}};
-    return json::serialize(details);
+    return {json::serialize(details), std::move(edges)};
 }
 
 std::string quality_json(const trace::SystemFile& system, const std::string& damage) {

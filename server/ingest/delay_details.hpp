@@ -3,8 +3,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analysis/recording.hpp"
+#include "server/store/delay_store.hpp"
 #include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::server {
@@ -17,13 +19,18 @@ inline constexpr std::size_t stages_limit = 256;
 inline constexpr const char* omitted_note_begin = "omitted: ";
 inline constexpr const char* earlier_omitted_note_begin = "shed: ";
 
+struct DelayDetails {
+    std::string json;
+    std::vector<DelayEdge> edges;
+};
+
 // {"trace_begin_ns","on_cpu_ns","runnable_ns","blocked_ns","unknown_ns","blocked":[...],
 // "stages":[...],"surroundings":{...},"quality":{...}},
 // as described in openapi.yaml. Without a recording the whole delay counts as unknown, and `damage`
 // says why.
-[[nodiscard]] std::string delay_details(const trace::SystemFile& system,
-                                        const analysis::Recording* recording,
-                                        const trace::Delay& delay, const std::string& damage);
+[[nodiscard]] DelayDetails delay_details(const trace::SystemFile& system,
+                                         const analysis::Recording* recording,
+                                         const trace::Delay& delay, const std::string& damage);
 
 // Only the quality, for bundles without delays.
 [[nodiscard]] std::string quality_json(const trace::SystemFile& system, const std::string& damage);

@@ -154,7 +154,10 @@ Result<std::string> describe_bundle(int fd) {
         if (recording) row.unit = shortened(recording->unit_of(delay.begin_pid));
         if (users && row.user.empty()) row.user = users->of(delay.begin_pid);
         if (profiled[number - 1]) {
-            row.details = delay_details(system, recording ? &*recording : nullptr, delay, damage);
+            DelayDetails details =
+                delay_details(system, recording ? &*recording : nullptr, delay, damage);
+            row.details = std::move(details.json);
+            row.edges = std::move(details.edges);
             if (recording)
                 row.profile = profile_bytes(analysis::profile_of_delay(*recording, delay));
         }

@@ -6,6 +6,7 @@
 #include <protozero/pbf_message.hpp>
 
 #include "core/text.hpp"
+#include "server/ingest/delay_edges.hpp"
 #include "trace/system_file/trace_context.hpp"
 
 namespace lagtrap::server {
@@ -40,6 +41,22 @@ enum class DelayField : protozero::pbf_tag_type {
     Unit = 15,
     ProgramVersion = 16,
     TraceId = 17,
+    Edge = 18,
+};
+enum class EdgeField : protozero::pbf_tag_type {
+    Event = 1,
+    Route = 2,
+    DelayedRoute = 3,
+    Unit = 4,
+    Process = 5,
+    Thread = 6,
+    Pid = 7,
+    Tid = 8,
+    Key = 9,
+    TraceId = 10,
+    How = 11,
+    Place = 12,
+    Lost = 13,
 };
 
 // A field and its expected encoding. A field with another encoding is skipped like an unknown one.
@@ -73,6 +90,51 @@ std::string blob_of(protozero::data_view view) {
                                               : std::string();
 }
 
+std::string edge_message(const DelayEdge& edge) {
+    std::string bytes;
+    protozero::pbf_builder<EdgeField> writer(bytes);
+    writer.add_string(EdgeField::Event, edge.event);
+    writer.add_string(EdgeField::Route, edge.route);
+    writer.add_string(EdgeField::DelayedRoute, edge.delayed_route);
+    writer.add_string(EdgeField::Unit, edge.unit);
+    writer.add_string(EdgeField::Process, edge.process);
+    writer.add_string(EdgeField::Thread, edge.thread);
+    writer.add_uint32(EdgeField::Pid, edge.pid);
+    writer.add_uint32(EdgeField::Tid, edge.tid);
+    writer.add_uint64(EdgeField::Key, edge.key);
+    writer.add_string(EdgeField::TraceId, edge.trace_id);
+    writer.add_string(EdgeField::How, edge.how);
+    writer.add_string(EdgeField::Place, edge.place);
+    writer.add_uint64(EdgeField::Lost, edge.lost_ns);
+    return bytes;
+}
+
+DelayEdge read_edge(protozero::data_view view) {
+    DelayEdge edge;
+    protozero::pbf_message<EdgeField> message(view);
+    while (message.next()) {
+        switch (message.tag_and_type()) {
+            case bytes(EdgeField::Event): edge.event = text_of(message.get_view()); break;
+            case bytes(EdgeField::Route): edge.route = text_of(message.get_view()); break;
+            case bytes(EdgeField::DelayedRoute):
+                edge.delayed_route = text_of(message.get_view());
+                break;
+            case bytes(EdgeField::Unit): edge.unit = text_of(message.get_view()); break;
+            case bytes(EdgeField::Process): edge.process = text_of(message.get_view()); break;
+            case bytes(EdgeField::Thread): edge.thread = text_of(message.get_view()); break;
+            case number(EdgeField::Pid): edge.pid = message.get_uint32(); break;
+            case number(EdgeField::Tid): edge.tid = message.get_uint32(); break;
+            case number(EdgeField::Key): edge.key = message.get_uint64(); break;
+            case bytes(EdgeField::TraceId): edge.trace_id = trace_id_of(message.get_view()); break;
+            case bytes(EdgeField::How): edge.how = text_of(message.get_view()); break;
+            case bytes(EdgeField::Place): edge.place = text_of(message.get_view()); break;
+            case number(EdgeField::Lost): edge.lost_ns = message.get_uint64(); break;
+            default: message.skip();
+        }
+    }
+    return edge;
+}
+
 void write_delay(const BundleDelay& delay, std::size_t& room_bytes, std::string& bytes) {
     protozero::pbf_builder<DelayField> writer(bytes);
     writer.add_uint32(DelayField::Number, delay.number);
@@ -90,6 +152,12 @@ void write_delay(const BundleDelay& delay, std::size_t& room_bytes, std::string&
     writer.add_string(DelayField::Unit, delay.unit);
     writer.add_string(DelayField::ProgramVersion, delay.program_version);
     writer.add_string(DelayField::TraceId, delay.trace_id);
+    for (const DelayEdge& edge : delay.edges) {
+        const std::string message = edge_message(edge);
+        if (message.size() > room_bytes) break;
+        room_bytes -= message.size();
+        writer.add_message(DelayField::Edge, message);
+    }
     for (const auto& [field, blob] : {std::pair{DelayField::Details, &delay.details},
                                       std::pair{DelayField::Profile, &delay.profile}}) {
         if (blob->size() > std::min(profile_limit_bytes, room_bytes)) continue;
@@ -121,6 +189,12 @@ BundleDelay read_delay(protozero::data_view view) {
                 break;
             case bytes(DelayField::TraceId):
                 delay.trace_id = trace_id_of(message.get_view());
+                break;
+            case bytes(DelayField::Edge):
+                if (delay.edges.size() < edges_limit)
+                    delay.edges.push_back(read_edge(message.get_view()));
+                else
+                    message.skip();
                 break;
             case bytes(DelayField::Profile): delay.profile = blob_of(message.get_view()); break;
             case bytes(DelayField::Details): delay.details = blob_of(message.get_view()); break;

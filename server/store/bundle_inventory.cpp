@@ -40,6 +40,25 @@ Status insert_delay(Connection& connection, std::uint64_t bundle, std::uint32_t 
     return success();
 }
 
+Status insert_edges(Connection& connection, std::uint64_t bundle, const BundleDelay& delay,
+                    const std::map<LabelName, std::uint32_t>& labels) {
+    const auto label = [&](LabelKind kind, const std::string& text) -> std::uint32_t {
+        return text.empty() ? 0 : labels.at({kind, stored_text(text)});
+    };
+    for (const DelayEdge& edge : delay.edges)
+        TRY(connection.execute(
+            "INSERT INTO delay_edge(bundle, number, event, unit, process, thread, pid, tid, "
+            "run_key, trace_id, route, delayed_route, how, place, lost_ns) "
+            "VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)",
+            {bundle, delay.number, label(LabelKind::Event, edge.event),
+             label(LabelKind::Unit, edge.unit), label(LabelKind::Process, edge.process),
+             label(LabelKind::Thread, edge.thread), edge.pid, edge.tid, std::to_string(edge.key),
+             edge.trace_id, stored_text(edge.route), stored_text(edge.delayed_route),
+             stored_text(edge.how), stored_text(edge.place),
+             std::min<std::uint64_t>(edge.lost_ns, INT64_MAX)}));
+    return success();
+}
+
 std::map<LabelName, std::uint32_t> labels_of(const BundleFacts& facts,
                                              const std::vector<BundleDelay>& delays) {
     std::map<LabelName, std::uint32_t> labels;
@@ -51,6 +70,12 @@ std::map<LabelName, std::uint32_t> labels_of(const BundleFacts& facts,
               std::pair(LabelKind::Thread, &delay.thread), std::pair(LabelKind::User, &delay.user),
               std::pair(LabelKind::Build, &delay.build), std::pair(LabelKind::Unit, &delay.unit)})
             labels[{kind, stored_text(*text)}] = 0;
+        for (const DelayEdge& edge : delay.edges)
+            for (const auto& [kind, text] :
+                 {std::pair(LabelKind::Event, &edge.event), std::pair(LabelKind::Unit, &edge.unit),
+                  std::pair(LabelKind::Process, &edge.process),
+                  std::pair(LabelKind::Thread, &edge.thread)})
+                if (!text->empty()) labels[{kind, stored_text(*text)}] = 0;
     }
     return labels;
 }
@@ -141,8 +166,12 @@ Result<bool> BundleInventory::set_contents(const std::string& digest, const Bund
         there = number.has_value();
         if (!there) return success();
         TRY(connection.execute("DELETE FROM delay WHERE bundle = $1", {*number}));
-        for (const BundleDelay& delay : delays)
-            TRY(insert_delay(connection, static_cast<std::uint64_t>(*number), host, delay, labels));
+        TRY(connection.execute("DELETE FROM delay_edge WHERE bundle = $1", {*number}));
+        for (const BundleDelay& delay : delays) {
+            const auto bundle = static_cast<std::uint64_t>(*number);
+            TRY(insert_delay(connection, bundle, host, delay, labels));
+            TRY(insert_edges(connection, bundle, delay, labels));
+        }
         return write_seen(connection, seen_in(delays, host, labels));
     });
     if (!written_2) return written_2.error();
@@ -174,9 +203,11 @@ Result<std::vector<std::string>> BundleInventory::digests() const {
 
 Status BundleInventory::remove(const std::string& digest) const {
     return session_->write([&](Connection& connection) -> Status {
-        TRY(connection.execute(
-            "DELETE FROM delay WHERE bundle IN (SELECT number FROM bundle WHERE digest = $1)",
-            {digest}));
+        for (const char* table : {"delay", "delay_edge"})
+            TRY(connection.execute(
+                "DELETE FROM " + std::string(table) +
+                    " WHERE bundle IN (SELECT number FROM bundle WHERE digest = $1)",
+                {digest}));
         TRY(connection.execute("DELETE FROM bundle WHERE digest = $1", {digest}));
         return success();
     });

@@ -19,6 +19,21 @@ namespace lagtrap::server {
 class Connection;
 class SqlSession;
 
+// Another request that held a delayed one up.
+struct DelayEdge {
+    std::string event;          // of that request; empty if it was in no run
+    std::string route;          // of that request; empty if unknown
+    std::string delayed_route;  // of the delayed request; empty if unknown
+    std::string unit, process, thread;
+    std::uint32_t pid = 0;
+    std::uint32_t tid = 0;
+    std::uint64_t key = 0;
+    std::string trace_id;  // as BundleDelay has it
+    std::string how;       // what it had, as analysis::HeldBy is written
+    std::string place;     // the function it was in; empty if unknown
+    std::uint64_t lost_ns = 0;
+};
+
 // A delay of a bundle or a normal run in it, and where its time went.
 struct BundleDelay {
     std::uint32_t number = 0;  // of the delay in its bundle, from 1; 0 for a normal run
@@ -37,6 +52,7 @@ struct BundleDelay {
     trace::StartKind start = trace::StartKind::Unknown;
     std::string profile;  // opaque to the store, at most profile_limit_bytes; may be empty
     std::string details;  // the same limits; JSON of the server with what a page shows of the delay
+    std::vector<DelayEdge> edges;  // written only; EdgeStore reads them
 };
 
 inline constexpr std::size_t profile_limit_bytes = 1 << 20;

@@ -10,6 +10,7 @@
 #include "server/store/cause_store.hpp"
 #include "server/store/choice_store.hpp"
 #include "server/store/delay_store.hpp"
+#include "server/store/edge_store.hpp"
 #include "server/store/event_store.hpp"
 #include "server/store/mark_store.hpp"
 #include "server/store/run_store.hpp"
@@ -38,6 +39,7 @@ class Evidence {
     [[nodiscard]] CauseStore causes() const { return {*session_, visibility_}; }
     [[nodiscard]] ChoiceStore choices() const { return {*session_, visibility_}; }
     [[nodiscard]] DelayStore delays() const { return {*session_, visibility_}; }
+    [[nodiscard]] EdgeStore edges() const { return {*session_, visibility_}; }
     [[nodiscard]] EventStore events() const { return {*session_, visibility_}; }
     [[nodiscard]] MarkStore marks() const { return {*session_, visibility_}; }
     [[nodiscard]] RunStore runs() const { return {*session_, visibility_}; }

@@ -140,7 +140,8 @@ Status Labels::remove_unused(Connection& connection, std::uint64_t day) {
         "cause_delay UNION SELECT holder FROM cause_delay UNION SELECT event FROM delay UNION "
         "SELECT host FROM delay UNION SELECT process FROM delay UNION SELECT thread FROM delay "
         "UNION SELECT account FROM delay UNION SELECT build FROM delay UNION SELECT unit FROM "
-        "delay)",
+        "delay UNION SELECT event FROM delay_edge UNION SELECT unit FROM delay_edge UNION SELECT "
+        "process FROM delay_edge UNION SELECT thread FROM delay_edge)",
         {day - days_kept_longer}));
     return success();
 }

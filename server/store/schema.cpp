@@ -273,6 +273,16 @@ ALTER TABLE cause ADD COLUMN holder TEXT NOT NULL DEFAULT '';
 ALTER TABLE cause_delay ADD COLUMN holder $INT NOT NULL DEFAULT 0;
 )";
 
+// The requests that held delays up. `run_key` is in digits, because it may exceed 2^63.
+constexpr const char* delay_edges = R"(
+CREATE TABLE delay_edge(bundle $LONG NOT NULL, number $INT NOT NULL, event $INT NOT NULL,
+  unit $INT NOT NULL, process $INT NOT NULL, thread $INT NOT NULL, pid $LONG NOT NULL,
+  tid $LONG NOT NULL, run_key TEXT NOT NULL, trace_id TEXT NOT NULL, route TEXT NOT NULL,
+  delayed_route TEXT NOT NULL, how TEXT NOT NULL, place TEXT NOT NULL,
+  lost_ns $LONG NOT NULL)$TABLE;
+CREATE INDEX delay_edge_by_bundle ON delay_edge(bundle, number);
+)";
+
 struct Step {
     int number;
     const char* text;
@@ -300,6 +310,7 @@ constexpr std::array steps = std::to_array<Step>({
     {16, label_days},
     {17, trace_ids},
     {18, cause_holders},
+    {19, delay_edges},
 });
 
 std::string replace_all(std::string text, std::string_view word, std::string_view replacement) {

@@ -180,7 +180,14 @@ class FolderAndFile(RestoreCase):
             ("cause_delay", "holder"),
         ):
             old.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        for table in ("team", "team_account", "quota", "objects_watch", "objects_part"):
+        for table in (
+            "team",
+            "team_account",
+            "quota",
+            "objects_watch",
+            "objects_part",
+            "delay_edge",
+        ):
             old.execute(f"DROP TABLE {table}")
         old.execute("DELETE FROM schema_migrations WHERE number > 7")
         old.commit()

@@ -198,7 +198,7 @@ TEST(DelayDetails, stages_that_were_not_watched_are_not_missing) {
     const auto without_stages = [&] {
         const auto recording = builder.decode();
         return json::parse(
-                   delay_details(recording->system, nullptr, recording->system.delays[0], ""))
+                   delay_details(recording->system, nullptr, recording->system.delays[0], "").json)
             .at("without_stages");
     };
     EXPECT_EQ(without_stages(), json::value(false));
@@ -214,7 +214,8 @@ TEST(DelayDetails, a_run_that_another_thread_ended_was_handed_over) {
     const auto recording = builder.decode();
     ASSERT_TRUE(recording.ok());
     const json::object details =
-        json::parse(delay_details(recording->system, &*recording, recording->system.delays[0], ""))
+        json::parse(
+            delay_details(recording->system, &*recording, recording->system.delays[0], "").json)
             .as_object();
     EXPECT_EQ(details.at("handed_over_ns").to_number<std::uint64_t>(), 100 * ms);
     EXPECT_EQ(details.at("unknown_ns").to_number<std::uint64_t>(), 0U);
@@ -227,12 +228,13 @@ TEST(DelayDetails, the_cause_is_said_as_in_reports) {
     ASSERT_TRUE(recording.ok());
     const trace::Delay& delay = recording->system.delays[0];
     const json::value details =
-        json::parse(delay_details(recording->system, &*recording, delay, ""));
+        json::parse(delay_details(recording->system, &*recording, delay, "").json);
     EXPECT_EQ(json::value_to<std::vector<std::string>>(details.at("cause").at("sentences")),
               cause_sentences(causes_of_delay(*recording, delay)));
     EXPECT_TRUE(details.at("cause").at("chain").as_array().empty());
-    EXPECT_TRUE(
-        json::parse(delay_details(recording->system, nullptr, delay, "")).at("cause").is_null());
+    EXPECT_TRUE(json::parse(delay_details(recording->system, nullptr, delay, "").json)
+                    .at("cause")
+                    .is_null());
 }
 
 // 11 waits for 12, which waits for 13, which computes.
@@ -259,8 +261,8 @@ TEST(DelayDetails, a_chain_of_waits_names_its_threads_in_order) {
                                     10 * ms, 10, 11));
     const auto recording = builder.decode();
     ASSERT_TRUE(recording.ok()) << recording.error().message;
-    const json::value details =
-        json::parse(delay_details(recording->system, &*recording, recording->system.delays[0], ""));
+    const json::value details = json::parse(
+        delay_details(recording->system, &*recording, recording->system.delays[0], "").json);
     const json::array& chain = details.at("cause").at("chain").as_array();
     ASSERT_EQ(chain.size(), 3U);
     const auto is = [&](std::size_t link, const char* key, const json::value& value) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "server/ingest/delay_details.hpp"
+#include "server/ingest/delay_edges.hpp"
 #include "server/ingest/parse_worker.hpp"
 
 namespace lagtrap::server::parsed_bundle_test {
@@ -27,8 +28,25 @@ TEST(ParsedBundle, ComesBackAsItWent) {
     delay.trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
     delay.profile = std::string("\0\1\2", 3);
     delay.details = "{}";
+    DelayEdge edge;
+    edge.event = "report";
+    edge.route = "/report";
+    edge.delayed_route = "/query";
+    edge.unit = "app.service";
+    edge.process = "app";
+    edge.thread = "worker\x1b[1m";
+    edge.pid = 5;
+    edge.tid = 6;
+    edge.key = UINT64_MAX;
+    edge.trace_id = delay.trace_id;
+    edge.how = "lock";
+    edge.place = "dumps";
+    edge.lost_ns = 40'000'000;
+    delay.edges = {edge};
     parsed.delays = {delay, delay};
     parsed.delays[1].delayed = false;
+    parsed.delays[1].edges.assign(edges_limit + 1, edge);
+    parsed.delays[1].edges[0].trace_id = "4BF92F";
     parsed.delays[1].trace_id = "4BF92F";
     const auto back = read_parsed_bundle(write_parsed_bundle(parsed));
     ASSERT_TRUE(back.ok()) << back.error().message;
@@ -42,6 +60,23 @@ TEST(ParsedBundle, ComesBackAsItWent) {
     EXPECT_EQ(back->delays[0].program_version, "1.2-3");
     EXPECT_EQ(back->delays[0].trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
     EXPECT_EQ(back->delays[1].trace_id, "");
+    ASSERT_EQ(back->delays[0].edges.size(), 1U);
+    const DelayEdge& back_edge = back->delays[0].edges[0];
+    EXPECT_EQ(back_edge.event, "report");
+    EXPECT_EQ(back_edge.route, "/report");
+    EXPECT_EQ(back_edge.delayed_route, "/query");
+    EXPECT_EQ(back_edge.unit, "app.service");
+    EXPECT_EQ(back_edge.process, "app");
+    EXPECT_EQ(back_edge.thread, "worker\\x1b[1m");
+    EXPECT_EQ(back_edge.pid, 5U);
+    EXPECT_EQ(back_edge.tid, 6U);
+    EXPECT_EQ(back_edge.key, UINT64_MAX);
+    EXPECT_EQ(back_edge.trace_id, delay.trace_id);
+    EXPECT_EQ(back_edge.how, "lock");
+    EXPECT_EQ(back_edge.place, "dumps");
+    EXPECT_EQ(back_edge.lost_ns, 40'000'000U);
+    EXPECT_EQ(back->delays[1].edges.size(), edges_limit);
+    EXPECT_EQ(back->delays[1].edges[0].trace_id, "");
     EXPECT_TRUE(back->delays[0].delayed);
     EXPECT_FALSE(back->delays[1].delayed);
 }

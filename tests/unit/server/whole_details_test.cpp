@@ -94,8 +94,9 @@ TEST(WholeDetails, OfADelayAreAsExpected) {
     ASSERT_TRUE(recording.ok()) << recording.error().message;
     json::array all;
     for (const trace::Delay& delay : recording->system.delays) {
-        all.push_back(json::parse(delay_details(recording->system, &*recording, delay, "")));
-        all.push_back(json::parse(delay_details(recording->system, nullptr, delay, "it is torn")));
+        all.push_back(json::parse(delay_details(recording->system, &*recording, delay, "").json));
+        all.push_back(
+            json::parse(delay_details(recording->system, nullptr, delay, "it is torn").json));
     }
     all.push_back(json::parse(quality_json(recording->system, "")));
     all.push_back(json::parse(quality_json({}, "")));

@@ -201,6 +201,19 @@ TEST_F(LabelsTest, ANameThatIsUsedAnywhereStays) {
                                        "threshold_ns, start, pid, tid, details, profile",
                               values + "1, 1, 1, 1, 1, 1, 0, 1, 1, '', x''"));
     }
+    columns = {"event", "unit", "process", "thread"};
+    for (const std::string& column : columns) {
+        std::string others, values;
+        for (const std::string& other : columns)
+            if (other != column) {
+                others += other + ", ";
+                values += "0, ";
+            }
+        uses.push_back(insert("delay_edge", column,
+                              others + "bundle, number, pid, tid, run_key, trace_id, route, "
+                                       "delayed_route, how, place, lost_ns",
+                              values + "1, 1, 1, 1, '', '', '', '', '', '', 1"));
+    }
     std::uint64_t names = 0;
     for (std::string use : uses) {
         const std::uint32_t number = resolve("name " + std::to_string(++names), 10);
