@@ -98,7 +98,8 @@ std::variant<AuditPart, Refusal> read_audit_part(const Route& route) {
 
 }  // namespace
 
-Reply get_session(const Principal& principal) {
+Reply get_session(const Principal& principal, const EdgeStore& edges) {
+    const auto has_edges = edges.has_edges();
     json::array teams;
     for (const std::string& team : principal.teams) teams.emplace_back(team);
     return json_reply(json::object{
@@ -107,6 +108,7 @@ Reply get_session(const Principal& principal) {
         {"has_password", principal.has_password},
         {"teams", std::move(teams)},
         {"sees_everything", principal.sight == nullptr},
+        {"who_delays_whom", has_edges && *has_edges},
         {"expires_ns", digits_or_null(principal.expires_ns > 0 ? std::optional(principal.expires_ns)
                                                                : std::nullopt)}});
 }

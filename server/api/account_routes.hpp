@@ -8,10 +8,11 @@
 #include "server/api/routes.hpp"
 #include "server/api/session_cookie.hpp"
 #include "server/store/account_store.hpp"
+#include "server/store/edge_store.hpp"
 
 namespace lagtrap::server {
 
-[[nodiscard]] Reply get_session(const Principal& principal);
+[[nodiscard]] Reply get_session(const Principal& principal, const EdgeStore& edges);
 struct SignInParts {
     Authenticator& authenticator;
     AccountStore store;

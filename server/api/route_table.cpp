@@ -6,6 +6,7 @@
 #include "server/api/cause_routes.hpp"
 #include "server/api/compare_routes.hpp"
 #include "server/api/delay_routes.hpp"
+#include "server/api/edge_routes.hpp"
 #include "server/api/export_routes.hpp"
 #include "server/api/json_reply.hpp"
 #include "server/api/object_routes.hpp"
@@ -123,6 +124,8 @@ constexpr RouteRow rows[] = {
      answer<get_delay_summary>},
     {Method::Get, "/api/v1/delays", "F event order limit after", reading, Work::Heavy,
      answer<list_all_delays>},
+    {Method::Get, "/api/v1/who-delays-whom", "F event culprit limit", reading, Work::Heavy,
+     answer<get_who_delays_whom>},
     {Method::Get, "/api/v1/events/{event}/runs", "F order limit after", reading, Work::Heavy,
      answer<list_runs>},
     {Method::Get, "/api/v1/events/{event}/runs/export", "F format", reading, Work::Heavy,

@@ -23,6 +23,7 @@ import { SignIn } from "./pages/sign_in";
 import { Empty, Failure, Title } from "./parts";
 import { keepCellsLabelled } from "./cell_labels";
 import { WatchPage, Watches } from "./pages/watches";
+import { WhoDelaysWhomPage } from "./pages/who_delays_whom";
 import { followLinks, usePlace } from "./router";
 import { SearchBox } from "./search_box";
 import { parseRoute } from "./routes";
@@ -80,6 +81,8 @@ function Page({ session }: { session: Session }) {
       return <Audit session={session} place={place} />;
     case "compare":
       return <ComparePage place={place} />;
+    case "who-delays-whom":
+      return <WhoDelaysWhomPage place={place} />;
     case "rules":
       return <Rules session={session} place={place} />;
     case "rule":
@@ -134,6 +137,11 @@ function Head({
           <a href="/causes" aria-current={current("/causes")}>
             Causes
           </a>
+          {session.who_delays_whom && (
+            <a href="/who-delays-whom" aria-current={current("/who-delays-whom")}>
+              Who delays whom
+            </a>
+          )}
           <a href="/bundles" aria-current={current("/bundles")}>
             Bundles
           </a>

@@ -18,6 +18,7 @@ export type Route =
   | { page: "audit" }
   | { page: "rules" }
   | { page: "compare" }
+  | { page: "who-delays-whom" }
   | { page: "rule"; id: string }
   | { page: "missing" };
 
@@ -45,6 +46,7 @@ export function parseRoute(path: string): Route {
     if (first === "audit") return { page: "audit" };
     if (first === "compare") return { page: "compare" };
     if (first === "rules") return { page: "rules" };
+    if (first === "who-delays-whom") return { page: "who-delays-whom" };
   }
   if (parts.length === 2 && second !== "") {
     if (first === "event") {

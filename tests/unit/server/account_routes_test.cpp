@@ -90,13 +90,15 @@ TEST_F(AccountRoutes, ASessionSaysWhatItsPersonMay) {
     principal_.teams = {"shop", "search"};
     principal_.expires_ns = 9;
     principal_.has_password = true;
-    EXPECT_EQ(get_session(principal_).body,
+    EXPECT_EQ(get_session(principal_, store_->everything().edges()).body,
               R"({"account":"root","role":"admin","has_password":true,)"
-              R"("teams":["shop","search"],"sees_everything":true,"expires_ns":"9"})"
+              R"("teams":["shop","search"],"sees_everything":true,"who_delays_whom":false,)"
+              R"("expires_ns":"9"})"
               "\n");
     principal_.expires_ns = 0;
     principal_.sight = std::make_shared<Sight>();
-    const json::value answer = json::parse(get_session(principal_).body);
+    const json::value answer =
+        json::parse(get_session(principal_, store_->everything().edges()).body);
     EXPECT_TRUE(answer.at("expires_ns").is_null());
     EXPECT_EQ(answer.at("sees_everything"), json::value(false));
 }

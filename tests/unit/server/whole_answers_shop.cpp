@@ -64,6 +64,29 @@ BundleDelay delay_of(const std::string& event, std::uint32_t number, std::uint64
     return made;
 }
 
+// Printing waits for checkouts, once also for another print job.
+std::vector<DelayEdge> edges_of_print(std::uint32_t number) {
+    DelayEdge edge;
+    edge.event = "checkout";
+    edge.unit = "shop.service";
+    edge.process = "shop";
+    edge.thread = "worker";
+    edge.pid = 100;
+    edge.tid = 103;
+    edge.key = 17;
+    edge.trace_id = std::string(31, 'b') + std::to_string(number);
+    edge.how = "lock";
+    edge.place = "dumps";
+    edge.lost_ns = number * 20 * ms;
+    if (number > 1) return {edge};
+    DelayEdge own = edge;
+    own.event = "print";
+    own.trace_id.clear();
+    own.how = "file-lock";
+    own.lost_ns = 5 * ms;
+    return {edge, own};
+}
+
 trace::RecordedRun run_of(const std::string& event, std::uint64_t begin_ns,
                           std::uint64_t duration_ns) {
     trace::RecordedRun run;
@@ -218,6 +241,7 @@ void RecordedShop::add_print_bundle(const std::string& host, std::uint64_t numbe
         delays.back().build = "p" + std::to_string(i);
         delays.back().user = "cy";
         delays.back().unit = i == 1 ? "print.service" : "";
+        delays.back().edges = edges_of_print(i);
     }
     add_bundle(host, delays, end_ns - 100 * hour + number);
     const std::string digest = digest_of(500 + bundles_);

@@ -5,6 +5,7 @@
 #include "server/api/change_report.hpp"
 #include "server/api/compare_routes.hpp"
 #include "server/api/delay_routes.hpp"
+#include "server/api/edge_routes.hpp"
 #include "server/api/export_routes.hpp"
 #include "server/api/json_reply.hpp"
 #include "server/api/overview_routes.hpp"
@@ -112,6 +113,9 @@ const Question questions[] = {
     {"cause_flame.json", "/api/v1/causes/2/flame", answer<get_cause_flame>},
     {"delays.json", "/api/v1/delays?event=checkout&order=oldest&limit=2", answer<list_all_delays>},
     {"delay_summary.json", "/api/v1/events/print/delays?" + hours(200), answer<get_delay_summary>},
+    {"who_delays_whom.json", "/api/v1/who-delays-whom?" + hours(200), answer<get_who_delays_whom>},
+    {"who_delays_whom_of_a_host.json", "/api/v1/who-delays-whom?culprit=print&host=ams-1&limit=1",
+     answer<get_who_delays_whom>},
     {"bundles.json", "/api/v1/bundles?limit=3", answer<list_bundles>},
     {"runs.json", checkout + "runs?order=slowest&limit=2", answer<list_runs>},
     {"stages.json", checkout + "stages?stage=loaded&" + hours(6), answer<get_stage_stacks>},
@@ -164,6 +168,8 @@ TEST_F(Overview, WrongQuestionsAreNamed) {
     EXPECT_EQ(error_of(answer<get_overview>, "/api/v1/overview?from=5&to=5"),
               "\"from\": expected a time before \"to\"");
     EXPECT_EQ(error_of(answer<get_overview>, "/api/v1/overview?limit=0"),
+              "\"limit\": expected 1 to 1000");
+    EXPECT_EQ(error_of(answer<get_who_delays_whom>, "/api/v1/who-delays-whom?limit=0"),
               "\"limit\": expected 1 to 1000");
     const std::string no_time = "\"from\": expected a time before \"to\"";
     EXPECT_EQ(error_of(answer<get_trend>, checkout + "trend?from=5&to=5"), no_time);

@@ -1,0 +1,98 @@
+import "./page/dom";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { lostByDay, nameOf } from "../src/pages/who_delays_whom";
+import type { RequestPair, WhoDelaysWhom } from "../src/types";
+import { digest } from "./answers/digests";
+import { ago, day_s } from "./page/clock";
+import { Expected, admin, open, shown } from "./page/page";
+
+const expected = new Expected("who_delays_whom_page");
+const trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+function example(more: Partial<RequestPair["examples"][0]> = {}): RequestPair["examples"][0] {
+  return {
+    bundle: digest("a"),
+    delay: 3,
+    host: "web-1",
+    begin_ns: ago(day_s),
+    lost_ns: 40e6,
+    how: "lock",
+    place: "json::dumps",
+    process: "shop",
+    pid: 100,
+    thread: "worker",
+    tid: 103,
+    unit: "shop.service",
+    key: "17",
+    trace_id,
+    ...more,
+  };
+}
+
+function pair(more: Partial<RequestPair> = {}): RequestPair {
+  return {
+    culprit: { event: "report", route: null },
+    delayed: { event: "checkout", route: null },
+    how: "lock",
+    delays: 4,
+    lost_ns: 100e6,
+    longest_ns: 40e6,
+    days: [
+      { from_ns: "86400000000000", delays: 1, lost_ns: 20e6 },
+      { from_ns: "259200000000000", delays: 3, lost_ns: 80e6 },
+    ],
+    examples: [example(), example({ delay: 4, key: "0", trace_id: null, place: "" })],
+    ...more,
+  };
+}
+
+const data: WhoDelaysWhom = {
+  pairs: [
+    pair(),
+    pair({
+      culprit: { event: "checkout", route: "/cart" },
+      delayed: { event: null, route: "/report" },
+      how: "busy-thread",
+      lost_ns: 10e6,
+      days: [{ from_ns: "86400000000000", delays: 1, lost_ns: 10e6 }],
+      examples: [example()],
+    }),
+  ],
+  pairs_left_out: 1,
+  edges: 7,
+  edges_read: 5,
+};
+const answered = (answer: WhoDelaysWhom) => ({ "/api/v1/who-delays-whom": answer });
+const nothing = { pairs: [], pairs_left_out: 0, edges: 0, edges_read: 0 };
+
+test("pairs of requests, the picture, and examples", async () => {
+  await open("/who-delays-whom?host=web-1&event=checkout", answered(data));
+  expected.is("pairs", shown());
+});
+
+test("nothing to show", async () => {
+  await open("/who-delays-whom", answered(nothing));
+  expected.is("none", shown("main .notice"));
+  await open("/who-delays-whom?host=web-2", answered(nothing));
+  expected.is("none matches", shown("main .notice"));
+});
+
+test("the head leads here once there is something to show", async () => {
+  const links = () => [...document.querySelectorAll('header a[href="/who-delays-whom"]')].length;
+  await open("/who-delays-whom", answered(nothing));
+  assert.equal(links(), 0);
+  await open("/who-delays-whom", answered(data), { ...admin, who_delays_whom: true });
+  assert.equal(links(), 1);
+});
+
+test("days without delays count as zero", () => {
+  assert.deepEqual(lostByDay(data.pairs[0].days), [20e6, 0, 80e6]);
+  assert.deepEqual(lostByDay([]), []);
+});
+
+test("a request is named by its route, or its event", () => {
+  assert.equal(nameOf({ event: "report", route: null }), "report");
+  assert.equal(nameOf({ event: "report", route: "/r" }), "/r");
+  assert.equal(nameOf({ event: null, route: null }), "a request");
+});
