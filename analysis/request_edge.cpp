@@ -139,8 +139,8 @@ std::vector<RequestEdge> edges_of(const DelayCauses& causes) {
     std::vector<RequestEdge> edges;
     if (causes.request.run_id == 0) return edges;
     const EdgeSearch search(causes);
-    for (const DelayCause& cause : causes.causes)
-        if (auto edge = search.edge_of(cause)) add(edges, std::move(*edge));
+    for (std::size_t i = 0; i < causes.reported(); ++i)
+        if (auto edge = search.edge_of(causes.causes[i])) add(edges, std::move(*edge));
     std::stable_sort(edges.begin(), edges.end(), [](const RequestEdge& a, const RequestEdge& b) {
         return a.lost_ns > b.lost_ns;
     });

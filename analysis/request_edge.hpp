@@ -32,10 +32,10 @@ struct RequestEdge {
     std::string place;          // what the culprit was in, as in sentences; empty if unknown
 };
 
-// Longest first; one for each culprit and `how`. Follows the chain of each cause to the last thread
-// that was in another request. An edge needs a holder that the recording proves: nobody who only
-// likely was waited for, who waited for a lock in turn, who shares the delayed request's trace id,
-// or who may have worked for it. None for times that are no run.
+// Longest first; one for each culprit and `how`. Follows the chain of each cause that sentences
+// tell to the last thread that was in another request. An edge needs a holder that the recording
+// proves: nobody who only likely was waited for, who waited for a lock in turn, who shares the
+// delayed request's trace id, or who may have worked for it. None for times that are no run.
 [[nodiscard]] std::vector<RequestEdge> edges_of(const DelayCauses& causes);
 
 }  // namespace lagtrap::analysis

@@ -196,5 +196,14 @@ TEST(RequestEdge, EdgesToOneRequestAreAddedUpAndTheLongestComesFirst) {
     EXPECT_THAT(edges_of(causes), IsEmpty());
 }
 
+TEST(RequestEdge, OnlyCausesWorthASentenceCount) {
+    DelayCauses causes = delayed(waits_for_holder(), {link_in(holder, work_in("dumps"), 2)});
+    causes.causes.insert(causes.causes.begin(), DelayCause{});
+    causes.causes[1].doing.time_ns = 10 * ms;
+    EXPECT_THAT(edges_of(causes), SizeIs(1));
+    causes.causes[1].doing.time_ns = 9 * ms;
+    EXPECT_THAT(edges_of(causes), IsEmpty());
+}
+
 }  // namespace
 }  // namespace lagtrap::analysis::request_edge_test
