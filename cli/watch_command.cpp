@@ -61,10 +61,7 @@ class Watch {
     Watch(const WatchOptions& options, Console& console) : options_(options), console_(console) {}
 
     Status run(const std::string& element) {
-        // The running daemon takes events, not presets.
-        TRY_ASSIGN(source_,
-                   WatchSource::start(element, options_.preset.empty() ? options_.socket : "",
-                                      interrupted));
+        TRY_ASSIGN(source_, WatchSource::start(element, options_.socket, interrupted));
         if (!source_->why_temporary().empty())
             console_.err << wrap_words(
                 "The running lagtrapd cannot watch this, so a temporary one does: " +

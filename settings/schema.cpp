@@ -202,8 +202,8 @@ constexpr std::array root_attributes{
     AttributeSpec{"version", Choice, Required, "", "1", 0, 0, "Version of the settings format."}};
 
 constexpr std::array use_children{ChildSpec{&scope_element, 1}};
-constexpr ElementSpec use_element{"use", "Use the events of a preset.", use_attributes,
-                                  use_children};
+constexpr ElementSpec use_of_preset{"use", "Use the events of a preset.", use_attributes,
+                                    use_children};
 constexpr ElementSpec preset_program_element{
     "program", "A program or library that the preset supports.", preset_program_attributes, {}};
 constexpr ElementSpec preset_limit_element{
@@ -267,7 +267,7 @@ constexpr std::array root_children{ChildSpec{&recording_element, 1},
                                    ChildSpec{&otlp_element, 1},
                                    ChildSpec{&control_element, 1},
                                    ChildSpec{&event_element, events_limit},
-                                   ChildSpec{&use_element, events_limit}};
+                                   ChildSpec{&use_of_preset, events_limit}};
 constexpr ElementSpec lagtrap_element{"lagtrap", "The root element.", root_attributes,
                                       root_children};
 
@@ -350,6 +350,8 @@ void describe_element(const ElementSpec& element, std::string_view parent, std::
 const ElementSpec& root_element() { return lagtrap_element; }
 
 const ElementSpec& preset_element() { return preset_outermost; }
+
+const ElementSpec& use_element() { return use_of_preset; }
 
 std::string parents_of(std::string_view child) {
     std::vector<std::string_view> parents;

@@ -84,6 +84,9 @@ inline constexpr std::uint32_t function_arguments = 6;
 // <preset>, the outermost element of a preset file.
 [[nodiscard]] const ElementSpec& preset_element();
 
+// <use>, which stands for the events of a preset.
+[[nodiscard]] const ElementSpec& use_element();
+
 // The elements that may have a child of this name, as "<event> or <library>"; empty if none may.
 [[nodiscard]] std::string parents_of(std::string_view child);
 

@@ -19,10 +19,9 @@ namespace lagtrap::cli {
 // The event ends with this object, and with this process, however it ends.
 class WatchSource {
   public:
-    // Has the daemon behind `socket` watch the events `element`, which must be one <event> then. If
-    // there is none, if it refuses or is older, or if `socket` is empty, starts a temporary one,
-    // which needs root. Returns once they are armed or cannot be. Once `stop` is set, waits end
-    // with ErrorKind::Vanished.
+    // Has the daemon behind `socket` watch `element`, one <event> or <use>. If there is none, or if
+    // it refuses or is older, starts a temporary one, which needs root. Returns once the events are
+    // armed or cannot be. Once `stop` is set, waits end with ErrorKind::Vanished.
     [[nodiscard]] static Result<std::unique_ptr<WatchSource>> start(
         const std::string& element, const std::filesystem::path& socket,
         const volatile std::sig_atomic_t& stop);

@@ -13,6 +13,7 @@
 #include "settings/event_schema.hpp"
 #include "settings/parser.hpp"
 #include "settings/place.hpp"
+#include "settings/schema.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -97,13 +98,15 @@ Result<std::string> name_of_temporary_event(std::string_view text) {
                                       temporary_event_limit_bytes, text.size()));
     const settings::LineIndex index(text);
     settings::Diagnostics diagnostics;
-    const auto event = settings::read_document(index, diagnostics, settings::event_element);
+    const bool is_preset = trimmed(text, " \t\r\n").starts_with("<use");
+    const auto event = settings::read_document(
+        index, diagnostics, is_preset ? settings::use_element() : settings::event_element);
     if (const auto errors = diagnostics.take(); !errors.empty()) return error_of(errors.front());
-    if (!event) return wrong("is one <event> element");
+    if (!event) return wrong("is one <event> or <use> element");
     for (const char* const trace : traces)
         if (event->child(trace) != nullptr) return wrong(fmt::format("has no <{}>", trace));
     if (event->text_of("record") == "runs") return wrong("records delays only, not runs");
-    return std::string(event->text_of("name"));
+    return std::string(event->text_of(is_preset ? "preset" : "name"));
 }
 
 std::string temporary_settings(std::string_view text, const std::filesystem::path& folder,

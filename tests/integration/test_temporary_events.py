@@ -182,6 +182,21 @@ def the_right_to_trace_is_enough():
             check(watch.process.wait(timeout=60) == 1, "the client goes on")
 
 
+def a_preset_is_watched():
+    """One lagtrapd watches all its events."""
+    with service(FOR_NOBODY) as daemon:
+        with Watcher(daemon, "--preset", "fsync", "--over", "1h", user=NOBODY) as watch:
+            temporary = [(one["event"], one["user"]) for one in daemon.status()["temporary"]]
+            check(temporary == [("fsync", NOBODY)], temporary)
+            for call in (os.fsync, os.fdatasync):
+                with tempfile.TemporaryFile() as file:
+                    call(file)
+            watch.process.send_signal(signal.SIGINT)
+            _, errors = watch.end()
+            check("0 runs were too slow" in errors, errors)
+        wait_for(lambda: is_over(daemon), "the events to end")
+
+
 def without_the_right_it_says_so():
     with service('read="anyone"') as daemon:
         refused = Watcher(daemon, *orders("1h"), user=NOBODY)
@@ -258,6 +273,7 @@ if __name__ == "__main__":
         it_ends_with_the_service,
         a_reload_keeps_it,
         the_right_to_trace_is_enough,
+        a_preset_is_watched,
         without_the_right_it_says_so,
         bad_events_are_refused,
         a_stuck_client_keeps_nobody_waiting,

@@ -112,6 +112,14 @@ TEST_F(WatchCommand, ExplainsTheFirstDelayAndEnds) {
     EXPECT_THAT(outcome.out, Not(HasSubstr("For the settings")));
 }
 
+TEST_F(WatchCommand, ARunningDaemonWatchesPresets) {
+    const auto outcome = watch({"--preset", "nginx"}, {status_of(""), status_of("/spool/b"), "{}"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_EQ(
+        json::parse(lines_.at(0)),
+        (json::object{{"command", "watch"}, {"event", "  <use preset=\"nginx\"/>\n"}}));
+}
+
 TEST_F(WatchCommand, ShowsAsManyAsWantedEachOnce) {
     auto words = fsync_;
     words.insert(words.end(), {"--count", "2"});

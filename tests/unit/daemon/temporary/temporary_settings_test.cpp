@@ -38,10 +38,22 @@ TEST(TemporarySettings, OnlyOneEventIsTaken) {
                                    "<confirm/>", "</lagtrap>"})
         EXPECT_NE(error_of(event + more), "") << more;
     EXPECT_NE(error_of("<lagtrap version=\"1\">" + event + "</lagtrap>"), "");
-    EXPECT_NE(error_of("<use preset=\"nginx\"/>"), "");
     EXPECT_NE(error_of(""), "");
     EXPECT_NE(error_of("<!DOCTYPE event>" + event), "");
     EXPECT_NE(error_of(event + "<!-- "), "") << "a comment cannot hide what follows";
+}
+
+TEST(TemporarySettings, APresetIsNamedByItsName) {
+    EXPECT_EQ(name_of_temporary_event("  <use preset=\"nginx\" threshold=\"1s\">\n"
+                                      "    <scope pid=\"7\"/>\n  </use>\n")
+                  .value(),
+              "nginx");
+    const std::string use = "<use preset=\"nginx\"/>";
+    EXPECT_THAT(error_of(use + use), HasSubstr("event:1:"));
+    EXPECT_THAT(error_of(use + "<upload url=\"https://x\"/>"), HasSubstr("event:1:"));
+    EXPECT_THAT(error_of("<use preset=\"../nginx\"/>"), HasSubstr("../nginx"))
+        << "the administrator's presets only";
+    EXPECT_THAT(error_of("<use preset=\"nginx\" record=\"runs\"/>"), HasSubstr("delays only"));
 }
 
 TEST(TemporarySettings, AnEventOnlyWatches) {
