@@ -76,8 +76,8 @@ class Look {
         note_interrupts_while_waiting();
         tell_of_preparation(options_, console_);
         // A command that repeats would keep the running daemon's recorder from its events.
-        TRY_ASSIGN(source_,
-                   RecordingSource::find(options_.watch ? "" : options_.socket, interrupted));
+        const bool apart = options_.watch && ::geteuid() == 0;
+        TRY_ASSIGN(source_, RecordingSource::find(apart ? "" : options_.socket, interrupted));
         tell(options_, console_,
              "Recording for " + format_duration(length_) +
                  (options_.watch ? " at a time; Ctrl-C ends it ..." : " ..."));

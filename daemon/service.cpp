@@ -187,8 +187,9 @@ ClientLink::Answer Service::answer_client(const boost::json::object& request) {
     const auto* const command = request.if_contains("command");
     if (command != nullptr && *command == "bundle")
         return bundle_answer(controller_->merges().last_bundle());
-    if (command != nullptr && *command == "status") return {answer(request)};
-    return {refusal("unknown command; expected status, bundle")};
+    for (const char* const known : {"status", "trigger", "finish"})
+        if (command != nullptr && *command == known) return {answer(request)};
+    return {refusal("unknown command; expected status, trigger, finish, bundle")};
 }
 
 std::uint64_t Service::used_ppm() { return budgets_->overhead().status().used_ppm; }

@@ -73,4 +73,15 @@ Result<DaemonLink::Answer> DaemonLink::ask(const boost::json::object& request,
     return answer;
 }
 
+void DaemonLink::end(std::chrono::seconds limit, const volatile std::sig_atomic_t& stop) {
+    (void)::shutdown(connection_.get(), SHUT_WR);
+    const auto end = std::chrono::steady_clock::now() + limit;
+    UniqueFd ignored;
+    while (await(end, stop)) {
+        const auto more = read_some(ignored);
+        if (!more || !*more) return;
+        waiting_.clear();
+    }
+}
+
 }  // namespace lagtrap::cli

@@ -28,6 +28,9 @@ class DaemonLink {
     [[nodiscard]] Result<Answer> ask(const boost::json::object& request, std::chrono::seconds limit,
                                      const volatile std::sig_atomic_t& stop);
 
+    // Ends the connection, and waits until the daemon has ended what it did for it.
+    void end(std::chrono::seconds limit, const volatile std::sig_atomic_t& stop);
+
   private:
     explicit DaemonLink(UniqueFd connection) : connection_(std::move(connection)) {}
     // Waits until something can be read.

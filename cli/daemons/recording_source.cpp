@@ -59,12 +59,12 @@ std::filesystem::path spool_of(const std::string& bundle) {
 
 Result<std::unique_ptr<RecordingSource>> RecordingSource::find(
     const std::filesystem::path& socket, const volatile std::sig_atomic_t& stop) {
-    // Without root, a recording could be started but not read.
-    if (::geteuid() != 0)
-        return make_error(ErrorKind::Denied, "recording the machine needs root; try sudo");
-    if (auto running = with_running_daemon(socket, stop)) return running;
+    const bool is_root = ::geteuid() == 0;
+    if (is_root)
+        if (auto running = with_running_daemon(socket, stop)) return running;
     std::unique_ptr<RecordingSource> source(new RecordingSource(stop));
-    TRY(source->start_own());
+    source->socket_ = socket;
+    TRY(is_root ? source->start_own() : source->start_event());
     return source;
 }
 
@@ -82,16 +82,32 @@ Status RecordingSource::start_own() {
     return success();
 }
 
+// Without root, a recording of the daemon itself could be started but not read.
+Status RecordingSource::start_event() {
+    event_.emplace(stop_);
+    const Status started = event_->start(event_of_recordings(), socket_);
+    if (started || stop_ != 0) return started;
+    return make_error(ErrorKind::Denied,
+                      started.error().kind == ErrorKind::NotFound
+                          ? "recording the machine needs root; try sudo"
+                          : "recording the machine needs root, or the running lagtrapd: " +
+                                started.error().message);
+}
+
+Result<json::object> RecordingSource::ask(const json::object& request) {
+    TRY(alive());
+    return event_ ? event_->ask(request) : ask_daemon(socket_, request);
+}
+
 // The daemon may be older than this command, or may have begun another recording meanwhile.
 Status RecordingSource::begin(std::chrono::nanoseconds length) {
-    if (!own_) {
+    if (!own_ && !event_) {
         if (begin_with_daemon(length)) return success();
         lines_.reset();
         TRY(start_own());
     }
-    TRY_ASSIGN(const auto begun, ask_daemon(socket_, {{"command", "trigger"},
-                                                      {"event", "look"},
-                                                      {"length_ns", length.count()}}));
+    TRY_ASSIGN(const auto begun,
+               ask({{"command", "trigger"}, {"event", "look"}, {"length_ns", length.count()}}));
     session_ = text(begun, "session");
     return success();
 }
@@ -107,14 +123,13 @@ Status RecordingSource::begin_with_daemon(std::chrono::nanoseconds length) {
 
 void RecordingSource::finish() {
     if (lines_) return (void)lines_->say_enough();
-    (void)ask_daemon(socket_, {{"command", "finish"}, {"session", session_}});
+    (void)ask({{"command", "finish"}, {"session", session_}});
 }
 
 void RecordingSource::pause() { std::this_thread::sleep_for(look_interval); }
 
-Result<bool> RecordingSource::has_ended() const {
-    TRY(alive());
-    TRY_ASSIGN(const auto status, ask_daemon(socket_, {{"command", "status"}}));
+Result<bool> RecordingSource::has_ended() {
+    TRY_ASSIGN(const auto status, ask({{"command", "status"}}));
     return text(part(status, "capture"), "session") != session_ && part(status, "capture").empty();
 }
 
@@ -124,19 +139,25 @@ Result<std::filesystem::path> RecordingSource::bundle_of_daemon() {
     return std::filesystem::path(text(answer, "bundle"));
 }
 
+Result<std::filesystem::path> RecordingSource::bundle_in(const json::object& status) {
+    const auto& last = part(status, "last_bundle");
+    std::filesystem::path path = text(last, "path");
+    const bool is_own = text(last, "session") == session_;
+    if (event_) return is_own ? event_->bundle() : std::filesystem::path();
+    if (is_own && std::filesystem::exists(path)) return path;
+    // The bundle may already have been sent, or another bundle may have followed it.
+    if (!path.empty())
+        if (auto found = find_bundle(session_, spool_of(path))) return found;
+    return std::filesystem::path();
+}
+
 Result<std::filesystem::path> RecordingSource::bundle() {
     if (lines_) return bundle_of_daemon();
     const auto end = std::chrono::steady_clock::now() + bundle_limit;
-    for (std::string seen;; pause()) {
-        TRY(alive());
-        TRY_ASSIGN(const auto status, ask_daemon(socket_, {{"command", "status"}}));
-        const auto& last = part(status, "last_bundle");
-        if (!text(last, "path").empty()) seen = text(last, "path");
-        if (text(last, "session") == session_ && std::filesystem::exists(seen))
-            return std::filesystem::path(seen);
-        // The bundle may already have been sent, or another bundle may have followed it.
-        if (!seen.empty())
-            if (auto found = find_bundle(session_, spool_of(seen))) return found;
+    for (;; pause()) {
+        TRY_ASSIGN(const auto status, ask({{"command", "status"}}));
+        TRY_ASSIGN(auto found, bundle_in(status));
+        if (!found.empty()) return found;
         if (number(part(status, "captures"), "waiting") == 0 && part(status, "capture").empty())
             return make_error(ErrorKind::System, "the recording failed");
         if (std::chrono::steady_clock::now() > end)

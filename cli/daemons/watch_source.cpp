@@ -1,56 +1,23 @@
 #include "cli/daemons/watch_source.hpp"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <chrono>
-#include <thread>
-
-#include <boost/json.hpp>
-
 #include "cli/daemons/daemon_program.hpp"
-#include "core/files.hpp"
 
 namespace lagtrap::cli {
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr auto arming_limit = 120s;  // as for a temporary daemon
-constexpr auto status_limit = 60s;
-constexpr auto arming_pause = 50ms;
-
-// The caller may lack the right to open the file itself, which reading it in another process takes.
-Result<UniqueFd> copy_of(const UniqueFd& file) {
-    UniqueFd copy(::memfd_create("lagtrap-bundle", MFD_CLOEXEC));
-    if (!copy.valid()) return system_error("read the recording");
-    std::string buffer(1 << 20, '\0');
-    for (;;) {
-        const ssize_t size = ::read(file.get(), buffer.data(), buffer.size());
-        if (size < 0 && errno == EINTR) continue;
-        if (size < 0) return system_error("read the recording");
-        if (size == 0) return copy;
-        TRY(write_all(copy.get(), buffer.data(), static_cast<std::size_t>(size)));
-    }
-}
-
-}  // namespace
 
 Result<std::unique_ptr<WatchSource>> WatchSource::start(const std::string& element,
                                                         const std::filesystem::path& socket,
                                                         const volatile std::sig_atomic_t& stop) {
-    std::unique_ptr<WatchSource> source(new WatchSource(stop));
-    if (!socket.empty()) {
-        const Status started = source->start_with_daemon(element, socket);
-        if (started || stop != 0)
-            return started ? Result<std::unique_ptr<WatchSource>>(std::move(source))
-                           : started.error();
-        if (::geteuid() != 0 && source->is_accepted_) return started.error();
-        if (started.error().kind != ErrorKind::NotFound)
-            source->why_temporary_ = started.error().message;
-        source->link_.reset();
-    }
+    std::unique_ptr<WatchSource> source(new WatchSource);
+    source->event_.emplace(stop);
+    const Status started = source->event_->start(element, socket);
+    if (started) return source;
+    if (stop != 0) return started.error();
+    if (::geteuid() != 0 && source->event_->is_accepted()) return started.error();
+    source->event_.reset();
+    if (started.error().kind != ErrorKind::NotFound)
+        source->why_temporary_ = started.error().message;
     if (::geteuid() != 0)
         return make_error(
             ErrorKind::Denied,
@@ -62,37 +29,19 @@ Result<std::unique_ptr<WatchSource>> WatchSource::start(const std::string& eleme
     return source;
 }
 
-Status WatchSource::start_with_daemon(const std::string& element,
-                                      const std::filesystem::path& socket) {
-    TRY_ASSIGN(auto link, DaemonLink::open(socket));
-    link_.emplace(std::move(link));
-    const auto end = std::chrono::steady_clock::now() + arming_limit;
-    TRY(link_->ask({{"command", "watch"}, {"event", element}}, status_limit, stop_));
-    is_accepted_ = true;
-    for (;; std::this_thread::sleep_for(arming_pause)) {
-        TRY_ASSIGN(const auto answer, link_->ask({{"command", "status"}}, arming_limit, stop_));
-        if (is_armed(answer.object)) return success();
-        if (std::chrono::steady_clock::now() > end)
-            return make_error(ErrorKind::Timeout,
-                              "the event could not be armed: this machine is too busy");
-    }
+void WatchSource::end() {
+    if (event_) event_->end();
+    own_.reset();
 }
 
 Result<boost::json::object> WatchSource::status() {
-    if (own_) {
-        TRY(own_->alive());
-        return own_->status();
-    }
-    TRY_ASSIGN(auto answer, link_->ask({{"command", "status"}}, status_limit, stop_));
-    return std::move(answer.object);
+    if (event_) return event_->ask({{"command", "status"}});
+    TRY(own_->alive());
+    return own_->status();
 }
 
 Result<std::filesystem::path> WatchSource::bundle(const std::filesystem::path& path) {
-    if (own_) return path;
-    TRY_ASSIGN(const auto answer, link_->ask({{"command", "bundle"}}, status_limit, stop_));
-    if (!answer.file.valid()) return make_error(ErrorKind::Invalid, "lagtrapd sent no recording");
-    TRY_ASSIGN(bundle_, copy_of(answer.file));
-    return std::filesystem::path("/proc/self/fd/" + std::to_string(bundle_.get()));
+    return event_ ? event_->bundle() : path;
 }
 
 }  // namespace lagtrap::cli

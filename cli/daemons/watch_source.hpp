@@ -9,10 +9,9 @@
 
 #include <boost/json/object.hpp>
 
-#include "cli/control/daemon_link.hpp"
 #include "cli/daemons/temporary_daemon.hpp"
+#include "cli/daemons/temporary_event.hpp"
 #include "core/result.hpp"
-#include "core/unique_fd.hpp"
 
 namespace lagtrap::cli {
 
@@ -26,6 +25,9 @@ class WatchSource {
         const std::string& element, const std::filesystem::path& socket,
         const volatile std::sig_atomic_t& stop);
 
+    // As TemporaryEvent::end().
+    void end();
+
     // Why a daemon that runs is not used; empty if it is, or if none runs.
     [[nodiscard]] const std::string& why_temporary() const { return why_temporary_; }
     // The status of the daemon that watches the event, and only that.
@@ -35,16 +37,12 @@ class WatchSource {
     [[nodiscard]] Result<std::filesystem::path> bundle(const std::filesystem::path& path);
 
   private:
-    explicit WatchSource(const volatile std::sig_atomic_t& stop) : stop_(stop) {}
-    [[nodiscard]] Status start_with_daemon(const std::string& element,
-                                           const std::filesystem::path& socket);
+    WatchSource() = default;
 
-    const volatile std::sig_atomic_t& stop_;
     std::string why_temporary_;
-    std::optional<DaemonLink> link_;
-    bool is_accepted_ = false;  // by the running daemon, which may fail later
+    // One of these.
+    std::optional<TemporaryEvent> event_;
     std::unique_ptr<TemporaryDaemon> own_;
-    UniqueFd bundle_;
 };
 
 }  // namespace lagtrap::cli

@@ -197,6 +197,33 @@ def a_preset_is_watched():
         wait_for(lambda: is_over(daemon), "the events to end")
 
 
+def a_user_with_the_right_asks_why():
+    """Without root: about another user's process, and about a command."""
+
+    def why(*words):
+        return subprocess.run(
+            [LAGTRAP, "why", "--socket", daemon.socket_path, *[str(word) for word in words]],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+        )
+
+    with World() as world, service(FOR_NOBODY) as daemon:
+        server = start_server(world)
+        said = why(server.pid, "--for", "500ms")
+        check(said.returncode == 0 and "order_server" in said.stdout, said.stdout + said.stderr)
+        said = why("--", "/bin/sh", "-c", "sleep 0.3; exit 3")
+        check(said.returncode == 3 and "sleep" in said.stderr, said.stdout + said.stderr)
+        wait_for(lambda: is_over(daemon), "the events to end")
+        check(not daemon.bundles(), daemon.bundles())
+    with service('read="anyone"') as daemon:
+        said = why("--", "/bin/true")
+        check(said.returncode == 125 and "may not trace" in said.stderr, said.stderr)
+
+
 def without_the_right_it_says_so():
     with service('read="anyone"') as daemon:
         refused = Watcher(daemon, *orders("1h"), user=NOBODY)
@@ -274,6 +301,7 @@ if __name__ == "__main__":
         a_reload_keeps_it,
         the_right_to_trace_is_enough,
         a_preset_is_watched,
+        a_user_with_the_right_asks_why,
         without_the_right_it_says_so,
         bad_events_are_refused,
         a_stuck_client_keeps_nobody_waiting,

@@ -87,12 +87,13 @@ TEST_F(Recordings, UseADaemonThatIsFree) {
 }
 
 TEST_F(Recordings, NeedRoot) {
-    const ScriptedDaemon daemon(socket_, test::statuses({free_status}));
-    const auto found = RecordingSource::find(socket_, stop_);
     if (::geteuid() == 0) {
+        const ScriptedDaemon daemon(socket_, test::statuses({free_status}));
+        const auto found = RecordingSource::find(socket_, stop_);
         ASSERT_TRUE(found) << found.error().message;
         EXPECT_FALSE((*found)->is_temporary());
     } else {
+        const auto found = RecordingSource::find(socket_, stop_);
         EXPECT_EQ(found.error().kind, ErrorKind::Denied);
         EXPECT_EQ(found.error().message, "recording the machine needs root; try sudo");
     }
@@ -191,6 +192,54 @@ TEST_F(Watching, ReadsTheBundleThatTheDaemonSends) {
     EXPECT_EQ(test::text_of_file(path->string()), std::string(3 << 20, 'x') + "end");
 }
 
+// Anybody but root, if the test runs as root.
+class OtherUser {
+  public:
+    OtherUser() { EXPECT_TRUE(::geteuid() != 0 || ::seteuid(65534) == 0); }
+    ~OtherUser() {
+        if (::getuid() == 0) {
+            EXPECT_EQ(::seteuid(0), 0);
+        }
+    }
+    OtherUser(const OtherUser&) = delete;
+    OtherUser& operator=(const OtherUser&) = delete;
+};
+
+TEST_F(Watching, AUserWhoMayTraceGetsRecordingsOfATemporaryEvent) {
+    test::write_text(folder_.string("bundle"), "recorded");
+    const std::string ended =
+        R"({"ok":true,"capture":null,"last_bundle":{"session":"s","path":"/not/readable"}})";
+    const ScriptedDaemon daemon(socket_,
+                                [watched = watcher({armed, recording_status, ended},
+                                                   R"({"ok":true})", folder_.string("bundle"))](
+                                    const std::string& line) mutable -> ScriptedDaemon::Answer {
+                                    if (line.find("\"trigger\"") != std::string::npos)
+                                        return {"{\"ok\":true,\"session\":\"s\"}\n"};
+                                    return watched(line);
+                                });
+    fs::permissions(folder_.path(), fs::perms::all);
+    fs::permissions(socket_, fs::perms::all);
+    const OtherUser user;
+    const auto recording = RecordingSource::find(socket_, stop_);
+    ASSERT_TRUE(recording) << recording.error().message;
+    EXPECT_FALSE((*recording)->is_temporary());
+    ASSERT_TRUE((*recording)->begin(1500ms));
+    ASSERT_TRUE((*recording)->await_end([] { return true; }));
+    const auto path = (*recording)->bundle();
+    ASSERT_TRUE(path) << path.error().message;
+    EXPECT_EQ(test::text_of_file(path->string()), "recorded");
+    EXPECT_THAT(daemon.lines().at(0), StartsWith(R"({"command":"watch","event":"<event name=)"));
+    EXPECT_EQ(daemon.count("finish"), 1U);
+    EXPECT_EQ(daemon.count("record"), 0U);
+}
+
+TEST_F(Watching, AUserNeedsTheDaemon) {
+    fs::permissions(folder_.path(), fs::perms::all);
+    const OtherUser user;
+    EXPECT_EQ(RecordingSource::find(socket_, stop_).error().message,
+              "recording the machine needs root; try sudo");
+}
+
 TEST_F(Watching, ABundleWithoutAFileIsAnError) {
     const ScriptedDaemon daemon(socket_, watcher({armed}));
     auto source = WatchSource::start("<event/>", socket_, stop_);
@@ -210,8 +259,6 @@ TEST_F(Watching, AnInterruptEndsTheWait) {
 
 TEST_F(Watching, WithoutRootOnlyTheRunningDaemonCan) {
     if (::geteuid() == 0) return;  // a temporary daemon would start, which other tests do
-    EXPECT_EQ(WatchSource::start("<event/>", "", stop_).error().message,
-              "watching needs root; try sudo");
     EXPECT_EQ(WatchSource::start("<event/>", socket_, stop_).error().message,
               "watching needs root; try sudo");
     const ScriptedDaemon daemon(socket_, watcher({armed}, R"({"ok":false,"error":"too many"})"));
