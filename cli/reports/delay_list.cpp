@@ -211,12 +211,18 @@ std::optional<std::size_t> slowest_delay(const DelayList& list) {
     return static_cast<std::size_t>(longest - list.delays.begin());
 }
 
+std::string causes_and_delays(const DelayList& list, const ReportLook& look,
+                              const std::string& note) {
+    if (list.delays.empty()) return "";
+    return counted_causes(list, look) + section_title(look.paint, "Delays", note) +
+           delay_rows(list, look);
+}
+
 std::string delay_list_text(const DelayList& list, const ReportLook& look) {
-    std::string text = list_headline(list, look.paint) + counted_causes(list, look);
+    std::string text =
+        list_headline(list, look.paint) +
+        causes_and_delays(list, look, "newest first; --delay NUMBER shows one in full");
     if (!list.delays.empty()) {
-        text +=
-            section_title(look.paint, "Delays", "newest first; --delay NUMBER shows one in full") +
-            delay_rows(list, look);
         const std::size_t left =
             list.delays.size() > delays_shown && !look.all ? list.delays.size() - delays_shown : 0;
         if (left > 0) text += "  and " + with_commas(left) + " more; --all shows all\n";

@@ -62,7 +62,12 @@ void sort_newest_first(DelayList& list);
 // Index of the longest delay; nullopt if there is none.
 [[nodiscard]] std::optional<std::size_t> slowest_delay(const DelayList& list);
 
-// The causes, most frequent first, then the delays, newest first; `look.all` omits none.
+// The causes, most frequent first, then the delays, newest first; `look.all` omits none. `note`
+// follows the title of the delays.
+[[nodiscard]] std::string causes_and_delays(const DelayList& list, const ReportLook& look,
+                                            const std::string& note);
+
+// The same below a headline, for a command with --delay.
 [[nodiscard]] std::string delay_list_text(const DelayList& list, const ReportLook& look);
 [[nodiscard]] boost::json::object delay_list_json(const DelayList& list);
 

@@ -20,16 +20,41 @@ std::string scope_of(const WatchWish& wish, bool by_program) {
     return {};
 }
 
+std::string after_colon(const std::string& name) { return name.substr(name.rfind(':') + 1); }
+
+std::string stage_element(const WatchWish& wish, const std::string& stage) {
+    const bool in_kernel = !wish.syscall.empty() || !wish.tracepoint.empty();
+    const char* const kind = !is_marker_name(stage) ? "function"
+                             : in_kernel            ? "tracepoint"
+                                                    : "usdt";
+    const std::string name = is_marker_name(stage) ? after_colon(stage) : stage;
+    const std::string binary =
+        in_kernel && wish.target && !is_marker_name(stage)
+            ? fmt::format(" binary=\"{}\"", settings::attribute_text(wish.target->name))
+            : "";
+    return fmt::format("    <stage name=\"{}\" {}=\"{}\"{}/>\n",
+                       settings::attribute_text(setting_name(name)), kind,
+                       settings::attribute_text(stage), binary);
+}
+
+// In the kernel, another process may end what one has begun.
+std::string key_of_machine(const WatchWish& wish) {
+    return wish.key.empty() || wish.target ? "" : "    <key scope=\"machine\"/>\n";
+}
+
 std::string event_element(const WatchWish& wish, const std::string& what,
                           const std::string& markers, bool in_the_target) {
     const std::string program = wish.target ? wish.target->name : std::string("machine");
     std::string text = fmt::format("  <event name=\"{}\" threshold=\"{}\"",
                                    settings::attribute_text(event_name(program, what)),
                                    settings::attribute_text(wish.over));
+    if (!key_of_machine(wish).empty()) text += " breach=\"end\"";
     if (in_the_target)
         text +=
             fmt::format("\n         binary=\"{}\"", settings::attribute_text(wish.target->name));
-    return text + ">\n" + scope_of(wish, !in_the_target) + markers + "  </event>\n";
+    text += ">\n" + scope_of(wish, !in_the_target) + key_of_machine(wish) + markers;
+    for (const std::string& stage : wish.stages) text += stage_element(wish, stage);
+    return text + "  </event>\n";
 }
 
 // "postgresql:query" matches "postgresql:query__start", but not "postgresql:query__parse__start".
@@ -58,7 +83,21 @@ Result<std::string> usdt_element(const WatchWish& wish) {
                     printable(wish.usdt), list.empty() ? "it has no pairs" : "it has " + list));
 }
 
+std::string tracepoint_element(const WatchWish& wish) {
+    const auto marker = [&](const char* point, const std::string& tracepoint) {
+        return fmt::format(
+            "    <{} tracepoint=\"{}\"{}/>\n", point, settings::attribute_text(tracepoint),
+            wish.key.empty() ? "" : fmt::format(" key=\"{}\"", settings::attribute_text(wish.key)));
+    };
+    return event_element(wish, after_colon(wish.tracepoint),
+                         marker("begin", wish.tracepoint) + marker("end", wish.until), false);
+}
+
 }  // namespace
+
+bool is_marker_name(const std::string& text) {
+    return text.find(':') != std::string::npos && text.find("::") == std::string::npos;
+}
 
 Result<std::string> watch_element(const WatchWish& wish) {
     if (!wish.preset.empty()) {
@@ -78,6 +117,7 @@ Result<std::string> watch_element(const WatchWish& wish) {
                                          "    <end tracepoint=\"syscalls:sys_exit_{0}\"/>\n",
                                          settings::attribute_text(wish.syscall)),
                              false);
+    if (!wish.tracepoint.empty()) return tracepoint_element(wish);
     if (!wish.target)
         return make_error(ErrorKind::Invalid,
                           "--in is missing: the program, process or unit to watch");

@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/add/add_target.hpp"
 #include "core/result.hpp"
 
 namespace lagtrap::cli {
 
-// Exactly one of the first four is set.
+// Exactly one of `function`, `usdt`, `syscall`, `preset` and `tracepoint` is set.
 struct WatchWish {
     std::string function;
     std::string usdt;     // "postgresql:query__start" or "postgresql:query"
@@ -19,7 +20,15 @@ struct WatchWish {
     std::string over;                  // a duration; empty: the preset's thresholds
     std::optional<AddTarget> target;   // nullopt: the whole machine
     std::optional<std::uint32_t> pid;  // only this process of the target
+    std::string tracepoint{};          // "block:block_rq_issue", where a run begins
+    std::string until{};               // the tracepoint where it ends
+    std::string key{};                 // the fields that pair both; empty: the thread
+    // Functions; or probes or tracepoints "GROUP:NAME", as those of the event.
+    std::vector<std::string> stages{};
 };
+
+// A probe or tracepoint "GROUP:NAME", not a function such as "shop::buy".
+[[nodiscard]] bool is_marker_name(const std::string& text);
 
 // Returns XML indented by two spaces. Errors say what is missing, or list the probes that exist.
 // For `usdt`, reads the target's file.

@@ -1,4 +1,7 @@
 // The events that `lagtrap watch` makes, and its output while it waits.
+#include <algorithm>
+#include <optional>
+
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,6 +46,42 @@ TEST(WatchEvent, is_of_a_system_call) {
     const auto there = watch_element({"", "", "fsync", "", "5ms", shop(), {}});
     ASSERT_TRUE(there);
     EXPECT_THAT(*there, HasSubstr("<scope binary=\"/usr/bin/shop\"/>"));
+}
+
+TEST(WatchEvent, is_of_a_pair_of_tracepoints) {
+    WatchWish wish;
+    wish.over = "5ms";
+    wish.tracepoint = "block:block_rq_issue";
+    wish.until = "block:block_rq_complete";
+    EXPECT_EQ(*watch_element(wish),
+              "  <event name=\"machine-block_rq_issue\" threshold=\"5ms\">\n"
+              "    <begin tracepoint=\"block:block_rq_issue\"/>\n"
+              "    <end tracepoint=\"block:block_rq_complete\"/>\n  </event>\n");
+    wish.key = "dev,sector";
+    wish.stages = {"block:block_rq_merge"};
+    EXPECT_EQ(*watch_element(wish),
+              "  <event name=\"machine-block_rq_issue\" threshold=\"5ms\" breach=\"end\">\n"
+              "    <key scope=\"machine\"/>\n"
+              "    <begin tracepoint=\"block:block_rq_issue\" key=\"dev,sector\"/>\n"
+              "    <end tracepoint=\"block:block_rq_complete\" key=\"dev,sector\"/>\n"
+              "    <stage name=\"block_rq_merge\" tracepoint=\"block:block_rq_merge\"/>\n"
+              "  </event>\n");
+    wish.target = shop();
+    wish.stages = {"shop::pay(int)"};
+    EXPECT_THAT(*watch_element(wish),
+                testing::AllOf(HasSubstr("<scope binary=\"/usr/bin/shop\"/>"),
+                               testing::Not(HasSubstr("machine")),
+                               HasSubstr("<stage name=\"pay\" function=\"shop::pay(int)\" "
+                                         "binary=\"/usr/bin/shop\"/>")));
+}
+
+TEST(WatchEvent, has_stages) {
+    WatchWish wish{"buy", "", "", "", "50ms", shop(), {}};
+    wish.stages = {"app::pay", "shop:shipped"};
+    EXPECT_THAT(*watch_element(wish),
+                HasSubstr("    <function name=\"buy\"/>\n"
+                          "    <stage name=\"pay\" function=\"app::pay\"/>\n"
+                          "    <stage name=\"shipped\" usdt=\"shop:shipped\"/>\n  </event>\n"));
 }
 
 TEST(WatchEvent, is_of_a_preset) {
@@ -187,6 +226,47 @@ TEST(WatchText, is_whole) {
     EXPECT_EQ(cli::runs_text(one, 0s),
               "1 run, 1000 per second; half within 0 ns, 99 % within 0 ns, longest 0 ns");
     EXPECT_THAT(cli::summary_text(one, 1s, 1), testing::EndsWith(". 1 run was too slow."));
+}
+
+TEST(WatchText, fits_a_line_and_says_what_it_costs) {
+    cli::Watched watched;
+    watched.used_ppm = 2'345;
+    EXPECT_EQ(cli::progress_text(watched, 4s), "no run yet; costs 0.2 % of a CPU");
+    watched.runs = 400;
+    watched.p50_ns = 1'560'000;
+    watched.p99_ns = 7'600'000;
+    watched.max_ns = 9'000'000;
+    EXPECT_EQ(cli::progress_text(watched, 80s),
+              "400 runs, 5.0/s: p50 1.56 ms, p99 7.60 ms, longest 9.00 ms; costs 0.2 % of a CPU");
+}
+
+TEST(WatchText, draws_the_distribution) {
+    cli::Watched watched;
+    EXPECT_EQ(cli::distribution_text(watched), "");
+    watched.histogram = {{0, 999, 1},
+                         {1'024, 1'500, 10},
+                         {1'600, 1'700, 10},
+                         {2'048, 3'000, 0},
+                         {5'000'000, 6'000'000, 2}};
+    EXPECT_EQ(cli::distribution_text(watched),
+              "  from     0 ns           1  ##\n"
+              "  from  1.00 us          20  ########################################\n"
+              "  from  5.00 ms           2  ####\n");
+    for (std::uint64_t from_ns = 1'000; from_ns < 10'000'000; from_ns *= 2)
+        watched.histogram.push_back({from_ns, 2 * from_ns, 1});
+    const std::string text = cli::distribution_text(watched);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5) << "by powers of ten\n" << text;
+}
+
+TEST(WatchText, proposes_a_threshold_that_no_run_exceeded) {
+    cli::Watched watched;
+    EXPECT_EQ(cli::threshold_from(watched), std::nullopt);
+    watched.runs = 3;
+    watched.p99_ns = 2'000'000;
+    watched.max_ns = 9'000'000;
+    EXPECT_EQ(cli::threshold_from(watched), "20ms");
+    watched.p99_ns = 9'000'000;
+    EXPECT_EQ(cli::threshold_from(watched), "50ms");
 }
 
 TEST(WatchText, says_why_nothing_is_watched) {
