@@ -182,18 +182,39 @@ void add_watch(CLI::App& app, Choice& choice) {
     watch->add_option("--usdt", options.usdt,
                       "Watch from this USDT probe to its end: PROVIDER:NAME");
     watch->add_option("--syscall", options.syscall, "Watch a system call, such as fsync");
+    CLI::Option* tracepoint = watch->add_option("--tracepoint", options.tracepoint,
+                                                "Watch from this tracepoint on: GROUP:NAME");
+    watch->add_option("--until", options.until, "The tracepoint where such a run ends")
+        ->needs(tracepoint);
+    watch
+        ->add_option("--key", options.key,
+                     "Its fields that pair both, such as dev,sector; default: the thread")
+        ->needs(tracepoint);
     watch->add_option("--preset", options.preset, "Watch the events of a preset");
+    watch
+        ->add_option("--stage", options.stages,
+                     "Also show when a run reaches this function, probe or tracepoint; repeatable")
+        ->type_name("FUNCTION")
+        ->allow_extra_args(false);
     watch->add_option("--in", options.in,
                       "Where to watch: a program, a process id or name, or a unit");
     watch->add_option("--over", options.over,
-                      "Runs that take longer are slow, such as 50ms; presets have defaults");
+                      "Runs that take longer are slow, such as 50ms; default: the preset's, or "
+                      "chosen from the runs of ten seconds");
     watch->add_option("--count", options.count, "End after this many slow runs")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     watch->add_flag("--full", options.full, "Show whole reports, not only their beginning");
+    watch->add_option("--keep", options.keep, "Folder in which to keep the recordings");
     watch->add_flag("--save", options.save, "Print the event for the settings at the end");
+    watch->add_flag("--write", options.write,
+                    "Write the event into the settings at the end, and reload the daemon");
+    options.settings = default_settings;
+    watch->add_option("--settings", options.settings, "Settings file")->capture_default_str();
     add_socket(*watch, options.socket,
                "Socket of lagtrapd; if it cannot watch, a temporary one does");
+    watch->footer(
+        "lagtrap watch [OPTIONS] -- COMMAND [ARGUMENTS] runs a command and watches only it.");
     set_run(*watch, choice, choice.watch, watch_event);
 }
 

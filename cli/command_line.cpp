@@ -1,6 +1,7 @@
 #include "cli/command_line.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <memory>
 #include <new>
@@ -74,10 +75,12 @@ int refuse(const CLI::App& app, const std::string& first, const CLI::ParseError&
     return exit_usage;
 }
 
-// Returns the arguments before "--" of "lagtrap why -- COMMAND ..." and of ask; the others belong
-// to the command.
+// Returns the arguments before "--" of "lagtrap why -- COMMAND ..." and others; those after it
+// belong to the command.
 int own_arguments(int argc, const char* const* argv) {
-    if (argc < 2 || (std::string_view(argv[1]) != "why" && std::string_view(argv[1]) != "ask"))
+    constexpr std::array<std::string_view, 3> with_command{"why", "watch", "ask"};
+    if (argc < 2 ||
+        std::find(with_command.begin(), with_command.end(), argv[1]) == with_command.end())
         return argc;
     return static_cast<int>(std::find(argv, argv + argc, std::string_view("--")) - argv);
 }
@@ -95,7 +98,7 @@ int run_command_line(int argc, const char* const* argv, Console& console) {
     name_arguments(app);
     try {
         choice.why.command.assign(argv + std::min(own_argc + 1, argc), argv + argc);
-        choice.ask.command = choice.why.command;
+        choice.ask.command = choice.watch.command = choice.why.command;
         app.parse(own_argc, argv);
     } catch (const CLI::ParseError& problem) {
         if (problem.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success))

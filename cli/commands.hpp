@@ -102,15 +102,22 @@ struct WhyOptions {
 int say_why(const WhyOptions& options, Console& console);
 
 struct WatchOptions {
-    std::string function, usdt, syscall, preset;  // exactly one is set
-    std::string in;                               // a program, process or unit
-    std::string over;                             // a duration
-    std::uint64_t count = 1;                      // number of delays to show
-    bool full = false;                            // show whole reports
-    bool save = false;                            // also print the event for the settings
-    std::string socket;                           // of the running daemon
+    std::string function, usdt, syscall, preset, tracepoint;  // exactly one is set
+    std::string until, key;                                   // with `tracepoint`
+    std::vector<std::string> stages;                          // functions, probes or tracepoints
+    std::string in;                                           // a program, process or unit
+    std::vector<std::string> command;  // runs this command, and watches only it
+    std::string over;                  // a duration; empty: chosen from the runs of ten seconds
+    std::uint64_t count = 1;           // number of delays to show
+    bool full = false;                 // show whole reports
+    std::string keep;                  // folder for the recordings; empty: they are not kept
+    bool save = false;                 // also print the event for the settings
+    bool write = false;                // print it, and write it into these settings
+    std::string settings;
+    std::string socket;  // of the running daemon
 };
 // Watches for slow runs, by the running daemon or a temporary one, and explains each as it happens.
+// With a command, returns its exit code.
 int watch_event(const WatchOptions& options, Console& console);
 
 struct DoctorOptions {

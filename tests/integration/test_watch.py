@@ -20,7 +20,8 @@ LOG_HEADER_BYTES = 4096  # at most
 class Watcher:
     """A running watch with its own temporary folder."""
 
-    def __init__(self, *words):
+    def __init__(self, *words, says="Watching"):
+        self.says = says
         self.folder = tempfile.TemporaryDirectory()
         self.process = subprocess.Popen(
             [LAGTRAP, "watch", *[str(word) for word in words], "--socket", "/none"],
@@ -32,7 +33,7 @@ class Watcher:
 
     def __enter__(self):
         said = self.process.stderr.readline()
-        check("Watching" in said, said)
+        check(self.says in said, said)
         return self
 
     def __exit__(self, *_):
@@ -73,10 +74,19 @@ def a_slow_call_is_explained():
     with World() as world:
         server = start_server(world)
         with Watcher(
-            "--function", "serve_order", "--in", server.pid, "--over", "200ms", "--save", "--full"
+            "--function",
+            "serve_order",
+            *("--stage", "find_stock", "--stage", "compute_price"),
+            *("--in", server.pid, "--over", "200ms", "--save", "--full"),
+            *("--keep", world.folder / "kept"),
         ) as watch:
             order_slowly(world, watch.records)
             output, errors = watch.end()
+        (kept,) = (world.folder / "kept").iterdir()
+        again = subprocess.run(
+            [LAGTRAP, "report", kept], capture_output=True, text=True, timeout=300, check=True
+        ).stdout
+        check("order_server-serve_order took" in again and "find_stock" in again, again)
     check(
         "order_server-serve_order took" in output and "Cause" in output and "network" in output,
         output,
@@ -84,6 +94,7 @@ def a_slow_call_is_explained():
     check("\nThe recording" in output, f"not the full report: {output}")
     check("1 run was too slow" in errors, errors)
     check('<function name="' in output and "<scope" not in output, output)
+    check('<stage name="find_stock" function="' in output, output)
 
 
 def a_system_call_is_watched():
@@ -94,6 +105,62 @@ def a_system_call_is_watched():
         order_slowly(world, watch.records)
         output, _ = watch.end()
         check("order_server-read took" in output, output)
+
+
+def a_command_is_watched_from_its_begin():
+    """Its first call is slow; its exit status is that of the watch."""
+    nap = "import sys, time; time.sleep(0.5); sys.exit(3)"
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [
+                *(LAGTRAP, "watch", "--syscall", "clock_nanosleep", "--over", "100ms"),
+                *("--count", "9", "--socket", "/none", "--", "/usr/bin/python3", "-c", nap),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={**os.environ, "TMPDIR": folder},
+        )
+        check(done.returncode == 3, f"ended with {done.returncode}: {done.stdout}{done.stderr}")
+        check("clock_nanosleep took" in done.stdout and "sleep" in done.stdout, done.stdout)
+        check("1 run was too slow." in done.stderr, done.stderr)
+        wait_for(lambda: not os.listdir(folder), "its files to go")
+
+
+def tracepoints_are_paired_by_a_key():
+    """The end comes in another process: a child that exits."""
+    with Watcher(
+        *("--tracepoint", "sched:sched_process_exec", "--until", "sched:sched_process_exit"),
+        *("--key", "pid", "--over", "100ms", "--save"),
+    ) as watch:
+        subprocess.run(["/usr/bin/sleep", "0.3"], check=True)
+        output, errors = watch.end()
+    check("machine-sched_process_exec took" in output, output)
+    check('<key scope="machine"/>' in output, output)
+    check("slow" in errors and " from " in errors and "#" in errors, errors)
+
+
+def a_threshold_is_chosen():
+    with World() as world:
+        server = start_server(world)
+        settings = world.folder / "settings.xml"
+        settings.write_text('<lagtrap version="1">\n</lagtrap>\n')
+        with Watcher(
+            *("--function", "serve_order", "--in", server.pid),
+            *("--write", "--settings", settings),
+            says="Looking at runs",
+        ) as watch:
+            order_slowly(world, lambda: True)
+            said = ""
+            while "Watching" not in said:
+                line = watch.process.stderr.readline()
+                check(line, f"it ended: {said}")
+                said += line
+            check("are slow" in " ".join(said.split()), said)
+            order_slowly(world, watch.records)
+            output, _ = watch.end()
+        check("order_server-serve_order took" in output and "Written to" in output, output)
+        check('<event name="order_server-serve_order" threshold="' in settings.read_text(), output)
 
 
 def probes_are_paired():
@@ -124,7 +191,7 @@ def an_interrupt_sums_up():
 def what_is_wrong_is_said():
     def fails(text, *words):
         done = subprocess.run(
-            [LAGTRAP, "watch", *[str(word) for word in words], "--socket", "/none"],
+            [LAGTRAP, "watch", "--socket", "/none", *[str(word) for word in words]],
             capture_output=True,
             text=True,
             timeout=300,
@@ -137,7 +204,8 @@ def what_is_wrong_is_said():
     program = PROGRAMS / "order_server"
     fails("one of --function", "--over", "1s")
     fails("--in is missing", "--function", "serve_order", "--over", "1s")
-    fails("--over is missing", "--function", "serve_order", "--in", program)
+    fails("--over is missing", "--syscall", "read", "--", program)
+    fails("--until is missing", "--tracepoint", "sched:sched_switch", "--over", "1s")
     fails("--over 5: ", "--function", "serve_order", "--in", program, "--over", "5")
     fails("has no pair of probes", "--usdt", "shop:order", "--in", program, "--over", "1s")
     fails("no_such_function", "--function", "no_such_function", "--in", program, "--over", "1s")
@@ -150,6 +218,9 @@ if __name__ == "__main__":
     run(
         a_slow_call_is_explained,
         a_system_call_is_watched,
+        a_command_is_watched_from_its_begin,
+        tracepoints_are_paired_by_a_key,
+        a_threshold_is_chosen,
         probes_are_paired,
         an_interrupt_sums_up,
         what_is_wrong_is_said,

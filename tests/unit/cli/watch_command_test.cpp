@@ -115,9 +115,8 @@ TEST_F(WatchCommand, ExplainsTheFirstDelayAndEnds) {
 TEST_F(WatchCommand, ARunningDaemonWatchesPresets) {
     const auto outcome = watch({"--preset", "nginx"}, {status_of(""), status_of("/spool/b"), "{}"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_EQ(
-        json::parse(lines_.at(0)),
-        (json::object{{"command", "watch"}, {"event", "  <use preset=\"nginx\"/>\n"}}));
+    EXPECT_EQ(json::parse(lines_.at(0)),
+              (json::object{{"command", "watch"}, {"event", "  <use preset=\"nginx\"/>\n"}}));
 }
 
 TEST_F(WatchCommand, ShowsAsManyAsWantedEachOnce) {
@@ -129,6 +128,48 @@ TEST_F(WatchCommand, ShowsAsManyAsWantedEachOnce) {
     EXPECT_EQ(count(outcome.out, "machine-fsync took"), 2U) << outcome.out;
     EXPECT_THAT(outcome.err, HasSubstr("2 runs were too slow.\n"));
     EXPECT_EQ(count(outcome.out, "\n\n\n"), 0U);
+}
+
+TEST_F(WatchCommand, SeveralDelaysAreListedWithTheirCauses) {
+    auto words = fsync_;
+    words.insert(words.end(), {"--count", "2", "--keep", folder_.string("kept")});
+    const auto outcome = watch(
+        words, {status_of(""), status_of(""), status_of("/spool/b"), status_of("/spool/c"), "{}"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("\nCauses"));
+    EXPECT_THAT(outcome.out, HasSubstr("\nDelays  newest first\n"));
+    for (const char* const name : {"kept/b", "kept/c"})
+        EXPECT_EQ(test::text_of_file(folder_.string(name)), test::text_of_file(bundle_));
+}
+
+TEST_F(WatchCommand, WithoutAThresholdItLooksFirst) {
+    const auto outcome =
+        watch({"--syscall", "fsync"}, {status_of(""), status_of(""), status_of("")});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(lines_.at(0), HasSubstr("threshold=\\\"1h\\\""));
+    EXPECT_THAT(outcome.err, StartsWith("Looking at runs for 10.0 s to choose a threshold ...\n"));
+    EXPECT_THAT(outcome.err, HasSubstr("2 runs were too slow, 0 shown."));
+}
+
+TEST_F(WatchCommand, ACommandBeginsWatchedAndEndsTheWatch) {
+    const std::vector<std::string> quiet(100, status_of(""));
+    auto words = fsync_;
+    words.insert(words.end(), {"--", "/bin/sh", "-c", "exit 3"});
+    const auto outcome = watch(words, quiet);
+    EXPECT_EQ(outcome.code, 3) << outcome.err;
+    EXPECT_THAT(lines_.at(0), HasSubstr("<scope pid="));
+    EXPECT_THAT(outcome.err, StartsWith("Watching; Ctrl-C ends it.\nWatched for "));
+}
+
+TEST_F(WatchCommand, TheEventIsWrittenIntoTheSettings) {
+    const std::string settings = folder_.string("settings.xml");
+    test::write_text(settings, "<lagtrap version=\"1\">\n</lagtrap>\n");
+    auto words = fsync_;
+    words.insert(words.end(), {"--write", "--settings", settings});
+    const auto outcome = watch(words, {status_of(""), status_of(""), status_of("/spool/b"), "{}"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("\nWritten to " + settings.substr(0, 20)));
+    EXPECT_THAT(test::text_of_file(settings), HasSubstr("<event name=\"machine-fsync\""));
 }
 
 TEST_F(WatchCommand, FullReportsAreLonger) {
@@ -208,7 +249,8 @@ TEST_F(WatchCommand, SaysWhyTheEventCannotBeWatched) {
 
 TEST_F(WatchCommand, NeedsExactlyOneThingToWatch) {
     const std::string say =
-        "lagtrap: say what to watch: one of --function, --usdt, --syscall and --preset\n";
+        "lagtrap: say what to watch: one of --function, --usdt, --syscall, --tracepoint and "
+        "--preset\n";
     const std::vector<std::vector<std::string>> both{{},
                                                      {"--function", "f", "--usdt", "a:b"},
                                                      {"--syscall", "fsync", "--preset", "nginx"},
@@ -225,7 +267,14 @@ TEST_F(WatchCommand, NeedsExactlyOneThingToWatch) {
 TEST_F(WatchCommand, SaysWhatIsWrongBeforeItWatches) {
     EXPECT_THAT(watch({"--syscall", "fsync", "--over", "5x"}, {"{}"}).err,
                 StartsWith("lagtrap: --over 5x: "));
-    EXPECT_THAT(watch({"--syscall", "fsync"}, {"{}"}).err, HasSubstr("--over is missing"));
+    EXPECT_THAT(watch({"--syscall", "fsync", "--", "/bin/true"}, {"{}"}).err,
+                HasSubstr("--over is missing: a command begins only when it is watched"));
+    EXPECT_THAT(watch({"--tracepoint", "a:b", "--over", "1s"}, {"{}"}).err,
+                HasSubstr("--until is missing"));
+    EXPECT_THAT(watch({"--preset", "nginx", "--stage", "f"}, {"{}"}).err,
+                HasSubstr("--stage is not for presets"));
+    EXPECT_THAT(watch({"--syscall", "fsync", "--over", "1s", "--stage", "f"}, {"{}"}).err,
+                HasSubstr("--in is missing: the program with the function of --stage"));
     EXPECT_THAT(watch({"--preset", "no-such-preset"}, {"{}"}).err, HasSubstr("no-such-preset"));
     EXPECT_EQ(
         watch({"--syscall", "fsync", "--over", "5ms", "--in", "no-such-program"}, {"{}"}).code, 1);
