@@ -184,9 +184,17 @@ def begin(machine, packages_folder, watch):
     watch.lap("exposure of the services")
 
 
+def explain_slow_runs(machine, watch):
+    for line in machine.run("watch"):
+        if " took " in line:
+            say(f"  {line}")
+    watch.lap("slow runs explained by it as they happened, also for a user with the right to trace")
+
+
 def install(machine, _, __, watch):
     """From installation to a delay, and removal."""
     begin(machine, "/mnt/new", watch)
+    explain_slow_runs(machine, watch)
     leave(machine, watch)
 
 
@@ -207,6 +215,7 @@ def live(machine, _, version, watch):
 def use(machine, server, _, watch):
     """Everyday use of the installed packages, and unusual conditions."""
     begin(machine, "/mnt/new", watch)
+    explain_slow_runs(machine, watch)
     machine.run("calls")
     watch.lap("calls of a function of a running program shown")
     machine.run("add_unit")
