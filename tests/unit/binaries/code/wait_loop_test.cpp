@@ -106,6 +106,30 @@ TEST(WaitLoop, the_flag_may_be_in_each_register) {
             }
 }
 
+// add $1, %REGISTER; cmp (%rip), %REGISTER; jne to the begin.
+std::string counting_loop_with(unsigned number) {
+    const bool is_new = number >= 8;
+    const auto code = static_cast<unsigned char>(number & 7U);
+    std::string bytes;
+    const auto add = [&](unsigned byte) { bytes += static_cast<char>(byte); };
+    if (is_new) add(0x41);
+    add(0x83), add(0xc0U | code), add(1);
+    if (is_new) add(0x44);
+    add(0x3b), add(0x05U | code << 3U);
+    bytes.append(4, '\0');
+    add(0x75), add(0x100 - (bytes.size() + 1));
+    return bytes + "\xc3";
+}
+
+TEST(WaitLoop, a_loop_that_counts_in_any_register_works) {
+    constexpr unsigned stack_pointer = 4;
+    for (unsigned number = 0; number < 16; ++number)
+        if (number != stack_pointer) {
+            EXPECT_EQ(wait_loop_at(counting_loop_with(number), 0), WaitLoop::None)
+                << "register " << number;
+        }
+}
+
 TEST(WaitLoop, work_is_no_waiting) {
     const std::vector<std::pair<const char*, const char*>> loops = {
         {"O2: while (e < v && !top.compare_exchange_weak(e, v));",
