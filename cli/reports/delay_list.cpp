@@ -212,25 +212,23 @@ std::optional<std::size_t> slowest_delay(const DelayList& list) {
 }
 
 std::string causes_and_delays(const DelayList& list, const ReportLook& look,
-                              const std::string& note) {
+                              const std::string& note, const std::string& hint) {
     if (list.delays.empty()) return "";
-    return counted_causes(list, look) + section_title(look.paint, "Delays", note) +
-           delay_rows(list, look);
+    const std::string text = counted_causes(list, look) +
+                             section_title(look.paint, "Delays", note) + delay_rows(list, look);
+    if (list.delays.size() <= delays_shown || look.all) return text;
+    return text + "  and " + with_commas(list.delays.size() - delays_shown) + " more" + hint + "\n";
 }
 
 std::string delay_list_text(const DelayList& list, const ReportLook& look) {
     std::string text =
         list_headline(list, look.paint) +
-        causes_and_delays(list, look, "newest first; --delay NUMBER shows one in full");
-    if (!list.delays.empty()) {
-        const std::size_t left =
-            list.delays.size() > delays_shown && !look.all ? list.delays.size() - delays_shown : 0;
-        if (left > 0) text += "  and " + with_commas(left) + " more; --all shows all\n";
-        if (list.delays_left > 0)
-            text += "  and " + counted(list.delays_left, "shorter one", "shorter ones") +
-                    " of recordings with more than " + std::to_string(delays_of_recording) +
-                    " delays\n";
-    }
+        causes_and_delays(list, look, "newest first; --delay NUMBER shows one in full",
+                          "; --all shows all");
+    if (!list.delays.empty() && list.delays_left > 0)
+        text += "  and " + counted(list.delays_left, "shorter one", "shorter ones") +
+                " of recordings with more than " + std::to_string(delays_of_recording) +
+                " delays\n";
     return text + failures_part(list, look);
 }
 

@@ -63,9 +63,9 @@ void sort_newest_first(DelayList& list);
 [[nodiscard]] std::optional<std::size_t> slowest_delay(const DelayList& list);
 
 // The causes, most frequent first, then the delays, newest first; `look.all` omits none. `note`
-// follows the title of the delays.
+// follows the title of the delays, and `hint` the number of those that are not shown.
 [[nodiscard]] std::string causes_and_delays(const DelayList& list, const ReportLook& look,
-                                            const std::string& note);
+                                            const std::string& note, const std::string& hint = {});
 
 // The same below a headline, for a command with --delay.
 [[nodiscard]] std::string delay_list_text(const DelayList& list, const ReportLook& look);

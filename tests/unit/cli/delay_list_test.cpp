@@ -147,6 +147,18 @@ TEST_F(DelayList, KeepsTheLongestOfARecordingWithManyDelays) {
                 HasSubstr("and 30 shorter ones of recordings with more than 200 delays\n"));
 }
 
+TEST(DelayListText, SaysHowManyAreNotShown) {
+    cli::DelayList list;
+    list.files = {"a"};
+    list.delays.resize(21);
+    const auto end_of = [&](const std::string& hint) {
+        const std::string text = cli::causes_and_delays(list, {cli::Paint(false)}, "all", hint);
+        return text.substr(text.rfind("  and "));
+    };
+    EXPECT_EQ(end_of(""), "  and 1 more\n");
+    EXPECT_EQ(end_of("; --all"), "  and 1 more; --all\n");
+}
+
 TEST_F(DelayList, WritesAPage) {
     record(0, 100 * ms, "parse<script>alert(1)</script>");
     const std::string file = folder_.string("page.html");
