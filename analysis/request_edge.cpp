@@ -103,8 +103,11 @@ class EdgeSearch {
         edge.who = link.who;
         edge.how = how;
         edge.lost_ns = std::min(link.whole_ns, link.request->time_ns);
-        const CallFocus& focus = link.doings.front().focus;
-        if (focus.has_place()) edge.place = place_words(focus);
+        // If it mostly waited for a CPU, what it computed comes second.
+        const auto placed =
+            std::find_if(link.doings.begin(), link.doings.end(),
+                         [](const ThreadDoing& doing) { return doing.focus.has_place(); });
+        if (placed != link.doings.end()) edge.place = place_words(placed->focus);
         return edge;
     }
 

@@ -196,6 +196,14 @@ TEST(RequestEdge, EdgesToOneRequestAreAddedUpAndTheLongestComesFirst) {
     EXPECT_THAT(edges_of(causes), IsEmpty());
 }
 
+TEST(RequestEdge, AHolderThatWaitedForACpuIsWhereItComputed) {
+    CauseLink link = link_in(holder, doing_of(TimeKind::Runnable, ""), 2);
+    link.doings.push_back(work_in("dumps"));
+    const auto edges = edges_of(delayed(waits_for_holder(), {link}));
+    ASSERT_THAT(edges, SizeIs(1));
+    EXPECT_EQ(edges[0].place, "dumps");
+}
+
 TEST(RequestEdge, OnlyCausesWorthASentenceCount) {
     DelayCauses causes = delayed(waits_for_holder(), {link_in(holder, work_in("dumps"), 2)});
     causes.causes.insert(causes.causes.begin(), DelayCause{});
