@@ -174,9 +174,11 @@ def what_is_rare_is_no_cause():
             f"{told['delayed_runs']}, {told['normal_runs']} runs",
         )
         # A machine busy with other work is a true cause of all of them.
-        named = [cause["title"] for cause in told["causes"] if cause["title"] != "Waits for a CPU"]
+        busy = [cause for cause in told["causes"] if cause["title"] == "Waits for a CPU"]
+        named = [cause["title"] for cause in told["causes"] if cause not in busy]
         check(not named, f"{named}")
-        check(told["unexplained_share"] > 0.5, f"{told['unexplained_share']} is unexplained")
+        unnamed_share = told["unexplained_share"] + sum(cause["share"] for cause in busy)
+        check(unnamed_share > 0.5, f"{told['unexplained_share']} is unexplained, busy: {busy}")
 
 
 if __name__ == "__main__":
