@@ -3,7 +3,8 @@
 # takes it, does not grow.
 set -euo pipefail
 cd "$(dirname "$0")/../../packaging/systemd"
-declare -A limits=([lagtrapd]=35 [lagtrap-uploader]=15 [lagtrap-server]=15 [lagtrap-metrics]=15)
+declare -A limits=([lagtrapd]=35 [lagtrap-uploader]=15 [lagtrap-server]=15 [lagtrap-metrics]=15
+  [lagtrap-wall]=20)
 for name in "${!limits[@]}"; do
   # The programs and man pages are not installed here; every other remark is an error in the unit.
   remarks=$(systemd-analyze verify --recursive-errors=no "./$name.service" 2>&1 |

@@ -27,6 +27,7 @@ has lagtrapd -rw-r--r-- usr/lib/sysusers.d/lagtrapd.conf
 has lagtrapd -rw-r--r-- usr/lib/tmpfiles.d/lagtrapd.conf
 has lagtrap -rw-r--r-- lib/systemd/system/lagtrap-metrics.service
 has lagtrap -rw-r--r-- lib/systemd/system/lagtrap-metrics.timer
+has lagtrap -rw-r--r-- lib/systemd/system/lagtrap-wall.service
 has lagtrap -rw-r--r-- usr/lib/systemd/user/lagtrap-ask.service
 has lagtrap-uploader -rwxr-xr-x usr/bin/lagtrap-uploader
 has lagtrap-uploader -rw-r--r-- usr/lib/sysusers.d/lagtrap-uploader.conf

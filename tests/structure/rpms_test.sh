@@ -26,6 +26,7 @@ has lagtrapd /usr/lib/tmpfiles.d/lagtrapd.conf
 has lagtrap-server /usr/lib/tmpfiles.d/lagtrap-server.conf
 has lagtrap /usr/lib/systemd/system/lagtrap-metrics.service
 has lagtrap /usr/lib/systemd/system/lagtrap-metrics.timer
+has lagtrap /usr/lib/systemd/system/lagtrap-wall.service
 has lagtrap /usr/lib/systemd/user/lagtrap-ask.service
 has lagtrap-server /etc/default/lagtrap-server config
 has lagtrap-devel /usr/include/lagtrap.h
