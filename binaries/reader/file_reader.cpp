@@ -237,6 +237,14 @@ Result<ContainerFacts> FileReader::container(int file, ContainerFile kind, const
     return checked(decode_container(body));
 }
 
+Result<ThreadVariable> FileReader::thread_variable(int file, const std::string& variable) {
+    WireWriter request;
+    request.text(variable);
+    TRY_ASSIGN(const std::string body,
+               ask(ReaderTask::ThreadVariable, file, request.take(), {}, {}));
+    return checked(decode_thread_variable(body));
+}
+
 Result<UnwindTable> FileReader::unwind_table(int file, const std::string& name,
                                              const std::string& wanted_build_id) {
     WireWriter request;

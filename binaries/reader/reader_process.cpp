@@ -40,7 +40,7 @@ class DebugFilesOf : public BrokeredPrograms {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto look_interval = 100ms;  // for checking its CPU time
+constexpr auto cpu_look_interval = 100ms;  // for checking its CPU time
 // A killed process that is blocked on a dead file system exits only when that answers.
 constexpr auto reaping_timeout = 2s;
 const ReaderProcess::Limits limits_of_start{10s, 60s, 0};
@@ -191,7 +191,7 @@ Status ReaderProcess::wait_for(short events, FileBroker* broker, const Deadline&
         std::array<pollfd, 2> waiting{
             {{socket_.get(), events, 0}, {broker ? files_socket_.get() : -1, POLLIN, 0}}};
         const auto pause = std::min(std::chrono::ceil<std::chrono::milliseconds>(deadline.at - now),
-                                    std::chrono::milliseconds(look_interval));
+                                    std::chrono::milliseconds(cpu_look_interval));
         const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(pause.count()));
         if (ready < 0 && errno != EINTR) return system_error("wait for the file reader");
         if (ready <= 0) continue;

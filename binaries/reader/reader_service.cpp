@@ -92,6 +92,13 @@ Result<std::string> container_answer(Request& request, WireReader& body) {
     return encode_container(facts);
 }
 
+Result<std::string> variable_answer(Request& request, WireReader& body) {
+    const std::string name = body.text(name_limit_bytes);
+    TRY_ASSIGN(const ElfImage image, ElfImage::from_file(std::move(request.file), "file"));
+    TRY_ASSIGN(const ThreadVariable variable, find_thread_variable(image, name));
+    return encode_thread_variable(variable);
+}
+
 Result<std::string> answer_to(Request& request) {
     WireReader body(request.body);
     switch (static_cast<ReaderTask>(request.head.task_or_error)) {
@@ -126,6 +133,7 @@ Result<std::string> answer_to(Request& request) {
             return encode_calls(calls);
         }
         case ReaderTask::Container: return container_answer(request, body);
+        case ReaderTask::ThreadVariable: return variable_answer(request, body);
         case ReaderTask::Names: {
             TRY_ASSIGN(const PlaceNamesRequest wanted, decode_names_request(request.body));
             TRY_ASSIGN(const PlaceNames names, name_places(request.file, wanted));

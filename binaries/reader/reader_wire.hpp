@@ -27,7 +27,8 @@ enum class ReaderTask : std::uint32_t {
     Code,
     Places,
     Container,
-    Calls
+    Calls,
+    ThreadVariable
 };
 
 // A request is this with the file's descriptor, then the body. An answer is this, then the body:

@@ -127,3 +127,26 @@ add_dependencies(binaries_tests binaries_inlines_programs)
 target_link_libraries(binaries_tests PRIVATE lagtrap_debug_server)
 # Built with the programs of the integration tests.
 add_dependencies(binaries_tests go_programs)
+# One thread-local variable for each way to access it. Clang 14 has no TLS descriptors for x86-64.
+set(variable_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/thread_variable.c)
+set(variable_folder ${CMAKE_CURRENT_BINARY_DIR}/thread_variable)
+set(variable_files "")
+function(lagtrap_variable_file name)
+  set(output ${variable_folder}/${name})
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${variable_folder}
+    COMMAND ${BINARIES_GCC} -O1 ${ARGN} -o ${output} ${variable_source}
+    DEPENDS ${variable_source} VERBATIM)
+  set(variable_files ${variable_files} ${output} PARENT_SCOPE)
+endfunction()
+lagtrap_variable_file(program -fPIE -pie -Wl,--export-dynamic)
+lagtrap_variable_file(program_fixed -no-pie)
+lagtrap_variable_file(program_static -static)
+lagtrap_variable_file(program_static_pie -static-pie)
+lagtrap_variable_file(general.so -fPIC -shared)
+lagtrap_variable_file(general_symbolic.so -fPIC -shared -Wl,-Bsymbolic)
+lagtrap_variable_file(descriptor.so -fPIC -shared -mtls-dialect=gnu2)
+lagtrap_variable_file(descriptor_symbolic.so -fPIC -shared -mtls-dialect=gnu2 -Wl,-Bsymbolic)
+lagtrap_variable_file(initial.so -fPIC -shared -ftls-model=initial-exec)
+add_custom_target(binaries_variable_files DEPENDS ${variable_files})
+add_dependencies(binaries_tests binaries_variable_files)
