@@ -345,6 +345,7 @@ int on_open_file(struct bpf_iter__task_file* ctx) {
 }
 
 #include "bpf/history.bpf.h"
+#include "bpf/thread_context.bpf.h"
 
 SEC("perf_event")
 int on_sample(struct bpf_perf_event_data* ctx) {
@@ -364,9 +365,11 @@ int on_sample(struct bpf_perf_event_data* ctx) {
     fill_header(&sample.header, LAGTRAP_RECORD_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
     sample.kernel_stack_id = note_kernel_stack(ctx, stack, sample.header.at_ns);
     sample.in_kernel = (ctx->regs.cs & 3) == 0;
-    if (!kernel_thread)
+    if (!kernel_thread) {
+        note_context(task, pid_tid, sample.header.at_ns, SCRATCH_SAMPLE);
         sample.user_stack_id = note_user_stack(stack, sample.pid, sample.header.at_ns,
                                                sample.in_kernel, SCRATCH_SAMPLE);
+    }
     counters->samples++;
     if (bpf_ringbuf_output(&records, &sample, sizeof(sample), BPF_RB_NO_WAKEUP))
         counters->samples_lost++;
@@ -471,6 +474,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
      * less, so it is always taken. */
     bool has_program = record.prev_tid != 0 && !(prev->flags & TASK_IS_KERNEL_THREAD);
     bool wants_user_stack = has_program && !recording.without_user_stacks_of_switches;
+    if (has_program)
+        note_context(prev, (__u64)record.prev_pid << 32 | record.prev_tid, record.header.at_ns,
+                     SCRATCH_SWITCH);
     if (record.prev_state == 0) {
         bool yields = has_program && is_yielding(prev);
         if (yields) record.flags |= LAGTRAP_SWITCH_PREV_YIELDED;
@@ -515,6 +521,7 @@ int BPF_PROG(on_waking, struct task_struct* wakee) {
     record.target_cpu = record.header.cpu;
     __u32 size = find_cause(&record, wakee);
     record.header.size_bytes = size;
+    note_contexts_of_waking(&record, wakee, SCRATCH_SWITCH);
     __sync_fetch_and_add(&counters->wakings, 1);
     if (bpf_ringbuf_output(&records, &record, size, BPF_RB_NO_WAKEUP))
         __sync_fetch_and_add(&counters->wakings_lost, 1);
@@ -539,6 +546,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct* task) {
     __u32 pid = task->tgid;
     bpf_map_delete_elem(&unwind_processes, &pid);
+    bpf_map_delete_elem(&context_places, &pid);
     return 0;
 }
 

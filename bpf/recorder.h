@@ -34,6 +34,18 @@ struct lagtrap_copying {
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_copying) == 48, "layout of the budget of copies");
 
+#define LAGTRAP_PUBLISHING_PROCESSES 1024
+
+/* Where the threads of a process publish what they work for (thread_context.bpf.h). */
+struct lagtrap_context_place {
+    __s64 offset;             /* of the pointer to it */
+    __u32 block;              /* number of the block with the pointer; 0: from the thread pointer */
+    __u32 block_entry_bytes;  /* in the C library's list of a thread's blocks */
+    __s32 block_count_offset; /* of the list's length, from the list */
+    __u32 padding;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_context_place) == 24, "layout of places of contexts");
+
 struct lagtrap_capture_counters {
     __u64 samples;
     __u64 idle_samples; /* ticks on an idle CPU; not recorded */
@@ -48,6 +60,8 @@ struct lagtrap_capture_counters {
     __u64 history_samples; /* of CPUs, sent or lost */
     __u64 history_waits;
     __u64 history_lost;
+    __u64 contexts_lost;
+    __u64 contexts_unreadable; /* published, but at no readable address */
 };
 
 #endif

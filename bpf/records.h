@@ -51,6 +51,8 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_TRACE_TEXT = 21,     /* user log: struct lagtrap_trace_text */
     LAGTRAP_RECORD_WRITTEN = 22,        /* kernel log: struct lagtrap_written + path */
     LAGTRAP_RECORD_GROUP_MEMORY = 23,   /* kernel log: struct lagtrap_group_memory + path */
+    LAGTRAP_RECORD_CONTEXT = 24,        /* kernel log: struct lagtrap_context + attributes */
+    LAGTRAP_RECORD_CONTEXT_KEYS = 25,   /* kernel log: struct lagtrap_context_keys + names */
 };
 
 struct lagtrap_record {
@@ -437,6 +439,31 @@ struct lagtrap_written {
     char name[LAGTRAP_COMM_BYTES]; /* of the process that has ended, or of the disk; any bytes */
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_written) == 64, "layout of what was written");
+
+#define LAGTRAP_CONTEXT_ATTRIBUTE_BYTES 612
+
+/* What a thread works for from now on, as its program publishes it (OpenTelemetry's OTEP 4947); not
+ * written again while nothing changes. After the struct, up to LAGTRAP_CONTEXT_ATTRIBUTE_BYTES of
+ * its attributes, as in the program's memory. */
+struct lagtrap_context {
+    struct lagtrap_record header;
+    __u32 pid;
+    __u32 tid;
+    __u8 trace_id[16];
+    __u8 span_id[8]; /* all 0: for nothing */
+    __u16 attribute_bytes;
+    __u8 padding[6];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_context) == 56, "layout of contexts");
+
+/* The names of a process's attributes, by number, each with a '\0' (text_bytes in all); empty: not
+ * wanted. */
+struct lagtrap_context_keys {
+    struct lagtrap_record header;
+    __u32 pid;
+    __u32 text_bytes;
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_context_keys) == 24, "layout of names of attributes");
 
 /* The control group around a process that is nearest to its memory limit, as the recording began.
  * After the struct its path (path_bytes, no '\0'). */

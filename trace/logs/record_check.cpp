@@ -57,6 +57,18 @@ RecordCheck check_mapping(const lagtrap_record* record) {
                     mapping->path_bytes <= record->size_bytes - sizeof(*mapping));
 }
 
+RecordCheck check_context(const lagtrap_record* record) {
+    const auto* context = as<lagtrap_context>(record);
+    return whole_if(context != nullptr &&
+                    context->attribute_bytes <= LAGTRAP_CONTEXT_ATTRIBUTE_BYTES &&
+                    context->attribute_bytes <= record->size_bytes - sizeof(*context));
+}
+
+RecordCheck check_context_keys(const lagtrap_record* record) {
+    const auto* keys = as<lagtrap_context_keys>(record);
+    return whole_if(keys != nullptr && keys->text_bytes <= record->size_bytes - sizeof(*keys));
+}
+
 template <typename Record>
 RecordCheck check_with_path(const lagtrap_record* record) {
     const auto* whole = as<Record>(record);
@@ -78,6 +90,8 @@ RecordCheck check_record(const lagtrap_record* record, std::size_t available_byt
         case LAGTRAP_RECORD_WAIT_FILE: return check_with_path<lagtrap_wait_file>(record);
         case LAGTRAP_RECORD_WRITTEN: return check_with_path<lagtrap_written>(record);
         case LAGTRAP_RECORD_GROUP_MEMORY: return check_with_path<lagtrap_group_memory>(record);
+        case LAGTRAP_RECORD_CONTEXT: return check_context(record);
+        case LAGTRAP_RECORD_CONTEXT_KEYS: return check_context_keys(record);
         case LAGTRAP_RECORD_THREAD: return check_least(record, LAGTRAP_THREAD_LEAST_BYTES);
         case LAGTRAP_RECORD_PROCESS: return check_process(record);
         case LAGTRAP_RECORD_MAPPING: return check_mapping(record);

@@ -11,7 +11,7 @@ static void* const ctx = NULL;
 struct recorder_maps {
     void *records, *capture_counters, *history_turns, *timed_sets, *thread_times, *last_switches,
         *disk_requests, *refused_locks, *written_files, *ended_writers, *unwind_processes,
-        *namespaced_threads, *stack_copies, *copied_shares;
+        *namespaced_threads, *stack_copies, *copied_shares, *context_places;
 };
 const struct recorder_maps recorder_maps = {
     .records = &records,
@@ -28,6 +28,7 @@ const struct recorder_maps recorder_maps = {
     .namespaced_threads = &namespaced_threads,
     .stack_copies = &stack_copies,
     .copied_shares = &copied_shares,
+    .context_places = &context_places,
 };
 
 static void define_maps(void) {
@@ -61,6 +62,10 @@ static void define_maps(void) {
     DEFINE_MAP(copy_scratch);
     DEFINE_MAP(iterator_copy_scratch);
     DEFINE_MAP(copied_shares);
+    DEFINE_MAP(context_places);
+    DEFINE_MAP(last_contexts);
+    DEFINE_MAP(context_scratch);
+    DEFINE_MAP(iterator_context_scratch);
 }
 
 void native_set_preempt_count_place(__s64 bytes) {
@@ -76,7 +81,7 @@ void native_load_programs(void) {
     *(struct lagtrap_recording*)&recording = recording_at_first;
     *(struct lagtrap_copying*)&copying = copying_at_first;
     quotas_seen = preempt_count_is_wrong = locks_refused = false;
-    writers_ended = files_written_in = ends_wanted_in = 0;
+    writers_ended = files_written_in = ends_wanted_in = contexts_published = 0;
     open_files_until_ns = history_turned_ns = 0;
     native_set_preempt_count_place(0);
     forget_task();

@@ -16,7 +16,7 @@ extern "C" {
 struct recorder_maps {
     void *records, *capture_counters, *history_turns, *timed_sets, *thread_times, *last_switches,
         *disk_requests, *refused_locks, *written_files, *ended_writers, *unwind_processes,
-        *namespaced_threads, *stack_copies, *copied_shares;
+        *namespaced_threads, *stack_copies, *copied_shares, *context_places;
 };
 extern const struct recorder_maps recorder_maps;
 
@@ -27,6 +27,7 @@ extern volatile bool preempt_count_is_wrong;
 extern volatile __u32 files_written_in;
 extern volatile __u32 ends_wanted_in;
 extern volatile __u64 open_files_until_ns;
+extern volatile __u32 contexts_published;
 
 /* Clears all maps, and resets the programs' variables to their values at load time. */
 void native_load_programs(void);
@@ -46,6 +47,7 @@ int on_wakeup(void* wakee);
 int on_sample(void* context);
 int on_tick(void* context);
 int on_thread(void* context);
+int on_publishing_thread(void* context);
 int on_fork(void* parent, void* child);
 int on_exec(void* task);
 int on_interrupt(int number, void* action);
