@@ -71,6 +71,12 @@ History build_history(const Element& element) {
                    element.number_of("early-share"), element.text_of("times") == "yes"};
 }
 
+Context build_context(const Element& element) {
+    const std::string_view attributes = element.text_of("attributes");
+    return Context{element.text_of("read") == "yes",
+                   attributes == "none" ? std::vector<std::string>{} : words_of(attributes)};
+}
+
 Spool build_spool(const Element& element) {
     return Spool{std::string(element.text_of("path")), element.number_of("size-limit"),
                  duration_of(element, "age-limit"), duration_of(element, "keep-sent-runs")};
@@ -227,6 +233,7 @@ Built build_settings(const Element& root, Diagnostics& diagnostics) {
     if (const Element* element = root.child("history")) settings.history = build_history(*element);
     if (const Element* element = root.child("confirm"))
         settings.confirm = Confirm{duration_of(*element, "wait")};
+    if (const Element* element = root.child("context")) settings.context = build_context(*element);
     if (const Element* element = root.child("privacy"))
         settings.privacy.command_lines = command_lines_of(element->text_of("command-lines"));
     if (const Element* element = root.child("spool")) {

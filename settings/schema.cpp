@@ -51,6 +51,13 @@ constexpr std::array confirm_attributes{
     AttributeSpec{"wait", Duration, Optional, "10s", "", s, hour,
                   "Without an answer, the recording is kept after this time."}};
 
+constexpr std::array context_attributes{
+    AttributeSpec{"read", Choice, Optional, "yes", "yes|no", 0, 0,
+                  "Record trace id, span id and attributes of threads whose programs publish them "
+                  "as OpenTelemetry's thread context."},
+    AttributeSpec{"attributes", AttributeNames, Optional, "http.route", "", 0, 0,
+                  "Which attributes to record."}};
+
 constexpr std::array privacy_attributes{
     AttributeSpec{"command-lines", Choice, Optional, "masked", "masked|program|all", 0, 0,
                   "Command lines in recordings: with recognized passwords, tokens and keys masked; "
@@ -240,6 +247,8 @@ constexpr ElementSpec confirm_element{
     "If present, recordings wait in memory for `lagtrap approve` or `lagtrap decline`.",
     confirm_attributes,
     {}};
+constexpr ElementSpec context_element{
+    "context", "Which requests threads work on, if their programs say so.", context_attributes, {}};
 constexpr ElementSpec privacy_element{
     "privacy", "What recordings contain of program arguments.", privacy_attributes, {}};
 constexpr ElementSpec spool_element{
@@ -254,20 +263,15 @@ constexpr ElementSpec otlp_element{
 constexpr ElementSpec control_element{
     "control", "The daemon's control socket.", control_attributes, {}};
 
-constexpr std::array root_children{ChildSpec{&recording_element, 1},
-                                   ChildSpec{&auto_threshold_element, 1},
-                                   ChildSpec{&unwinding_element, 1},
-                                   ChildSpec{&runs_element, 1},
-                                   ChildSpec{&budget_element, 1},
-                                   ChildSpec{&history_element, 1},
-                                   ChildSpec{&confirm_element, 1},
-                                   ChildSpec{&privacy_element, 1},
-                                   ChildSpec{&spool_element, 1},
-                                   ChildSpec{&upload_element, 1},
-                                   ChildSpec{&otlp_element, 1},
-                                   ChildSpec{&control_element, 1},
-                                   ChildSpec{&event_element, events_limit},
-                                   ChildSpec{&use_of_preset, events_limit}};
+constexpr std::array root_children{
+    ChildSpec{&recording_element, 1},       ChildSpec{&auto_threshold_element, 1},
+    ChildSpec{&unwinding_element, 1},       ChildSpec{&runs_element, 1},
+    ChildSpec{&budget_element, 1},          ChildSpec{&history_element, 1},
+    ChildSpec{&confirm_element, 1},         ChildSpec{&context_element, 1},
+    ChildSpec{&privacy_element, 1},         ChildSpec{&spool_element, 1},
+    ChildSpec{&upload_element, 1},          ChildSpec{&otlp_element, 1},
+    ChildSpec{&control_element, 1},         ChildSpec{&event_element, events_limit},
+    ChildSpec{&use_of_preset, events_limit}};
 constexpr ElementSpec lagtrap_element{"lagtrap", "The root element.", root_attributes,
                                       root_children};
 
@@ -366,6 +370,10 @@ std::string describe_values(const AttributeSpec& attribute) {
     switch (attribute.kind) {
         case Name: return "1 to 63 letters, digits, _ and -, not beginning with a digit or -";
         case Names: return "names separated by spaces, each once";
+        case AttributeNames:
+            return fmt::format(
+                "none, or up to {} names such as http.route, separated by spaces, each once",
+                attributes_limit);
         case Text: return "one line of text, 1 to 1000 bytes";
         case Choice: return listed(attribute.choices);
         case Duration:

@@ -11,11 +11,12 @@
 namespace lagtrap::settings {
 
 enum class ValueKind {
-    Name,      // [A-Za-z_][A-Za-z0-9_-]{0,62}
-    Names,     // several, separated by spaces
-    Text,      // one line of text for people
-    Choice,    // one of `choices`
-    Duration,  // core/duration.hpp; low and high in nanoseconds
+    Name,            // [A-Za-z_][A-Za-z0-9_-]{0,62}
+    Names,           // several, separated by spaces
+    AttributeNames,  // of requests: up to attributes_limit, separated by spaces, or "none"
+    Text,            // one line of text for people
+    Choice,          // one of `choices`
+    Duration,        // core/duration.hpp; low and high in nanoseconds
     // a Duration, "auto", or a percentile and a factor (settings/threshold_rule.hpp)
     Threshold,
     DurationRange,  // a Duration, or "4s..20s", whose shorter side is the number
@@ -72,6 +73,7 @@ struct ElementSpec {
 inline constexpr std::size_t events_limit = 256;
 inline constexpr std::size_t ends_limit = 4;
 inline constexpr std::size_t stages_limit = 16;
+inline constexpr std::size_t attributes_limit = 5;
 inline constexpr std::size_t depth_limit = 16;
 inline constexpr std::size_t file_bytes_limit = 1U << 20;
 inline constexpr std::uint32_t usdt_arguments = 12;  // as many as libbpf reads

@@ -32,6 +32,8 @@ Form form_of(ValueKind kind) {
     const std::string field = "[A-Za-z_][A-Za-z0-9_]{0,62}";
     switch (kind) {
         case ValueKind::Name: return {name};
+        case ValueKind::AttributeNames:
+            return {fmt::format(R"([!-~]{{1,64}}( +[!-~]{{1,64}}){{0,{}}})", attributes_limit - 1)};
         case ValueKind::Names: return {fmt::format("{0}( +{0})*", name)};
         case ValueKind::Text: return {"", 1, 1000};
         case ValueKind::Duration: return {duration};

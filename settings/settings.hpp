@@ -249,6 +249,12 @@ struct History {
     bool times = true;  // whether each run's time is broken down
 };
 
+// Which requests threads work on, according to OpenTelemetry's thread context.
+struct Context {
+    bool read = true;
+    std::vector<std::string> attributes{"http.route"};  // that recordings contain
+};
+
 // Recordings wait this long in memory for `lagtrap approve` or `decline`.
 struct Confirm {
     std::chrono::nanoseconds wait{10'000'000'000};
@@ -296,6 +302,7 @@ struct Settings {
     Budget budget;
     History history;
     std::optional<Confirm> confirm;
+    Context context;
     Privacy privacy;
     Spool spool;
     std::optional<Upload> upload;

@@ -173,29 +173,47 @@ Problem check_share(const AttributeSpec& attribute, std::string_view text, std::
     return {};
 }
 
+Problem twice_in(const AttributeSpec& attribute, std::vector<std::string> given) {
+    std::sort(given.begin(), given.end());
+    const auto twice = std::adjacent_find(given.begin(), given.end());
+    return twice == given.end() ? Problem{} : problem(attribute, *twice + " is listed twice");
+}
+
 Problem check_choice_list(const AttributeSpec& attribute, std::string_view text) {
     const std::vector<std::string> known = split_choices(attribute.choices);
-    std::vector<std::string> given = words_of(text);
+    const std::vector<std::string> given = words_of(text);
     if (given.empty()) return problem(attribute);
     for (const std::string& word : given)
         if (std::find(known.begin(), known.end(), word) == known.end())
             return problem(attribute,
                            word.size() < 100 ? did_you_mean(nearest_name(word, known)) : "");
-    std::sort(given.begin(), given.end());
-    if (const auto twice = std::adjacent_find(given.begin(), given.end()); twice != given.end())
-        return problem(attribute, *twice + " is listed twice");
+    if (auto twice = twice_in(attribute, given)) return twice;
     if (given.size() > 1 && std::find(given.begin(), given.end(), "none") != given.end())
         return problem(attribute, "none cannot be combined with others");
     return {};
 }
 
+bool is_attribute_name(std::string_view text) {
+    constexpr std::size_t longest = 64;
+    return text.size() <= longest &&
+           std::all_of(text.begin(), text.end(), [](char one) { return one > ' ' && one <= '~'; });
+}
+
+Problem check_attribute_names(const AttributeSpec& attribute, std::string_view text) {
+    const std::vector<std::string> given = words_of(text);
+    if (given.empty() || given.size() > attributes_limit ||
+        !std::all_of(given.begin(), given.end(), is_attribute_name))
+        return problem(attribute);
+    if (given.size() > 1 && std::find(given.begin(), given.end(), "none") != given.end())
+        return problem(attribute, "none cannot be combined with others");
+    return twice_in(attribute, given);
+}
+
 Problem check_names(const AttributeSpec& attribute, std::string_view text) {
-    std::vector<std::string> given = words_of(text);
+    const std::vector<std::string> given = words_of(text);
     if (given.empty() || !std::all_of(given.begin(), given.end(), is_name))
         return problem(attribute);
-    std::sort(given.begin(), given.end());
-    const auto twice = std::adjacent_find(given.begin(), given.end());
-    return twice == given.end() ? Problem{} : problem(attribute, *twice + " is listed twice");
+    return twice_in(attribute, given);
 }
 
 Problem check_line(const AttributeSpec& attribute, std::string_view text) {
@@ -360,6 +378,7 @@ std::optional<ValueProblem> check_value(const AttributeSpec& attribute, std::str
     switch (attribute.kind) {
         case ValueKind::Name: return is_name(text) ? Problem{} : problem(attribute);
         case ValueKind::Names: return check_names(attribute, text);
+        case ValueKind::AttributeNames: return check_attribute_names(attribute, text);
         case ValueKind::Text: return check_line(attribute, text);
         case ValueKind::Choice: return check_choice(attribute, text);
         case ValueKind::Duration: return check_duration(attribute, text, number);

@@ -89,6 +89,13 @@ std::string budget_text(const settings::Budget& budget, std::uint64_t share_ppm)
         words_of_parts(budget.disable), time_text(budget.pause), open_runs);
 }
 
+std::string context_text(const settings::Context& context) {
+    return fmt::format("<context read=\"{}\" attributes=\"{}\"/>\n", context.read ? "yes" : "no",
+                       context.attributes.empty() ? "none"
+                                                  : settings::attribute_text(fmt::format(
+                                                        "{}", fmt::join(context.attributes, " "))));
+}
+
 }  // namespace
 
 Result<std::string> name_of_temporary_event(std::string_view text) {
@@ -115,7 +122,7 @@ std::string temporary_settings(std::string_view text, const std::filesystem::pat
     const settings::Unwinding& unwinding = service.unwinding;
     return fmt::format("<lagtrap version=\"1\">\n{}{}", recording_text(service.recording),
                        history_text(service.history)) +
-           budget_text(service.budget, share_ppm) +
+           budget_text(service.budget, share_ppm) + context_text(service.context) +
            fmt::format("<privacy command-lines=\"{}\"/>\n",
                        command_lines_text(service.privacy.command_lines)) +
            fmt::format("<unwinding memory=\"{}\" cache=\"{}\" cache-limit=\"{}\"/>\n",

@@ -161,8 +161,8 @@ TEST(GoodFiles, AnAttributeHasItsEarlierName) {
 TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     const auto outcome = parse_settings(
         "<lagtrap "
-        "version='1'><recording/><auto-threshold/><unwinding/><runs/><budget/><history/><confirm/"
-        "><spool/><upload url='https://a'/><control/></lagtrap>",
+        "version='1'><recording/><auto-threshold/><unwinding/><runs/><budget/><history/><context/>"
+        "<confirm/><spool/><upload url='https://a'/><control/></lagtrap>",
         BinaryCheck::Skip);
     ASSERT_TRUE(outcome.ok());
     const Settings& settings = outcome.settings;
@@ -195,6 +195,8 @@ TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     EXPECT_EQ(settings.history.length, History{}.length);
     EXPECT_EQ(settings.history.sample_interval, History{}.sample_interval);
     EXPECT_EQ(settings.history.early_share_ppm, History{}.early_share_ppm);
+    EXPECT_EQ(settings.context.read, Context{}.read);
+    EXPECT_EQ(settings.context.attributes, Context{}.attributes);
     EXPECT_EQ(settings.spool.path, Spool{}.path);
     EXPECT_EQ(settings.spool.size_limit_bytes, Spool{}.size_limit_bytes);
     EXPECT_EQ(settings.spool.age_limit, Spool{}.age_limit);
@@ -202,6 +204,20 @@ TEST(GoodFiles, EmptyElementsHaveTheDefaults) {
     EXPECT_EQ(settings.upload->timeout, Upload{}.timeout);
     EXPECT_EQ(settings.control.socket, Control{}.socket);
     EXPECT_EQ(settings.control.group, Control{}.group);
+}
+
+TEST(GoodFiles, AttributesOfRequestsAreListed) {
+    const auto context_of = [](const std::string& attributes) {
+        const auto outcome = parse_settings(
+            "<lagtrap version='1'><context " + attributes + "/></lagtrap>", BinaryCheck::Skip);
+        EXPECT_TRUE(outcome.ok()) << attributes;
+        return outcome.settings.context;
+    };
+    EXPECT_EQ(context_of("attributes='http.route  tenant'").attributes,
+              (std::vector<std::string>{"http.route", "tenant"}));
+    EXPECT_TRUE(context_of("attributes='none'").attributes.empty());
+    EXPECT_TRUE(context_of("").read);
+    EXPECT_FALSE(context_of("read='no'").read);
 }
 
 TEST(GoodFiles, AThresholdMayFollowFromTheRuns) {
