@@ -286,6 +286,8 @@ QualityReport report_quality(const Recording& recording) {
     add_loss("samples", counts.samples_lost, counts.samples_taken + counts.samples_lost);
     add_loss("context switches", switches_lost, switches);
     add_loss("wakings", counts.wakings_lost);
+    add_loss("contexts of threads", counts.contexts_lost);
+    add_loss("unreadable contexts of threads", counts.contexts_unreadable);
     add_loss("stacks", counts.stacks_lost);
     add_loss("copies of stacks", counts.stack_copies_left_out);
     add_loss("runs", counts.runs_lost);

@@ -113,6 +113,7 @@ struct RawTrace {
     std::vector<SocketOwner> socket_owners;
     std::vector<WrittenFile> written_files;
     std::vector<FileWriter> file_writers;
+    std::unordered_map<std::uint32_t, std::vector<PublishedSpan>> spans;  // by tid
     GroupMemory group_memory;
     std::vector<RawSample> samples;
     std::vector<RawSample> off_cpu;

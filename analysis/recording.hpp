@@ -273,6 +273,20 @@ struct RunCalls {
     std::vector<calls::Times> times;  // of each call, without probe overhead
 };
 
+struct SpanAttribute {
+    NameId name = 0;
+    NameId value = 0;
+};
+
+// The span that a thread worked for from a time on, as its program published it. Without a trace
+// id, it worked for none.
+struct PublishedSpan {
+    std::uint64_t at_ns = 0;
+    NameId trace_id = 0;  // 32 lower-case hexadecimal digits
+    NameId span_id = 0;   // 16 lower-case hexadecimal digits
+    std::vector<SpanAttribute> attributes;
+};
+
 struct Recording {
     trace::SystemFile system;
     std::uint64_t begin_ns = 0;  // time outside [begin, end) was not recorded
@@ -304,6 +318,7 @@ struct Recording {
     std::vector<SocketOwner> socket_owners;
     std::vector<WrittenFile> written_files;  // by time
     std::vector<FileWriter> file_writers;
+    std::unordered_map<std::uint32_t, std::vector<PublishedSpan>> spans;  // by tid, then by time
     GroupMemory group_memory;  // of the process whose delay began the recording
     // By waiting thread, for waits that outlast the recording: the owner of the mutex. Not from the
     // trace; set by whoever knows.

@@ -227,6 +227,7 @@ void TimelineBuilder::add_wait_files() {
     recording_.socket_owners = std::move(raw_.socket_owners);
     recording_.written_files = std::move(raw_.written_files);
     recording_.file_writers = std::move(raw_.file_writers);
+    recording_.spans = std::move(raw_.spans);
     recording_.group_memory = raw_.group_memory;
 }
 

@@ -4,6 +4,7 @@
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 
+#include "analysis/context_decoder.hpp"
 #include "analysis/interning.hpp"
 #include "analysis/module_symbols.hpp"
 #include "analysis/raw_trace.hpp"
@@ -97,6 +98,9 @@ void TraceDecoder::take_packet(const Packet& packet) {
             case fields::packet::lagtrap_wait_file: take_wait_file(message, packet.at_ns); break;
             case fields::packet::lagtrap_written:
                 take_written(message, packet.at_ns, trace_);
+                break;
+            case fields::packet::lagtrap_context:
+                take_context(message, packet.at_ns, trace_);
                 break;
             case fields::packet::lagtrap_group_memory: take_group_memory(message, trace_); break;
             case fields::packet::track_event:

@@ -43,6 +43,7 @@ constexpr std::uint32_t lagtrap_history_wait = bytes(perfetto::trace_packet::lag
 constexpr std::uint32_t lagtrap_wait = bytes(perfetto::trace_packet::lagtrap_wait);
 constexpr std::uint32_t lagtrap_written = bytes(perfetto::trace_packet::lagtrap_written);
 constexpr std::uint32_t lagtrap_group_memory = bytes(perfetto::trace_packet::lagtrap_group_memory);
+constexpr std::uint32_t lagtrap_context = bytes(perfetto::trace_packet::lagtrap_context);
 using perfetto::trace_packet::incremental_state_cleared;  // a bit of sequence_flags
 }  // namespace packet
 
@@ -168,6 +169,15 @@ constexpr std::uint32_t name = fields::bytes(perfetto::lagtrap_written::name);
 constexpr std::uint32_t pid = varint(perfetto::lagtrap_written::pid);
 constexpr std::uint32_t ended = varint(perfetto::lagtrap_written::ended);
 }  // namespace lagtrap_written
+
+namespace lagtrap_context {
+constexpr std::uint32_t tid = varint(perfetto::lagtrap_context::tid);
+constexpr std::uint32_t trace_id = bytes(perfetto::lagtrap_context::trace_id);
+constexpr std::uint32_t span_id = bytes(perfetto::lagtrap_context::span_id);
+constexpr std::uint32_t attribute = bytes(perfetto::lagtrap_context::attribute);
+constexpr std::uint32_t name = bytes(perfetto::lagtrap_context::name);
+constexpr std::uint32_t value = bytes(perfetto::lagtrap_context::value);
+}  // namespace lagtrap_context
 
 namespace lagtrap_group_memory {
 constexpr std::uint32_t pid = varint(perfetto::lagtrap_group_memory::pid);

@@ -18,6 +18,8 @@ void RecordingCounts::report_since(const RecordingCounts& before,
     quality.samples_lost = records.samples_lost - before.records.samples_lost;
     quality.switches_lost = records.switches_lost - before.records.switches_lost;
     quality.wakings_lost = records.wakings_lost - before.records.wakings_lost;
+    quality.contexts_lost = records.contexts_lost - before.records.contexts_lost;
+    quality.contexts_unreadable = records.contexts_unreadable - before.records.contexts_unreadable;
     quality.stacks_lost = records.stacks_lost - before.records.stacks_lost;
     quality.runs_lost = runs_lost - before.runs_lost;
     quality.task_changes_lost = (task_changes_lost - before.task_changes_lost) +

@@ -83,6 +83,8 @@ json::object to_json(const SessionQuality& quality) {
             {"samples_lost", quality.samples_lost},
             {"switches_lost", quality.switches_lost},
             {"wakings_lost", quality.wakings_lost},
+            {"contexts_lost", quality.contexts_lost},
+            {"contexts_unreadable", quality.contexts_unreadable},
             {"stacks_lost", quality.stacks_lost},
             {"stack_copies", quality.stack_copies},
             {"stack_copies_left_out", quality.stack_copies_left_out},
@@ -250,6 +252,10 @@ void read_quality(Fields fields, SessionQuality& quality, std::optional<Error>& 
     fields.number("task_changes_lost", quality.task_changes_lost);
     if (fields.has("code_files_lost"))
         fields.number("code_files_lost", quality.code_files_lost);  // older captures lack it
+    if (fields.has("contexts_lost")) {                              // older captures lack it
+        fields.number("contexts_lost", quality.contexts_lost);
+        fields.number("contexts_unreadable", quality.contexts_unreadable);
+    }
     fields.number("bpf_run_time_ns", quality.bpf_run_time_ns);
     fields.number("daemon_cpu_ns", quality.daemon_cpu_ns);
     fields.flag("truncated_by_size", quality.truncated_by_size);

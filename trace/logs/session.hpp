@@ -82,6 +82,8 @@ struct SessionQuality {
     bool truncated_by_size = false;
     // what was disabled to limit the cost, one sentence each; at most omitted_limit
     std::vector<std::string> omitted;
+    std::uint64_t contexts_lost = 0;        // of threads, as their programs publish them
+    std::uint64_t contexts_unreadable = 0;  // published at addresses that cannot be read
 };
 
 struct Session {

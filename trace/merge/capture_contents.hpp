@@ -15,6 +15,7 @@
 #include "trace/merge/merge.hpp"
 #include "trace/merge/run_details.hpp"
 #include "trace/merge/run_sorter.hpp"
+#include "trace/merge/thread_contexts.hpp"
 #include "trace/merge/thread_ends.hpp"
 #include "trace/processes/address_spaces.hpp"
 #include "trace/stacks/stack_table.hpp"
@@ -45,6 +46,7 @@ struct CaptureContents {
     RunSorter sorter;
     RunDetails run_details;
     ListedThreads listed;
+    ThreadContexts thread_contexts;
     ThreadEnds thread_ends;
     CallsInTrace calls;
     FunctionsInTrace functions;

@@ -79,6 +79,10 @@ Status CaptureLoader::load_kernel_log() {
         if (record->type == LAGTRAP_RECORD_SAMPLE)
             contents_.stacks.count_use(
                 reinterpret_cast<const lagtrap_sample*>(record)->user_stack_id);
+        if (record->type == LAGTRAP_RECORD_CONTEXT_KEYS)
+            contents_.thread_contexts.take(*reinterpret_cast<const lagtrap_context_keys*>(record));
+        if (record->type == LAGTRAP_RECORD_CONTEXT)
+            contents_.thread_contexts.take(*reinterpret_cast<const lagtrap_context*>(record));
         if (record->type != LAGTRAP_RECORD_SWITCH) continue;
         const auto& change = *reinterpret_cast<const lagtrap_switch*>(record);
         contents_.stacks.count_use(change.user_stack_id);

@@ -48,6 +48,8 @@ void DelayList::add(const lagtrap_run& run, const RunFacts& facts, const ThreadT
             delay.program_version = packages_.version_of(image->program, delay.program_build_id);
     }
     contents_.run_details.tell(run, delay);
+    if (delay.trace.trace_id.empty() && !of_goroutine)
+        delay.trace = contents_.thread_contexts.trace_of(run.begin_tid, run.begin_ns, run.end_ns);
     for (std::size_t i = 0; i < run.stage_count; ++i) {
         const lagtrap_stage_hit& stage = run.stages[i];
         if (stage.stage >= event.stages.size()) continue;

@@ -41,6 +41,14 @@ void TraceWriting::count_late(const lagtrap_record* record) {
     if (record->type == LAGTRAP_RECORD_WAKING) ++contents_.file.quality.wakings_lost;
 }
 
+void TraceWriting::write_kernel_record(const lagtrap_record* record) {
+    if (record->type != LAGTRAP_RECORD_CONTEXT) return kernel_records_->write(record);
+    const auto& context = *reinterpret_cast<const lagtrap_context*>(record);
+    threads_->at(context.tid, context.pid, context.header.at_ns);
+    write_context(context, contents_.thread_contexts.attributes_of(context),
+                  contents_.to_boottime(context.header.at_ns), *writer_);
+}
+
 Status TraceWriting::write_records() {
     TRY_ASSIGN(RecordStream kernel, contents_.open_stream(LogKind::Kernel));
     kernel.leave_out(LAGTRAP_RECORD_STACK);
@@ -98,7 +106,7 @@ Status TraceWriting::write_records() {
             if (kernel_ns < last_ns_) {
                 count_late(kernel_record);
             } else {
-                kernel_records_->write(kernel_record);
+                write_kernel_record(kernel_record);
             }
             kernel.pop();
         }

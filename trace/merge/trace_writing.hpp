@@ -28,6 +28,7 @@ class TraceWriting {
 
   private:
     [[nodiscard]] Status write_records();
+    void write_kernel_record(const lagtrap_record* record);
     void take_run(const lagtrap_run& run);
     void count_late(const lagtrap_record* record);
     void sum_up();

@@ -37,6 +37,7 @@ inline constexpr Field lagtrap_history_wait = 20004;
 inline constexpr Field lagtrap_wait = 20005;
 inline constexpr Field lagtrap_written = 20006;
 inline constexpr Field lagtrap_group_memory = 20007;
+inline constexpr Field lagtrap_context = 20008;
 // TracePacket.SequenceFlags
 inline constexpr std::uint32_t incremental_state_cleared = 1;
 inline constexpr std::uint32_t needs_incremental_state = 2;
@@ -320,6 +321,18 @@ inline constexpr Field name = 4;  // of the disk, or of the process that has end
 inline constexpr Field pid = 5;
 inline constexpr Field ended = 6;
 }  // namespace lagtrap_written
+
+// What a thread works for from this packet's time on, as its program says; without a trace id, for
+// nothing.
+namespace lagtrap_context {
+inline constexpr Field tid = 1;
+inline constexpr Field trace_id = 2;  // 32 hexadecimal digits
+inline constexpr Field span_id = 3;   // 16 hexadecimal digits
+inline constexpr Field attribute = 4;
+// of an attribute
+inline constexpr Field name = 1;
+inline constexpr Field value = 2;
+}  // namespace lagtrap_context
 
 // The control group of a process that is nearest to its memory limit, as in bpf/records.h.
 namespace lagtrap_group_memory {

@@ -48,6 +48,9 @@ void write_quality(pugi::xml_node parent, const SystemFile& file) {
     set_number(node, "samples-lost", quality.samples_lost);
     set_number(node, "switches-lost", quality.switches_lost);
     set_number(node, "wakings-lost", quality.wakings_lost);
+    if (quality.contexts_lost != 0) set_number(node, "contexts-lost", quality.contexts_lost);
+    if (quality.contexts_unreadable != 0)
+        set_number(node, "contexts-unreadable", quality.contexts_unreadable);
     set_number(node, "stacks-lost", quality.stacks_lost);
     set_number(node, "stack-copies", quality.stack_copies);
     set_number(node, "stack-copies-left-out", quality.stack_copies_left_out);

@@ -108,6 +108,9 @@ void read_quality(Attributes node, SystemFile& file) {
     node.number("samples-lost", quality.samples_lost);
     node.number("switches-lost", quality.switches_lost);
     node.number("wakings-lost", quality.wakings_lost);
+    if (node.has("contexts-lost")) node.number("contexts-lost", quality.contexts_lost);
+    if (node.has("contexts-unreadable"))
+        node.number("contexts-unreadable", quality.contexts_unreadable);
     node.number("stacks-lost", quality.stacks_lost);
     if (node.has("stack-copies")) node.number("stack-copies", quality.stack_copies);
     if (node.has("stack-copies-left-out"))

@@ -26,6 +26,7 @@ FIELDS = {
         20005: ("wait", "m:Wait"),
         20006: ("written", "m:Written"),
         20007: ("group_memory", "m:GroupMemory"),
+        20008: ("context", "m:Context"),
     },
     "Written": {
         1: ("file", "v"),
@@ -35,6 +36,13 @@ FIELDS = {
         5: ("pid", "v"),
         6: ("ended", "v"),
     },
+    "Context": {
+        1: ("tid", "v"),
+        2: ("trace_id", "s"),
+        3: ("span_id", "s"),
+        4: ("attribute", "m:ContextAttribute"),
+    },
+    "ContextAttribute": {1: ("name", "s"), 2: ("value", "s")},
     "GroupMemory": {
         1: ("pid", "v"),
         2: ("path", "s"),

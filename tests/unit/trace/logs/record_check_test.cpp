@@ -58,6 +58,8 @@ TEST(RecordCheck, EachTypeHasItsLeastSize) {
         {LAGTRAP_RECORD_WAIT_FILE, sizeof(lagtrap_wait_file)},
         {LAGTRAP_RECORD_WRITTEN, sizeof(lagtrap_written)},
         {LAGTRAP_RECORD_GROUP_MEMORY, sizeof(lagtrap_group_memory)},
+        {LAGTRAP_RECORD_CONTEXT, sizeof(lagtrap_context)},
+        {LAGTRAP_RECORD_CONTEXT_KEYS, sizeof(lagtrap_context_keys)},
         {LAGTRAP_RECORD_RUN_SO_FAR, sizeof(lagtrap_run_so_far)},
         {LAGTRAP_RECORD_TRACE_TEXT, sizeof(lagtrap_trace_text)},
         {LAGTRAP_RECORD_STACK_COPY, sizeof(lagtrap_stack_copy)},
@@ -134,6 +136,8 @@ TEST(RecordCheck, TextsLieWithinTheirRecord) {
     expect_text_within(LAGTRAP_RECORD_WAIT_FILE, &lagtrap_wait_file::path_bytes);
     expect_text_within(LAGTRAP_RECORD_WRITTEN, &lagtrap_written::path_bytes);
     expect_text_within(LAGTRAP_RECORD_GROUP_MEMORY, &lagtrap_group_memory::path_bytes);
+    expect_text_within(LAGTRAP_RECORD_CONTEXT, &lagtrap_context::attribute_bytes);
+    expect_text_within(LAGTRAP_RECORD_CONTEXT_KEYS, &lagtrap_context_keys::text_bytes);
     Bytes<lagtrap_mapping> mapping(LAGTRAP_RECORD_MAPPING);
     mapping.record().build_id_bytes = sizeof(mapping.record().build_id);
     EXPECT_EQ(mapping.check(), RecordCheck::Whole);

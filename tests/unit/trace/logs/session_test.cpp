@@ -34,8 +34,8 @@ Session full_session() {
                       {"fsync", 1, 2, {}, "", {}, 3}};
     session.trigger = {TriggerReason::Deadline, 1, 33, 34, "name", 35, 36, 37};
     session.boot_id = "4b2a8c1e-0000-4000-8000-000000000001";
-    session.quality = {1, 2, 3,  4, 5, 11,   12,
-                       6, 7, 10, 8, 9, true, {"every 2nd sample alone was taken"}};
+    session.quality = {
+        1, 2, 3, 4, 5, 11, 12, 6, 7, 10, 8, 9, true, {"every 2nd sample alone was taken"}, 13, 14};
     session.containers = {{"3f2a", {"web", "nginx:1.25", "cart-7d9", "shop"}}};
     session.finished = true;
     return session;
@@ -145,6 +145,7 @@ constexpr const char* full_text =
     R"("trigger":{"reason":"deadline","event":1,"pid":33,"tid":34,"comm":"name",)"
     R"("begin_ns":35,"breach_ns":36,"reported_ns":37},)"
     R"("quality":{"samples_taken":1,"samples_lost":2,"switches_lost":3,"wakings_lost":4,)"
+    R"("contexts_lost":13,"contexts_unreadable":14,)"
     R"("stacks_lost":5,"stack_copies":11,"stack_copies_left_out":12,"runs_lost":6,)"
     R"("task_changes_lost":7,"code_files_lost":10,"bpf_run_time_ns":8,"daemon_cpu_ns":9,)"
     R"("truncated_by_size":true,"omitted":["every 2nd sample alone was taken"]},)"
