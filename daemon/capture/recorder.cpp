@@ -41,6 +41,7 @@ struct Recorder::Capture {
 
     EventMonitor& monitor;
     Unwinder& unwinder;
+    PublishedContexts* contexts = nullptr;
     CaptureLogs logs{early_limit_bytes};
     RecordBuffer early_events;  // for the rundown, until there is one
     std::optional<Rundown> rundown;
@@ -69,6 +70,8 @@ void Recorder::Capture::write(const lagtrap_record* record) {
         if (is_of_earlier_capture(record, started_ns, trigger.begin_ns)) return;
         if (first_run) first_run->take(record);
     }
+    if (record->type == LAGTRAP_RECORD_CONTEXT && contexts != nullptr)
+        return logs.write(contexts->wanted_part(*reinterpret_cast<const lagtrap_context*>(record)));
     logs.write(record);
 }
 
@@ -97,12 +100,19 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Settings& set
     std::unique_ptr<Recorder> self(new Recorder(settings, unwinder));
     self->container_names_ = names;
     TRY(self->programs_.load(threads));
+    if (!settings.context.read) return self;
+    ProcessInspector* const inspector = process_inspector();
+    self->context_map_.emplace(self->programs_.context_map());
+    self->contexts_.emplace(*self->context_map_,
+                            inspector != nullptr ? *inspector : self->direct_inspector_,
+                            settings.context.attributes);
     return self;
 }
 
 Status Recorder::switch_on(EventMonitor& monitor, BreachWatch::Recorded recorded,
                            std::uint32_t first_pid) {
     capture_ = std::make_unique<Capture>(programs_, unwinder_, monitor);
+    capture_->contexts = contexts_ ? &*contexts_ : nullptr;
     programs_.give_to(
         [capture = capture_.get()](const lagtrap_record* record) { capture->write(record); });
     const std::uint64_t copies_bytes = settings_.recording.stack_copies_bytes;
@@ -124,7 +134,12 @@ void Recorder::switch_off() {
     capture_->wakeup_link.reset();
 }
 
+void Recorder::look_for_contexts(std::uint32_t first_pid) {
+    if (contexts_) contexts_->look(first_pid);
+}
+
 Status Recorder::get_ready(const EventMonitor& monitor) {
+    look_for_contexts(0);
     const bool keeps = settings_.history.length.count() != 0;
     if (!keeps && settings_.history.early_share_ppm == 0) return success();
     TRY(programs_.attach(monitor.recorded_runs_fd()));
@@ -156,6 +171,7 @@ Status Recorder::begin_early(EventMonitor& monitor, std::uint32_t pid) {
     }
     for (const lagtrap_run_so_far& run : monitor.breaches().runs_so_far())
         capture_->write(&run.header);
+    look_for_contexts(pid);
     run_iterator(programs_.thread_lister(), pid);
     return success();
 }
@@ -214,6 +230,7 @@ Status Recorder::start(const std::filesystem::path& directory, trace::Session& s
         for (const lagtrap_run_so_far& run : monitor.breaches().runs_so_far())
             capture_->logs.write(&run.header);
     TRY(capture_->logs.failure());
+    look_for_contexts(first_pid);
     capture_->rundown.emplace(programs_.thread_lister(), session.trigger.pid, directory,
                               settings_.recording.capture_size_limit_bytes, container_names_);
     capture_->rundown->add(std::exchange(capture_->early_events, RecordBuffer()));
@@ -244,6 +261,7 @@ Status Recorder::drain() {
     }
     TRY_ASSIGN(capture_->has_more, programs_.consume_part());
     capture_->take_events();
+    if (contexts_) capture_->write(contexts_->take_keys());
     if (capture_->logs.are_open() && capture_->logs.failure() &&
         Clock::now() >= capture_->next_flush) {
         capture_->next_flush = Clock::now() + flush_interval;
@@ -311,6 +329,7 @@ Status Recorder::stop(trace::Session& session) {
     }
     programs_.look_at_open_files();
     capture->take_events();
+    if (contexts_) capture->write(contexts_->take_keys());
     capture->rundown->finish();
     capture->logs.write(capture->rundown->take_records());
     session.containers = capture->rundown->containers();

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/result.hpp"
 #include "daemon/budget/overhead_recording.hpp"
 #include "daemon/capture/awaited_run.hpp"
+#include "daemon/capture/published_contexts.hpp"
 #include "daemon/capture/recorder_programs.hpp"
 #include "daemon/events/event_monitor.hpp"
 #include "daemon/unwinding/unwinder.hpp"
@@ -101,6 +103,7 @@ class Recorder {
   private:
     struct Capture;
     Recorder(const settings::Settings& settings, Unwinder& unwinder);
+    void look_for_contexts(std::uint32_t first_pid);
     void follow_cpus();
     void describe_history(trace::Session& session) const;
     void describe_quality(const Capture& capture, trace::SessionQuality& quality) const;
@@ -113,8 +116,11 @@ class Recorder {
     Unwinder& unwinder_;
     ContainerNames* container_names_ = nullptr;
     RecorderPrograms programs_;
-    std::vector<int> cpus_that_came_;   // not yet returned by look_at_cpus()
-    std::unique_ptr<Capture> capture_;  // while it records
+    DirectInspector direct_inspector_;  // if this process has no other
+    std::optional<ContextMap> context_map_;
+    std::optional<PublishedContexts> contexts_;  // if they are wanted
+    std::vector<int> cpus_that_came_;            // not yet returned by look_at_cpus()
+    std::unique_ptr<Capture> capture_;           // while it records
 };
 
 }  // namespace lagtrap::daemon

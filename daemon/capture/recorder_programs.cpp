@@ -327,6 +327,11 @@ Result<bool> RecorderPrograms::consume_part() { return consume_rings(part_bytes)
 
 bpf_program* RecorderPrograms::thread_lister() const { return programs_->progs.on_thread; }
 
+ContextMap RecorderPrograms::context_map() const {
+    return {programs_->maps.context_places, programs_->progs.on_publishing_thread,
+            &programs_->bss->contexts_published};
+}
+
 std::vector<bpf_program*> RecorderPrograms::cause_programs() const {
     const auto& all = programs_->progs;
     return {all.on_interrupt,   all.on_interrupt_end, all.on_softirq,      all.on_timer,

@@ -10,6 +10,7 @@
 
 #include "bpf/recorder.h"
 #include "core/result.hpp"
+#include "daemon/capture/context_map.hpp"
 #include "daemon/capture/history_window.hpp"
 #include "daemon/events/timed_threads.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
@@ -88,6 +89,7 @@ class RecorderPrograms {
     void look_at_open_files() const;
     // Iterates over all threads.
     [[nodiscard]] bpf_program* thread_lister() const;
+    [[nodiscard]] ContextMap context_map() const;
     // Without the thread lister, because it runs in the daemon's own time and the kernel's count
     // includes time while it was preempted.
     [[nodiscard]] std::vector<int> program_fds() const;

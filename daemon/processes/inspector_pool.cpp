@@ -42,6 +42,7 @@ const char* name_of(InspectionMessage kind) {
     if (kind == InspectionMessage::Open) return "opening a mapped file";
     if (kind == InspectionMessage::OpenProgram) return "opening the program";
     if (kind == InspectionMessage::OpenRoot) return "opening the root folder";
+    if (kind == InspectionMessage::Context) return "reading its process context";
     if (kind >= InspectionMessage::Follow) return "copying the files with the code";
     if (kind == InspectionMessage::Words || kind == InspectionMessage::Memory)
         return "reading the memory";
@@ -334,6 +335,16 @@ Result<std::string> InspectorPool::read_memory(std::uint32_t pid, std::uint64_t 
     std::string memory = text.text(inspected_memory_limit_bytes);
     if (!text.complete() || memory.size() != bytes) return malformed();
     return memory;
+}
+
+Result<ProcessContext> InspectorPool::process_context(std::uint32_t pid) {
+    TRY_ASSIGN(const Answer answer, ask({InspectionMessage::Context, pid, {}}));
+    WireReader text(answer.body);
+    ProcessContext context;
+    for (auto left = text.count(context_keys_limit, sizeof(std::uint32_t)); left > 0; --left)
+        context.keys.push_back(text.text(context_key_limit_bytes));
+    if (!text.complete()) return malformed();
+    return context;
 }
 
 Result<FollowedProcess> InspectorPool::follow(std::uint32_t pid) {

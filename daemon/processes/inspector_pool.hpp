@@ -85,6 +85,7 @@ class InspectorPool : public ProcessInspector, public CodeFileCopier {
         std::uint32_t pid, const std::vector<std::uint64_t>& addresses) override;
     [[nodiscard]] Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
                                                   std::uint64_t bytes) override;
+    [[nodiscard]] Result<ProcessContext> process_context(std::uint32_t pid) override;
 
     [[nodiscard]] Result<FollowedProcess> follow(std::uint32_t pid) override;
     [[nodiscard]] Result<UniqueFd> open_mapped(const lagtrap_mapping& mapping) override;

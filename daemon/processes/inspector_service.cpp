@@ -167,6 +167,12 @@ class InspectionService {
             answer.text(bytes);
             return answer.take();
         }
+        if (kind == InspectionMessage::Context) {
+            TRY_ASSIGN(const ProcessContext context, inspector_.process_context(pid));
+            answer.number(static_cast<std::uint64_t>(context.keys.size()));
+            for (const std::string& key : context.keys) answer.text(key);
+            return answer.take();
+        }
         std::vector<NamedMapping> mappings;
         while (auto mapping = mapping_in(request)) mappings.push_back(std::move(*mapping));
         for (const auto& identity : inspector_.identify(mappings)) {

@@ -18,6 +18,7 @@ enum class InspectionMessage : std::uint32_t {
     Memory,
     OpenProgram,
     OpenRoot,
+    Context,
     Follow,
     OpenMapped,
     OpenCodeFile,  // with the descriptor of the place

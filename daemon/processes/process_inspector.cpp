@@ -74,6 +74,14 @@ Result<std::string> DirectInspector::read_memory(std::uint32_t pid, std::uint64_
     return text;
 }
 
+Result<ProcessContext> DirectInspector::process_context(std::uint32_t pid) {
+    const auto address = context_mapping_of(folder_of(pid));
+    if (!address) return make_error(ErrorKind::NotFound, "it publishes no process context");
+    return read_process_context(*address, [&](std::uint64_t from, std::uint64_t bytes) {
+        return read_memory(pid, from, bytes);
+    });
+}
+
 Result<std::vector<std::uint64_t>> DirectInspector::read_words(
     std::uint32_t pid, const std::vector<std::uint64_t>& addresses) {
     if (addresses.size() > inspected_words_limit)

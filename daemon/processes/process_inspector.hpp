@@ -15,6 +15,7 @@
 #include "core/unique_fd.hpp"
 #include "daemon/processes/command_line_mask.hpp"
 #include "daemon/processes/mount_finder.hpp"
+#include "daemon/processes/process_context.hpp"
 #include "daemon/processes/record_buffer.hpp"
 
 namespace lagtrap::daemon {
@@ -84,6 +85,8 @@ class ProcessInspector {
     // of it can be read.
     [[nodiscard]] virtual Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
                                                           std::uint64_t bytes) = 0;
+    // What it publishes about the contexts of its threads. NotFound: nothing.
+    [[nodiscard]] virtual Result<ProcessContext> process_context(std::uint32_t pid) = 0;
 };
 
 // Does this in the calling process. Use it on one thread.
@@ -105,6 +108,7 @@ class DirectInspector : public ProcessInspector {
         std::uint32_t pid, const std::vector<std::uint64_t>& addresses) override;
     [[nodiscard]] Result<std::string> read_memory(std::uint32_t pid, std::uint64_t address,
                                                   std::uint64_t bytes) override;
+    [[nodiscard]] Result<ProcessContext> process_context(std::uint32_t pid) override;
 
   private:
     struct Place {

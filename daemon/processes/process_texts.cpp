@@ -15,6 +15,7 @@
 #include "core/clock.hpp"
 #include "core/files.hpp"
 #include "core/mapped_files.hpp"
+#include "daemon/processes/process_context.hpp"
 #include "daemon/processes/started_path.hpp"
 
 namespace lagtrap::daemon {
@@ -71,6 +72,26 @@ std::uint32_t status_number(const std::string& status, std::string_view label) {
     return number;
 }
 
+// Reads the file piece by piece. Stops if visit(line) returns false.
+template <typename Visit>
+void for_each_maps_line(const std::filesystem::path& process, Visit&& visit) {
+    const auto file = open_file(process / "maps", O_RDONLY);
+    if (!file) return;
+    std::vector<char> piece(piece_bytes);
+    std::string text;  // read but not parsed yet
+    for (std::uint64_t read_bytes = 0; read_bytes < maps_limit_bytes;) {
+        const ssize_t got = ::read(file->get(), piece.data(), piece.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return;
+        read_bytes += static_cast<std::uint64_t>(got);
+        text.append(piece.data(), static_cast<std::size_t>(got));
+        std::size_t at = 0;
+        for (std::size_t end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+            if (!visit(std::string_view(text).substr(at, end - at))) return;
+        text.erase(0, at);
+    }
+}
+
 }  // namespace
 
 std::string control_group_of(const std::filesystem::path& process) {
@@ -117,27 +138,25 @@ void describe_process(const std::filesystem::path& process, std::uint32_t pid,
 
 void for_each_code_mapping(const std::filesystem::path& process, std::uint32_t pid,
                            const OnMapping& visit) {
-    const auto file = open_file(process / "maps", O_RDONLY);
-    if (!file) return;
-    std::vector<char> piece(piece_bytes);
-    std::string text;  // read but not parsed yet
-    for (std::uint64_t read_bytes = 0; read_bytes < maps_limit_bytes;) {
-        const ssize_t got = ::read(file->get(), piece.data(), piece.size());
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return;
-        read_bytes += static_cast<std::uint64_t>(got);
-        text.append(piece.data(), static_cast<std::size_t>(got));
-        std::size_t at = 0;
-        for (std::size_t end = 0; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
-            std::string_view path;
-            auto mapping = code_mapping_of(std::string_view(text).substr(at, end - at), path);
-            if (!mapping) continue;
-            mapping->pid = pid;
-            mapping->header.at_ns = monotonic_ns();
-            if (!visit(*mapping, path)) return;
-        }
-        text.erase(0, at);
-    }
+    for_each_maps_line(process, [&](std::string_view line) {
+        std::string_view path;
+        auto mapping = code_mapping_of(line, path);
+        if (!mapping) return true;
+        mapping->pid = pid;
+        mapping->header.at_ns = monotonic_ns();
+        return visit(*mapping, path);
+    });
+}
+
+std::optional<std::uint64_t> context_mapping_of(const std::filesystem::path& process) {
+    std::optional<std::uint64_t> found;
+    for_each_maps_line(process, [&](std::string_view line) {
+        if (line.find("OTEL_CTX") == std::string_view::npos) return true;
+        const auto mapping = parse_maps_line(line);
+        if (mapping && is_context_mapping(mapping->path)) found = mapping->start;
+        return !found;
+    });
+    return found;
 }
 
 Result<std::uint32_t> user_of(const std::filesystem::path& process) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ void describe_process(const std::filesystem::path& process, std::uint32_t pid,
 using OnMapping = std::function<bool(const lagtrap_mapping& mapping, std::string_view path)>;
 void for_each_code_mapping(const std::filesystem::path& process, std::uint32_t pid,
                            const OnMapping& visit);
+
+// Where a process context (process_context.hpp) is mapped; nullopt if none is.
+[[nodiscard]] std::optional<std::uint64_t> context_mapping_of(const std::filesystem::path& process);
 
 // The real user. ErrorKind::NotFound or Vanished: the process is gone.
 [[nodiscard]] Result<std::uint32_t> user_of(const std::filesystem::path& process);

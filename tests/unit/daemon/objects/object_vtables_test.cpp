@@ -23,6 +23,7 @@ class Memory : public ProcessInspector {
     Result<std::string> read_memory(std::uint32_t, std::uint64_t, std::uint64_t) override {
         return make_error(ErrorKind::Unsupported, "not read");
     }
+    Result<ProcessContext> process_context(std::uint32_t) override { return none(); }
     Result<std::vector<std::uint64_t>> read_words(
         std::uint32_t, const std::vector<std::uint64_t>& addresses) override {
         std::vector<std::uint64_t> words;
