@@ -1,6 +1,9 @@
 #include "analysis/request_context.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "analysis/published_spans.hpp"
 
 namespace lagtrap::analysis {
 
@@ -73,6 +76,35 @@ bool is_same_request(const RequestContext& a, const RequestContext& b) {
     return is_same_run(a, b) || (!a.trace_id.empty() && a.trace_id == b.trace_id);
 }
 
+namespace {
+
+// Adds what the program published to the request, unless that names another trace.
+void add_span(const Recording& recording, const PublishedSpan& span, RequestContext& request) {
+    const std::string& trace_id = recording.name(span.trace_id);
+    if (!request.trace_id.empty() && request.trace_id != trace_id) return;
+    request.trace_id = trace_id;
+    request.span_id = recording.name(span.span_id);
+    for (const SpanAttribute& attribute : span.attributes) {
+        const std::string& name = recording.name(attribute.name);
+        const std::string& value = recording.name(attribute.value);
+        if (name == "http.route")
+            request.route = value;
+        else
+            request.attributes.push_back({name, value});
+    }
+}
+
+RequestPart request_of_span(const Recording& recording, const SpanPart& part) {
+    RequestContext request;
+    request.kind = RequestKind::Span;
+    request.begin_ns = part.seen.begin_ns;
+    request.end_ns = part.seen.end_ns;
+    add_span(recording, *part.span, request);
+    return {std::move(request), part.time_ns};
+}
+
+}  // namespace
+
 std::optional<RequestPart> request_of(const Recording& recording, std::uint32_t tid,
                                       std::span<const Window> times) {
     if (times.empty()) return std::nullopt;
@@ -88,8 +120,12 @@ std::optional<RequestPart> request_of(const Recording& recording, std::uint32_t 
         found = &run;
         found_ns = in_run_ns;
     }
-    if (found == nullptr) return std::nullopt;
-    return RequestPart{context_of(recording, *found), found_ns};
+    const auto span = span_of(recording, tid, times);
+    if (found == nullptr)
+        return span ? std::optional(request_of_span(recording, *span)) : std::nullopt;
+    RequestPart part{context_of(recording, *found), found_ns};
+    if (span) add_span(recording, *span->span, part.request);
+    return part;
 }
 
 RequestContext request_of_delay(const trace::Delay& delay) {

@@ -46,9 +46,9 @@ struct RequestPart {
     std::uint64_t time_ns = 0;  // of the given times that lie in the request
 };
 
-// The innermost request that the thread worked on for at least half of `times`, which are in order
-// and do not overlap. A run that passed from one thread to another belongs to a thread only between
-// two of its markers that this thread hit. Runs of goroutines belong to none.
+// The innermost run, or else the span, that the thread worked on for at least half of `times`,
+// which are in order and do not overlap. A run that passed from one thread to another belongs to a
+// thread only between two of its markers that this thread hit. Runs of goroutines belong to none.
 [[nodiscard]] std::optional<RequestPart> request_of(const Recording& recording, std::uint32_t tid,
                                                     std::span<const Window> times);
 
