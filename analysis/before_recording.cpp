@@ -263,7 +263,8 @@ void join_with_recorded(std::vector<Interval>& intervals) {
 }  // namespace
 
 std::string_view reason_of_class(std::uint32_t wait_class) {
-    return facts_of(reasons[wait_class < reasons.size() ? wait_class : LAGTRAP_WAIT_OTHER]).name;
+    const bool is_known = wait_class < reasons.size();
+    return facts_of(is_known ? reasons[wait_class] : reasons[LAGTRAP_WAIT_OTHER]).name;
 }
 
 std::uint32_t wait_classes() { return static_cast<std::uint32_t>(reasons.size()); }
