@@ -249,6 +249,7 @@ void CopyArming::arm_missing(const std::set<std::uint32_t>& events, const Attach
         if (stopped_.load()) return;
         if (events.contains(missing.event)) arm(missing, attach);
     }
+    is_expected_.store(false);
 }
 
 Result<EventPlan> CopyArming::plan(const Missing& missing, const CopyTable::Copy& copy) const {

@@ -89,6 +89,10 @@ class CopyArming {
     [[nodiscard]] bool is_up_to_date() const {
         return looked_at_version_.load() == mapped_files_.version();
     }
+    // Call it when look() and arm_missing() will follow.
+    void expect_look() { is_expected_.store(true); }
+    // True unless copies wait for arm_missing(), whatever it could attach.
+    [[nodiscard]] bool is_done() const { return !is_expected_.load() && is_up_to_date(); }
     // True if a process maps this file of MainFiles.
     [[nodiscard]] bool has_processes(const WatchedFile& main_file) const;
 
@@ -132,6 +136,7 @@ class CopyArming {
     const std::atomic<bool>& stopped_;
     std::string problem_;                              // why there is no search for copies
     std::atomic<std::uint64_t> looked_at_version_{0};  // of the mapped files
+    std::atomic<bool> is_expected_{false};
 
     // For the arming thread only:
     std::unique_ptr<CopyFinder> finder_;  // nullptr if there is a problem

@@ -285,13 +285,16 @@ void EventArming::look_at_files() {
 }
 
 void EventArming::look_at_copies() {
-    if (!copies_ || copies_wanted_.exchange(true)) return;
+    if (!copies_) return;
+    copies_->expect_look();
+    if (copies_wanted_.exchange(true)) return;
     boost::asio::post(pool_, [this] { look_at_copies_now(); });
 }
 
 void EventArming::look_at_copies_now() {
-    copies_wanted_.store(false);
     if (!copies_ || given_up_.load()) return;
+    copies_->expect_look();  // before the other flag, so that one of them is always set
+    copies_wanted_.store(false);
     CopyArming::Look look = copies_->look(files_->main_files());
     for (const auto& file : look.opened) (void)guard_->hold(file);
     detach_copies(std::move(look.leaving));

@@ -98,7 +98,9 @@ class EventArming {
     // The files of the event and their processes.
     [[nodiscard]] EventCopies copies_of(std::uint32_t event) const;
     // See EventMonitor::copies_are_armed().
-    [[nodiscard]] bool copies_are_armed() const { return !copies_ || copies_->is_up_to_date(); }
+    [[nodiscard]] bool copies_are_armed() const {
+        return !copies_ || (!copies_wanted_.load() && copies_->is_done());
+    }
     [[nodiscard]] LeftOut copies_left_out() const {
         return copies_ ? copies_->left_out() : LeftOut{};
     }

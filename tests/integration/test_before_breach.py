@@ -194,7 +194,7 @@ def who_ended_a_wait_before_the_recording_is_named():
     """Whether it is a thread of the program, or a process that was gone when the recording
     began."""
     event = library_event("timed", WAITS, "40ms", "100ms", attributes='breach="end"')
-    for kind in ("stop", "page"):
+    for kind, did in (("stop", "resumed it"), ("page", "woke it")):
         delay, text, said = report_of(event, WAITS, kind, 60)
         waker = delay["wakers"][0]
         check(
@@ -203,7 +203,7 @@ def who_ended_a_wait_before_the_recording_is_named():
         )
         check((waker["pid"] == said["tid"]) == (kind == "page"), f"{kind}: {waker} of {said}")
         check(waker["blocked_ns"] >= 60e6, f"{kind}: {waker}")
-        check(f"until waits_by_class ({waker['tid']}) woke it" in text, f"{kind}: {text}")
+        check(f"until waits_by_class ({waker['tid']}) {did}" in text, f"{kind}: {text}")
         check("Woken by" in text and "was not recorded: no stack" in text, f"{kind}: {text}")
     delay, text, _ = report_of(event, WAITS, "sleep", 60)
     check(

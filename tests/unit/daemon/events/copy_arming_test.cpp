@@ -170,6 +170,19 @@ TEST_F(CopyArmingTest, FilesBeyondThoseOfOneLookComeInTheNext) {
     EXPECT_FALSE(arming_->is_up_to_date());
 }
 
+TEST_F(CopyArmingTest, IsDoneOnceItHasTriedToAttachWhatItFound) {
+    watch({event_of("/*/shop")});
+    EXPECT_TRUE(arming_->is_done());
+    map("/opt/1/shop", program());
+    EXPECT_FALSE(arming_->is_done());
+    arming_->expect_look();
+    EXPECT_THAT(arming_->look({}).opened, SizeIs(1));
+    EXPECT_TRUE(arming_->is_up_to_date());
+    EXPECT_FALSE(arming_->is_done()) << "the copy waits for its turn";
+    EXPECT_THAT(attempts({0}, make_error(ErrorKind::Denied, "no")), SizeIs(1));
+    EXPECT_TRUE(arming_->is_done());
+}
+
 TEST_F(CopyArmingTest, FilesWithoutRoomAreNotOpenedAndCountedOnce) {
     constexpr std::uint32_t nobody = 1U << 30;
     constexpr std::size_t share = CopyTable::Limits{}.open / UserShares::parts;
