@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "core/text.hpp"
 #include "settings/diagnostics.hpp"
