@@ -1,4 +1,4 @@
-"""A delay is told which request held it up, and nobody innocent is."""
+"""A delay names the request that held it up, and nobody innocent."""
 
 from lagtrap_test import BUILD_DIR, Daemon, Watched, check, report, run
 
