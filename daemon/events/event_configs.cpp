@@ -1,7 +1,5 @@
 #include "daemon/events/event_configs.hpp"
 
-#include <sys/sysmacros.h>
-
 #include <algorithm>
 
 #include "daemon/events/event_traits.hpp"
@@ -164,7 +162,7 @@ void configure_for_plan(lagtrap_event_config& config, const EventPlan& plan, boo
     if (!plan.scope) return;
     config.flags |= LAGTRAP_EVENT_SCOPE_PROGRAM;
     config.scope_inode = plan.scope->inode;
-    config.scope_device = major(plan.scope->device) << 20 | minor(plan.scope->device);
+    config.scope_device = plan.scope->device;
 }
 
 void let_hits_count(lagtrap_event_config& config, bool wanted) {

@@ -42,13 +42,9 @@ Result<bool> is_keyed_by_goroutine(const settings::Event& event,
                     of_go->marker.name, other->marker.name));
 }
 
-Result<FileIdentity> identity_of_scope(const std::string& path) {
-    return call_within<FileIdentity>(scope_timeout, "the event's program " + path,
-                                     [path]() -> Result<FileIdentity> {
-                                         const auto identity = FileIdentity::at(path);
-                                         if (!identity) return system_error(path);
-                                         return *identity;
-                                     });
+Result<ProgramFile> file_of_scope(const std::string& path) {
+    return call_within<ProgramFile>(scope_timeout, "the event's program " + path,
+                                    [path] { return program_file_at(path); });
 }
 
 }  // namespace
@@ -173,7 +169,7 @@ Result<EventPlan> EventPlanner::plan(const settings::Event& event,
     TRY_ASSIGN(plan.by_goroutine, is_keyed_by_goroutine(event, plan.markers));
     key_by_frame(event, plan.markers);
     if (!event.scope.binary.empty()) {
-        TRY_ASSIGN(plan.scope, identity_of_scope(event.scope.binary));
+        TRY_ASSIGN(plan.scope, file_of_scope(event.scope.binary));
     }
     return plan;
 }

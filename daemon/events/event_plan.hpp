@@ -14,7 +14,7 @@
 #include "bpf/event_monitor.h"
 #include "core/result.hpp"
 #include "daemon/probes/probe_places.hpp"
-#include "daemon/probes/watched_file.hpp"
+#include "daemon/processes/program_file.hpp"
 #include "settings/settings.hpp"
 #include "settings/tracefs.hpp"
 
@@ -43,8 +43,8 @@ struct MarkerPlan {
 struct EventPlan {
     // goroutines are the keys: the markers are Go functions, and no value is a key
     bool by_goroutine = false;
-    std::optional<FileIdentity> scope;  // limits the event to processes of this program
-    std::vector<MarkerPlan> markers;    // in attach order: ends before the begin
+    std::optional<ProgramFile> scope;  // limits the event to processes of this program
+    std::vector<MarkerPlan> markers;   // in attach order: ends before the begin
 };
 
 // Use it on one thread.

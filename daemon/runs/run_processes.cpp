@@ -65,11 +65,6 @@ const std::string& RunProcesses::name_of_user(std::uint32_t uid) {
     return known->second;
 }
 
-RunProcesses::FileId RunProcesses::file_id_of(const CodeFileIdentity& identity) {
-    const auto major_number = static_cast<std::uint32_t>(identity.device >> 32);
-    return {major_number << 20 | static_cast<std::uint32_t>(identity.device), identity.inode};
-}
-
 std::string RunProcesses::build_id_of(int file, const CodeFileIdentity& identity) {
     if (build_ids_.size() >= files_limit) build_ids_.clear();
     const std::pair key{std::pair{identity.device, identity.inode}, identity.changed_ns};
@@ -78,17 +73,18 @@ std::string RunProcesses::build_id_of(int file, const CodeFileIdentity& identity
     return known->second;
 }
 
-void RunProcesses::name_by_file(const FileId& program, RunProcess& process) {
+void RunProcesses::name_by_file(const ProgramFile& program, RunProcess& process) {
     if (const auto known = programs_.find(program); known != programs_.end()) {
         process.executable = known->second.executable;
         process.build_id = known->second.build_id;
         return;
     }
     for (const std::string& path : expected_) {
+        if (const auto expected = program_file_at(path); !expected || *expected != program)
+            continue;
         const auto file = open_file(path, O_RDONLY | O_NONBLOCK);
         struct stat facts {};
-        if (!file || ::fstat(file->get(), &facts) != 0 || file_id_of(identity_of(facts)) != program)
-            continue;
+        if (!file || ::fstat(file->get(), &facts) != 0 || facts.st_ino != program.inode) continue;
         process.executable = printable(path);
         process.build_id = build_id_of(file->get(), identity_of(facts));
         return;
@@ -115,7 +111,7 @@ std::string RunProcesses::started_as(std::uint32_t pid) {
     return name;
 }
 
-RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid, FileId& program) {
+RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid, std::uint64_t& inode) {
     RunProcess process;
     // First read what disappears with the process: the process of a single connection may live for
     // milliseconds.
@@ -127,20 +123,23 @@ RunProcess RunProcesses::look_at(std::uint32_t pid, std::uint32_t uid, FileId& p
         process.executable = printable(started);
     process.user = name_of_user(uid);
     if (!opened) return process;
-    program = file_id_of(opened->identity);
+    inode = opened->identity.inode;
     process.build_id = build_id_of(opened->file.get(), opened->identity);
-    if (programs_.size() >= files_limit) programs_.clear();
-    programs_.insert_or_assign(program, Program{process.executable, process.build_id});
     return process;
 }
 
 void RunProcesses::take(const lagtrap_process_report& report) {
     if (processes_.size() >= run_processes_limit) processes_.clear();
-    FileId program;
-    RunProcess process = look_at(report.pid, report.uid, program);
-    // It has exited, or runs another program by now.
-    if (report.program_inode != 0 && program.inode != report.program_inode)
-        name_by_file({report.program_device, report.program_inode}, process);
+    std::uint64_t inode = 0;
+    RunProcess process = look_at(report.pid, report.uid, inode);
+    if (const ProgramFile program{report.program_device, report.program_inode};
+        program.inode != 0 && program.inode != inode) {
+        // It has exited, or runs another program by now.
+        name_by_file(program, process);
+    } else if (program.inode != 0) {
+        if (programs_.size() >= files_limit) programs_.clear();
+        programs_.insert_or_assign(program, Program{process.executable, process.build_id});
+    }
     process.name = printable({report.comm, ::strnlen(report.comm, sizeof(report.comm))});
     process.started_boottime_ns = report.started_ns;
     processes_.insert_or_assign(report.process, std::move(process));
@@ -150,8 +149,8 @@ const RunProcess& RunProcesses::find(std::uint64_t process, std::uint32_t pid, s
     const auto known = processes_.find(process);
     if (known != processes_.end()) return known->second;
     if (processes_.size() >= run_processes_limit) processes_.clear();
-    FileId program;
-    RunProcess found = look_at(pid, uid, program);
+    std::uint64_t inode = 0;
+    RunProcess found = look_at(pid, uid, inode);
     if (const auto name = read_file(proc_root_ / std::to_string(pid) / "comm", 64);
         name && !name->empty())
         found.name = printable(std::string_view(*name).substr(0, name->size() - 1));

@@ -14,6 +14,7 @@
 
 #include "bpf/event_monitor.h"
 #include "daemon/processes/process_inspector.hpp"
+#include "daemon/processes/program_file.hpp"
 #include "trace/logs/control_group_words.hpp"
 
 namespace lagtrap::daemon {
@@ -46,18 +47,10 @@ class RunProcesses {
                                          std::uint32_t uid);
 
   private:
-    struct FileId {
-        std::uint32_t device = 0;  // as in the kernel: major << 20 | minor
-        std::uint64_t inode = 0;
-
-        auto operator<=>(const FileId&) const = default;
-    };
-
-    [[nodiscard]] static FileId file_id_of(const CodeFileIdentity& identity);
-    // Sets `program` to the file that the process runs.
-    [[nodiscard]] RunProcess look_at(std::uint32_t pid, std::uint32_t uid, FileId& program);
+    // Sets `inode` to that of the file that the process runs.
+    [[nodiscard]] RunProcess look_at(std::uint32_t pid, std::uint32_t uid, std::uint64_t& inode);
     // Uses what is known from another process with the same program, or from an expected file.
-    void name_by_file(const FileId& program, RunProcess& process);
+    void name_by_file(const ProgramFile& program, RunProcess& process);
     [[nodiscard]] std::string build_id_of(int file, const CodeFileIdentity& identity);
     // The name by which its program was started; empty if that is the file's own, or unknown.
     [[nodiscard]] std::string started_as(std::uint32_t pid);
@@ -76,7 +69,7 @@ class RunProcesses {
         std::string executable;
         std::string build_id;
     };
-    std::map<FileId, Program> programs_;
+    std::map<ProgramFile, Program> programs_;
     // Build ids of program files, by device, inode and change time.
     std::map<std::pair<std::pair<std::uint64_t, std::uint64_t>, std::int64_t>, std::string>
         build_ids_;

@@ -141,7 +141,7 @@ TEST_F(EventPlanTest, TheScopeIsTheFileThatIsThereNow) {
     const auto found = plan();
     ASSERT_TRUE(found) << found.error().message;
     ASSERT_TRUE(found->scope);
-    EXPECT_EQ(found->scope, FileIdentity::at(event_.begin.binary));
+    EXPECT_EQ(found->scope, program_file_at(event_.begin.binary).value());
     event_.scope.binary = "/nonexistent/program";
     EXPECT_EQ(plan().error().kind, ErrorKind::NotFound);
 }

@@ -1,7 +1,6 @@
 #include "daemon/runs/run_processes.hpp"
 
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -31,7 +30,7 @@ class RunProcessesTest : public testing::Test {
         report.process = process;
         report.pid = static_cast<__u32>(::getpid());
         report.program_inode = facts.st_ino;
-        report.program_device = major(facts.st_dev) << 20 | minor(facts.st_dev);
+        report.program_device = program_file_at(program).value().device;
         std::strcpy(report.comm, "brief");
         return report;
     }
@@ -83,7 +82,7 @@ TEST_F(RunProcessesTest, a_program_that_was_rebuilt_in_place_has_its_new_build_i
     processes.expect({built, program});
     lagtrap_process_report report = report_of(7);
     report.program_inode = before.st_ino;
-    report.program_device = major(before.st_dev) << 20 | minor(before.st_dev);
+    report.program_device = program_file_at(built).value().device;
     processes.take(report);
     const std::string old = processes.find(7, report.pid, 0).build_id;
     EXPECT_EQ(old.size(), 40U);
@@ -110,7 +109,7 @@ TEST_F(RunProcessesTest, what_the_kernel_said_counts_more_than_who_has_the_numbe
     ASSERT_EQ(::stat("/bin/sh", &shell), 0);
     lagtrap_process_report report = report_of(8);
     report.program_inode = shell.st_ino;
-    report.program_device = major(shell.st_dev) << 20 | minor(shell.st_dev);
+    report.program_device = program_file_at("/bin/sh").value().device;
     processes.take(report);
     EXPECT_EQ(processes.find(8, report.pid, 0).executable, "/bin/sh");
     processes.take(report_of(9));
