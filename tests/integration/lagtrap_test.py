@@ -67,6 +67,11 @@ def check(condition, message):
         raise TestFailure(message)
 
 
+def unwrapped(text):
+    """In one line: where a report breaks its lines depends on figures and names."""
+    return " ".join(text.split())
+
+
 def wait_for(condition, what, seconds=60):
     """Polls until condition() returns something true, and returns that; after `seconds`, fails
     with the text `what` (or its result, if it is callable)."""
