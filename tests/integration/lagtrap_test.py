@@ -399,7 +399,8 @@ def chosen(tests):
             f"there is no test {', '.join(sorted(unknown))}; "
             f"there are {', '.join(test.__name__ for test in tests)}"
         )
-    return [test for test in tests if not names or (test.__name__ in names) != others]
+    left = [test for test in tests if not names or (test.__name__ in names) != others]
+    return left or sys.exit("no test is left")
 
 
 def run(*tests):
