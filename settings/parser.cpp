@@ -45,10 +45,11 @@ ParseOutcome load_settings(const std::filesystem::path& path, BinaryCheck check)
 }
 
 std::string success_line(const std::filesystem::path& path, const ParseOutcome& outcome) {
-    std::string line = fmt::format("{}: {} events, no errors", printable(path.string()),
-                                   outcome.settings.events.size());
-    if (!outcome.notes.empty())
-        line += fmt::format("; {} markers or files could not be checked", outcome.notes.size());
+    const std::size_t events = outcome.settings.events.size(), notes = outcome.notes.size();
+    std::string line = fmt::format("{}: {} event{}, no errors", printable(path.string()), events,
+                                   events == 1 ? "" : "s");
+    if (notes == 1) line += "; 1 marker or file could not be checked";
+    if (notes > 1) line += fmt::format("; {} markers or files could not be checked", notes);
     return line + "\n";
 }
 

@@ -50,7 +50,12 @@ TEST(ElementText, EscapesWhatXmlNeeds) {
 TEST(SuccessLine, CountsEventsAndWhatCouldNotBeChecked) {
     ParseOutcome outcome;
     EXPECT_EQ(success_line("a\n.xml", outcome), "a\\x0a.xml: 0 events, no errors\n");
+    outcome.settings.events.resize(1);
+    outcome.notes.resize(1);
+    EXPECT_EQ(success_line("a.xml", outcome),
+              "a.xml: 1 event, no errors; 1 marker or file could not be checked\n");
     outcome.settings.events.resize(3);
+    outcome.notes.clear();
     outcome.warnings.resize(1);
     EXPECT_EQ(success_line("a.xml", outcome), "a.xml: 3 events, no errors\n");
     outcome.notes.resize(2);
