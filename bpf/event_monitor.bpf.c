@@ -43,7 +43,9 @@ int on_exec(void* ctx) {
 
 static __always_inline bool in_scope(const struct lagtrap_event_config* config, __u32 event,
                                      const struct hit* hit) {
-    if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && hit->pid != config->scope_pid) return false;
+    if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) &&
+        !is_process_of((struct task_struct*)bpf_get_current_task(), hit->pid, config))
+        return false;
     if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) &&
         (__u32)bpf_get_current_uid_gid() != config->scope_uid)
         return false;

@@ -78,6 +78,8 @@ enum lagtrap_event_flags {
         65536,                         /* its stage markers are not watched, or not all of them */
     LAGTRAP_EVENT_TRACE_TEXT = 131072, /* its begin marker carries a trace id as text */
     LAGTRAP_EVENT_UNRECORDED = 262144, /* its delays begin no recording */
+    LAGTRAP_EVENT_SCOPE_DESCENDANTS =
+        524288, /* with LAGTRAP_EVENT_SCOPE_PID: also what that process has started */
 };
 
 struct lagtrap_event_config {

@@ -57,6 +57,21 @@ static __always_inline bool runs_program(struct task_struct* task,
            BPF_CORE_READ(inode, i_sb, s_dev) == config->scope_device;
 }
 
+/* The most generations between a process in scope and one that it has started. */
+#define LAGTRAP_SCOPE_GENERATIONS 16
+
+static __always_inline bool is_process_of(struct task_struct* task, __u32 pid,
+                                          const struct lagtrap_event_config* config) {
+    if (pid == config->scope_pid) return true;
+    if (!(config->flags & LAGTRAP_EVENT_SCOPE_DESCENDANTS)) return false;
+    for (int i = 0; i < LAGTRAP_SCOPE_GENERATIONS && pid > 1; ++i) {
+        task = BPF_CORE_READ(task, real_parent);
+        pid = BPF_CORE_READ(task, tgid);
+        if (pid == config->scope_pid) return true;
+    }
+    return false;
+}
+
 static __always_inline __u32 user_of(struct task_struct* task) {
     return FOR_POINTERS(task)->real_cred->uid.val;
 }
@@ -67,7 +82,8 @@ static __always_inline bool waits_in_scope(const struct lagtrap_event_config* co
         struct task_struct___queued* queued = QUEUED(task);
         if (!in_scoped_group(FOR_POINTERS(queued)->cgroups->dfl_cgrp->kn->id, event)) return false;
     }
-    if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && task->tgid != config->scope_pid) return false;
+    if ((config->flags & LAGTRAP_EVENT_SCOPE_PID) && !is_process_of(task, task->tgid, config))
+        return false;
     if ((config->flags & LAGTRAP_EVENT_SCOPE_UID) && user_of(task) != config->scope_uid)
         return false;
     return !(config->flags & LAGTRAP_EVENT_SCOPE_PROGRAM) || runs_program(task, config);

@@ -214,7 +214,8 @@ void add_watch(CLI::App& app, Choice& choice) {
     add_socket(*watch, options.socket,
                "Socket of lagtrapd; if it cannot watch, a temporary one does");
     watch->footer(
-        "lagtrap watch [OPTIONS] -- COMMAND [ARGUMENTS] runs a command and watches only it.");
+        "lagtrap watch [OPTIONS] -- COMMAND [ARGUMENTS] runs a command and watches it and what it "
+        "starts.");
     set_run(*watch, choice, choice.watch, watch_event);
 }
 

@@ -115,6 +115,7 @@ class Watch {
             TRY_ASSIGN(auto command, ChildCommand::prepare(options_.command));
             command_.emplace(std::move(command));
             wish_.pid = static_cast<std::uint32_t>(command_->pid());
+            wish_.descendants = true;
         }
         if (wish_.over.empty() && wish_.preset.empty()) TRY(choose_threshold());
         if (interrupted == 0) TRY(wait_for_delays());

@@ -103,6 +103,11 @@ class EventBuilder {
     void build_scope(const Element& scope) {
         if (scope.attribute("pid"))
             event_.scope.pid = static_cast<std::uint32_t>(scope.number_of("pid"));
+        event_.scope.descendants = scope.text_of("descendants") == "yes";
+        if (event_.scope.descendants && !scope.attribute("pid"))
+            diagnostics_.add(scope.attribute("descendants")->place,
+                             "descendants in a <scope> without pid",
+                             "expected pid=\"NUMBER\" with descendants");
         event_.scope.binary = scope.text_of("binary");
         event_.scope.groups = {
             std::string(scope.text_of("unit")),      std::string(scope.text_of("control-group")),

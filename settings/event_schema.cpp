@@ -53,6 +53,8 @@ constexpr AttributeSpec stage_expected{
 
 constexpr std::array scope_attributes{
     AttributeSpec{"pid", Count, Optional, "", "", 1, pid_limit, "Only this process."},
+    AttributeSpec{"descendants", Choice, Optional, "no", "yes|no", 0, 0,
+                  "With pid: also the processes that it starts, and those that these start."},
     AttributeSpec{"user", User, Optional, "", "", 0, 0, "Processes of this user."},
     AttributeSpec{"binary", Path, Optional, "", "", 0, 0, "Processes whose program is this file."},
     AttributeSpec{"unit", Pattern, Optional, "", "", 0, 0,

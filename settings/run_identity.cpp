@@ -30,7 +30,8 @@ class Fields {
         add(marker.key);
     }
     void add(const Scope& scope) {
-        add(scope.pid ? std::to_string(*scope.pid) : std::string());
+        add(scope.pid ? std::to_string(*scope.pid) + (scope.descendants ? "+" : "")
+                      : std::string());
         add(scope.uid ? std::to_string(*scope.uid) : std::string());
         add(scope.binary);
         const GroupScope& groups = scope.groups;

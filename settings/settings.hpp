@@ -99,6 +99,7 @@ struct GroupScope {
 // Which processes an event watches. All conditions that are set must hold.
 struct Scope {
     std::optional<std::uint32_t> pid;
+    bool descendants = false;  // of `pid` count too
     std::optional<std::uint32_t> uid;
     std::string binary;  // processes that run this file; empty for any
     GroupScope groups;

@@ -10,7 +10,9 @@ namespace lagtrap::cli {
 namespace {
 
 std::string scope_of(const WatchWish& wish, bool by_program) {
-    if (wish.pid) return fmt::format("    <scope pid=\"{}\"/>\n", *wish.pid);
+    if (wish.pid)
+        return fmt::format("    <scope pid=\"{}\"{}/>\n", *wish.pid,
+                           wish.descendants ? " descendants=\"yes\"" : "");
     if (wish.target && !wish.target->unit.empty())
         return fmt::format("    <scope unit=\"{}\"/>\n",
                            settings::attribute_text(wish.target->unit));

@@ -25,6 +25,7 @@ struct WatchWish {
     std::string key{};                 // the fields that pair both; empty: the thread
     // Functions; or probes or tracepoints "GROUP:NAME", as those of the event.
     std::vector<std::string> stages{};
+    bool descendants = false;  // of `pid` too
 };
 
 // A probe or tracepoint "GROUP:NAME", not a function such as "shop::buy".

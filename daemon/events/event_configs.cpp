@@ -121,6 +121,7 @@ lagtrap_event_config event_config(const settings::Event& event, bool counts_time
     }
     if (event.scope.pid) {
         config.flags |= LAGTRAP_EVENT_SCOPE_PID;
+        if (event.scope.descendants) config.flags |= LAGTRAP_EVENT_SCOPE_DESCENDANTS;
         config.scope_pid = *event.scope.pid;
     }
     if (!event.scope.groups.empty()) config.flags |= LAGTRAP_EVENT_SCOPE_GROUP;

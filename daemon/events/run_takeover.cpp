@@ -63,12 +63,12 @@ bool same_marker(const settings::Marker& one, const settings::Marker& other) {
 
 bool make_the_same_runs(const settings::Event& one, const settings::Event& other) {
     const auto parts = [](const settings::Event& event) {
-        return std::tie(event.name, event.breach, event.nesting, event.key, event.key_scope,
-                        event.record, event.stacks, event.copies, event.scope.pid, event.scope.uid,
-                        event.scope.binary, event.scope.groups.unit,
-                        event.scope.groups.control_group, event.scope.groups.container,
-                        event.scope.groups.image, event.scope.groups.pod,
-                        event.scope.groups.pod_namespace, event.scope.groups.label);
+        return std::tie(
+            event.name, event.breach, event.nesting, event.key, event.key_scope, event.record,
+            event.stacks, event.copies, event.scope.pid, event.scope.descendants, event.scope.uid,
+            event.scope.binary, event.scope.groups.unit, event.scope.groups.control_group,
+            event.scope.groups.container, event.scope.groups.image, event.scope.groups.pod,
+            event.scope.groups.pod_namespace, event.scope.groups.label);
     };
     // One that follows from the runs may change at any time.
     const bool same_threshold =

@@ -34,11 +34,11 @@ std::set<std::string> names_of_program(const std::string& path) {
 }
 
 // Compares the names that the kernel reports, because opening the file would access a file system
-// that the process chose. A process that sees another program under this name is included too; the
-// BPF side ignores its runs.
+// that the process chose. A process that sees another program under this name is included too, and
+// any that could be a descendant; the BPF side ignores their runs.
 bool is_in_scope(const settings::Scope& scope, const std::set<std::string>& programs,
                  std::uint32_t pid) {
-    if (scope.pid && *scope.pid != pid) return false;
+    if (scope.pid && *scope.pid != pid && !scope.descendants) return false;
     const std::string folder = fmt::format("/proc/{}", pid);
     struct stat found {};
     if (scope.uid && (::stat(folder.c_str(), &found) != 0 || found.st_uid != *scope.uid))

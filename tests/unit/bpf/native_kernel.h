@@ -33,6 +33,7 @@ struct native_thread {
     bool on_cpu;           /* it has not left its CPU yet */
     __u64 group;           /* its control group */
     __u64 program_counter; /* where it is in its program; 0: nowhere */
+    __u32 ancestors[2];    /* processes: its parent, and the parent's */
     __u64 program_inode;   /* of the file that it runs */
     __u32 program_device;
     char comm[16];

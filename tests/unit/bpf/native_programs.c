@@ -89,6 +89,7 @@ struct native_task {
     struct css_set groups;
     struct cgroup group;
     struct kernfs_node group_node;
+    struct task_struct ancestors[2];
     struct mm_struct memory;
     struct file program;
     struct inode program_inode;
@@ -177,6 +178,11 @@ static struct task_struct* fill_task(struct native_task* to, const struct native
     to->groups.dfl_cgrp = &to->group;
     to->group.kn = &to->group_node;
     to->group_node.id = thread->group;
+    to->task.real_parent = &to->ancestors[0];
+    to->ancestors[0].tgid = thread->ancestors[0];
+    to->ancestors[0].real_parent = &to->ancestors[1];
+    to->ancestors[1].tgid = thread->ancestors[1];
+    to->ancestors[1].real_parent = &to->ancestors[1]; /* as of the first process */
     fill_program(to, thread);
     to->registers.ip = thread->program_counter;
     to->registers.orig_ax = thread->call;

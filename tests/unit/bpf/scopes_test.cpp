@@ -21,6 +21,23 @@ TEST_F(Scopes, a_process_is_in_its_own_scope_alone) {
     EXPECT_EQ(unmatched(0, LAGTRAP_PLACE_END), 0);
 }
 
+TEST_F(Scopes, a_process_may_include_what_it_has_started) {
+    lagtrap_event_config& config =
+        add_event(0, LAGTRAP_EVENT_SCOPE_PID | LAGTRAP_EVENT_SCOPE_DESCENDANTS);
+    config.scope_pid = 100;
+    const std::uint32_t child[] = {100, 1}, grandchild[] = {150, 100}, other[] = {300, 1};
+    const auto started_by = [&](const std::uint32_t(&ancestors)[2]) {
+        std::copy(std::begin(ancestors), std::end(ancestors), thread(201).ancestors);
+        return runs_of(201);
+    };
+    EXPECT_EQ(runs_of(101), 1);
+    EXPECT_EQ(started_by(child), 1);
+    EXPECT_EQ(started_by(grandchild), 1);
+    EXPECT_EQ(started_by(other), 0);
+    config.flags &= ~LAGTRAP_EVENT_SCOPE_DESCENDANTS;
+    EXPECT_EQ(started_by(child), 0);
+}
+
 TEST_F(Scopes, a_user_is_in_his_own_scope_alone) {
     add_event(0, LAGTRAP_EVENT_SCOPE_UID).scope_uid = 1000;
     thread(201).uid = 2000;

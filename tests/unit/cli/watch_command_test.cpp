@@ -157,7 +157,8 @@ TEST_F(WatchCommand, ACommandBeginsWatchedAndEndsTheWatch) {
     words.insert(words.end(), {"--", "/bin/sh", "-c", "exit 3"});
     const auto outcome = watch(words, quiet);
     EXPECT_EQ(outcome.code, 3) << outcome.err;
-    EXPECT_THAT(lines_.at(0), HasSubstr("<scope pid="));
+    EXPECT_THAT(lines_.at(0),
+                testing::ContainsRegex("<scope pid=..[0-9]+.. descendants=..yes../>"));
     EXPECT_THAT(outcome.err, StartsWith("Watching; Ctrl-C ends it.\nWatched for "));
 }
 

@@ -146,6 +146,12 @@ TEST(EventScope, NamesWhatTheMachineMustHave) {
     EXPECT_EQ(found.event.scope.binary, "/usr/bin/x");
 }
 
+TEST(EventScope, AProcessMayIncludeItsDescendants) {
+    EXPECT_FALSE(good("<function name='f'/><scope pid='12'/>").scope.descendants);
+    EXPECT_FALSE(good("<function name='f'/><scope descendants='no'/>").scope.descendants);
+    EXPECT_TRUE(good("<function name='f'/><scope pid='12' descendants='yes'/>").scope.descendants);
+}
+
 TEST(EventScope, UsersAreNumbersOrNames) {
     const auto uid = [](const std::string& user) {
         const BuiltEvent found = built("<function name='f'/><scope user='" + user + "'/>");

@@ -39,6 +39,10 @@ TEST(RunIdentity, DependsOnWhatMakesTheRuns) {
         [](Event& event) { event.key = KeyKind::Argument; },
         [](Event& event) { event.key_scope = KeyScope::Machine; },
         [](Event& event) { event.scope.pid = 1; },
+        [](Event& event) {
+            event.scope.pid = 1;
+            event.scope.descendants = true;
+        },
         [](Event& event) { event.scope.uid = 1; },
         [](Event& event) { event.scope.groups.unit = "web"; },
         [](Event& event) { event.scope.groups.container = "web"; },

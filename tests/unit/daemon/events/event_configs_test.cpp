@@ -1,7 +1,5 @@
 #include "daemon/events/event_configs.hpp"
 
-#include <sys/sysmacros.h>
-
 #include <functional>
 
 #include <gmock/gmock.h>
@@ -47,6 +45,11 @@ TEST(EventConfigs, EachPropertySetsItsFlag) {
               LAGTRAP_EVENT_KEY_MACHINE);
     EXPECT_EQ(added([](Event& event) { event.trace_id.emplace(); }), LAGTRAP_EVENT_TRACE_TEXT);
     EXPECT_EQ(added([](Event& event) { event.scope.pid = 7; }), LAGTRAP_EVENT_SCOPE_PID);
+    EXPECT_EQ(added([](Event& event) {
+                  event.scope.pid = 7;
+                  event.scope.descendants = true;
+              }),
+              LAGTRAP_EVENT_SCOPE_PID | LAGTRAP_EVENT_SCOPE_DESCENDANTS);
     EXPECT_EQ(added([](Event& event) { event.scope.uid = 7; }), LAGTRAP_EVENT_SCOPE_UID);
     EXPECT_EQ(added([](Event& event) { event.record = settings::RecordMode::Runs; }),
               LAGTRAP_EVENT_RECORD_RUNS);
@@ -153,7 +156,7 @@ TEST(EventConfigs, ThePlanReplacesWhatAnEarlierOneSet) {
     plan.by_goroutine = true;
     plan.scope.emplace();
     plan.scope->inode = 77;
-    plan.scope->device = makedev(8, 3);
+    plan.scope->device = 8U << 20 | 3U;
     configure_for_plan(config, plan, false);
     EXPECT_EQ(config.flags, LAGTRAP_EVENT_KEY_MACHINE | LAGTRAP_EVENT_KEY_GOROUTINE |
                                 LAGTRAP_EVENT_SCOPE_PROGRAM | LAGTRAP_EVENT_WITHOUT_STAGES);

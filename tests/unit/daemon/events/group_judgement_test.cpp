@@ -16,7 +16,8 @@ KnownContainer shop() {
 
 GroupJudgement judge(const settings::GroupScope& scope, const std::string& path,
                      const KnownContainer& known = {}) {
-    return judge_group({{}, {}, {}, scope}, {path}, [&](const std::string&) { return known; });
+    return judge_group({{}, false, {}, {}, scope}, {path},
+                       [&](const std::string&) { return known; });
 }
 
 settings::GroupScope scope_of(std::string settings::GroupScope::*what, std::string text) {
