@@ -42,6 +42,15 @@ def age_seconds(pid):
     return time.clock_gettime(time.CLOCK_BOOTTIME) - started / os.sysconf("SC_CLK_TCK")
 
 
+@contextlib.contextmanager
+def stopped(loads):
+    for load in loads:
+        os.killpg(load.process.pid, signal.SIGSTOP)
+    yield
+    for load in loads:
+        os.killpg(load.process.pid, signal.SIGCONT)
+
+
 class Recorder(Daemon):
     """A daemon that keeps the logs of its captures beside their bundles."""
 
@@ -65,14 +74,15 @@ class Recorder(Daemon):
         check("unwinder" in status, f'the status has no section "unwinder", only {list(status)}')
         return status["unwinder"]
 
-    def await_tables(self):
-        """Some tables of a cold machine are large, and the recorded programs leave little CPU
-        time for building them."""
-        wait_for(lambda: self.unwinder()["tables_waiting"] == 0, "the tables to be made", 300)
+    def await_tables(self, loads=()):
+        """Some tables of a cold machine are large. Loads are stopped meanwhile, because tables are
+        made at low priority."""
+        with stopped(loads):
+            wait_for(lambda: self.unwinder()["tables_waiting"] == 0, "the tables to be made", 300)
 
-    def begin(self):
+    def begin(self, loads=()):
         wait_for(lambda: self.status()["state"] == "waiting", "the daemon to wait")
-        self.await_tables()
+        self.await_tables(loads)
         answer = self.ask("trigger", event="nothing")
         check(answer["ok"], f"trigger: {answer}")
 
@@ -81,11 +91,8 @@ class Recorder(Daemon):
         merging has low priority."""
         self.done += 1
         wait_for(lambda: self.status()["state"] != "recording", "the recording's end")
-        for load in loads:
-            os.killpg(load.process.pid, signal.SIGSTOP)
-        self.wait_for_bundles(self.done)
-        for load in loads:
-            os.killpg(load.process.pid, signal.SIGCONT)
+        with stopped(loads):
+            self.wait_for_bundles(self.done)
         newest = max(self.kept.iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
         capture = Capture(newest, planted_files())
         capture.bundle = pathlib.Path(self.status()["last_bundle"]["path"])
@@ -99,7 +106,7 @@ class Recorder(Daemon):
                 lambda load=load: age_seconds(load.process.pid) >= 1,
                 "the program to be a second old",
             )
-        self.begin()
+        self.begin(loads)
         return self.finish(loads)
 
 
