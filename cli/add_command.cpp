@@ -263,6 +263,10 @@ int add_events(const AddOptions& options, Console& console) {
     if (!reading) return console.fail(reading.error().message);
     auto target = find_target(options.target);
     if (!target) return console.fail(target.error().message);
+    if (target->outdated)
+        return console.fail(
+            target->name + ": the running file was removed or replaced since process " +
+            std::to_string(target->processes.front().pid) + " started; restart it, then try again");
     note_interrupts_while_waiting();
     Add add(options, std::move(target).value(), *time, console);
     if (const auto looked = add.look(); !looked) return console.fail(looked.error().message);

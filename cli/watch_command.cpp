@@ -80,6 +80,7 @@ Result<WatchWish> wish_of(const WatchOptions& options) {
                           "--in is missing: the program with the function of --stage");
     }
     TRY_ASSIGN(wish.target, find_target(where));
+    if (!wish.syscall.empty()) TRY(check_calls_of(readable_file(*wish.target)));
     std::uint32_t pid = 0;
     const char* const end = options.in.data() + options.in.size();
     const auto read = std::from_chars(options.in.data(), end, pid);
@@ -130,6 +131,7 @@ class Watch {
     [[nodiscard]] Result<std::string> saved() const {
         WatchWish lasting = wish_;
         lasting.pid = {};  // useless once the process has ended
+        if (lasting.target) lasting.target->outdated = false;
         return watch_element(lasting);
     }
 

@@ -124,10 +124,7 @@ std::map<std::string, std::string> written_names(const AddTarget& target,
         wanted.insert(without_parameters(one.name));
         for (const SeenCallee& callee : one.callees) wanted.insert(without_parameters(callee.name));
     }
-    const auto path = std::filesystem::path("/proc") /
-                      std::to_string(target.processes.front().pid) / "root" /
-                      std::filesystem::path(target.program).relative_path();
-    const auto file = binaries::ProgramFile::open(path);
+    const auto file = binaries::ProgramFile::open(readable_file(target));
     if (!file) return names;
     const auto ways =
         ways_to_watch(*file, [&](const std::string& name, const std::string& written) {

@@ -28,9 +28,7 @@ constexpr std::size_t offers_with_stages = 3;
 // ended.
 Result<FileMarkers> markers_of_program(const AddTarget& target) {
     for (const MappedProcess& process : target.processes) {
-        const fs::path path = fs::path("/proc") / std::to_string(process.pid) / "root" /
-                              fs::path(target.program).relative_path();
-        auto markers = markers_of_file(path, target.program, ListFunctions::No);
+        auto markers = markers_of_file(file_of(target, process), target.program, ListFunctions::No);
         if (markers) return markers;
         const ErrorKind kind = markers.error().kind;
         if (kind != ErrorKind::NotFound && kind != ErrorKind::Vanished) return markers;

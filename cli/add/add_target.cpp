@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/control/process_name.hpp"
+#include "core/mapped_files.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::cli {
@@ -35,6 +36,10 @@ AddTarget target_of(std::vector<MappedProcess> processes) {
         }
     for (MappedProcess& process : processes)
         if (process.files.front() == target.program) target.processes.push_back(std::move(process));
+    if (target.program.ends_with(deleted_mark)) {
+        target.program.resize(target.program.size() - deleted_mark.size());
+        target.outdated = true;
+    }
     const std::string& link = target.processes.front().link;
     target.name = link.empty() ? target.program : link;
     return target;
@@ -74,6 +79,17 @@ AddTarget target_of_file(const fs::path& file, const std::vector<MappedProcess>&
 }
 
 }  // namespace
+
+fs::path file_of(const AddTarget& target, const MappedProcess& process) {
+    const fs::path folder = fs::path("/proc") / std::to_string(process.pid);
+    return target.outdated ? folder / "exe"
+                           : folder / "root" / fs::path(target.program).relative_path();
+}
+
+fs::path readable_file(const AddTarget& target) {
+    return target.processes.empty() ? fs::path(target.program)
+                                    : file_of(target, target.processes.front());
+}
 
 Result<AddTarget> find_target(const std::string& text, const fs::path& proc_root) {
     auto all = mapped_processes(proc_root);

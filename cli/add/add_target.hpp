@@ -17,7 +17,15 @@ struct AddTarget {
     std::string name;
     std::string unit;                      // "nginx.service", if the user named a unit
     std::vector<MappedProcess> processes;  // currently running it
+    // They run a file that was removed or replaced after they started; `program` may lead to
+    // another one.
+    bool outdated = false;
 };
+
+// Where the calling process can open the program's file as `process` has it: its place in /proc.
+[[nodiscard]] std::filesystem::path file_of(const AddTarget& target, const MappedProcess& process);
+// The same for its first process; if it has none, the program.
+[[nodiscard]] std::filesystem::path readable_file(const AddTarget& target);
 
 // Resolves `text`: a process id, a program path, a unit ("nginx.service"), or the name of a
 // process, a unit or a program in PATH. If a unit runs several programs, the one with the most

@@ -1,6 +1,10 @@
 #include "cli/watch/watch_check.hpp"
 
+#include <elf.h>
+
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <string_view>
 
 #include "core/text.hpp"
@@ -34,6 +38,18 @@ Status check_syscall(const std::string& name, const std::vector<std::string>& kn
         "the kernel has no system call " + printable(name) + " to watch; " +
             (nearest.empty() ? "`lagtrap list-markers --tracepoints sys_enter_` lists them"
                              : "did you mean " + nearest + "?"));
+}
+
+Status check_calls_of(const std::filesystem::path& program) {
+    std::array<char, EI_NIDENT> head{};
+    std::ifstream(program, std::ios::binary).read(head.data(), head.size());
+    if (!std::string_view(head.data(), head.size()).starts_with(ELFMAG) ||
+        head[EI_CLASS] != ELFCLASS32)
+        return success();
+    return make_error(ErrorKind::Unsupported,
+                      program.string() +
+                          ": is a 32-bit program; only system calls of 64-bit programs can be "
+                          "watched");
 }
 
 Status check_names(const WatchWish& wish) {

@@ -1,6 +1,7 @@
 // Whether what a person wants to watch exists, before a daemon starts for it.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,9 @@ namespace lagtrap::cli {
 
 // `known` are the names of tracepoints, such as "sys_enter_fsync".
 [[nodiscard]] Status check_syscall(const std::string& name, const std::vector<std::string>& known);
+
+// Refuses a 32-bit program, for whose system calls the kernel has no tracepoints. Any other file is
+// accepted, and one that cannot be read.
+[[nodiscard]] Status check_calls_of(const std::filesystem::path& program);
 
 }  // namespace lagtrap::cli

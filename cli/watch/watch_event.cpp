@@ -9,6 +9,11 @@
 namespace lagtrap::cli {
 namespace {
 
+// For an attribute: the file that the target runs.
+std::string binary_of(const AddTarget& target) {
+    return settings::attribute_text(target.outdated ? readable_file(target).string() : target.name);
+}
+
 std::string scope_of(const WatchWish& wish, bool by_program) {
     if (wish.pid)
         return fmt::format("    <scope pid=\"{}\"{}/>\n", *wish.pid,
@@ -17,8 +22,7 @@ std::string scope_of(const WatchWish& wish, bool by_program) {
         return fmt::format("    <scope unit=\"{}\"/>\n",
                            settings::attribute_text(wish.target->unit));
     if (wish.target && by_program)
-        return fmt::format("    <scope binary=\"{}\"/>\n",
-                           settings::attribute_text(wish.target->name));
+        return fmt::format("    <scope binary=\"{}\"/>\n", binary_of(*wish.target));
     return {};
 }
 
@@ -30,10 +34,9 @@ std::string stage_element(const WatchWish& wish, const std::string& stage) {
                              : in_kernel            ? "tracepoint"
                                                     : "usdt";
     const std::string name = is_marker_name(stage) ? after_colon(stage) : stage;
-    const std::string binary =
-        in_kernel && wish.target && !is_marker_name(stage)
-            ? fmt::format(" binary=\"{}\"", settings::attribute_text(wish.target->name))
-            : "";
+    const std::string binary = in_kernel && wish.target && !is_marker_name(stage)
+                                   ? fmt::format(" binary=\"{}\"", binary_of(*wish.target))
+                                   : "";
     return fmt::format("    <stage name=\"{}\" {}=\"{}\"{}/>\n",
                        settings::attribute_text(setting_name(name)), kind,
                        settings::attribute_text(stage), binary);
@@ -51,9 +54,7 @@ std::string event_element(const WatchWish& wish, const std::string& what,
                                    settings::attribute_text(event_name(program, what)),
                                    settings::attribute_text(wish.over));
     if (!key_of_machine(wish).empty()) text += " breach=\"end\"";
-    if (in_the_target)
-        text +=
-            fmt::format("\n         binary=\"{}\"", settings::attribute_text(wish.target->name));
+    if (in_the_target) text += fmt::format("\n         binary=\"{}\"", binary_of(*wish.target));
     text += ">\n" + scope_of(wish, !in_the_target) + key_of_machine(wish) + markers;
     for (const std::string& stage : wish.stages) text += stage_element(wish, stage);
     return text + "  </event>\n";

@@ -1,7 +1,5 @@
 #include "cli/watch/watch_function.hpp"
 
-#include <filesystem>
-
 #include <fmt/core.h>
 
 #include "binaries/elf/program_file.hpp"
@@ -57,11 +55,7 @@ Result<std::string> choose_function(const std::vector<FunctionWay>& functions,
 }
 
 Result<std::string> find_function(const AddTarget& target, const std::string& wanted) {
-    std::filesystem::path path = target.program;
-    if (!target.processes.empty())
-        path = std::filesystem::path("/proc") / std::to_string(target.processes.front().pid) /
-               "root" / path.relative_path();
-    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(path));
+    TRY_ASSIGN(const auto file, binaries::ProgramFile::open(readable_file(target)));
     TRY_ASSIGN(const auto ways,
                ways_to_watch(file, [&](const std::string& name, const std::string& written) {
                    return likeness(name, written, wanted) > 0;

@@ -72,6 +72,19 @@ TEST_F(AddTargetTest, IsAProcess) {
                                    ", or it is a kernel thread, or only root can inspect it");
 }
 
+TEST_F(AddTargetTest, MayRunAFileThatIsNotThereAnyMore) {
+    EXPECT_FALSE(find("22")->outdated);
+    EXPECT_EQ(file_of(*find("22"), find("22")->processes.front()),
+              "/proc/22/root" + program("worker"));
+    add(24, "worker (deleted)", "old", "/user.slice");
+    const auto target = find("24");
+    ASSERT_TRUE(target) << target.error().message;
+    EXPECT_TRUE(target->outdated);
+    EXPECT_EQ(target->program, program("worker"));
+    EXPECT_EQ(target->name, program("worker"));
+    EXPECT_EQ(file_of(*target, target->processes.front()), "/proc/24/exe");
+}
+
 TEST_F(AddTargetTest, IsAUnitWithTheProgramOfMostOfItsProcesses) {
     for (const char* name : {"shop.service", "shop"}) {
         const auto target = find(name);

@@ -1,5 +1,6 @@
 // The events that `lagtrap watch` makes, and its output while it waits.
 #include <algorithm>
+#include <fstream>
 #include <optional>
 
 #include <boost/json.hpp>
@@ -10,6 +11,7 @@
 #include "cli/watch/watch_event.hpp"
 #include "cli/watch/watch_function.hpp"
 #include "cli/watch/watch_text.hpp"
+#include "tests/unit/cli/cli_test.hpp"
 
 namespace lagtrap::watch_tests {
 namespace {
@@ -73,6 +75,36 @@ TEST(WatchEvent, is_of_a_pair_of_tracepoints) {
                                testing::Not(HasSubstr("machine")),
                                HasSubstr("<stage name=\"pay\" function=\"shop::pay(int)\" "
                                          "binary=\"/usr/bin/shop\"/>")));
+}
+
+TEST(WatchEvent, is_of_the_file_that_a_process_still_runs) {
+    WatchWish wish{"buy", "", "", "", "50ms", shop(), {}};
+    wish.target->outdated = true;
+    wish.target->processes = {{24, "shop", {"/usr/bin/shop (deleted)"}, ""}};
+    EXPECT_THAT(*watch_element(wish), testing::AllOf(HasSubstr("name=\"shop-buy\""),
+                                                     HasSubstr("binary=\"/proc/24/exe\"")));
+}
+
+TEST(WatchCheck, RefusesSystemCallsOf32BitPrograms) {
+    const test::TemporaryFolder folder;
+    const auto written = [&](const std::string& name, const std::string& head) {
+        std::ofstream(folder.path() / name) << head << std::string(60, '\0');
+        return cli::check_calls_of(folder.path() / name);
+    };
+    EXPECT_THAT(
+        written("narrow",
+                "\x7f"
+                "ELF\1")
+            .error()
+            .message,
+        testing::EndsWith("narrow: is a 32-bit program; only system calls of 64-bit programs "
+                          "can be watched"));
+    EXPECT_TRUE(written("wide",
+                        "\x7f"
+                        "ELF\2")
+                    .ok());
+    EXPECT_TRUE(written("script", "#!/bin/sh").ok());
+    EXPECT_TRUE(cli::check_calls_of(folder.path() / "none").ok());
 }
 
 TEST(WatchEvent, has_stages) {
