@@ -157,7 +157,7 @@ class Sentence {
             doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory;
         return blocked_words(doing, time, who_did) +
                (with_place ? place_of_wait(doing.focus) : "") + handler_clause(doing) +
-               file_clause(doing) +
+               file_clause(doing) + held_back_clause(doing.held_back) +
                (with_work && !frees_memory ? work_clause(doing, who_did) : "") +
                memory_clause(doing, who_did) + full_listener_clause(doing.files) +
                (followed ? "" : end_clause(doing, who_did)) + refused_clause(doing) +
@@ -295,7 +295,7 @@ class Sentence {
             files.files == 1 ? files.path
                              : std::to_string(files.files) + " files, most of it for " + files.path;
         if (!files.disk.empty()) text += " on " + files.disk;
-        if (!files.disk.empty() && files.queue_depth > 1)
+        if (!files.disk.empty() && files.queue_depth > 1 && doing.held_back.disk.empty())
             text += ", which had " + std::to_string(files.queue_depth) + " requests in its queue";
         return " (" + text + ")";
     }

@@ -162,7 +162,9 @@ class CauseSearch {
             find_stopper(group, doing);
             doing.room = room_of_most(group);
             doing.files = file_waits_of(recording_, group.intervals, group.wait);
-            if (group.wait == WaitKind::Disk)
+            if (group.wait == WaitKind::Disk || group.wait == WaitKind::PageFault)
+                doing.held_back = held_back_in(recording_, group.intervals);
+            if (group.wait == WaitKind::Disk && doing.held_back.disk.empty())
                 doing.written = written_in(recording_, span_of(group.intervals), doing.files.disk);
             if (group.wait == WaitKind::Sleep || group.wait == WaitKind::Events)
                 find_refusals(group, doing);

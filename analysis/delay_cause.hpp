@@ -10,6 +10,7 @@
 #include "analysis/block_reason.hpp"
 #include "analysis/call_focus.hpp"
 #include "analysis/cpu_holders.hpp"
+#include "analysis/disk_limits.hpp"
 #include "analysis/file_waits.hpp"
 #include "analysis/interruptions.hpp"
 #include "analysis/kernel_work.hpp"
@@ -83,6 +84,7 @@ struct ThreadDoing {
     std::uint64_t alike_ns = 0;
     std::uint32_t alike = 0;  // number of those others
     FileWaits files;          // Blocked
+    HeldBack held_back;       // Blocked, for a disk: by a limit of a control group
     WrittenData written;      // Blocked, for a disk: what the disk wrote meanwhile
     // Blocked, for events or its own timer: the peer that refused most of its connections
     std::string refused_by;

@@ -110,6 +110,7 @@ struct RawTrace {
     std::vector<RawWaitFile> wait_files;
     std::vector<FailedConnect> repeated_syns;
     std::vector<FailedConnect> refused_connects;
+    std::vector<DiskLimit> disk_limits;
     std::vector<SocketOwner> socket_owners;
     std::vector<WrittenFile> written_files;
     std::vector<FileWriter> file_writers;

@@ -206,6 +206,16 @@ struct FailedConnect {
     std::uint64_t socket = 0;  // as WaitedFile has it
 };
 
+// A thread began to wait for a disk while its control group was at a limit there.
+struct DiskLimit {
+    std::uint64_t at_ns = 0;
+    std::uint32_t tid = 0;
+    bool writes = false;
+    NameId disk = 0;
+    NameId group = 0;                                     // the last part of its path
+    std::uint64_t bytes_per_s = 0, operations_per_s = 0;  // 0 if it was not at this limit
+};
+
 struct SocketOwner {
     std::uint64_t socket = 0;  // as WaitedFile has it
     NameId peer = 0;           // the address of this end
@@ -315,6 +325,7 @@ struct Recording {
     std::vector<WaitedFile> waited_files;                  // for StateChange::file
     std::vector<FailedConnect> repeated_syns;
     std::vector<FailedConnect> refused_connects;
+    std::vector<DiskLimit> disk_limits;  // by time
     std::vector<SocketOwner> socket_owners;
     std::vector<WrittenFile> written_files;  // by time
     std::vector<FileWriter> file_writers;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/frame_role.hpp"
+#include "analysis/group_name.hpp"
 #include "core/duration.hpp"
 
 namespace lagtrap::analysis {
@@ -148,6 +149,21 @@ std::string limit_words(const MemoryOfGroup& group, std::uint32_t pid) {
     return text + "; " + process_words(group.filler, memory.filler_pid) +
            (of_files ? " has read and written the most (" : " has the most (") +
            format_byte_size(memory.filler_bytes) + ")";
+}
+
+std::string held_back_clause(const HeldBack& held_back) {
+    if (held_back.disk.empty()) return "";
+    const std::string group = short_group_name(held_back.group);
+    const std::string bytes =
+        held_back.bytes_per_s == 0 ? "" : format_byte_size(held_back.bytes_per_s);
+    const std::string operations = held_back.operations_per_s == 0
+                                       ? ""
+                                       : std::to_string(held_back.operations_per_s) + " operations";
+    const std::string limit =
+        bytes + (bytes.empty() || operations.empty() ? "" : " or ") + operations;
+    return (group.empty() ? ": the root control group" : ": its control group " + group) +
+           " was at its limit" + (limit.empty() ? "" : " of " + limit + " a second") +
+           (held_back.writes ? " for writing to " : " for reading from ") + held_back.disk;
 }
 
 std::string written_clause(const WrittenData& written, std::uint32_t pid) {

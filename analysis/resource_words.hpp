@@ -46,6 +46,8 @@ namespace lagtrap::analysis {
 [[nodiscard]] std::string full_listener_clause(const FileWaits& socket);
 // "80.0 MiB, most of it used by cached files (74.0 MiB); dd (20) has ..."
 [[nodiscard]] std::string limit_words(const MemoryOfGroup& group, std::uint32_t pid);
+// ": its control group batch was at its limit of 1.0 MiB a second for reading from vda"
+[[nodiscard]] std::string held_back_clause(const HeldBack& held_back);
 [[nodiscard]] std::string written_clause(const WrittenData& written, std::uint32_t pid);
 
 }  // namespace lagtrap::analysis

@@ -53,6 +53,8 @@ std::string cpu_words(const ThreadDoing& doing, const ThreadName& who) {
 std::string blocked_words(const ThreadDoing& doing, bool followed) {
     if (doing.wait == WaitKind::Sleep) return "slept" + place_of(doing.focus);
     if (doing.wait == WaitKind::Stopped) return "was " + doing.reason;
+    if (!doing.held_back.disk.empty())
+        return "waited for the disk, because its control group was at its limit";
     const std::string text = "waited " + words_of_wait(doing.wait, doing.reason);
     if (has_other_end(doing.files.kind) && !doing.files.owner.empty())
         return text + " to " + doing.files.owner;

@@ -224,6 +224,9 @@ void TimelineBuilder::add_wait_files() {
     std::vector<RawWaitFile>().swap(raw_.wait_files);
     recording_.repeated_syns = std::move(raw_.repeated_syns);
     recording_.refused_connects = std::move(raw_.refused_connects);
+    recording_.disk_limits = std::move(raw_.disk_limits);
+    std::sort(recording_.disk_limits.begin(), recording_.disk_limits.end(),
+              [](const DiskLimit& a, const DiskLimit& b) { return a.at_ns < b.at_ns; });
     recording_.socket_owners = std::move(raw_.socket_owners);
     recording_.written_files = std::move(raw_.written_files);
     recording_.file_writers = std::move(raw_.file_writers);

@@ -102,6 +102,9 @@ void TraceDecoder::take_packet(const Packet& packet) {
             case fields::packet::lagtrap_context:
                 take_context(message, packet.at_ns, trace_);
                 break;
+            case fields::packet::lagtrap_disk_limit:
+                take_disk_limit(message, packet.at_ns, trace_);
+                break;
             case fields::packet::lagtrap_group_memory: take_group_memory(message, trace_); break;
             case fields::packet::track_event:
                 runs_.take_event(message, packet.at_ns, packet.sequence, sequence.interning,

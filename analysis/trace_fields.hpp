@@ -44,6 +44,7 @@ constexpr std::uint32_t lagtrap_wait = bytes(perfetto::trace_packet::lagtrap_wai
 constexpr std::uint32_t lagtrap_written = bytes(perfetto::trace_packet::lagtrap_written);
 constexpr std::uint32_t lagtrap_group_memory = bytes(perfetto::trace_packet::lagtrap_group_memory);
 constexpr std::uint32_t lagtrap_context = bytes(perfetto::trace_packet::lagtrap_context);
+constexpr std::uint32_t lagtrap_disk_limit = bytes(perfetto::trace_packet::lagtrap_disk_limit);
 using perfetto::trace_packet::incremental_state_cleared;  // a bit of sequence_flags
 }  // namespace packet
 
@@ -190,6 +191,15 @@ constexpr std::uint32_t shared_bytes = varint(perfetto::lagtrap_group_memory::sh
 constexpr std::uint32_t filler_pid = varint(perfetto::lagtrap_group_memory::filler_pid);
 constexpr std::uint32_t filler_bytes = varint(perfetto::lagtrap_group_memory::filler_bytes);
 }  // namespace lagtrap_group_memory
+
+namespace lagtrap_disk_limit {
+constexpr std::uint32_t tid = varint(perfetto::lagtrap_disk_limit::tid);
+constexpr std::uint32_t disk = bytes(perfetto::lagtrap_disk_limit::disk);
+constexpr std::uint32_t group = bytes(perfetto::lagtrap_disk_limit::group);
+constexpr std::uint32_t writes = varint(perfetto::lagtrap_disk_limit::writes);
+constexpr std::uint32_t bytes_per_s = varint(perfetto::lagtrap_disk_limit::bytes_per_s);
+constexpr std::uint32_t operations_per_s = varint(perfetto::lagtrap_disk_limit::operations_per_s);
+}  // namespace lagtrap_disk_limit
 
 namespace lagtrap_wait {
 constexpr std::uint32_t object = varint(perfetto::lagtrap_wait::object);

@@ -39,6 +39,7 @@ Packet split_packet(protozero::data_view message) {
             case fields::packet::lagtrap_wait_file:
             case fields::packet::lagtrap_written:
             case fields::packet::lagtrap_context:
+            case fields::packet::lagtrap_disk_limit:
             case fields::packet::lagtrap_group_memory:
             case fields::packet::process_tree:
             case fields::packet::track_event:

@@ -51,6 +51,33 @@ void take_written(protozero::data_view message, std::uint64_t at_ns, RawTrace& t
     }
 }
 
+void take_disk_limit(protozero::data_view message, std::uint64_t at_ns, RawTrace& trace) {
+    namespace field = fields::lagtrap_disk_limit;
+    DiskLimit limit;
+    limit.at_ns = at_ns;
+    protozero::pbf_reader reader(message);
+    while (reader.next()) {
+        switch (reader.tag_and_type()) {
+            case field::tid: limit.tid = reader.get_uint32(); break;
+            case field::disk:
+                limit.disk = interned(trace, reader.get_view(), max_name_bytes);
+                break;
+            case field::group:
+                limit.group = interned(trace, reader.get_view(), max_name_bytes);
+                break;
+            case field::writes: limit.writes = reader.get_bool(); break;
+            case field::bytes_per_s: limit.bytes_per_s = reader.get_uint64(); break;
+            case field::operations_per_s: limit.operations_per_s = reader.get_uint64(); break;
+            default: reader.skip();
+        }
+    }
+    ++trace.records;
+    if (limit.tid >= tid_limit)
+        ++trace.unreadable;
+    else
+        trace.disk_limits.push_back(limit);
+}
+
 void take_group_memory(protozero::data_view message, RawTrace& trace) {
     namespace field = fields::lagtrap_group_memory;
     GroupMemory memory;

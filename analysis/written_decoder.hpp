@@ -14,6 +14,9 @@ namespace lagtrap::analysis {
 // protozero::exception if it is damaged.
 void take_written(protozero::data_view message, std::uint64_t at_ns, RawTrace& trace);
 
+// The same for a LagtrapDiskLimit message.
+void take_disk_limit(protozero::data_view message, std::uint64_t at_ns, RawTrace& trace);
+
 // The same for a LagtrapGroupMemory message.
 void take_group_memory(protozero::data_view message, RawTrace& trace);
 

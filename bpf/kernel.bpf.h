@@ -308,8 +308,71 @@ struct sk_buff {
 
 struct napi_struct;
 
+struct throtl_data;
+
 struct request_queue {
     struct gendisk* disk;
+    struct throtl_data* td; /* of limits of control groups; NULL: never any */
+} KERNEL_TYPE;
+
+struct kernfs_node {
+    __u64 id;
+    const char* name;
+} KERNEL_TYPE;
+
+struct cgroup {
+    struct kernfs_node* kn;
+} KERNEL_TYPE;
+
+struct cgroup_subsys_state {
+    struct cgroup* cgroup;
+} KERNEL_TYPE;
+
+enum cgroup_subsys_id { io_cgrp_id = 3 };
+
+struct css_set {
+    struct cgroup_subsys_state* subsys[12];
+    struct cgroup* dfl_cgrp; /* of version 2 */
+} KERNEL_TYPE;
+
+/* A control group's share of all disks, and of one disk. */
+struct blkcg {
+    struct cgroup_subsys_state css;
+    struct hlist_head blkg_list;
+} KERNEL_TYPE;
+
+struct blkg_policy_data;
+
+struct blkcg_gq {
+    struct request_queue* q;
+    struct hlist_node blkcg_node;
+    struct blkcg* blkcg;
+    struct blkcg_gq* parent;
+    struct blkg_policy_data* pd[6];
+} KERNEL_TYPE;
+
+struct blkg_policy_data {
+    struct blkcg_gq* blkg;
+} KERNEL_TYPE;
+
+/* The requests that limits hold back; index: reads, writes. The queues were divided in 6.16. */
+struct throtl_service_queue {
+    unsigned int nr_queued[2];
+    unsigned int nr_queued_bps[2];
+    unsigned int nr_queued_iops[2];
+} KERNEL_TYPE;
+
+struct throtl_grp {
+    struct blkg_policy_data pd;
+    struct throtl_data* td;
+    struct throtl_service_queue service_queue;
+    __u64 bps[2];
+    unsigned int iops[2];
+} KERNEL_TYPE;
+
+struct throtl_grp___levels {
+    __u64 bps[2][2];
+    unsigned int iops[2][2];
 } KERNEL_TYPE;
 
 struct address_space {
@@ -396,6 +459,7 @@ struct task_struct {
     struct pid* thread_pid;
     struct mm_struct* mm;
     struct files_struct* files;
+    struct css_set* cgroups;
     struct signal_struct* signal;
     sigset_t blocked;
     struct sigpending pending;

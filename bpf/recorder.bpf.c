@@ -344,6 +344,7 @@ int on_open_file(struct bpf_iter__task_file* ctx) {
     return 0;
 }
 
+#include "bpf/disk_limit.bpf.h"
 #include "bpf/history.bpf.h"
 #include "bpf/thread_context.bpf.h"
 
@@ -487,7 +488,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* prev, struct task_stru
             struct wait_question question = {.now_ns = record.header.at_ns};
             if (ask_about(prev, record.prev_state, &question)) {
                 if (question.call < 0) question.touched_file = touched_file(prev);
-                note_wait_file(&question);
+                note_wait(&question);
             }
             record.wait_object = wait_object(prev);
             if (record.wait_object) {
@@ -579,7 +580,7 @@ int on_thread(struct bpf_iter__task* ctx) {
                                                  bytes / sizeof(__u64), record->header.at_ns);
         if (!record->is_kernel_thread) {
             struct wait_question question = {.now_ns = record->header.at_ns, .by_iterator = 1};
-            if (ask_about(task, record->state, &question)) note_wait_file(&question);
+            if (ask_about(task, record->state, &question)) note_wait(&question);
             record->wait_object = wait_object(task);
             if (record->wait_object) record->lock_owner = lock_owner(task, true);
             walk_sleeping_user_stack(&stack->walk, task, stack->frames);

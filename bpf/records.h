@@ -53,6 +53,7 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_GROUP_MEMORY = 23,   /* kernel log: struct lagtrap_group_memory + path */
     LAGTRAP_RECORD_CONTEXT = 24,        /* kernel log: struct lagtrap_context + attributes */
     LAGTRAP_RECORD_CONTEXT_KEYS = 25,   /* kernel log: struct lagtrap_context_keys + names */
+    LAGTRAP_RECORD_DISK_LIMIT = 26,     /* kernel log: struct lagtrap_disk_limit */
 };
 
 struct lagtrap_record {
@@ -482,6 +483,18 @@ struct lagtrap_group_memory {
     __u8 padding[6];
 };
 LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_group_memory) == 80, "layout of the memory of groups");
+
+/* From now on, a thread waits for a disk while its control group is at a limit for it. */
+struct lagtrap_disk_limit {
+    struct lagtrap_record header;
+    __u64 bytes_per_s, operations_per_s; /* 0: not this limit */
+    __u32 pid, tid;
+    char disk[LAGTRAP_COMM_BYTES];
+    char group[64]; /* the last part of its path, perhaps cut */
+    __u8 writes;    /* 1: the limit is for writing; 0: for reading */
+    __u8 padding[7];
+};
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_disk_limit) == 128, "layout of limits of disks");
 
 /* History from before the recording: a thread found on a CPU. */
 struct lagtrap_history_sample {

@@ -14,18 +14,6 @@
 #include "bpf/kernel.bpf.h"
 #include "bpf/run_pairing.bpf.h"
 
-struct kernfs_node {
-    __u64 id;
-} KERNEL_TYPE;
-
-struct cgroup {
-    struct kernfs_node* kn;
-} KERNEL_TYPE;
-
-struct css_set {
-    struct cgroup* dfl_cgrp; /* of version 2 */
-} KERNEL_TYPE;
-
 struct task_struct___queued {
     int on_cpu;
     struct css_set* cgroups;

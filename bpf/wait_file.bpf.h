@@ -222,6 +222,18 @@ int BPF_PROG(on_whole_file_lock, struct inode* inode, struct file_lock* lock, in
     return 0;
 }
 
+/* The address of the struct blkcg of the task's control group; 0 if the kernel has none. */
+static __always_inline __u64 disk_groups_of(struct task_struct* task) {
+    if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, io_cgrp_id)) return 0;
+    __u64 groups = 0;
+    const char* all = (const char*)FOR_POINTERS(task)->cgroups;
+    if (!all) return 0;
+    bpf_probe_read_kernel(&groups, sizeof(groups),
+                          all + bpf_core_field_offset(struct css_set, subsys) +
+                              bpf_core_enum_value(enum cgroup_subsys_id, io_cgrp_id) * 8);
+    return groups;
+}
+
 /* Whether the first argument of the system call is a descriptor of what it reads, writes or
  * flushes. */
 static __always_inline bool is_about_a_file(long call) {
@@ -255,7 +267,8 @@ static __always_inline bool is_about_a_file(long call) {
  * knows the thread. */
 struct wait_question {
     __u64 now_ns;
-    __u64 files;        /* address of its descriptor table */
+    __u64 files;  /* address of its descriptor table */
+    __u64 groups; /* address of its control group's struct blkcg; 0: does not wait for a disk */
     __u64 touched_file; /* mapped at its page fault; 0: unknown */
     __s64 call;         /* number of its system call; negative: none */
     __u32 descriptor;   /* the call's first argument */
@@ -332,6 +345,7 @@ static __always_inline bool ask_about(struct task_struct* task, __u32 state,
     question->pid = task->tgid;
     question->tid = task->pid;
     question->files = (__u64)FOR_POINTERS(task)->files;
+    if (state & UNINTERRUPTIBLE) question->groups = disk_groups_of(task);
     return true;
 }
 

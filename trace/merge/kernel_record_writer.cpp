@@ -348,6 +348,25 @@ void KernelRecordWriter::write_group_memory(const lagtrap_group_memory& record) 
                    });
 }
 
+void KernelRecordWriter::write_disk_limit(const lagtrap_disk_limit& record) {
+    namespace field = perfetto::lagtrap_disk_limit;
+    writer_.packet(cpu_sequence(record.header.cpu), to_boottime(record.header.at_ns),
+                   UsesInterning::No, [&](pbf_writer& packet) {
+                       pbf_writer limit(packet, perfetto::trace_packet::lagtrap_disk_limit);
+                       limit.add_uint32(field::tid, record.tid);
+                       limit.add_string(field::disk, comm_text(record.disk));
+                       limit.add_string(
+                           field::group,
+                           printable(std::string(record.group,
+                                                 ::strnlen(record.group, sizeof(record.group)))));
+                       limit.add_bool(field::writes, record.writes != 0);
+                       if (record.bytes_per_s != 0)
+                           limit.add_uint64(field::bytes_per_s, record.bytes_per_s);
+                       if (record.operations_per_s != 0)
+                           limit.add_uint64(field::operations_per_s, record.operations_per_s);
+                   });
+}
+
 // A thread that ended before the recording began appears nowhere else.
 void KernelRecordWriter::name_thread(std::uint32_t pid, std::uint32_t tid,
                                      const char (&comm)[LAGTRAP_COMM_BYTES], std::uint64_t at_ns) {
@@ -432,6 +451,9 @@ void KernelRecordWriter::write(const lagtrap_record* record) {
             break;
         case LAGTRAP_RECORD_WRITTEN:
             write_written(*reinterpret_cast<const lagtrap_written*>(record));
+            break;
+        case LAGTRAP_RECORD_DISK_LIMIT:
+            write_disk_limit(*reinterpret_cast<const lagtrap_disk_limit*>(record));
             break;
         case LAGTRAP_RECORD_GROUP_MEMORY:
             write_group_memory(*reinterpret_cast<const lagtrap_group_memory*>(record));

@@ -61,6 +61,7 @@ class KernelRecordWriter {
     void write_waking(const lagtrap_waking& record);
     void write_wait_file(const lagtrap_wait_file& record);
     void write_written(const lagtrap_written& record);
+    void write_disk_limit(const lagtrap_disk_limit& record);
     void write_group_memory(const lagtrap_group_memory& record);
     void begin_history(std::uint64_t at_ns);
     void write_history_sample(const lagtrap_history_sample& record);

@@ -38,6 +38,7 @@ inline constexpr Field lagtrap_wait = 20005;
 inline constexpr Field lagtrap_written = 20006;
 inline constexpr Field lagtrap_group_memory = 20007;
 inline constexpr Field lagtrap_context = 20008;
+inline constexpr Field lagtrap_disk_limit = 20009;
 // TracePacket.SequenceFlags
 inline constexpr std::uint32_t incremental_state_cleared = 1;
 inline constexpr std::uint32_t needs_incremental_state = 2;
@@ -346,6 +347,16 @@ inline constexpr Field shared_bytes = 7;
 inline constexpr Field filler_pid = 8;
 inline constexpr Field filler_bytes = 9;
 }  // namespace lagtrap_group_memory
+
+// From this packet's time on, a thread waits for a disk while its control group is at a limit.
+namespace lagtrap_disk_limit {
+inline constexpr Field tid = 1;
+inline constexpr Field disk = 2;
+inline constexpr Field group = 3;  // the last part of its path
+inline constexpr Field writes = 4;
+inline constexpr Field bytes_per_s = 5;
+inline constexpr Field operations_per_s = 6;
+}  // namespace lagtrap_disk_limit
 
 // A wait that ended before the recording began, at this packet's time. Its stack is the perf_sample
 // in the same packet; the waker's is in the sequence's next packet.

@@ -27,6 +27,7 @@ FIELDS = {
         20006: ("written", "m:Written"),
         20007: ("group_memory", "m:GroupMemory"),
         20008: ("context", "m:Context"),
+        20009: ("disk_limit", "m:DiskLimit"),
     },
     "Written": {
         1: ("file", "v"),
@@ -43,6 +44,14 @@ FIELDS = {
         4: ("attribute", "m:ContextAttribute"),
     },
     "ContextAttribute": {1: ("name", "s"), 2: ("value", "s")},
+    "DiskLimit": {
+        1: ("tid", "v"),
+        2: ("disk", "s"),
+        3: ("group", "s"),
+        4: ("writes", "v"),
+        5: ("bytes_per_s", "v"),
+        6: ("operations_per_s", "v"),
+    },
     "GroupMemory": {
         1: ("pid", "v"),
         2: ("path", "s"),

@@ -398,6 +398,20 @@ TEST(CauseWords, TheOwnerOfTheOtherEndIsNamedUnlessTheSentenceNamesItLater) {
     EXPECT_THAT(sentence_of(doing), HasSubstr("on a connection to 10.0.0.7:5432 in ask"));
 }
 
+// That the disk had requests in its queue did not matter.
+TEST(CauseWords, ALimitForADiskIsNamedInsteadOfItsQueue) {
+    FileWaits files = data_file();
+    files.queue_depth = 2;
+    ThreadDoing doing = disk_wait(files);
+    const std::string text = "Waited 100 ms (50 %) for the disk in load (/srv/data on vda";
+    doing.held_back.disk = "vda";
+    doing.held_back.group = "batch";
+    doing.held_back.bytes_per_s = mib;
+    EXPECT_EQ(sentence_of(doing), text +
+                                      "): its control group batch was at its limit of 1.00 MiB "
+                                      "a second for reading from vda.");
+}
+
 TEST(CauseWords, AFullListenerIsNamedInAClauseOfItsOwn) {
     ThreadDoing doing = ended_by(socket_wait(WaitFileKind::Connecting), other);
     doing.files.owner = "other";

@@ -90,6 +90,31 @@ TEST(ResourceWords, LocksOfInterpretersHaveTheirName) {
     EXPECT_NE(interpreter_lock_words("/usr/bin/app"), "for Ruby's lock (GVL)");
 }
 
+TEST(ResourceWords, TheLimitOfADiskHasItsGroup) {
+    HeldBack held_back;
+    held_back.group = "batch";
+    held_back.bytes_per_s = mib;
+    EXPECT_EQ(held_back_clause(held_back), "");
+    held_back.disk = "vdb";
+    EXPECT_EQ(
+        held_back_clause(held_back),
+        ": its control group batch was at its limit of 1.00 MiB a second for reading from vdb");
+    held_back.operations_per_s = 30;
+    held_back.writes = true;
+    EXPECT_EQ(
+        held_back_clause(held_back),
+        ": its control group batch was at its limit of 1.00 MiB or 30 operations a second for "
+        "writing to vdb");
+    held_back.bytes_per_s = 0;
+    held_back.group.clear();
+    EXPECT_EQ(held_back_clause(held_back),
+              ": the root control group was at its limit of 30 operations a second for writing to "
+              "vdb");
+    held_back.operations_per_s = 0;
+    EXPECT_EQ(held_back_clause(held_back),
+              ": the root control group was at its limit for writing to vdb");
+}
+
 TEST(ResourceWords, TheLargestPartOfAGroupsMemoryIsNamed) {
     MemoryOfGroup group;
     EXPECT_EQ(limit_words(group, own_pid), "");

@@ -68,6 +68,9 @@ TEST(ShortCauseWords, OfWaitsForACpu) {
     doing.throttled = true;
     EXPECT_EQ(words(doing),
               "Waited for a CPU, because its control group had used up its CPU quota");
+    ThreadDoing held_back = wait_for(WaitKind::Disk);
+    held_back.held_back.disk = "vda";
+    EXPECT_EQ(words(held_back), "Waited for the disk, because its control group was at its limit");
 }
 
 TEST(ShortCauseWords, OfWaits) {

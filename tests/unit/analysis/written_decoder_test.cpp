@@ -57,6 +57,38 @@ TEST(WrittenDecoder, KeepsWhoFillsAControlGroup) {
     EXPECT_EQ(recording.group_memory.filler_bytes, 50U);
 }
 
+RawTrace limit_of(std::uint32_t tid) {
+    RawTrace trace;
+    const std::string message = message_of([&](pbf_writer& limit) {
+        limit.add_uint32(1, tid);
+        limit.add_string(2, "vdb");
+        limit.add_string(3, "batch");
+        limit.add_bool(4, true);
+        limit.add_uint64(5, 4096);
+        limit.add_uint64(6, 30);
+    });
+    take_disk_limit(message, 50, trace);
+    EXPECT_EQ(trace.records, 1U);
+    return trace;
+}
+
+TEST(WrittenDecoder, LimitsOfDisksHaveTheirThread) {
+    const RawTrace trace = limit_of(tid_limit - 1);
+    ASSERT_EQ(trace.disk_limits.size(), 1U);
+    const DiskLimit& limit = trace.disk_limits[0];
+    EXPECT_EQ(limit.at_ns, 50U);
+    EXPECT_EQ(limit.tid, tid_limit - 1);
+    EXPECT_EQ(trace.names.at(limit.disk), "vdb");
+    EXPECT_EQ(trace.names.at(limit.group), "batch");
+    EXPECT_TRUE(limit.writes);
+    EXPECT_EQ(limit.bytes_per_s, 4096U);
+    EXPECT_EQ(limit.operations_per_s, 30U);
+    EXPECT_EQ(trace.unreadable, 0U);
+    const RawTrace beyond = limit_of(tid_limit);
+    EXPECT_TRUE(beyond.disk_limits.empty());
+    EXPECT_EQ(beyond.unreadable, 1U);
+}
+
 RawTrace written_by(std::uint32_t pid, const std::string& path = "",
                     const std::string& name = "vda") {
     RawTrace trace;

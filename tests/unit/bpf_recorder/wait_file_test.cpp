@@ -154,7 +154,7 @@ TEST_F(WaitFile, has_no_more_names_than_fit) {
 }
 
 TEST_F(WaitFile, has_the_requests_that_its_disk_has_at_that_moment) {
-    kernel::request_queue queue{&file_.disk}, others{&other_.disk};
+    kernel::request_queue queue{&file_.disk, nullptr}, others{&other_.disk, nullptr};
     kernel::request request{}, elsewhere{};
     request.q = &queue;
     elsewhere.q = &others;

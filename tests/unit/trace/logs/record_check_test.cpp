@@ -58,6 +58,7 @@ TEST(RecordCheck, EachTypeHasItsLeastSize) {
         {LAGTRAP_RECORD_WAIT_FILE, sizeof(lagtrap_wait_file)},
         {LAGTRAP_RECORD_WRITTEN, sizeof(lagtrap_written)},
         {LAGTRAP_RECORD_GROUP_MEMORY, sizeof(lagtrap_group_memory)},
+        {LAGTRAP_RECORD_DISK_LIMIT, sizeof(lagtrap_disk_limit)},
         {LAGTRAP_RECORD_CONTEXT, sizeof(lagtrap_context)},
         {LAGTRAP_RECORD_CONTEXT_KEYS, sizeof(lagtrap_context_keys)},
         {LAGTRAP_RECORD_RUN_SO_FAR, sizeof(lagtrap_run_so_far)},

@@ -344,6 +344,26 @@ TEST_F(KernelRecords, OtherEndsOfSocketsHaveTheirAddress) {
     }
 }
 
+TEST_F(KernelRecords, LimitsOfDisksHaveTheirGroup) {
+    lagtrap_disk_limit record{};
+    record.tid = 101;
+    record.bytes_per_s = 4096;
+    set_comm(record.disk, "vdb");
+    std::strcpy(record.group, "batch\n");
+    records_.write(record_with(record, LAGTRAP_RECORD_DISK_LIMIT, 460, 2));
+    EXPECT_THAT(packets("disk_limit{").back(),
+                testing::EndsWith("disk_limit{tid=101 disk='vdb' group='batch\\\\x0a' writes=0 "
+                                  "bytes_per_s=4096}"));
+    record.writes = 1;
+    record.bytes_per_s = 0;
+    record.operations_per_s = 30;
+    std::memset(record.group, 'g', sizeof(record.group));
+    records_.write(record_with(record, LAGTRAP_RECORD_DISK_LIMIT, 461, 2));
+    EXPECT_THAT(packets("disk_limit{").back(),
+                testing::EndsWith("group='" + std::string(sizeof(record.group), 'g') +
+                                  "' writes=1 operations_per_s=30}"));
+}
+
 TEST_F(KernelRecords, WhatDisksWriteKeepsItsPath) {
     lagtrap_written record{};
     record.file = 7;

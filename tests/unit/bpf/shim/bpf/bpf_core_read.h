@@ -74,6 +74,8 @@ bool native_exists(const char* name);
 #define bpf_core_field_exists(field) native_exists(#field)
 #define bpf_core_type_exists(type) native_exists(#type)
 #define bpf_core_field_offset(type, field) offsetof(type, field)
+#define bpf_core_enum_value(type, value) (value)
+#define bpf_core_enum_value_exists(type, value) native_exists(#value)
 #define bpf_core_type_size(type) sizeof(type)
 #define bpf_core_read(to, size, from) bpf_probe_read_kernel(to, size, from)
 #define bpf_core_type_id_kernel(type) 0
