@@ -18,6 +18,8 @@ namespace lagtrap::analysis {
 namespace {
 
 constexpr std::ptrdiff_t min_samples = 3;
+// Locks and atomic waits of libraries yield a few times before they sleep.
+constexpr std::ptrdiff_t min_yields = 8;
 // Such a loop also runs for an instant if there is nothing to wait for.
 constexpr std::ptrdiff_t min_loop_samples = 16;
 // A holder that releases its lock on another CPU runs until the release. Allow for the time the
@@ -93,6 +95,7 @@ struct SpinSighting {
     std::uint64_t at_ns = 0;
     StackId stack = 0;
     SpinKind spin = SpinKind::None;
+    bool yielded = false;  // rather than sampled
 };
 
 // Finds where one thread spun in periods in which it never blocked.
@@ -105,14 +108,15 @@ class SpinMarker {
         seen_.clear();
         const Thread* thread = recording_.find_thread(stretch.front().tid);
         if (thread != nullptr) {
-            for_samples(*thread, {stretch.front().begin_ns, stretch.back().end_ns},
-                        [&](const Sample& sample) {
-                            seen_.push_back({sample.at_ns, sample.stack, kind_of(sample.stack)});
-                        });
+            for_samples(
+                *thread, {stretch.front().begin_ns, stretch.back().end_ns},
+                [&](const Sample& sample) {
+                    seen_.push_back({sample.at_ns, sample.stack, kind_of(sample.stack), false});
+                });
         }
         for (const Interval& interval : stretch)
             if (interval.yielded)
-                seen_.push_back({interval.begin_ns, interval.stack, SpinKind::Yield});
+                seen_.push_back({interval.begin_ns, interval.stack, SpinKind::Yield, true});
         std::stable_sort(
             seen_.begin(), seen_.end(),
             [](const SpinSighting& a, const SpinSighting& b) { return a.at_ns < b.at_ns; });
@@ -165,7 +169,10 @@ class SpinMarker {
             const auto to = std::find_if(
                 from, seen_.end(), [&](const SpinSighting& one) { return one.spin != from->spin; });
             const bool loop = from->spin == SpinKind::Memory || from->spin == SpinKind::LockWord;
-            const bool enough = to - from >= (loop ? min_loop_samples : min_samples);
+            const auto yields =
+                std::count_if(from, to, [](const SpinSighting& one) { return one.yielded; });
+            const bool enough = yields >= min_yields ||
+                                to - from - yields >= (loop ? min_loop_samples : min_samples);
             if (!enough)
                 for (auto one = from; one != to; ++one) one->spin = SpinKind::None;
             from = to;

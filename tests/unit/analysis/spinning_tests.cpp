@@ -326,16 +326,17 @@ TEST_F(SpinningThreads, the_loop_around_a_kernel_lock_is_work) {
 TEST_F(SpinningThreads, waits_between_two_tries_are_spinning) {
     Thread& thread = made_.thread(10, 11);
     change(thread, 0, ThreadState::Running);
-    for (std::uint64_t at = 10; at < 40; at += 10) {
+    for (std::uint64_t at = 10; at < 90; at += 10) {
         change(thread, at, ThreadState::Runnable);
         thread.changes.back().yielded = true;
         thread.changes.back().stack = made_.stack({"main", "take", libc_yield});
         change(thread, at + 5, ThreadState::Running);
     }
-    change(thread, 60, ThreadState::Blocked);
-    const Times times = spun_of(made_, 5, 80);
+    change(thread, 95, ThreadState::Blocked);
+    const Times times = spun_of(made_, 5, 100);
     EXPECT_EQ(times.size(), 1U);
-    EXPECT_EQ(times.at(SpinKind::Yield), 55 * ms) << "until it blocks";
+    EXPECT_EQ(times.at(SpinKind::Yield), 90 * ms) << "until it blocks";
+    EXPECT_TRUE(spun_of(made_, 15, 100).empty()) << "a lock that yields before it sleeps";
 }
 
 TEST_F(SpinningThreads, whoever_is_held_back_by_a_quota_does_not_spin) {
