@@ -122,6 +122,8 @@ inline constexpr auto takers_of_other_memory_maps = std::to_array<std::string_vi
 
 // The same for the locks of folders and files.
 inline constexpr auto wait_only_for_inodes = std::to_array<std::string_view>({
+    "fdget_pos",
+    "__fdget_pos",
     "open_last_lookups",
     "path_openat",
     "lookup_slow",
