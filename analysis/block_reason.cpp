@@ -376,6 +376,7 @@ Room room_of(const Recording& recording, StackId stack) {
         const std::string_view function = without_module(recording.name(frame.label));
         if (matches(function, "unix_stream_connect")) return Room::Connection;
         if (matches_one_of(function, openers_of_pipes)) return Room::Partner;
+        if (matches(function, "sk_stream_wait_close")) return Room::Rest;
         if (matches_one_of(function, writers_to_full)) room = Room::Data;
     }
     return room;

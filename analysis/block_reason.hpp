@@ -95,6 +95,7 @@ enum class Room : std::uint8_t {
     Data,        // a write to what is full, until the other end reads
     Connection,  // a connect() to a local socket whose accept queue is full
     Partner,     // an open() of a named pipe whose other end nobody has open
+    Rest,        // a close() of a connection that waits until its data was read (SO_LINGER)
 };
 [[nodiscard]] Room room_of(const Recording& recording, StackId stack);
 

@@ -28,6 +28,7 @@ std::string thing_words(Room room, const std::string& what, const std::string& p
         case Room::Connection: return "to connect to " + name_words(what, path);
         case Room::Partner:
             return "for somebody to open the other end of " + name_words(what, path);
+        case Room::Rest:
         case Room::None: break;
     }
     return "on " + name_words(what, path);
@@ -48,6 +49,9 @@ std::string words_of_room(Room room, BlockReason reason) {
         case BlockReason::MessageQueue: return message_queue_words(room, "");
         case BlockReason::Terminal: return "to write to a full or paused terminal";
         default:
+            if (room == Room::Rest)
+                return "to close a network connection (SO_LINGER), whose other end had not read "
+                       "all that was sent,";
             return "to send to a network connection, whose other end had not read what was sent "
                    "before,";
     }
@@ -76,7 +80,8 @@ std::string file_lock_words(BlockReason reason, const std::string& path) {
 
 std::string_view words_of_room_maker(Room room) {
     switch (room) {
-        case Room::Data: return "read from it";
+        case Room::Data:
+        case Room::Rest: return "read from it";
         case Room::Connection: return "accepted another connection";
         case Room::Partner: return "opened it";
         case Room::None: break;

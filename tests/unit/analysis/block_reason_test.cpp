@@ -455,6 +455,7 @@ TEST(Rooms, AreWhatTheOtherEndShouldMake) {
     for (const std::string function : {"fifo_open", "wait_for_partner"})
         EXPECT_EQ(KernelStack({function}).room(), Room::Partner) << function;
     EXPECT_EQ(KernelStack({"unix_stream_connect", "unix_wait_for_peer"}).room(), Room::Connection);
+    EXPECT_EQ(KernelStack({"tcp_close", "sk_stream_wait_close"}).room(), Room::Rest);
     EXPECT_EQ(KernelStack({"fifo_open", "wait_for_space"}).room(), Room::Partner);
     EXPECT_EQ(KernelStack({"pipe_read"}).room(), Room::None);
     EXPECT_EQ(KernelStack({}).room(), Room::None);

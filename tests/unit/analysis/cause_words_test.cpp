@@ -440,6 +440,12 @@ TEST(CauseWords, RoomAtTheOtherEndHasWordsOfItsOwn) {
     doing.block = BlockReason::LocalSocket;
     doing.room = Room::Connection;
     EXPECT_THAT(sentence_of(doing), HasSubstr("until other (30) accepted another connection."));
+    doing = ended_by(wait_for(WaitKind::Network, "finish"), other);
+    doing.room = Room::Rest;
+    doing.block = BlockReason::Network;
+    EXPECT_EQ(sentence_of(doing),
+              "Waited 100 ms (50 %) to close a network connection (SO_LINGER), whose other end had "
+              "not read all that was sent, in finish, until other (30) read from it.");
 }
 
 TEST(CauseWords, RefusedConnectionsAreCounted) {
