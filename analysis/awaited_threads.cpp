@@ -40,6 +40,23 @@ std::uint32_t living_child_of(const Recording& recording, std::uint32_t tid) {
     return living;
 }
 
+// The child process that the thread has just begun in vfork(); 0 if several may be that one. Its
+// other threads may begin children meanwhile.
+std::uint32_t child_just_begun(const Recording& recording, const Interval& wait) {
+    constexpr std::uint64_t just_before_ns = 10'000'000;
+    const Thread* const parent = recording.find_thread(wait.tid);
+    const std::uint64_t since_ns = wait.since_ns != 0 ? wait.since_ns : wait.begin_ns;
+    std::uint32_t begun = 0;
+    for (const auto& [pid, process] : recording.processes) {
+        if (parent == nullptr || process.parent_pid != parent->pid || pid == parent->pid) continue;
+        if (process.started_ns + just_before_ns < since_ns || process.started_ns > since_ns)
+            continue;
+        if (begun != 0 || recording.find_thread(pid) == nullptr) return 0;
+        begun = pid;
+    }
+    return begun;
+}
+
 // Memory may say anything: the owner must be a thread that is alive and could have the lock, in the
 // same process or in one that inherited the same memory.
 bool may_own(const Recording& recording, std::uint32_t owner_tid, std::uint32_t tid) {
@@ -146,6 +163,7 @@ std::uint32_t owner_of(const Recording& recording, const Interval& wait, WaitKin
             return wait.woken && wait.wake_cause != WakeCause::Killed
                        ? 0
                        : living_child_of(recording, wait.tid);
+        case WaitKind::ChildStart: return wait.woken ? 0 : child_just_begun(recording, wait);
         case WaitKind::Lock:
         case WaitKind::ReadWriteLock: {
             const auto owner = recording.lock_owners.find(wait.tid);

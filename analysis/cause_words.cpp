@@ -413,6 +413,7 @@ class Sentence {
                                     ? ", until it timed out"
                                     : ", which was still going on when the recording ended";
         const bool is_end = doing.wait == WaitKind::Child || doing.wait == WaitKind::ThreadEnd;
+        if (doing.wait == WaitKind::ChildStart) return ", which had not done so: " + who(should);
         if (is_end && by_signal) return end + "; " + who(should) + " had not ended";
         if (is_end)
             return ", which had not ended" + std::string(doing.timed_out ? " in time: " : ": ") +

@@ -109,6 +109,34 @@ TEST_F(AwaitedThreads, TheOnlyLivingChildIsWaitedFor) {
     EXPECT_EQ(waker(open_wait(in_wait4)), 0U);
 }
 
+TEST_F(AwaitedThreads, TheChildThatVforkBeganIsWaitedFor) {
+    const auto child = [&](std::uint32_t pid, std::uint64_t started_ns) {
+        thread(pid, pid);
+        made_.process(pid, own_pid);
+        made_.recording.processes[pid].started_ns = started_ns;
+    };
+    Interval wait = open_wait({"main", "k:kernel_clone", "k:wait_for_vfork_done"});
+    wait.since_ns = begin_ns - 100 * ms;
+    child(20, wait.since_ns - 10 * ms - 1);
+    child(21, wait.since_ns + 1);
+    EXPECT_EQ(waker(wait), 0U) << "older, and begun by another thread meanwhile";
+    child(22, wait.since_ns - 10 * ms);
+    EXPECT_EQ(waker(wait), 22U);
+    EXPECT_TRUE(found(wait).outlasting);
+    Interval ended = wait;
+    ended.woken = true;
+    ended.by_interrupt = true;
+    ended.wake_cause = WakeCause::Timeout;
+    EXPECT_EQ(waker(ended), 0U);
+    child(23, wait.since_ns);
+    EXPECT_EQ(waker(wait), 0U) << "either of them";
+    made_.recording.processes[22].parent_pid = 20;
+    EXPECT_EQ(waker(wait), 23U);
+    wait.since_ns = 0;
+    made_.recording.processes[23].started_ns = begin_ns;
+    EXPECT_EQ(waker(wait), 23U);
+}
+
 TEST_F(AwaitedThreads, AWaitThatAnotherEndedIsLeftAlone) {
     thread(20, 20);
     made_.process(20, own_pid);

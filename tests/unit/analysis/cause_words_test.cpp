@@ -448,6 +448,14 @@ TEST(CauseWords, RoomAtTheOtherEndHasWordsOfItsOwn) {
               "not read all that was sent, in finish, until other (30) read from it.");
 }
 
+TEST(CauseWords, AChildOfVforkThatStartedNoProgramIsNamed) {
+    ThreadDoing doing = ended_by(wait_for(WaitKind::ChildStart, "spawn"), other);
+    doing.outlasts = true;
+    EXPECT_EQ(sentence_of(doing),
+              "Waited 100 ms (50 %) for a child process to start its program or end (vfork) in "
+              "spawn, which had not done so: other (30).");
+}
+
 TEST(CauseWords, RefusedConnectionsAreCounted) {
     ThreadDoing doing = with_end(wait_for(WaitKind::Events, "retry"), WaitEnd::Timeout);
     doing.refused_by = "127.0.0.1:80";
