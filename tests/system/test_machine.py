@@ -195,6 +195,9 @@ def install(machine, _, __, watch):
     """From installation to a delay, and removal."""
     begin(machine, "/mnt/new", watch)
     explain_slow_runs(machine, watch)
+    for line in machine.run("ask"):
+        say(f"  {line}")
+    watch.lap("somebody at a terminal asked whether to keep a recording, and answered")
     leave(machine, watch)
 
 
