@@ -40,21 +40,23 @@ std::uint32_t living_child_of(const Recording& recording, std::uint32_t tid) {
     return living;
 }
 
-// The child process that the thread has just begun in vfork(); 0 if several may be that one. Its
-// other threads may begin children meanwhile.
-std::uint32_t child_just_begun(const Recording& recording, const Interval& wait) {
-    constexpr std::uint64_t just_before_ns = 10'000'000;
-    const Thread* const parent = recording.find_thread(wait.tid);
-    const std::uint64_t since_ns = wait.since_ns != 0 ? wait.since_ns : wait.begin_ns;
-    std::uint32_t begun = 0;
+// The only child process that has not ended and may still be in vfork(): until it runs another
+// program, its command line is that of its parent. 0 if there are several or none.
+std::uint32_t child_in_vfork(const Recording& recording, std::uint32_t tid) {
+    const Thread* const thread = recording.find_thread(tid);
+    if (thread == nullptr) return 0;
+    const auto parent = recording.processes.find(thread->pid);
+    if (parent == recording.processes.end()) return 0;
+    std::uint32_t found = 0;
     for (const auto& [pid, process] : recording.processes) {
-        if (parent == nullptr || process.parent_pid != parent->pid || pid == parent->pid) continue;
-        if (process.started_ns + just_before_ns < since_ns || process.started_ns > since_ns)
-            continue;
-        if (begun != 0 || recording.find_thread(pid) == nullptr) return 0;
-        begun = pid;
+        if (process.parent_pid != thread->pid || pid == thread->pid) continue;
+        if (process.command_line != parent->second.command_line) continue;
+        const Thread* const child = recording.find_thread(pid);
+        if (child == nullptr || has_ended(*child)) continue;
+        if (found != 0) return 0;
+        found = pid;
     }
-    return begun;
+    return found;
 }
 
 // Memory may say anything: the owner must be a thread that is alive and could have the lock, in the
@@ -163,7 +165,7 @@ std::uint32_t owner_of(const Recording& recording, const Interval& wait, WaitKin
             return wait.woken && wait.wake_cause != WakeCause::Killed
                        ? 0
                        : living_child_of(recording, wait.tid);
-        case WaitKind::ChildStart: return wait.woken ? 0 : child_just_begun(recording, wait);
+        case WaitKind::ChildStart: return wait.woken ? 0 : child_in_vfork(recording, wait.tid);
         case WaitKind::Lock:
         case WaitKind::ReadWriteLock: {
             const auto owner = recording.lock_owners.find(wait.tid);

@@ -14,7 +14,7 @@ namespace lagtrap::analysis {
 // - one for a full listener, by the thread that should have accepted;
 // - one that nobody ended, since it timed out or outlasted the recording, by whoever should have
 //   (Interval::outlasting): the owner of a lock, the thread whose end is awaited, the only child
-//   process if its end or a signal is awaited, the child that vfork() has just begun, or the only
+//   process if its end or a signal is awaited, the only one that may be in vfork(), or the only
 //   thread of the process at the other end of a pipe or socket.
 // For a thread that is `in_run`, and not perhaps idle, also by whoever likely should have: a signal
 // may come from any thread of the process, and an answer from any thread at the other end, but if

@@ -109,32 +109,30 @@ TEST_F(AwaitedThreads, TheOnlyLivingChildIsWaitedFor) {
     EXPECT_EQ(waker(open_wait(in_wait4)), 0U);
 }
 
-TEST_F(AwaitedThreads, TheChildThatVforkBeganIsWaitedFor) {
-    const auto child = [&](std::uint32_t pid, std::uint64_t started_ns) {
+TEST_F(AwaitedThreads, TheOnlyChildInVforkIsWaitedFor) {
+    const auto child = [&](std::uint32_t pid, const std::string& command_line) {
         thread(pid, pid);
         made_.process(pid, own_pid);
-        made_.recording.processes[pid].started_ns = started_ns;
+        made_.recording.processes[pid].command_line = command_line;
     };
-    Interval wait = open_wait({"main", "k:kernel_clone", "k:wait_for_vfork_done"});
-    wait.since_ns = begin_ns - 100 * ms;
-    child(20, wait.since_ns - 10 * ms - 1);
-    child(21, wait.since_ns + 1);
-    EXPECT_EQ(waker(wait), 0U) << "older, and begun by another thread meanwhile";
-    child(22, wait.since_ns - 10 * ms);
-    EXPECT_EQ(waker(wait), 22U);
+    made_.recording.processes[own_pid].command_line = "app --all";
+    const Interval wait = open_wait({"main", "k:kernel_clone", "k:wait_for_vfork_done"});
+    child(20, "true");
+    EXPECT_EQ(waker(wait), 0U) << "it runs a program of its own";
+    child(21, "app --all");
+    EXPECT_EQ(waker(wait), 21U);
     EXPECT_TRUE(found(wait).outlasting);
-    Interval ended = wait;
-    ended.woken = true;
-    ended.by_interrupt = true;
-    ended.wake_cause = WakeCause::Timeout;
-    EXPECT_EQ(waker(ended), 0U);
-    child(23, wait.since_ns);
+    EXPECT_EQ(waker(timed_out({"main", "k:wait_for_vfork_done"})), 0U);
+    thread(22, 22).changes.push_back(change(ThreadState::Exited, 5));
+    made_.process(22, own_pid);
+    made_.recording.processes[22].command_line = "app --all";
+    EXPECT_EQ(waker(wait), 21U) << "the other has ended";
+    child(23, "app --all");
     EXPECT_EQ(waker(wait), 0U) << "either of them";
-    made_.recording.processes[22].parent_pid = 20;
-    EXPECT_EQ(waker(wait), 23U);
-    wait.since_ns = 0;
-    made_.recording.processes[23].started_ns = begin_ns;
-    EXPECT_EQ(waker(wait), 23U);
+    made_.recording.processes[23].parent_pid = 20;
+    EXPECT_EQ(waker(wait), 21U);
+    made_.recording.processes.erase(own_pid);
+    EXPECT_EQ(waker(wait), 0U);
 }
 
 TEST_F(AwaitedThreads, AWaitThatAnotherEndedIsLeftAlone) {
