@@ -9,21 +9,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
 #include "core/result.hpp"
 #include "daemon/events/arming_policy.hpp"
+#include "daemon/events/arming_steps.hpp"
 #include "daemon/events/breach_watch.hpp"
 #include "daemon/events/copy_arming.hpp"
-#include "daemon/events/detaching.hpp"
+#include "daemon/events/copy_watch.hpp"
 #include "daemon/events/event_plan.hpp"
 #include "daemon/events/marker_attachments.hpp"
 #include "daemon/events/monitor_programs.hpp"
@@ -62,7 +59,7 @@ class EventArming {
     // `programs`, `attachments` and `breaches` must outlive it. `breaches` forgets open runs of
     // detached events, and stages of runs if these are detached or coming back.
     EventArming(const std::vector<settings::Event>& events, MonitorPrograms& programs,
-                MarkerAttachments& attachments, BreachWatch& breaches, Options options);
+                MarkerAttachments& attachments, BreachWatch& breaches, const Options& options);
     ~EventArming();
 
     // The following is thread-safe and does not wait for files.
@@ -91,16 +88,20 @@ class EventArming {
     // Stops the arming thread and waits for detaching to finish. Attached markers stay.
     void stop();
 
-    [[nodiscard]] ArmingPolicy::State state(std::uint32_t event) const;
-    [[nodiscard]] std::size_t count_arming() const;
+    [[nodiscard]] ArmingPolicy::State state(std::uint32_t event) const {
+        return steps_.ask([event](const auto& policy) { return policy.state(event); });
+    }
+    [[nodiscard]] std::size_t count_arming() const {
+        return steps_.ask([](const auto& policy) { return policy.count_arming(); });
+    }
     // Opened files, by path.
     [[nodiscard]] std::vector<WatchedFileStatus> files() const { return files_->status(); }
     // The files of the event and their processes.
-    [[nodiscard]] EventCopies copies_of(std::uint32_t event) const;
-    // See EventMonitor::copies_are_armed().
-    [[nodiscard]] bool copies_are_armed() const {
-        return !copies_ || (!copies_wanted_.load() && copies_->is_done());
+    [[nodiscard]] EventCopies copies_of(std::uint32_t event) const {
+        return copies_ ? copies_->of(event, state(event).attachable()) : EventCopies{};
     }
+    // See EventMonitor::copies_are_armed().
+    [[nodiscard]] bool copies_are_armed() const { return !copy_watch_ || copy_watch_->is_done(); }
     [[nodiscard]] LeftOut copies_left_out() const {
         return copies_ ? copies_->left_out() : LeftOut{};
     }
@@ -111,17 +112,10 @@ class EventArming {
     }
 
   private:
-    using Followups = std::vector<ArmingPolicy::Next>;
+    using Followups = ArmingSteps::Followups;
 
-    // Tells the policy a fact and carries out the steps that follow. Hold attach_mutex_.
-    template <typename Fact>
-    Followups decide(const Fact& fact);
-    void carry_out(const ArmingPolicy::Step& what);
     // The following run on the arming thread.
     void follow(const Followups& followups);
-    // Tells the policy a fact when nothing is being detached in the background.
-    template <typename Fact>
-    void resume(const Fact& fact);
     [[nodiscard]] std::unique_ptr<EventPlanner> make_planner(
         const std::vector<std::uint32_t>& events);
     void arm_first_round();
@@ -129,40 +123,25 @@ class EventArming {
     [[nodiscard]] Followups attach(std::uint32_t event, const EventPlan& plan);
     [[nodiscard]] Followups put_back(std::uint32_t event);
     [[nodiscard]] Status attach_again(std::uint32_t event);
-
-    [[nodiscard]] Status check_not_written(const std::set<std::string>& paths) const;
-    [[nodiscard]] Status check_unchanged(const EventPlan& plan) const;
-    void detach_copies(std::vector<CopyArming::Leaving> leaving);
-    [[nodiscard]] Status attach_copy(std::uint32_t event, std::uint32_t copy,
-                                     const EventPlan& plan);
-    void detach_copy(std::uint32_t event, std::uint32_t copy);
-    void look_at_copies_now();
-    void note_left(std::uint32_t event);
-    [[nodiscard]] std::vector<std::uint32_t> events_in(const std::string& path) const;
-    void leave(const std::string& path);
     void look_at(const std::string& path);
     void rearm(const std::string& path);
 
+    [[nodiscard]] std::vector<std::uint32_t> events_in(const std::string& path) const;
+    // Runs on the guard's thread.
+    void leave(const std::string& path);
+
     const std::vector<settings::Event> events_;
-    MonitorPrograms& programs_;
     MarkerAttachments& attachments_;
     BreachWatch& breaches_;
-    Options options_;
-    std::atomic<bool> given_up_{false};
+    const std::function<void(const ArmingReport&)> report_;
+    std::atomic<bool> stopping_{false};
     std::atomic<bool> look_wanted_{false};
-    std::mutex attach_mutex_;  // held while markers are attached or detached
-    mutable std::mutex state_mutex_;
-    ArmingPolicy policy_;  // protected by state_mutex_
-    Detaching detaching_;
-    std::unique_ptr<SettingsFiles> files_;
     std::unique_ptr<CopyArming> copies_;  // nullptr if copies are not watched
-    std::uint64_t subscription_ = 0;
-    std::atomic<bool> copies_wanted_{false};
-    boost::asio::thread_pool pool_{1};  // the arming thread
-    // detaches markers from copies that no process maps any more
-    boost::asio::thread_pool leaving_pool_{1};
-    boost::asio::steady_timer copies_timer_{pool_};
-    std::unique_ptr<WriteGuard> guard_;  // last: its thread uses the other members
+    ArmingSteps steps_;
+    std::unique_ptr<SettingsFiles> files_;
+    boost::asio::thread_pool pool_{1};       // the arming thread
+    std::unique_ptr<CopyWatch> copy_watch_;  // nullptr if copies are not watched
+    std::unique_ptr<WriteGuard> guard_;      // last: its thread uses the other members
 };
 
 }  // namespace lagtrap::daemon
