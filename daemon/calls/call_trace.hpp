@@ -18,11 +18,11 @@ namespace lagtrap::daemon {
 
 struct CallRequest {
     CallWishes wishes;
-    bool with_probes = false;            // `least` includes the cost of probes
-    std::chrono::nanoseconds least{0};   // shorter calls of the function are dropped
-    std::uint64_t count = 0;             // number of trees to send; 0: no limit
-    std::chrono::nanoseconds length{0};  // 0: until the client disconnects
-    double budget = 0.1;                 // for the probes, in CPUs
+    bool with_probes = false;                  // `min_duration` includes the cost of probes
+    std::chrono::nanoseconds min_duration{0};  // shorter calls of the function are dropped
+    std::uint64_t count = 0;                   // number of trees to send; 0: no limit
+    std::chrono::nanoseconds length{0};        // 0: until the client disconnects
+    double budget = 0.1;                       // for the probes, in CPUs
 };
 
 // ErrorKind::Invalid: a field is missing or out of range; the message has the allowed values.

@@ -26,17 +26,17 @@ class TraceLines {
 
     // Without counting. False if it was dropped.
     template <typename Message>
-    bool tell(const Message& message) {
+    bool send(const Message& message) {
         return answer_.say(line_of(message));
     }
     // Nothing if there are none.
     template <typename Row>
-    void tell_any(const std::vector<Row>& rows) {
-        if (!rows.empty()) (void)tell(rows);
+    void send_any(const std::vector<Row>& rows) {
+        if (!rows.empty()) (void)send(rows);
     }
     // Counts the message as so many calls.
     template <typename Message>
-    void tell_calls(const Message& message, std::uint64_t calls = 1) {
+    void send_calls(const Message& message, std::uint64_t calls = 1) {
         const std::string line = line_of(message);
         if (answer_.say(line)) {
             sent_ += calls;
@@ -47,11 +47,11 @@ class TraceLines {
     }
     // In lines of at most `most` calls.
     template <typename Call>
-    void tell_in_parts(const std::vector<Call>& calls, std::size_t most) {
+    void send_in_parts(const std::vector<Call>& calls, std::size_t most) {
         for (std::size_t at = 0; at < calls.size(); at += most) {
             const auto from = calls.begin() + static_cast<std::ptrdiff_t>(at);
             const auto count = std::min(most, calls.size() - at);
-            tell_calls(std::vector<Call>(from, from + static_cast<std::ptrdiff_t>(count)), count);
+            send_calls(std::vector<Call>(from, from + static_cast<std::ptrdiff_t>(count)), count);
         }
     }
     // The last line. Adds the counts that it has room for.

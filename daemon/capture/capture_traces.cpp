@@ -21,7 +21,7 @@ CallRequest call_request(const settings::Event& event, std::uint32_t pid) {
     request.wishes.depth = event.calls->depth;
     request.wishes.match = event.calls->match;
     request.budget = static_cast<double>(event.calls->share_ppm) / 1e6;
-    request.least = event.threshold;
+    request.min_duration = event.threshold;
     request.with_probes = true;  // as durations of runs are measured
     return request;
 }

@@ -15,16 +15,16 @@ class FunctionLines {
     // `answer` must outlive it.
     explicit FunctionLines(AnswerLines& answer) : lines_(answer) {}
 
-    void begin(const calls::FunctionsStarted& started) { (void)lines_.tell(started); }
-    void tell(const FunctionWatch::Seen& seen) {
-        lines_.tell_any(seen.more);
-        tell(seen.calls);
-        lines_.tell_any(seen.detached);
+    void begin(const calls::FunctionsStarted& started) { (void)lines_.send(started); }
+    void send(const FunctionWatch::Seen& seen) {
+        lines_.send_any(seen.more);
+        send(seen.calls);
+        lines_.send_any(seen.detached);
     }
-    void tell(const std::vector<calls::TracedCall>& calls) {
-        lines_.tell_in_parts(calls, calls_of_line);
+    void send(const std::vector<calls::TracedCall>& calls) {
+        lines_.send_in_parts(calls, calls_of_line);
     }
-    void tell(const std::vector<calls::DetachedFunction>& functions) { lines_.tell_any(functions); }
+    void send(const std::vector<calls::DetachedFunction>& functions) { lines_.send_any(functions); }
     // Adds the number of calls that were sent, and of those that found no room.
     void end(calls::FunctionsEnded ended) { lines_.end(std::move(ended)); }
     [[nodiscard]] bool is_unwanted() const { return lines_.is_unwanted(); }

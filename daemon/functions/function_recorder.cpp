@@ -68,7 +68,7 @@ std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<
         note(functions);
         if (stop.load()) return "lagtrapd is stopping";
         if (over_.load()) return "stopped";
-        if (functions.process_has_ended()) return "the process exited";
+        if (functions.process().has_ended()) return "the process exited";
         if (!recorded_ || !recorded_->answer->is_unwanted()) continue;
         if (window_length_.count() == 0) return "stopped";
         end_period(functions, now_ns);
@@ -77,7 +77,7 @@ std::string FunctionRecorder::watch(FunctionWatch& functions, const std::atomic<
 }
 
 void FunctionRecorder::take(FunctionWatch::Seen seen) {
-    if (recorded_) recorded_->lines.tell(seen);
+    if (recorded_) recorded_->lines.send(seen);
     detached_.insert(detached_.end(), seen.detached.begin(), seen.detached.end());
     if (window_length_.count() != 0) window_->add(std::move(seen.calls));
 }
@@ -105,8 +105,8 @@ void FunctionRecorder::begin_recording(FunctionWatch& functions,
     started.window_ns = static_cast<std::uint64_t>(window_length_.count());
     started.from_ns = recorded_->from_ns;
     recorded_->lines.begin(started);
-    recorded_->lines.tell(detached_);
-    if (standing) recorded_->lines.tell(window_->calls());
+    recorded_->lines.send(detached_);
+    if (standing) recorded_->lines.send(window_->calls());
 }
 
 void FunctionRecorder::end_recording(FunctionWatch& functions, const std::string& reason,

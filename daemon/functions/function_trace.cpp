@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "core/clock.hpp"
+#include "daemon/calls/trace_watch.hpp"
 #include "daemon/control/request_fields.hpp"
 #include "daemon/functions/function_lines.hpp"
 
@@ -15,20 +16,6 @@ namespace {
 namespace json = boost::json;
 using namespace std::chrono_literals;
 
-// Returns the reason for the end.
-std::string watch(FunctionWatch& functions, FunctionLines& lines, std::chrono::nanoseconds length,
-                  const std::atomic<bool>& stop) {
-    for (;;) {
-        lines.tell(functions.look(FunctionWatch::call_wait));
-        if (lines.is_unwanted()) return "stopped";
-        if (stop.load()) return "lagtrapd is stopping";
-        if (functions.process_has_ended()) return "the process exited";
-        if (length.count() != 0 &&
-            monotonic_ns() - functions.began_ns() >= static_cast<std::uint64_t>(length.count()))
-            return "time limit reached";
-    }
-}
-
 }  // namespace
 
 Result<FunctionRequest> parse_function_request(const json::object& request) {
@@ -36,7 +23,7 @@ Result<FunctionRequest> parse_function_request(const json::object& request) {
     TRY_ASSIGN(parsed.wishes.pid, pid_in(request, "functions"));
     TRY_ASSIGN(parsed.wishes.include, text_in(request, "include"));
     TRY_ASSIGN(parsed.wishes.exclude, text_in(request, "exclude"));
-    TRY_ASSIGN(parsed.least, time_in(request, "least_ns", parsed.least));
+    TRY_ASSIGN(parsed.min_duration, time_in(request, "least_ns", parsed.min_duration));
     TRY_ASSIGN(parsed.length, time_in(request, "length_ns"));
     TRY_ASSIGN(parsed.budget, budget_in(request));
     TRY_ASSIGN(const auto rate,
@@ -53,8 +40,12 @@ void trace_functions(const FunctionRequest& request, ProcessInspector& inspector
     FunctionWatch& watched = **functions;
     FunctionLines lines(answer);
     lines.begin(watched.started());
-    const std::string reason = watch(watched, lines, request.length, stop);
-    lines.tell(watched.take(0ms));
+    const TraceWatch watch{answer, watched.process(), stop, watched.began_ns(), {request.length}};
+    const std::string reason = watch.run([&]() -> std::string {
+        lines.send(watched.look(FunctionWatch::call_wait));
+        return {};
+    });
+    lines.send(watched.take(0ms));
     calls::FunctionsEnded ended = watched.so_far();
     ended.reason = reason;
     ended.length_ns = monotonic_ns() - watched.began_ns();

@@ -33,7 +33,7 @@ Status FunctionWatch::begin(ProcessInspector& inspector, const std::function<Cal
     const CallCosts costs = measure();
     TRY_ASSIGN(engine_, FunctionEngine::load({static_cast<pid_t>(pid), request_.wishes.owner},
                                              !plan_.runtimes.empty()));
-    engine_->session().set_min_duration(request_.least);
+    engine_->session().set_min_duration(request_.min_duration);
     TRY(attach(costs));
     began_ns_ = monotonic_ns();
     (void)runtime_pauses_.look(began_ns_, 0, budget());
@@ -175,8 +175,6 @@ double FunctionWatch::budget() const {
     const std::size_t sharers = request_.shared_by ? request_.shared_by->load() : 1;
     return request_.budget / static_cast<double>(std::max<std::size_t>(sharers, 1));
 }
-
-bool FunctionWatch::process_has_ended() const { return process_->has_ended(); }
 
 calls::FunctionsEnded FunctionWatch::so_far() const {
     const lagtrap_traced_totals totals = engine_->totals();

@@ -28,7 +28,7 @@ namespace lagtrap::daemon {
 struct FunctionRequest {
     FunctionWishes wishes;
     // shorter calls are counted only
-    std::chrono::nanoseconds least = std::chrono::microseconds(20);
+    std::chrono::nanoseconds min_duration = std::chrono::microseconds(20);
     // 0: until the lines are unwanted
     std::chrono::nanoseconds length{0};
     double budget = 0.1;  // for the probes, in CPUs
@@ -63,7 +63,7 @@ class FunctionWatch {
     [[nodiscard]] Seen take(std::chrono::milliseconds wait);
     // Totals since the last call.
     [[nodiscard]] std::vector<calls::FunctionTotals> take_totals();
-    [[nodiscard]] bool process_has_ended() const;
+    [[nodiscard]] const TracedProcess& process() const { return *process_; }
 
     // What runtimes reported and what was lost so far, without totals, length and reason.
     [[nodiscard]] calls::FunctionsEnded so_far() const;
@@ -77,7 +77,7 @@ class FunctionWatch {
   private:
     explicit FunctionWatch(const FunctionRequest& request)
         : request_(request),
-          rate_(request.least, request.bytes_per_second),
+          rate_(request.min_duration, request.bytes_per_second),
           thinning_(request.budget) {}
     [[nodiscard]] Status begin(ProcessInspector& inspector, const std::function<CallCosts()>& costs,
                                const std::atomic<bool>& stop);

@@ -19,10 +19,10 @@ namespace lagtrap::daemon {
 
 struct ObjectRequest {
     ObjectWishes wishes;
-    std::chrono::nanoseconds least{0};       // shorter uses that succeed are counted only
-    std::chrono::nanoseconds length{0};      // 0: until the lines are unwanted
-    double budget = 0.1;                     // for the probes, in CPUs
-    std::uint64_t calls_per_second = 5'000;  // limit of reported calls
+    std::chrono::nanoseconds min_duration{0};  // shorter uses that succeed are counted only
+    std::chrono::nanoseconds length{0};        // 0: until the lines are unwanted
+    double budget = 0.1;                       // for the probes, in CPUs
+    std::uint64_t calls_per_second = 5'000;    // limit of reported calls
     // How long to wait for unwind tables before watching. Without them, stacks of creations end
     // early.
     std::chrono::milliseconds timeout{5'000};

@@ -120,7 +120,7 @@ std::shared_ptr<FunctionRecorder> EventFunctions::make(std::uint32_t event, std:
     const settings::TracedFunctions& traced = *events_[event].functions;
     FunctionRequest request;
     request.wishes = {pid, {}, traced.include, traced.exclude};
-    request.least = traced.least;
+    request.min_duration = traced.least;
     request.budget = static_cast<double>(traced.share_ppm) / 1e6;
     if (standing) request.shared_by = wanted_[event].sharers;
     request.bytes_per_second = traced.bytes_per_second;

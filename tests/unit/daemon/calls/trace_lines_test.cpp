@@ -25,10 +25,10 @@ using Rows = std::vector<calls::DetachedFunction>;
 TEST(TraceLinesTest, RowsAreDividedBetweenLines) {
     Answer answer;
     TraceLines lines(answer);
-    lines.tell_in_parts(Rows{{1, 2}, {3, 4}, {5, 6}}, 2);
-    lines.tell_any(Rows{});
-    lines.tell_in_parts(Rows{}, 2);
-    lines.tell_any(Rows{{7, 8}});
+    lines.send_in_parts(Rows{{1, 2}, {3, 4}, {5, 6}}, 2);
+    lines.send_any(Rows{});
+    lines.send_in_parts(Rows{}, 2);
+    lines.send_any(Rows{{7, 8}});
     EXPECT_EQ(answer.lines,
               (std::vector<std::string>{R"({"detached":[[1,2],[3,4]]})", R"({"detached":[[5,6]]})",
                                         R"({"detached":[[7,8]]})"}));
@@ -38,9 +38,9 @@ TEST(TraceLinesTest, TheEndCountsCallsThatFoundNoRoom) {
     Answer answer;
     answer.room = 1;
     TraceLines lines(answer);
-    lines.tell_calls(Rows{{1, 2}});
-    lines.tell_calls(Rows{{3, 4}, {5, 6}}, 2);
-    EXPECT_FALSE(lines.tell(Rows{{7, 8}})) << "which is not counted";
+    lines.send_calls(Rows{{1, 2}});
+    lines.send_calls(Rows{{3, 4}, {5, 6}}, 2);
+    EXPECT_FALSE(lines.send(Rows{{7, 8}})) << "which is not counted";
     calls::Ended ended;
     ended.reason = "over";
     ended.not_sent = 10;

@@ -101,7 +101,7 @@ TEST_F(CaptureTracesTest, HaveTheOptionsOfTheEvent) {
     EXPECT_EQ(calls.wishes.depth, 5U);
     EXPECT_EQ(calls.wishes.match, "db");
     EXPECT_DOUBLE_EQ(calls.budget, 0.25);
-    EXPECT_EQ(calls.least, 3ms);
+    EXPECT_EQ(calls.min_duration, 3ms);
     EXPECT_TRUE(calls.with_probes);
     EXPECT_EQ(surroundings_.functions, (std::pair<std::uint32_t, std::uint32_t>(4, 77)));
     EXPECT_EQ(surroundings_.objects.wishes.pid, 77U);

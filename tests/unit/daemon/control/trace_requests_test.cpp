@@ -43,7 +43,7 @@ TEST(CallRequests, HaveDefaults) {
     EXPECT_EQ(parsed->wishes.match, "");
     EXPECT_TRUE(parsed->wishes.only.empty());
     EXPECT_EQ(parsed->count, 0U);
-    EXPECT_EQ(parsed->least, 0ns);
+    EXPECT_EQ(parsed->min_duration, 0ns);
     EXPECT_EQ(parsed->length, 0ns);
     EXPECT_DOUBLE_EQ(parsed->budget, 0.1);
     EXPECT_FALSE(parsed->with_probes);
@@ -64,7 +64,7 @@ TEST(CallRequests, EachFieldHasItsMeaningAndItsLimit) {
     EXPECT_EQ(parsed->wishes.depth, 32U);
     EXPECT_EQ(parsed->wishes.match, "a|b");
     EXPECT_THAT(parsed->wishes.only, ElementsAre("one", "two"));
-    EXPECT_EQ(parsed->least, 5ns);
+    EXPECT_EQ(parsed->min_duration, 5ns);
     EXPECT_EQ(parsed->count, 1'000'000U);
     EXPECT_EQ(parsed->length, 6ns);
     EXPECT_DOUBLE_EQ(parsed->budget, 0.5);
@@ -81,13 +81,13 @@ TEST(FunctionRequests, HaveDefaultsAndLimits) {
     const auto parsed = parse_function_request(least);
     ASSERT_TRUE(parsed) << parsed.error().message;
     EXPECT_EQ(parsed->wishes.pid, 42U);
-    EXPECT_EQ(parsed->least, 20us);
+    EXPECT_EQ(parsed->min_duration, 20us);
     EXPECT_EQ(parsed->length, 0ns);
     EXPECT_EQ(parsed->bytes_per_second, 200'000U);
     EXPECT_DOUBLE_EQ(parsed->budget, 0.1);
     EXPECT_EQ(parse_function_request(with(least, "include", "in"))->wishes.include, "in");
     EXPECT_EQ(parse_function_request(with(least, "exclude", "out"))->wishes.exclude, "out");
-    EXPECT_EQ(parse_function_request(with(least, "least_ns", 0))->least, 0ns);
+    EXPECT_EQ(parse_function_request(with(least, "least_ns", 0))->min_duration, 0ns);
     EXPECT_EQ(parse_function_request(with(least, "length_ns", 7))->length, 7ns);
     const auto rate = [&](int bytes) {
         return parse_function_request(with(least, "bytes_per_second", bytes));
@@ -107,7 +107,7 @@ TEST(ObjectRequests, HaveDefaultsAndLimits) {
     EXPECT_EQ(parsed->wishes.pid, 42U);
     EXPECT_EQ(parsed->wishes.rules.size(), 1U);
     EXPECT_TRUE(parsed->wishes.memory);
-    EXPECT_EQ(parsed->least, 0ns);
+    EXPECT_EQ(parsed->min_duration, 0ns);
     EXPECT_EQ(parsed->length, 0ns);
     EXPECT_EQ(parsed->timeout, 5s);
     EXPECT_EQ(parsed->calls_per_second, 5'000U);
@@ -116,7 +116,7 @@ TEST(ObjectRequests, HaveDefaultsAndLimits) {
     EXPECT_NE(refusal(parse_object_request(with(least, "memory", 2))), "none");
     EXPECT_EQ(parse_object_request(with(least, "include", "in"))->wishes.include, "in");
     EXPECT_EQ(parse_object_request(with(least, "exclude", "out"))->wishes.exclude, "out");
-    EXPECT_EQ(parse_object_request(with(least, "least_ns", 4))->least, 4ns);
+    EXPECT_EQ(parse_object_request(with(least, "least_ns", 4))->min_duration, 4ns);
     EXPECT_EQ(parse_object_request(with(least, "length_ns", 7))->length, 7ns);
     EXPECT_EQ(parse_object_request(with(least, "patience_ns", 2'000'000))->timeout, 2ms);
     const auto rate = [&](int calls) {

@@ -42,11 +42,11 @@ std::vector<calls::TracedCall> some_calls(std::size_t count) {
 TEST(FunctionLinesTest, HaveTwoThousandCallsAtMost) {
     Answer answer;
     FunctionLines lines(answer);
-    lines.tell(some_calls(0));
+    lines.send(some_calls(0));
     EXPECT_EQ(answer.lines.size(), 0U);
-    lines.tell(some_calls(2'000));
+    lines.send(some_calls(2'000));
     ASSERT_EQ(answer.lines.size(), 1U);
-    lines.tell(some_calls(4'001));
+    lines.send(some_calls(4'001));
     ASSERT_EQ(answer.lines.size(), 4U);
     EXPECT_EQ(answer.message(1).calls->size(), 2'000U);
     EXPECT_EQ(answer.message(2).calls->size(), 2'000U);
@@ -67,7 +67,7 @@ TEST(FunctionLinesTest, CountCallsThatFoundNoRoomInAdditionToOthers) {
     Answer answer;
     answer.room = 1;
     FunctionLines lines(answer);
-    lines.tell(some_calls(2'003));
+    lines.send(some_calls(2'003));
     calls::FunctionsEnded over;
     over.reason = "stopped";
     over.not_sent = 40;
@@ -83,16 +83,16 @@ TEST(FunctionLinesTest, CountCallsThatFoundNoRoomInAdditionToOthers) {
 TEST(FunctionLinesTest, AreLeftOutWhereThereIsNothingToTell) {
     Answer answer;
     FunctionLines lines(answer);
-    lines.tell(FunctionWatch::Seen());
-    lines.tell(std::vector<calls::DetachedFunction>());
+    lines.send(FunctionWatch::Seen());
+    lines.send(std::vector<calls::DetachedFunction>());
     EXPECT_EQ(answer.lines.size(), 0U);
     calls::FunctionsStarted started;
     started.pid = 7;
     lines.begin(started);
-    lines.tell(std::vector<calls::DetachedFunction>{{3, 900}});
+    lines.send(std::vector<calls::DetachedFunction>{{3, 900}});
     calls::Function one;
     one.name = "work";
-    lines.tell(FunctionWatch::Seen{{one}, some_calls(1), {{4, 800}}});
+    lines.send(FunctionWatch::Seen{{one}, some_calls(1), {{4, 800}}});
     EXPECT_EQ(answer.message(0).started->pid, 7U);
     EXPECT_EQ(answer.message(1).detached->at(0).calls_per_second, 900U);
     EXPECT_EQ(answer.message(2).more->at(0).name, "work");

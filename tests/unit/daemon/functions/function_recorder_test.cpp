@@ -74,7 +74,7 @@ class RunningFunctionRecorder : public BpfFixture {
         request_.wishes.pid = static_cast<std::uint32_t>(::getpid());
         request_.wishes.include = "^(valloc|realloc)$";
         request_.wishes.exclude = "^(main|outermost_function)$";
-        request_.least = 0ns;
+        request_.min_duration = 0ns;
         request_.budget = 1'000;
     }
     ~RunningFunctionRecorder() override { end(); }
@@ -213,7 +213,7 @@ TEST_F(RunningFunctionRecorder, AClientsTraceEndsAfterItsLength) {
 }
 
 TEST_F(RunningFunctionRecorder, AClientsTraceReportsAndCountsCalls) {
-    request_.least = 5ns;
+    request_.min_duration = 5ns;
     Lines lines;
     std::thread trace([&] {
         trace_functions(

@@ -36,7 +36,7 @@ class FunctionWatchTest : public BpfFixture {
         request_.wishes.pid = static_cast<std::uint32_t>(::getpid());
         request_.wishes.include = "^(valloc|realloc)$";
         request_.wishes.exclude = "^(main|outermost_function)$";
-        request_.least = 0ns;
+        request_.min_duration = 0ns;
         request_.budget = 1'000;
         costs_.inside = {{{{{10, 20}, {30, 40}, {50, 60}}}, {{{70, 80}, {90, 100}, {110, 120}}}}};
     }
@@ -103,7 +103,7 @@ TEST_F(FunctionWatchTest, DescribesWhatIsWatched) {
                                               : "single probes: this kernel lacks"));
     EXPECT_THAT(watch_->so_far().runtimes, IsEmpty());
     EXPECT_EQ(watch_->so_far().unnamed, 0U);
-    EXPECT_FALSE(watch_->process_has_ended());
+    EXPECT_FALSE(watch_->process().has_ended());
 }
 
 TEST_F(FunctionWatchTest, ReportsAndCountsCalls) {
@@ -130,7 +130,7 @@ TEST_F(FunctionWatchTest, ReportsAndCountsCalls) {
 }
 
 TEST_F(FunctionWatchTest, ShortCallsAreOnlyCounted) {
-    request_.least = 1h;
+    request_.min_duration = 1h;
     begin();
     EXPECT_EQ(watch_->min_ns(), 3'600'000'000'000U);
     (void)valloc_(5);

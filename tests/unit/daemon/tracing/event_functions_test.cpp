@@ -168,7 +168,7 @@ TEST_F(EventFunctionsTest, AreTracedAsTheSettingsSay) {
     EXPECT_FALSE(standing.wishes.owner);
     EXPECT_EQ(standing.wishes.include, "in1");
     EXPECT_EQ(standing.wishes.exclude, "out1");
-    EXPECT_EQ(standing.least, std::chrono::nanoseconds(11));
+    EXPECT_EQ(standing.min_duration, std::chrono::nanoseconds(11));
     EXPECT_DOUBLE_EQ(standing.budget, 0.001);
     EXPECT_EQ(standing.bytes_per_second, 21U);
     ASSERT_TRUE(standing.shared_by);
@@ -177,7 +177,7 @@ TEST_F(EventFunctionsTest, AreTracedAsTheSettingsSay) {
     const FunctionRequest recorded = started_[2]->request();
     EXPECT_EQ(recorded.wishes.include, "in2");
     EXPECT_EQ(recorded.wishes.exclude, "out2");
-    EXPECT_EQ(recorded.least, std::chrono::nanoseconds(12));
+    EXPECT_EQ(recorded.min_duration, std::chrono::nanoseconds(12));
     EXPECT_DOUBLE_EQ(recorded.budget, 0.002);
     EXPECT_EQ(recorded.bytes_per_second, 22U);
     EXPECT_FALSE(recorded.shared_by) << "one trace alone";
