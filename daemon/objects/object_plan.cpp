@@ -1,7 +1,6 @@
 #include "daemon/objects/object_plan.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
@@ -14,6 +13,10 @@
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "daemon/calls/name_expressions.hpp"
+#include "daemon/objects/code_names.hpp"
+#include "daemon/objects/object_description.hpp"
+#include "daemon/objects/object_destructors.hpp"
+#include "daemon/objects/object_errors.hpp"
 #include "daemon/objects/object_exits.hpp"
 #include "daemon/objects/object_memory.hpp"
 #include "daemon/objects/object_names.hpp"
@@ -23,24 +26,6 @@ namespace lagtrap::daemon {
 namespace {
 
 using calls::ObjectRole;
-
-// Register number, as in usdt_argument.bpf.h, of an argument (System V ABI for x86-64).
-__u8 register_of(const calls::ValuePlace& place) {
-    static constexpr __u8 registers[calls::max_arguments] = {7, 6, 2, 1, 8, 9};
-    return place.argument ? registers[*place.argument] : LAGTRAP_FROM_RESULT;
-}
-
-__u8 failure_of(calls::Failure failure) {
-    switch (failure) {
-        case calls::Failure::Never: return LAGTRAP_FAILS_NEVER;
-        case calls::Failure::Negative: return LAGTRAP_FAILS_NEGATIVE;
-        case calls::Failure::Null: return LAGTRAP_FAILS_NULL;
-        case calls::Failure::Nonzero: return LAGTRAP_FAILS_NONZERO;
-        case calls::Failure::NotPositive: return LAGTRAP_FAILS_NOT_POSITIVE;
-        case calls::Failure::MinusOne: break;
-    }
-    return LAGTRAP_FAILS_MINUS_ONE;
-}
 
 // Functions that free memory and that a function which releases an object may jump to at its end:
 // free and any operator delete.
@@ -74,8 +59,10 @@ struct ObjectPlanner::Search {
         std::erase_if(made.memory, [&](const MemoryFunction& one) {
             return taken.contains({made.memory_file, one.entry});
         });
-        find_exceptions();
-        find_errno();
+        const ExceptionPlaces exceptions = find_exceptions(code);
+        made.throws = exceptions.throws;
+        made.catches = exceptions.catches;
+        made.errno_slot = find_errno_slot(code);
         made.files = code.opened();
         describe();
         return std::move(made);
@@ -135,44 +122,17 @@ struct ObjectPlanner::Search {
                   const calls::ObjectRule& rule, WantedByEntry& wanted) {
         if (!rule.class_pattern.empty()) return consider_member(function, rule_number, wanted);
         const std::string symbol = function.name.substr(0, function.name.find('@'));
-        const auto try_role = [&](ObjectRole role,
-                                  const std::vector<calls::ObjectFunctions>& functions,
-                                  calls::Failure failure) {
-            for (const calls::ObjectFunctions& one : functions) {
-                if (!fits(one.pattern, symbol)) continue;
-                lagtrap_object_function described =
-                    blank(rule_number, class_named(rule.name), role);
-                described.object_from = register_of(one.object);
-                described.object_behind = one.object.behind ? 1 : 0;
-                described.failure = failure_of(one.failure.value_or(failure));
-                described.successes = static_cast<__u8>(rule.successes.size());
-                std::copy(rule.successes.begin(), rule.successes.end(), described.success);
-                if (described.failure == LAGTRAP_FAILS_MINUS_ONE)
-                    std::copy(rule.excepts.begin(), rule.excepts.end(), described.except);
-                if (role == ObjectRole::Create && rule.title)
-                    described.title_from = register_of({rule.title, false});
-                described.reused = rule.reused ? 1 : 0;
-                return want(function.file_offset, symbol, described, wanted);
-            }
-            return false;
-        };
-        (void)(try_role(ObjectRole::Create, rule.create, rule.create_failure) ||
-               try_role(ObjectRole::Release, rule.release, rule.release_failure) ||
-               try_role(ObjectRole::Use, rule.use, rule.use_failure) ||
-               try_role(ObjectRole::Message, rule.message, calls::Failure::Never));
+        auto described = described_by(rule, symbol);
+        if (!described) return;
+        described->rule = rule_number;
+        described->class_number = class_named(rule.name);
+        want(function.file_offset, symbol, *described, wanted);
     }
 
     [[nodiscard]] bool is_wanted_class(const std::string& name) const {
         if (is_whole(class_expression, name)) return true;
         const std::size_t scope = name.rfind("::");
         return scope != std::string::npos && is_whole(class_expression, name.substr(scope + 2));
-    }
-
-    // Offset of an address in the file's code; nullopt if it is not there.
-    [[nodiscard]] std::optional<std::uint64_t> offset_in(std::uint32_t file,
-                                                         std::uint64_t address) const {
-        const auto place = code.place_at(address);
-        return place && place->file == file ? std::optional(place->offset) : std::nullopt;
     }
 
     // For classes without symbols: finds their functions in virtual tables.
@@ -188,16 +148,15 @@ struct ObjectPlanner::Search {
         if (!found) return refuse(found.error().message);
         WantedByEntry wanted;
         std::set<std::string> classes;
-        const std::set<std::uint64_t> destructors = destructors_among(file, *found);
+        const std::set<std::uint64_t> destructors = destructors_among(code, file, *found);
         for (const VirtualFunction& one : *found) {
-            const auto entry = offset_in(file, one.address);
+            const auto entry = offset_in(code, file, one.address);
             if (!entry) continue;
             const bool destroys = destructors.contains(one.address);
             lagtrap_object_function described =
-                blank(rule, class_named(one.class_name),
-                      destroys ? ObjectRole::Release : ObjectRole::Use);
-            described.object_from = register_of({0, false});
-            described.is_method = 1;
+                described_method(destroys ? ObjectRole::Release : ObjectRole::Use);
+            described.rule = rule;
+            described.class_number = class_named(one.class_name);
             const std::string name = fmt::format("{}::virtual #{}{}", one.class_name, one.slot,
                                                  destroys ? " (destructor)" : "");
             if (want(*entry, name, described, wanted)) classes.insert(one.class_name);
@@ -210,39 +169,6 @@ struct ObjectPlanner::Search {
         return add(file, wanted);
     }
 
-    // Of two adjacent functions, the second is a deleting destructor if it calls the first and
-    // frees the object's memory.
-    [[nodiscard]] std::set<std::uint64_t> destructors_among(
-        std::uint32_t file, const std::vector<VirtualFunction>& functions) {
-        struct Pair {
-            std::uint64_t first_offset, first_address, second_address;
-        };
-        std::map<std::uint64_t, std::vector<Pair>> pairs;  // by file offset of the second function
-        std::vector<std::uint64_t> seconds;
-        for (std::size_t at = 1; at < functions.size(); ++at) {
-            const auto first = offset_in(file, functions[at - 1].address),
-                       second = offset_in(file, functions[at].address);
-            if (functions[at].slot == 0 || !first || !second) continue;
-            pairs[*second].push_back({*first, functions[at - 1].address, functions[at].address});
-        }
-        for (const auto& [offset, one] : pairs) seconds.push_back(offset);
-        std::set<std::uint64_t> addresses;
-        (void)code.for_each_part(file, seconds, [&](const auto& part, const auto& found) {
-            for (std::size_t at = 0; found && at < part.size(); ++at) {
-                const binaries::FunctionCalls& second = (*found)[at];
-                if (std::none_of(second.slots.begin(), second.slots.end(),
-                                 [](const auto& one) { return one.symbol.starts_with("_ZdlPv"); }))
-                    continue;
-                for (const Pair& pair : pairs.at(part[at]))
-                    if (std::binary_search(second.callees.begin(), second.callees.end(),
-                                           pair.first_offset))
-                        addresses.insert({pair.first_address, pair.second_address});
-            }
-            return success();
-        });
-        return addresses;
-    }
-
     void consider_member(const binaries::Function& function, std::uint32_t rule,
                          WantedByEntry& wanted) {
         if (!function.name.starts_with("_Z") || function.name.find('.') != std::string::npos)
@@ -251,22 +177,10 @@ struct ObjectPlanner::Search {
         const auto member = member_name(name);
         if (!member) return;
         if (!is_wanted_class(member->class_name)) return;
-        lagtrap_object_function described =
-            blank(rule, class_named(member->class_name), member->role);
-        described.object_from = register_of({0, false});
-        described.is_method = 1;
-        (void)want(function.file_offset, name, described, wanted);
-    }
-
-    [[nodiscard]] static lagtrap_object_function blank(std::uint32_t rule,
-                                                       std::uint32_t class_number,
-                                                       ObjectRole role) {
-        lagtrap_object_function described{};
+        lagtrap_object_function described = described_method(member->role);
         described.rule = rule;
-        described.class_number = class_number;
-        described.role = static_cast<__u8>(role);
-        described.title_from = LAGTRAP_FROM_NOWHERE;
-        return described;
+        described.class_number = class_named(member->class_name);
+        (void)want(function.file_offset, name, described, wanted);
     }
 
     // Calls within the library do not cross its boundary.
@@ -374,12 +288,6 @@ struct ObjectPlanner::Search {
         return std::erase_if(function.exits, is_jump) != 0;
     }
 
-    [[nodiscard]] static bool needs_result(const lagtrap_object_function& described) {
-        return described.failure != LAGTRAP_FAILS_NEVER ||
-               described.object_from == LAGTRAP_FROM_RESULT || described.object_behind != 0 ||
-               described.role == LAGTRAP_OBJECT_MESSAGE;
-    }
-
     // If a function ends with a jump to another, its result is known where that one ends. If that
     // place is unknown, use the kernel's return probe, unless exceptions may pass.
     bool see_result(std::uint32_t file, binaries::FunctionCalls& function) {
@@ -399,44 +307,6 @@ struct ObjectPlanner::Search {
     void note(std::string text) {
         constexpr std::size_t most = 20;
         if (made.reported.notes.size() < most) made.reported.notes.push_back(std::move(text));
-    }
-
-    // A statically linked program contains them itself.
-    void find_exceptions() {
-        for (std::uint32_t file = 0; file < code.files().size(); ++file) {
-            if (file != 0 && !fits("libstdc++*", code.name_of(file)) &&
-                !fits("libc++*", code.name_of(file)))
-                continue;
-            for (const CodePlace& place : code.find(file, "__cxa_throw"))
-                made.throws.push_back(place);
-            for (const CodePlace& place : code.find(file, "__cxa_begin_catch"))
-                made.catches.push_back(place);
-        }
-    }
-
-    // glibc's __errno_location() loads the offset of errno from the thread pointer: mov
-    // slot(%rip),%rax; add %fs:0,%rax.
-    void find_errno() {
-        static constexpr std::string_view landing("\xf3\x0f\x1e\xfa", 4), load("\x48\x8b\x05", 3);
-        const auto libc = file_with("libc.so*");
-        if (!libc) return;
-        const auto found = code.find(*libc, "__errno_location");
-        if (found.empty()) return;
-        const auto bytes = (*code.program(*libc))->code_at(found.front().offset);
-        if (!bytes) return;
-        const std::size_t at = bytes->starts_with(landing) ? landing.size() : 0;
-        std::int32_t distance = 0;
-        const std::size_t end = at + load.size() + sizeof distance;
-        if (bytes->size() < end || bytes->compare(at, load.size(), load) != 0) return;
-        std::memcpy(&distance, bytes->data() + at + load.size(), sizeof distance);
-        if (const auto address = code.address_of(found.front()))
-            made.errno_slot = *address + end + static_cast<std::uint64_t>(std::int64_t{distance});
-    }
-
-    [[nodiscard]] std::optional<std::uint32_t> file_with(const char* pattern) const {
-        for (std::uint32_t file = 0; file < code.files().size(); ++file)
-            if (fits(pattern, code.name_of(file))) return file;
-        return std::nullopt;
     }
 
     void describe() {
@@ -475,34 +345,13 @@ struct ObjectPlanner::Search {
                 names, code.files().front().file.path, code.files().front().file.path));
     }
 
-    [[nodiscard]] std::string name_of(std::uint64_t address) {
-        const auto place = code.place_at(address);
-        return place ? name_in(place->file, place->offset) : std::string();
-    }
-
-    [[nodiscard]] std::string name_in(std::uint32_t file, std::uint64_t offset) {
-        auto [known, is_new] = symbols.try_emplace(file);
-        if (is_new)
-            if (const auto program = code.program(file))
-                if (auto functions = (*program)->functions()) known->second = std::move(*functions);
-        const binaries::Function* best = nullptr;
-        for (const binaries::Function& one : known->second)
-            if (one.file_offset <= offset &&
-                offset - one.file_offset < std::max<std::uint64_t>(one.size, 1))
-                best = &one;
-        const std::string where = printable(code.name_of(file));
-        if (best == nullptr) return fmt::format("{}+0x{:x}", where, offset);
-        return fmt::format("{} ({})", printable(binaries::demangle_without_parameters(best->name)),
-                           where);
-    }
-
     ProcessInspector& inspector;
     ProcessFiles code;
     std::uint32_t pid = 0;
     boost::regex include, exclude, class_expression;
     std::set<std::pair<std::uint32_t, std::uint64_t>> taken;
     std::set<std::uint32_t> created;  // classes of the rule with a function that creates them
-    std::map<std::uint32_t, std::vector<binaries::Function>> symbols;
+    CodeNames code_names{code};
     ObjectPlan made;
 };
 
@@ -511,6 +360,8 @@ ObjectPlanner::ObjectPlanner(ProcessInspector& inspector, const std::atomic<bool
 ObjectPlanner::~ObjectPlanner() = default;
 
 Result<ObjectPlan> ObjectPlanner::plan(const ObjectWishes& wishes) { return search_->plan(wishes); }
-std::string ObjectPlanner::name_of(std::uint64_t address) { return search_->name_of(address); }
+std::string ObjectPlanner::name_of(std::uint64_t address) {
+    return search_->code_names.name_of(address);
+}
 
 }  // namespace lagtrap::daemon
