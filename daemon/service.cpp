@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <future>
+#include <set>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -61,7 +62,9 @@ Service::Service(Options options)
       signals_(context_, SIGTERM, SIGINT, SIGHUP),
       watch_timer_(context_),
       file_timer_(context_),
-      ready_timer_(context_) {}
+      ready_timer_(context_),
+      settings_reader_(context_, options_.settings_path,
+                       [this](const auto& outcome) { finish_reload(outcome); }) {}
 
 // The settings that are being armed, and what takes effect with them.
 struct Service::Arming {
@@ -76,7 +79,6 @@ struct Service::Arming {
 
 Service::~Service() {
     if (auto* const reader = binaries::file_reader()) reader->stop();
-    if (settings_reader_.joinable()) settings_reader_.join();
 }
 
 Result<std::unique_ptr<Service>> Service::create(const settings::Settings& settings,
@@ -316,7 +318,7 @@ void Service::put_in_place(Arming& arming) {
     unwinder_->want_files(programs_to_find(settings_));
     keeper_->set_limits(retention_of(settings_));
     facts_.settings_loaded_realtime_ns = realtime_ns();
-    reported_pairing_.clear();
+    pairing_reports_.clear();
     controller_->use(settings_, std::move(arming.monitor), std::move(arming.recorder));
     functions_->use(settings_.events);
     budgets_->use(settings_.budget, *arming.watched);
@@ -345,27 +347,14 @@ void Service::finish_arming() {
     done->then();
     ready_timer_.cancel();
     say_ready();
-    if (std::exchange(reload_wanted_, false)) reload();
+    if (settings_reader_.take_wish()) reload();
 }
 
-// Runs on another thread, because reading the files that the settings name may be slow.
 void Service::reload() {
-    if (arming_ || reading_settings_) {
-        reload_wanted_ = true;
-        return;
-    }
-    sd_notify(0, "RELOADING=1");
-    reading_settings_ = true;
-    if (settings_reader_.joinable()) settings_reader_.join();
-    settings_reader_ = std::thread([this] {
-        auto outcome = settings::load_settings(options_.settings_path, settings::BinaryCheck::Look);
-        boost::asio::post(context_,
-                          [this, outcome = std::move(outcome)] { finish_reload(outcome); });
-    });
+    if (settings_reader_.begin(!arming_)) sd_notify(0, "RELOADING=1");
 }
 
 void Service::finish_reload(const settings::ParseOutcome& outcome) {
-    reading_settings_ = false;
     if (!outcome.ok()) {
         facts_.reload_error = settings::format_diagnostics(
             options_.settings_path, outcome.settings.source_text, outcome.diagnostics);
@@ -376,7 +365,7 @@ void Service::finish_reload(const settings::ParseOutcome& outcome) {
     }
     if (arming_) return;
     say_ready();
-    if (std::exchange(reload_wanted_, false)) reload();
+    if (settings_reader_.take_wish()) reload();
 }
 
 void Service::apply_when_idle(const settings::Settings& settings) {
@@ -438,14 +427,6 @@ void Service::end() {
     context_.stop();
 }
 
-void Service::report_pairing() {
-    for (const EventStatus& event : controller_->monitor().status())
-        for (const PairingFinding& finding : event.pairing)
-            if (reported_pairing_.emplace(event.name, finding.kind).second)
-                options_.log.warn(fmt::format("event {}: {}; see \"lagtrap explain {}\"",
-                                              event.name, finding.sentence, event.name));
-}
-
 void Service::feed_watchdog() {
     std::uint64_t timeout_us = 0;
     if (::sd_watchdog_enabled(0, &timeout_us) <= 0) timeout_us = 0;
@@ -469,7 +450,8 @@ void Service::keep_watch() {
         if (const auto came = controller_->look_at_cpus(); !came.empty())
             options_.log.inform(
                 fmt::format("CPUs came online: {}; they are recorded", fmt::join(came, ", ")));
-        report_pairing();
+        for (const std::string& one : pairing_reports_.take(controller_->monitor().status()))
+            options_.log.warn(one);
         thresholds_->look();
         return_free_memory();
         keep_watch();

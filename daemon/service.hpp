@@ -6,10 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
-#include <thread>
-#include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -22,10 +19,11 @@
 #include "daemon/capture/capture_controller.hpp"
 #include "daemon/control/client_link.hpp"
 #include "daemon/control/control_server.hpp"
-#include "daemon/events/pairing.hpp"
 #include "daemon/merges/spool_keeper.hpp"
+#include "daemon/pairing_reports.hpp"
 #include "daemon/processes/inspector_pool.hpp"
 #include "daemon/runs/run_reporter.hpp"
+#include "daemon/settings_reader.hpp"
 #include "daemon/status/status_report.hpp"
 #include "daemon/temporary/temporary_events.hpp"
 #include "daemon/thresholds/threshold_watch.hpp"
@@ -95,8 +93,6 @@ class Service : private CaptureSurroundings, private ControlRequests, private Cl
     void keep_room_for_watched();
     // Feeds the service manager's watchdog, but only while all threads respond.
     void feed_watchdog();
-    // Reports once for each event what is wrong with its begins and ends.
-    void report_pairing();
 
     [[nodiscard]] boost::json::object answer(const boost::json::object& request) override;
     [[nodiscard]] Result<bool> stream(const boost::json::object& request, const Caller* only_of,
@@ -126,8 +122,7 @@ class Service : private CaptureSurroundings, private ControlRequests, private Cl
     boost::asio::steady_timer ready_timer_;
     settings::Settings settings_;
     ServiceFacts facts_;
-    // Reported since the settings came into force.
-    std::set<std::pair<std::string, PairingFinding::Kind>> reported_pairing_;
+    PairingReports pairing_reports_;
     ContainerNames names_;
     MappedFiles mapped_files_;               // outlives unwinder and event monitor
     std::unique_ptr<Unwinder> unwinder_;     // outlives the recorder in the capture controller
@@ -143,10 +138,8 @@ class Service : private CaptureSurroundings, private ControlRequests, private Cl
     std::unique_ptr<CallTraces> call_traces_;  // its threads use all the others
     // until the first arming round is over and the capture controller is idle
     std::unique_ptr<Arming> arming_;
-    bool follower_missed_ = false;   // the warning was logged
-    bool reload_wanted_ = false;     // SIGHUP came while one was loading or arming
-    bool reading_settings_ = false;  // by settings_reader_
-    std::thread settings_reader_;
+    bool follower_missed_ = false;  // the warning was logged
+    SettingsReader settings_reader_;
 };
 
 }  // namespace lagtrap::daemon
