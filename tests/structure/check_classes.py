@@ -1,6 +1,7 @@
 """No class has member functions in more than one .cpp: a class that needs a second file needs to be
 split into two classes. No class has more than one member that is a callback: it should return what
-it decides, or refer to an object."""
+it decides, or refer to an object. No .cpp has more than 400 lines, and no class more than 12
+private members."""
 
 import collections
 import re
@@ -17,6 +18,73 @@ LAMBDA = re.compile(r"=\s*\[[^\]]*\]")
 
 # Classes with more callbacks. Never add to the list.
 CALLBACKS = {"daemon/unwinding/mapped_files.hpp MappedFiles": 2}
+
+MAX_LINES = 400
+MAX_MEMBERS = 12
+# Files with more lines, and how many they may have. Only lower or remove entries.
+LINES = {
+    "analysis/block_reason.cpp": 450,
+    "analysis/cause_words.cpp": 600,
+    "analysis/delay_cause.cpp": 550,
+    "analysis/spinning.cpp": 450,
+    "analysis/trace_decoder.cpp": 600,
+    "binaries/reader/reader_messages.cpp": 450,
+    "cli/add/add_offers.cpp": 450,
+    "cli/command_arguments.cpp": 450,
+    "cli/reports/report_text.cpp": 500,
+    "cli/status/status_events.cpp": 450,
+    "cli/status/status_text.cpp": 450,
+    "daemon/budget/overhead_budget.cpp": 450,
+    "daemon/capture/capture_controller.cpp": 600,
+    "daemon/events/monitor_programs.cpp": 450,
+    "daemon/processes/inspector_pool.cpp": 450,
+    "daemon/service.cpp": 550,
+    "daemon/unwinding/process_spaces.cpp": 600,
+    "daemon/unwinding/unwinder.cpp": 500,
+    "server/api/application.cpp": 450,
+    "server/api/cause_routes.cpp": 450,
+    "server/api/http_connection.cpp": 550,
+    "server/api/overview_routes.cpp": 500,
+    "server/reports/causes.cpp": 600,
+    "server/reports/change_points.cpp": 450,
+    "settings/event_builder.cpp": 600,
+    "settings/schema.cpp": 450,
+    "settings/values.cpp": 500,
+    "spool/spool.cpp": 500,
+    "trace/logs/session.cpp": 450,
+    "trace/merge/kernel_record_writer.cpp": 500,
+    "trace/system_file/system_file_reader.cpp": 450,
+}
+# Classes with more members. Only lower or remove entries.
+MEMBERS = {
+    "binaries/dwarf/line_program.hpp LineProgram": 15,
+    "binaries/reader/file_reader.hpp FileReader": 14,
+    "daemon/capture/capture_controller.hpp CaptureController": 28,
+    "daemon/capture/capture_policy.hpp CapturePolicy": 13,
+    "daemon/capture/recorder_programs.hpp RecorderPrograms": 15,
+    "daemon/capture/rundown.hpp Rundown": 15,
+    "daemon/events/breach_watch.hpp BreachWatch": 19,
+    "daemon/events/copy_arming.hpp CopyArming": 17,
+    "daemon/events/event_monitor.hpp EventMonitor": 14,
+    "daemon/merges/merge_job.hpp MergeJob": 13,
+    "daemon/merges/merge_queue.hpp MergeQueue": 15,
+    "daemon/processes/kept_roots.hpp KeptRoots": 15,
+    "daemon/runs/batch_writer.hpp BatchWriter": 19,
+    "daemon/runs/run_gatherer.hpp RunGatherer": 17,
+    "daemon/runs/run_reporter.hpp RunReporter": 15,
+    "daemon/service.hpp Service": 25,
+    "daemon/unwinding/mapped_files.hpp MappedFiles": 16,
+    "daemon/unwinding/process_spaces.hpp ProcessSpaces": 15,
+    "daemon/unwinding/unwinder.hpp Unwinder": 39,
+    "server/api/application.hpp Application": 24,
+    "server/api/http_server.cpp AsioServer": 20,
+    "server/reports/cause_tree.hpp CauseTree": 16,
+    "server/store/sqlite_database.hpp SqliteDatabase": 15,
+    "trace/merge/kernel_record_writer.hpp KernelRecordWriter": 16,
+    "trace/merge/run_writer.hpp RunWriter": 13,
+    "trace/perfetto/call_slices.hpp CallSlices": 13,
+    "uploader/service.hpp Service": 22,
+}
 
 
 def members(text):
@@ -69,31 +137,64 @@ def statements(text):
             before = ""
 
 
-def callbacks(text):
-    """How many members of each class are callbacks."""
-    counts = collections.Counter()
-    aliases = "|".join(ALIAS.findall(text)) or "std::function"
-    is_callback = re.compile(rf"std::function<|^(?:const )?(?:{aliases})&? \w")
+def data_members(text):
+    """The data members of classes, as tuples of the class's name, the declaration, and the names
+    that it declares."""
     for owner, statement in statements(text):
         if re.match(r"using|friend|static|template", statement):
             continue
         plain, count = statement, 1
         while count:
             plain, count = re.subn(r"<[^<>]*>", "", plain)
-        if is_callback.search(statement) and "(" not in plain.split("=")[0]:
-            counts[owner] += 1 + plain.split("=")[0].count(",")
+        declared = plain.split("=")[0]
+        if "(" not in declared:
+            names = [re.search(r"\w+$", name.strip()) for name in declared.split(",")]
+            yield owner, statement, [name.group() for name in names if name]
+
+
+def callbacks(text):
+    """How many members of each class are callbacks."""
+    counts = collections.Counter()
+    aliases = "|".join(ALIAS.findall(text)) or "std::function"
+    is_callback = re.compile(rf"std::function<|^(?:const )?(?:{aliases})&? \w")
+    for owner, statement, names in data_members(text):
+        if is_callback.search(statement):
+            counts[owner] += len(names)
     return counts
+
+
+def own_members(text):
+    """How many members each class keeps to itself; by their names, because structs of values may
+    have as many as the thing they describe."""
+    counts = collections.Counter()
+    for owner, _, names in data_members(text):
+        counts[owner] += sum(name.endswith("_") for name in names)
+    return counts
+
+
+def beyond_size(counts, limit, exceptions, unit):
+    """Problems of a dictionary of sizes."""
+    for name, count in sorted(counts.items()):
+        allowed = exceptions.get(name, limit)
+        if count > allowed:
+            yield f"{name} has {count} {unit}; at most {allowed} allowed"
+    for name in exceptions:
+        if counts.get(name, 0) <= limit:
+            yield f"{name} has at most {limit} {unit}; remove it from the list here"
 
 
 def main():
     homes = collections.defaultdict(set)
+    lines, own = {}, {}
     problems = []
     for path in tree.sources():
         name = tree.relative(path)
         if name.startswith("tests/"):
             continue
         text = path.read_text()
+        own |= {f"{name} {owner}": count for owner, count in own_members(text).items()}
         if path.suffix == ".cpp":
+            lines[name] = text.count("\n")
             for owner in members(text):
                 homes[owner].add(name)
         for owner, count in callbacks(text).items():
@@ -107,6 +208,8 @@ def main():
         for name, files in sorted(homes.items())
         if len(files) > 1
     ]
+    problems += beyond_size(lines, MAX_LINES, LINES, "lines")
+    problems += beyond_size(own, MAX_MEMBERS, MEMBERS, "members")
     tree.finish(problems, len(homes))
 
 
