@@ -433,7 +433,7 @@ class CauseSearch {
     [[nodiscard]] std::optional<RequestPart> other_request_of(
         std::uint32_t tid, const std::vector<Window>& times) const {
         auto part = request_of(recording_, tid, times);
-        if (part && is_same_run(part->request, request_of_delay(delay_))) return std::nullopt;
+        if (part && is_run_of(delay_, part->request)) return std::nullopt;
         return part;
     }
 
@@ -511,7 +511,7 @@ DelayCauses causes_of_delay(const Recording& recording, const trace::Delay& dela
     if (memory.pid == delay.begin_pid)
         result.group = {memory, recording.name(memory.path),
                         recording.process_name(memory.filler_pid)};
-    result.request = request_of_delay(delay);
+    result.request = request_of_delay(recording, delay);
     if (!delay.in_go) result.who = search.name_of(delay.begin_tid);
     if (delay.in_go)
         result.who = {delay.begin_pid, 0, delay.process, goroutine_words(delay),

@@ -5,6 +5,7 @@
 
 #include "analysis/lock_turns.hpp"
 #include "analysis/raw_trace.hpp"
+#include "analysis/request_context.hpp"
 #include "core/files.hpp"
 #include "core/text.hpp"
 #include "trace/bundle/bundle.hpp"
@@ -212,6 +213,7 @@ Result<Recording> decode_recording(std::string_view trace, trace::SystemFile sys
     find_lock_turns(recording);
     recording.processes = std::move(raw.processes);
     recording.runs = std::move(raw.runs);
+    recording.run_index = index_of_runs(recording.runs);
     recording.run_calls = std::move(raw.run_calls);
     recording.called_functions = std::move(raw.called_functions);
     recording.unreadable = raw.unreadable;

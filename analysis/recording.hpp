@@ -198,6 +198,13 @@ struct Run {
     std::vector<RecordedStage> stages;  // by begin
 };
 
+// Which runs have a marker that a thread hit, by thread. For searches of a time.
+struct IndexedRun {
+    std::uint32_t run = 0;            // index into Recording::runs
+    std::uint64_t latest_end_ns = 0;  // of this one and those before
+};
+using RunIndex = std::unordered_map<std::uint32_t, std::vector<IndexedRun>>;
+
 // A connection that was refused or not answered in time.
 struct FailedConnect {
     std::uint64_t at_ns = 0;
@@ -318,6 +325,7 @@ struct Recording {
     std::unordered_map<std::uint32_t, Process> processes;  // by pid
     std::vector<Thread> threads;                           // by tid, without idle threads (tid 0)
     std::vector<Run> runs;                                 // by begin
+    RunIndex run_index;                                    // of `runs`
     std::vector<RunCalls> run_calls;                       // by begin
     std::vector<calls::Function> called_functions;         // costs are unknown
     std::vector<EarlierSample> earlier_samples;            // by time

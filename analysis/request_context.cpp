@@ -67,13 +67,15 @@ std::uint64_t time_in(const Run& run, std::uint32_t tid, std::span<const Window>
 
 }  // namespace
 
-bool is_same_run(const RequestContext& a, const RequestContext& b) {
-    return !a.event.empty() && a.event == b.event && a.run_id == b.run_id &&
-           a.begin_ns == b.begin_ns;
+bool is_run_of(const trace::Delay& delay, const RequestContext& request) {
+    return !request.event.empty() && request.event == delay.event &&
+           request.run_id == delay.run_id && request.begin_ns == delay.begin_ns;
 }
 
 bool is_same_request(const RequestContext& a, const RequestContext& b) {
-    return is_same_run(a, b) || (!a.trace_id.empty() && a.trace_id == b.trace_id);
+    const bool is_same_run =
+        !a.event.empty() && a.event == b.event && a.run_id == b.run_id && a.begin_ns == b.begin_ns;
+    return is_same_run || (!a.trace_id.empty() && a.trace_id == b.trace_id);
 }
 
 namespace {
@@ -94,6 +96,30 @@ void add_span(const Recording& recording, const PublishedSpan& span, RequestCont
     }
 }
 
+struct RunPart {
+    const Run* run = nullptr;
+    std::uint64_t time_ns = 0;
+};
+
+// The innermost run, which is the last one to begin.
+std::optional<RunPart> run_of(const Recording& recording, std::uint32_t tid,
+                              std::span<const Window> times) {
+    const auto runs = recording.run_index.find(tid);
+    if (runs == recording.run_index.end()) return std::nullopt;
+    std::uint64_t whole_ns = 0;
+    for (const Window& time : times) whole_ns += time.end_ns - time.begin_ns;
+    auto next =
+        std::partition_point(runs->second.begin(), runs->second.end(), [&](const IndexedRun& one) {
+            return recording.runs[one.run].begin_ns < times.back().end_ns;
+        });
+    while (next != runs->second.begin() && (--next)->latest_end_ns > times.front().begin_ns) {
+        const Run& run = recording.runs[next->run];
+        const std::uint64_t time_ns = time_in(run, tid, times);
+        if (time_ns != 0 && time_ns * 2 >= whole_ns) return RunPart{&run, time_ns};
+    }
+    return std::nullopt;
+}
+
 RequestPart request_of_span(const Recording& recording, const SpanPart& part) {
     RequestContext request;
     request.kind = RequestKind::Span;
@@ -108,27 +134,15 @@ RequestPart request_of_span(const Recording& recording, const SpanPart& part) {
 std::optional<RequestPart> request_of(const Recording& recording, std::uint32_t tid,
                                       std::span<const Window> times) {
     if (times.empty()) return std::nullopt;
-    std::uint64_t whole_ns = 0;
-    for (const Window& time : times) whole_ns += time.end_ns - time.begin_ns;
-    const Run* found = nullptr;
-    std::uint64_t found_ns = 0;
-    for (const Run& run : recording.runs) {
-        if (run.begin_ns >= times.back().end_ns) break;
-        if (run.in_go || run.abandoned) continue;
-        const std::uint64_t in_run_ns = time_in(run, tid, times);
-        if (in_run_ns == 0 || in_run_ns * 2 < whole_ns) continue;
-        found = &run;
-        found_ns = in_run_ns;
-    }
     const auto span = span_of(recording, tid, times);
-    if (found == nullptr)
-        return span ? std::optional(request_of_span(recording, *span)) : std::nullopt;
-    RequestPart part{context_of(recording, *found), found_ns};
+    const auto run = run_of(recording, tid, times);
+    if (!run) return span ? std::optional(request_of_span(recording, *span)) : std::nullopt;
+    RequestPart part{context_of(recording, *run->run), run->time_ns};
     if (span) add_span(recording, *span->span, part.request);
     return part;
 }
 
-RequestContext request_of_delay(const trace::Delay& delay) {
+RequestContext request_of_delay(const Recording& recording, const trace::Delay& delay) {
     RequestContext request;
     request.event = delay.event;
     request.run_id = delay.run_id;
@@ -137,7 +151,30 @@ RequestContext request_of_delay(const trace::Delay& delay) {
     request.end_ns = end_of(delay);
     request.open = delay.open;
     request.trace_id = delay.trace.trace_id;
+    const Window recorded{std::max(request.begin_ns, recording.begin_ns),
+                          std::min(request.end_ns, recording.end_ns)};
+    if (delay.in_go || recorded.begin_ns >= recorded.end_ns) return request;
+    if (const auto span = span_of(recording, delay.begin_tid, {&recorded, 1}))
+        add_span(recording, *span->span, request);
     return request;
+}
+
+RunIndex index_of_runs(std::span<const Run> runs) {
+    RunIndex index;
+    const auto add = [&](std::uint32_t tid, std::size_t number) {
+        std::vector<IndexedRun>& of_thread = index[tid];
+        const auto run = static_cast<std::uint32_t>(number);
+        if (!of_thread.empty() && of_thread.back().run == run) return;
+        const std::uint64_t before_ns = of_thread.empty() ? 0 : of_thread.back().latest_end_ns;
+        of_thread.push_back({run, std::max(before_ns, runs[number].end_ns)});
+    };
+    for (std::size_t number = 0; number < runs.size(); ++number) {
+        const Run& run = runs[number];
+        if (run.in_go || run.abandoned) continue;
+        add(run.begin_tid, number);
+        for (const RecordedStage& stage : run.stages) add(stage.tid, number);
+    }
+    return index;
 }
 
 }  // namespace lagtrap::analysis

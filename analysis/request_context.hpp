@@ -37,7 +37,7 @@ struct RequestContext {
     bool operator==(const RequestContext&) const = default;
 };
 
-[[nodiscard]] bool is_same_run(const RequestContext& a, const RequestContext& b);
+[[nodiscard]] bool is_run_of(const trace::Delay& delay, const RequestContext& request);
 // True for one run, and for requests with one trace id, such as a request and its children.
 [[nodiscard]] bool is_same_request(const RequestContext& a, const RequestContext& b);
 
@@ -52,7 +52,11 @@ struct RequestPart {
 [[nodiscard]] std::optional<RequestPart> request_of(const Recording& recording, std::uint32_t tid,
                                                     std::span<const Window> times);
 
-// The request that is delayed.
-[[nodiscard]] RequestContext request_of_delay(const trace::Delay& delay);
+// The request that is delayed, with what its thread published for at least half of the time.
+[[nodiscard]] RequestContext request_of_delay(const Recording& recording,
+                                              const trace::Delay& delay);
+
+// For Recording::run_index. `runs` are in order.
+[[nodiscard]] RunIndex index_of_runs(std::span<const Run> runs);
 
 }  // namespace lagtrap::analysis

@@ -104,6 +104,7 @@ TEST_F(PublishedSpans, NameTheTraceOfARun) {
     run.begin_ns = 100;
     run.end_ns = 200;
     run.begin_tid = run.end_tid = tid;
+    made_.recording.run_index = index_of_runs(made_.recording.runs);
     const auto request = [&] {
         return request_of(made_.recording, tid, std::vector<Window>{{100, 200}})->request;
     };
