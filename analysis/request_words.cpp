@@ -21,9 +21,19 @@ std::string cut_text(const std::string& text) {
     return whole.append(mark);
 }
 
+// "tenant=B, user=joe".
+std::string attribute_words(const RequestContext& request) {
+    constexpr std::size_t attribute_limit = 4;
+    std::string text;
+    const std::size_t shown = std::min(request.attributes.size(), attribute_limit);
+    for (std::size_t i = 0; i < shown; ++i)
+        text += (i == 0 ? "" : ", ") + cut_text(request.attributes[i].name) + "=" +
+                cut_text(request.attributes[i].value);
+    return text;
+}
+
 // " (key 17, trace 4f2ac1d9…, tenant=B)"; empty if nothing is known.
 std::string identity(const RequestContext& request, const std::string& first) {
-    constexpr std::size_t attribute_limit = 4;
     constexpr std::size_t trace_digits = 8;
     std::string text = first;
     const auto add = [&text](const std::string& part) {
@@ -32,9 +42,7 @@ std::string identity(const RequestContext& request, const std::string& first) {
     if (request.key != 0) add("key " + std::to_string(request.key));
     if (!request.trace_id.empty())
         add("trace " + printable(request.trace_id.substr(0, trace_digits)) + "…");
-    const std::size_t shown = std::min(request.attributes.size(), attribute_limit);
-    for (std::size_t i = 0; i < shown; ++i)
-        add(cut_text(request.attributes[i].name) + "=" + cut_text(request.attributes[i].value));
+    if (!request.attributes.empty()) add(attribute_words(request));
     return text.empty() ? "" : " (" + text + ")";
 }
 
@@ -49,6 +57,12 @@ std::string request_words(const std::optional<RequestPart>& part) {
     const std::string length = format_duration_ns(request.end_ns - request.begin_ns);
     return ", in a run of \"" + request.event + "\"" + identity(request, cut_text(request.route)) +
            (request.open ? " that had taken " + length + " and not ended" : " that took " + length);
+}
+
+std::string published_words(const RequestContext& request) {
+    const std::string attributes = attribute_words(request);
+    if (request.route.empty()) return attributes;
+    return cut_text(request.route) + (attributes.empty() ? "" : " (" + attributes + ")");
 }
 
 }  // namespace lagtrap::analysis

@@ -6,6 +6,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "analysis/delay_cause.hpp"
+#include "analysis/request_edge.hpp"
 #include "core/digest.hpp"
 #include "formats/encoders.hpp"
 
@@ -29,8 +30,10 @@ enum Span : protozero::pbf_tag_type {
     start_time,
     end_time,
     attribute,
+    link = 13,
     status = 15
 };
+enum Link : protozero::pbf_tag_type { linked_trace_id = 1, linked_span_id, link_attribute = 4 };
 enum Status : protozero::pbf_tag_type { status_message = 2, status_code };
 enum KeyValue : protozero::pbf_tag_type { key = 1, value };
 enum AnyValue : protozero::pbf_tag_type {
@@ -103,23 +106,52 @@ std::string bytes_of_name(const std::string& name, std::size_t size) {
     return bytes_of_digits(sha256_of(name)).substr(0, size);
 }
 
+std::string identity_of(const analysis::Recording& recording, std::uint64_t run_id) {
+    return recording.system.session_id + " run " + std::to_string(run_id);
+}
+
+struct SpanIds {
+    std::string trace_id, span_id;  // bytes
+};
+
+SpanIds ids_of_delay(const trace::Delay& delay, const std::string& identity) {
+    const std::string& carried = delay.trace.trace_id;
+    return {carried.empty() ? bytes_of_name("trace " + identity, 16) : bytes_of_digits(carried),
+            bytes_of_name("span " + identity, 8)};
+}
+
+// What the program published; otherwise the span made of the run, if that was a delay, too.
+std::optional<SpanIds> ids_of_request(const analysis::Recording& recording,
+                                      const analysis::RequestContext& request) {
+    if (!request.span_id.empty())
+        return SpanIds{bytes_of_digits(request.trace_id), bytes_of_digits(request.span_id)};
+    for (const trace::Delay& delay : recording.system.delays)
+        if (analysis::is_run_of(delay, request))
+            return ids_of_delay(delay, identity_of(recording, delay.run_id));
+    return std::nullopt;
+}
+
 class SpanWriter {
   public:
     SpanWriter(const analysis::Recording& recording, const trace::Delay& delay)
         : recording_(recording),
           delay_(delay),
-          identity_(recording.system.session_id + " run " + std::to_string(delay.run_id)),
+          identity_(identity_of(recording, delay.run_id)),
+          ids_(ids_of_delay(delay, identity_)),
           end_ns_(analysis::end_of(delay)) {}
 
     void write(protozero::pbf_writer& scope) {
         {
             protozero::pbf_writer span(scope, otlp_field::span);
-            ids(span, identity_);
+            span.add_bytes(otlp_field::trace_id, ids_.trace_id);
+            span.add_bytes(otlp_field::span_id, ids_.span_id);
             if (const std::string& parent = delay_.trace.parent_span_id; !parent.empty())
                 span.add_bytes(otlp_field::parent_span_id, bytes_of_digits(parent));
             span.add_string(otlp_field::span_name, delay_.event);
             times(span, delay_.begin_ns, end_ns_);
-            describe(span);
+            const analysis::DelayCauses causes = analysis::causes_of_delay(recording_, delay_);
+            describe(span, causes);
+            for (const analysis::RequestEdge& edge : analysis::edges_of(causes)) link(span, edge);
             protozero::pbf_writer status(span, otlp_field::status);
             status.add_string(otlp_field::status_message, "longer than its threshold");
             status.add_int32(otlp_field::status_code, code_error);
@@ -128,12 +160,21 @@ class SpanWriter {
     }
 
   private:
-    void ids(protozero::pbf_writer& span, const std::string& name) const {
-        const std::string& carried = delay_.trace.trace_id;
-        span.add_bytes(otlp_field::trace_id, carried.empty()
-                                                 ? bytes_of_name("trace " + identity_, 16)
-                                                 : bytes_of_digits(carried));
-        span.add_bytes(otlp_field::span_id, bytes_of_name("span " + name, 8));
+    // Leads to the request that held this one up.
+    void link(protozero::pbf_writer& span, const analysis::RequestEdge& edge) const {
+        const auto ids = ids_of_request(recording_, edge.culprit);
+        if (!ids) return;
+        protozero::pbf_writer link(span, otlp_field::link);
+        link.add_bytes(otlp_field::linked_trace_id, ids->trace_id);
+        link.add_bytes(otlp_field::linked_span_id, ids->span_id);
+        Attributes attributes(link, otlp_field::link_attribute);
+        attributes.text("lagtrap.held_by", analysis::to_text(edge.how));
+        attributes.number("lagtrap.lost_ns", edge.lost_ns);
+        attributes.text("lagtrap.place", edge.place);
+        attributes.text("lagtrap.event", edge.culprit.event);
+        attributes.text("http.route", edge.culprit.route);
+        for (const analysis::RequestAttribute& one : edge.culprit.attributes)
+            attributes.text(one.name, one.value);
     }
 
     void times(protozero::pbf_writer& span, std::uint64_t begin_ns, std::uint64_t end_ns) const {
@@ -144,7 +185,7 @@ class SpanWriter {
         span.add_fixed64(otlp_field::end_time, end_ns + wall_ns);
     }
 
-    void describe(protozero::pbf_writer& span) const {
+    void describe(protozero::pbf_writer& span, const analysis::DelayCauses& causes) const {
         Attributes attributes(span, otlp_field::attribute);
         attributes.text("lagtrap.session", recording_.system.session_id);
         attributes.number("lagtrap.run", delay_.run_id);
@@ -161,8 +202,10 @@ class SpanWriter {
         attributes.number("lagtrap.unknown_ns", split.not_recorded_ns);
         for (const analysis::BlockedTime& blocked : split.blocked)
             attributes.number("lagtrap.blocked." + blocked.reason + "_ns", blocked.total_ns);
-        attributes.texts("lagtrap.causes",
-                         analysis::cause_sentences(analysis::causes_of_delay(recording_, delay_)));
+        attributes.text("http.route", causes.request.route);
+        for (const analysis::RequestAttribute& one : causes.request.attributes)
+            attributes.text(one.name, one.value);
+        attributes.texts("lagtrap.causes", analysis::cause_sentences(causes));
     }
 
     void write_stage(protozero::pbf_writer& scope, std::size_t index) const {
@@ -174,8 +217,10 @@ class SpanWriter {
         const std::uint64_t begin_ns = at(stage.offset_ns);
         const std::uint64_t end_ns = last ? end_ns_ : at(delay_.stages[index + 1].offset_ns);
         protozero::pbf_writer span(scope, otlp_field::span);
-        ids(span, identity_ + " stage " + std::to_string(index));
-        span.add_bytes(otlp_field::parent_span_id, bytes_of_name("span " + identity_, 8));
+        span.add_bytes(otlp_field::trace_id, ids_.trace_id);
+        span.add_bytes(otlp_field::span_id,
+                       bytes_of_name("span " + identity_ + " stage " + std::to_string(index), 8));
+        span.add_bytes(otlp_field::parent_span_id, ids_.span_id);
         span.add_string(otlp_field::span_name, stage.name.empty() ? "stage" : stage.name);
         times(span, begin_ns, std::max(begin_ns, end_ns));
         Attributes(span, otlp_field::attribute).number("thread.id", stage.tid);
@@ -184,6 +229,7 @@ class SpanWriter {
     const analysis::Recording& recording_;
     const trace::Delay& delay_;
     std::string identity_;
+    SpanIds ids_;
     std::uint64_t end_ns_;
 };
 

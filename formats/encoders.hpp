@@ -37,9 +37,9 @@ namespace lagtrap::formats {
 [[nodiscard]] std::string encode_perf(const StackProfile& profile);
 
 // An ExportTraceServiceRequest of OpenTelemetry, as collectors accept it over HTTP. Each delay is a
-// span whose children are its stages; its causes are sentences, its parts attributes. A delay gets
-// the same ids every time. `delay` counts from 1; nullopt selects all. ErrorKind::NotFound if there
-// is no such delay.
+// span whose children are its stages; its causes are sentences, its parts attributes. Links lead to
+// the spans of requests that held it up. A delay gets the same ids every time. `delay` counts from
+// 1; nullopt selects all. ErrorKind::NotFound if there is no such delay.
 [[nodiscard]] Result<std::string> encode_otlp(const analysis::Recording& recording,
                                               std::optional<std::size_t> delay);
 

@@ -32,19 +32,6 @@ object thread_json(const ThreadName& who) {
             {"unit", who.unit}};
 }
 
-object request_json(const RequestContext& request) {
-    array attributes;
-    for (const analysis::RequestAttribute& one : request.attributes)
-        attributes.push_back(object{{"name", one.name}, {"value", one.value}});
-    return {{"event", request.event},
-            {"run", request.run_id},
-            {"key", request.key},
-            {"trace_id", request.trace_id},
-            {"span_id", request.span_id},
-            {"route", request.route},
-            {"attributes", std::move(attributes)}};
-}
-
 object place_json(const CallPlace& place) {
     return {{"function", place.function}, {"module", place.module},
             {"source", place.source},     {"line", place.line},
@@ -150,6 +137,19 @@ array edges_json(const analysis::DelayCauses& causes) {
 }
 
 }  // namespace
+
+object request_json(const RequestContext& request) {
+    array attributes;
+    for (const analysis::RequestAttribute& one : request.attributes)
+        attributes.push_back(object{{"name", one.name}, {"value", one.value}});
+    return {{"event", request.event},
+            {"run", request.run_id},
+            {"key", request.key},
+            {"trace_id", request.trace_id},
+            {"span_id", request.span_id},
+            {"route", request.route},
+            {"attributes", std::move(attributes)}};
+}
 
 object causes_json(const analysis::DelayCauses& causes) {
     array parts;

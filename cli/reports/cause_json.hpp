@@ -13,6 +13,8 @@ namespace lagtrap::cli {
 // requests that delayed this one, if there are any.
 [[nodiscard]] boost::json::object causes_json(const analysis::DelayCauses& causes);
 
+[[nodiscard]] boost::json::object request_json(const analysis::RequestContext& request);
+
 // Lines of a tree, in its order; shares refer to `whole_ns`.
 [[nodiscard]] boost::json::array calls_json(const std::vector<analysis::CallLine>& calls,
                                             std::uint64_t whole_ns);

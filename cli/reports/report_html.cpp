@@ -73,8 +73,10 @@ std::string facts_of(const json::object& report, const json::object& delay) {
            fact("command", text(delay, "command_line")) + fact("unit", text(delay, "unit")) +
            fact("user", text(delay, "user")) +
            fact("began", format_utc(began_ns) + " on " + text(report, "host")) +
-           fact("end", text(delay, "open_note")) + fact("trace", text(delay, "trace_id")) +
-           fact("session", text(report, "session")) + "</table>\n";
+           fact("end", text(delay, "open_note")) +
+           fact("request", text(part(delay, "request"), "route")) +
+           fact("trace", text(delay, "trace_id")) + fact("session", text(report, "session")) +
+           "</table>\n";
 }
 
 std::string sentences_of(const json::object& delay) {

@@ -5,6 +5,7 @@
 
 #include "analysis/meanwhile.hpp"
 #include "analysis/open_delay.hpp"
+#include "analysis/request_words.hpp"
 #include "analysis/wake_cause.hpp"
 #include "cli/console/ratio.hpp"
 #include "cli/console/text_layout.hpp"
@@ -86,7 +87,8 @@ std::string program_row(const trace::Delay& delay, std::size_t columns) {
     return label + cut_middle(delay.program, std::min(longest_path, room)) + version + "\n";
 }
 
-std::string facts(const Recording& recording, const trace::Delay& delay, const ReportLook& look) {
+std::string facts(const Recording& recording, const DelayReport& report, const ReportLook& look) {
+    const trace::Delay& delay = report.delay;
     // A delay may begin before the recording; unsigned arithmetic wraps around twice and is
     // correct.
     const std::uint64_t wall_clock_ns =
@@ -108,6 +110,9 @@ std::string facts(const Recording& recording, const trace::Delay& delay, const R
                 "\n";
         if (clause != std::string::npos) text += "            " + note.substr(clause + 2) + "\n";
     }
+    if (const std::string request = analysis::published_words(report.causes.request);
+        !request.empty())
+        text += "  request   " + cut_end(request, look.columns - 12) + "\n";
     if (!delay.trace.trace_id.empty()) {
         text += "  trace     " + delay.trace.trace_id;
         text += delay.trace.parent_span_id.empty()
@@ -456,8 +461,7 @@ std::string report_text(const Recording& recording, std::optional<std::size_t> n
     } else {
         const std::size_t chosen = number.value_or(default_delay(recording));
         const DelayReport report = analysis::report_delay(recording, delays.at(chosen - 1));
-        text = headline(report.delay, chosen, delays.size(), look) +
-               facts(recording, report.delay, look);
+        text = headline(report.delay, chosen, delays.size(), look) + facts(recording, report, look);
         text += causes_part(report, look) + stages_part(report, paint) + split_part(report, paint);
         text += functions_part(report, look) + calls_part(recording, report.delay, look) +
                 traced_part(recording, report.delay, look) +
@@ -477,7 +481,7 @@ std::string report_beginning(const Recording& recording, const ReportLook& look)
     const DelayReport report =
         analysis::report_delay(recording, recording.system.delays.at(chosen - 1));
     return headline(report.delay, chosen, recording.system.delays.size(), look) +
-           facts(recording, report.delay, look) + causes_part(report, look) +
+           facts(recording, report, look) + causes_part(report, look) +
            split_part(report, look.paint);
 }
 

@@ -56,7 +56,8 @@ json::object delay_json(const StoredDelay& stored, json::value& quality) {
     for (const char* list : {"blocked", "stages"})
         if (!object.contains(list)) object[list] = json::array{};
     if (!object.contains("without_stages")) object["without_stages"] = false;
-    for (const char* part : {"cause", "calls", "traced_functions", "objects", "surroundings"})
+    for (const char* part :
+         {"request", "cause", "calls", "traced_functions", "objects", "surroundings"})
         if (!object.contains(part)) object[part] = nullptr;
     object["number"] = delay.number;
     object["event"] = delay.event;

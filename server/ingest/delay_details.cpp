@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "analysis/delay_cause.hpp"
+#include "analysis/request_words.hpp"
 #include "analysis/time_split.hpp"
 #include "core/json_number.hpp"
 #include "core/text.hpp"
@@ -102,10 +103,12 @@ std::string shortened(const std::string& text, std::size_t limit_bytes) {
 DelayDetails delay_details(const trace::SystemFile& system, const analysis::Recording* recording,
                            const trace::Delay& delay, const std::string& damage) {
     std::vector<DelayEdge> edges;
-    json::value cause = nullptr;
+    json::value cause = nullptr, request = nullptr;
     if (recording != nullptr) {
         const analysis::DelayCauses causes = causes_of_delay(*recording, delay);
         edges = delay_edges(causes);
+        if (const std::string words = published_words(causes.request); !words.empty())
+            request = shortened(words, sentence_limit_bytes);
         cause = cause_json(*recording, delay, causes);
     }
     analysis::TimeSplit split;
@@ -126,6 +129,7 @@ DelayDetails delay_details(const trace::SystemFile& system, const analysis::Reco
         {"blocked", std::move(blocked)},
         {"stages", stages_of(delay)},
         {"without_stages", delay.without_stages},
+        {"request", std::move(request)},
         {"cause", std::move(cause)},
         {"calls", recording != nullptr ? run_calls_json(*recording, delay) : nullptr},
         {"traced_functions", traced_functions_json(system, delay)},

@@ -46,6 +46,7 @@ test("a delay with everything", async () => {
     user: "",
     run: "18446744073709551615",
     trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+    request: "/checkout (tenant=A)",
     cause: {
       sentences: [
         "80 ms it waited for a lock in Cart::add.",

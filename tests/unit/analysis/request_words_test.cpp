@@ -46,6 +46,19 @@ TEST(RequestWords, ASpanIsNamedByItsRoute) {
     EXPECT_EQ(request_words(part), ", in /report (trace 4bf92f35…)");
 }
 
+TEST(RequestWords, WhatWasPublishedIsTitle) {
+    RequestContext request;
+    request.event = "report";
+    request.trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+    EXPECT_EQ(published_words(request), "");
+    request.attributes = {{"tenant", "B"}, {"user", "joe"}};
+    EXPECT_EQ(published_words(request), "tenant=B, user=joe");
+    request.route = "/report";
+    EXPECT_EQ(published_words(request), "/report (tenant=B, user=joe)");
+    request.attributes.clear();
+    EXPECT_EQ(published_words(request), "/report");
+}
+
 TEST(RequestWords, NamesFromProgramsAreShortAndPrintable) {
     RequestPart part;
     part.request.kind = RequestKind::Span;

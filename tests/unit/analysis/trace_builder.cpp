@@ -203,6 +203,23 @@ TraceBuilder& TraceBuilder::group_memory(std::uint32_t pid, const std::string& p
     return *this;
 }
 
+TraceBuilder& TraceBuilder::context(std::uint64_t at, std::uint32_t tid,
+                                    const std::string& trace_id, const std::string& span_id,
+                                    const std::map<std::string, std::string>& attributes) {
+    std::string message;
+    pbf_writer writer(message);
+    writer.add_uint32(1, tid);
+    writer.add_string(2, trace_id);
+    writer.add_string(3, span_id);
+    for (const auto& [name, value] : attributes) {
+        pbf_writer attribute(writer, 4);
+        attribute.add_string(1, name);
+        attribute.add_string(2, value);
+    }
+    packet(16, begin_ns + at, 20008, message);
+    return *this;
+}
+
 TraceBuilder& TraceBuilder::waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker,
                                    std::uint32_t wakee, bool by_interrupt) {
     std::string event;

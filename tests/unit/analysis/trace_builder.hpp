@@ -64,6 +64,10 @@ class TraceBuilder {
     TraceBuilder& group_memory(std::uint32_t pid, const std::string& path, std::uint64_t limit,
                                std::uint64_t files, std::uint64_t anonymous,
                                std::uint32_t filler_pid, std::uint64_t filler);
+    // The thread works for this span from then on.
+    TraceBuilder& context(std::uint64_t at, std::uint32_t tid, const std::string& trace_id,
+                          const std::string& span_id,
+                          const std::map<std::string, std::string>& attributes);
     TraceBuilder& sample(std::uint64_t at, std::uint32_t cpu, std::uint32_t pid, std::uint32_t tid,
                          const Stack& stack);
     // A sample every millisecond in [from, to).

@@ -236,6 +236,8 @@ TraceBuilder with_every_fact() {
     delay.trace.trace_id = "0af7651916cd43dd8448eb211c80319c";
     delay.trace.parent_span_id = "b7ad6b7169203331";
     delay.without_stages = true;
+    builder.context(10 * ms, 10, delay.trace.trace_id, "00f067aa0ba902b7",
+                    {{"http.route", "/checkout"}, {"tenant", "A"}});
     builder.run(delay);
     auto other = TraceBuilder::delay(2, "other", 15 * static_cast<std::int64_t>(ms), 20 * ms,
                                      5 * ms, 10, 10);

@@ -5,6 +5,7 @@
 
 #include "core/text.hpp"
 #include "formats/encoders.hpp"
+#include "tests/unit/analysis/trace_builder.hpp"
 
 namespace lagtrap::formats::encode_otlp_test {
 namespace {
@@ -15,10 +16,16 @@ using testing::Pair;
 constexpr std::uint64_t ms = 1'000'000;
 using Attributes = std::map<std::string, std::string>;
 
+struct Link {
+    std::string trace_id, span_id;
+    Attributes attributes;
+};
+
 struct Span {
     std::string trace_id, span_id, parent, name, status;
     std::uint64_t begin_ns = 0, end_ns = 0, kind = 0, code = 0;
     Attributes attributes;
+    std::vector<Link> links;
 };
 
 struct Group {
@@ -57,6 +64,19 @@ void add_attribute(pbf_reader pair, Attributes& attributes) {
     }
 }
 
+Link link_of(pbf_reader message) {
+    Link link;
+    while (message.next()) {
+        switch (message.tag()) {
+            case 1: link.trace_id = hexadecimal(message.get_bytes()); break;
+            case 2: link.span_id = hexadecimal(message.get_bytes()); break;
+            case 4: add_attribute(message.get_message(), link.attributes); break;
+            default: message.skip();
+        }
+    }
+    return link;
+}
+
 Span span_of(pbf_reader message) {
     Span span;
     while (message.next()) {
@@ -69,6 +89,7 @@ Span span_of(pbf_reader message) {
             case 7: span.begin_ns = message.get_fixed64(); break;
             case 8: span.end_ns = message.get_fixed64(); break;
             case 9: add_attribute(message.get_message(), span.attributes); break;
+            case 13: span.links.push_back(link_of(message.get_message())); break;
             case 15:
                 for (pbf_reader status = message.get_message(); status.next();) {
                     if (status.tag() == 2) {
@@ -132,6 +153,23 @@ trace::Delay delay_of(std::uint64_t id, std::uint32_t pid) {
     delay.begin_pid = delay.end_pid = pid;
     delay.begin_tid = delay.end_tid = pid + 1;
     return delay;
+}
+
+// A checkout waits 60 ms for the lock that a report has while it computes.
+test::TraceBuilder held_up() {
+    test::TraceBuilder builder(200 * ms);
+    builder.process(10, "/usr/bin/app").thread(10, 11, "first").thread(10, 12, "second");
+    builder.switched(5 * ms, 0, 0, 0, 11).switched(5 * ms, 1, 0, 0, 12);
+    builder.samples(5 * ms, 20 * ms, 0, 10, 11, {"main", "checkout"});
+    builder.samples(5 * ms, 80 * ms, 1, 10, 12, {"main", "report", "dumps"});
+    builder.switched(20 * ms, 0, 11, 1, 0);
+    builder.off_cpu(20 * ms, 10, 11, {"main", "checkout", "pthread_mutex_lock", "k:futex_wait"});
+    builder.waking(80 * ms, 1, 12, 11);
+    builder.switched(80 * ms, 0, 0, 0, 11);
+    builder.switched(95 * ms, 0, 11, 1, 0).switched(95 * ms, 1, 12, 1, 0);
+    builder.run(test::TraceBuilder::delay(1, "checkout", 10 * ms, 80 * ms, 50 * ms, 10, 11));
+    builder.run(test::TraceBuilder::delay(2, "report", 6 * ms, 86 * ms, 50 * ms, 10, 12));
+    return builder;
 }
 
 std::vector<Group> groups_of(const analysis::Recording& recording,
@@ -286,6 +324,46 @@ TEST(Otlp, NumbersBeyondTheFormatAreTheLargest) {
     const Span span = groups_of(recording_of({delay})).at(0).spans.at(0);
     EXPECT_THAT(span.attributes, Contains(Pair("lagtrap.run", "9223372036854775807")));
     EXPECT_THAT(span.attributes, Contains(Pair("lagtrap.threshold_ns", "9223372036854775807")));
+}
+
+TEST(Otlp, ALinkLeadsToTheRequestThatHeldItUp) {
+    test::TraceBuilder builder = held_up();
+    auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    std::vector<Group> groups = groups_of(*recording);
+    ASSERT_EQ(groups.size(), 1U);
+    ASSERT_EQ(groups[0].spans.size(), 2U);
+    const Span& report = groups[0].spans[1];
+    ASSERT_EQ(groups[0].spans[0].links.size(), 1U);
+    const Link& link = groups[0].spans[0].links[0];
+    EXPECT_EQ(link.trace_id, report.trace_id);
+    EXPECT_EQ(link.span_id, report.span_id);
+    EXPECT_EQ(link.attributes, (Attributes{{"lagtrap.held_by", "lock"},
+                                           {"lagtrap.lost_ns", std::to_string(60 * ms)},
+                                           {"lagtrap.place", "dumps"},
+                                           {"lagtrap.event", "report"}}));
+    EXPECT_TRUE(report.links.empty());
+}
+
+TEST(Otlp, ALinkLeadsToThePublishedSpan) {
+    test::TraceBuilder builder = held_up();
+    builder.context(6 * ms, 12, "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7",
+                    {{"http.route", "/report"}, {"tenant", "B"}});
+    builder.context(6 * ms, 11, "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331",
+                    {{"http.route", "/checkout"}, {"tenant", "A"}});
+    auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    const std::vector<Group> groups = groups_of(*recording, 1);
+    ASSERT_EQ(groups.size(), 1U);
+    const Span& checkout = groups[0].spans[0];
+    EXPECT_THAT(checkout.attributes, Contains(Pair("http.route", "/checkout")));
+    EXPECT_THAT(checkout.attributes, Contains(Pair("tenant", "A")));
+    ASSERT_EQ(checkout.links.size(), 1U);
+    const Link& link = checkout.links[0];
+    EXPECT_EQ(link.trace_id, "4bf92f3577b34da6a3ce929d0e0e4736");
+    EXPECT_EQ(link.span_id, "00f067aa0ba902b7");
+    EXPECT_THAT(link.attributes, Contains(Pair("http.route", "/report")));
+    EXPECT_THAT(link.attributes, Contains(Pair("tenant", "B")));
 }
 
 }  // namespace

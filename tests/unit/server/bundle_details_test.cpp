@@ -237,6 +237,22 @@ TEST(DelayDetails, the_cause_is_said_as_in_reports) {
                     .is_null());
 }
 
+TEST(DelayDetails, the_request_is_what_its_thread_published) {
+    TraceBuilder builder = one_delay(100);
+    const auto request = [&] {
+        const auto recording = builder.decode();
+        if (!recording) return json::value("unreadable");
+        return json::parse(
+                   delay_details(recording->system, &*recording, recording->system.delays[0], "")
+                       .json)
+            .at("request");
+    };
+    EXPECT_EQ(request(), nullptr);
+    builder.context(0, builder.system.delays[0].begin_tid, "4bf92f3577b34da6a3ce929d0e0e4736",
+                    "00f067aa0ba902b7", {{"http.route", "/checkout"}, {"tenant", "A"}});
+    EXPECT_EQ(request(), json::value("/checkout (tenant=A)"));
+}
+
 // 11 waits for 12, which waits for 13, which computes.
 TEST(DelayDetails, a_chain_of_waits_names_its_threads_in_order) {
     TraceBuilder builder(400 * ms, 3);

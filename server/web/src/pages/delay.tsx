@@ -210,6 +210,7 @@ function OneDelay({
       <p>
         Started <Time ns={delay.begin_ns} precise /> {zoneName()}.{" "}
         {delay.run && <a href={`/run/${delay.run}`}>Open the run</a>}
+        {delay.request && `Request ${delay.request}.`}
         {delay.trace_id !== null && (
           <>
             {" "}
