@@ -418,6 +418,16 @@ TRIALS = [
         least_ms=900,
     ),
     python_trial(
+        "python-gil",
+        "python-gil",
+        "import ctypes, threading, time\n"
+        "napper = threading.Thread(target=time.sleep, args=(0.05,))",
+        # Unlike a CDLL, a PyDLL keeps the lock during its calls.
+        "napper.start()\nctypes.PyDLL(None).usleep(600000)\nnapper.join()",
+        r"\(GIL\), which python3",
+        least_ms=200,
+    ),
+    python_trial(
         "glib",
         "glib-turn",
         "import time\nfrom gi.repository import GLib\nloop = GLib.MainLoop()",
