@@ -71,16 +71,33 @@ static __always_inline __u32 operation_limit(const struct throtl_grp* limits, __
     bpf_probe_read_kernel(&limit, sizeof(limit), place);
     return limit;
 }
-/* The group nearest to the thread's that holds requests of this direction back; NULL if none. */
-static __noinline struct throtl_grp* holding_group(const struct blkcg_gq* group, __u32 direction) {
+static __always_inline bool holds(const struct throtl_grp* limits, __u32 direction) {
+    return holds_for_bytes(&limits->service_queue, direction) ||
+           holds_for_operations(&limits->service_queue, direction);
+}
+
+/* The group nearest to the thread's that holds such requests back; NULL if none. */
+static __always_inline struct throtl_grp* holding_group(const struct blkcg_gq* group,
+                                                        bool writes_too) {
     for (int i = 0; group && i < GROUPS_AROUND; i++) {
         struct throtl_grp* limits = limits_of(group);
-        if (limits && (holds_for_bytes(&limits->service_queue, direction) ||
-                       holds_for_operations(&limits->service_queue, direction)))
+        if (limits && (holds(limits, LIMIT_READS) || (writes_too && holds(limits, LIMIT_WRITES))))
             return limits;
         group = BPF_CORE_READ(group, parent);
     }
     return NULL;
+}
+
+/* The limits of disks of the task's control group; NULL if the kernel has none. */
+static __always_inline const struct blkcg* disk_groups_of(struct task_struct* task) {
+    if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, io_cgrp_id)) return NULL;
+    const struct blkcg* groups = NULL;
+    const char* all = (const char*)BPF_CORE_READ(task, cgroups);
+    if (!all) return NULL;
+    bpf_probe_read_kernel(&groups, sizeof(groups),
+                          all + bpf_core_field_offset(struct css_set, subsys) +
+                              bpf_core_enum_value(enum cgroup_subsys_id, io_cgrp_id) * 8);
+    return groups;
 }
 
 static __always_inline bool only_reads(const struct wait_question* question) {
@@ -120,16 +137,17 @@ static __always_inline int report_limit(const struct wait_question* question,
 
 /* Global, so that the verifier checks it once. */
 __noinline int note_disk_limit(const struct wait_question* question) {
-    if (!question || !question->groups) return 0;
-    const struct blkcg* disks = (const struct blkcg*)question->groups;
+    if (!question || !(question->state & UNINTERRUPTIBLE)) return 0;
+    const struct blkcg* disks = disk_groups_of((struct task_struct*)question->task);
+    if (!disks) return 0;
     struct hlist_node* link = BPF_CORE_READ(disks, blkg_list.first);
     for (int i = 0; link && i < DISKS_OF_GROUP; i++) {
         const struct blkcg_gq* group =
             (const void*)((const char*)link - bpf_core_field_offset(struct blkcg_gq, blkcg_node));
-        struct throtl_grp* limits = holding_group(group, LIMIT_READS);
-        if (limits) return report_limit(question, limits, LIMIT_READS);
-        if (!only_reads(question) && (limits = holding_group(group, LIMIT_WRITES)))
-            return report_limit(question, limits, LIMIT_WRITES);
+        struct throtl_grp* limits = holding_group(group, !only_reads(question));
+        if (limits)
+            return report_limit(question, limits,
+                                holds(limits, LIMIT_READS) ? LIMIT_READS : LIMIT_WRITES);
         link = BPF_CORE_READ(link, next);
     }
     return 0;

@@ -222,18 +222,6 @@ int BPF_PROG(on_whole_file_lock, struct inode* inode, struct file_lock* lock, in
     return 0;
 }
 
-/* The address of the struct blkcg of the task's control group; 0 if the kernel has none. */
-static __always_inline __u64 disk_groups_of(struct task_struct* task) {
-    if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, io_cgrp_id)) return 0;
-    __u64 groups = 0;
-    const char* all = (const char*)FOR_POINTERS(task)->cgroups;
-    if (!all) return 0;
-    bpf_probe_read_kernel(&groups, sizeof(groups),
-                          all + bpf_core_field_offset(struct css_set, subsys) +
-                              bpf_core_enum_value(enum cgroup_subsys_id, io_cgrp_id) * 8);
-    return groups;
-}
-
 /* Whether the first argument of the system call is a descriptor of what it reads, writes or
  * flushes. */
 static __always_inline bool is_about_a_file(long call) {
@@ -267,8 +255,7 @@ static __always_inline bool is_about_a_file(long call) {
  * knows the thread. */
 struct wait_question {
     __u64 now_ns;
-    __u64 files;  /* address of its descriptor table */
-    __u64 groups; /* address of its control group's struct blkcg; 0: does not wait for a disk */
+    __u64 task;         /* address of the thread's task */
     __u64 touched_file; /* mapped at its page fault; 0: unknown */
     __s64 call;         /* number of its system call; negative: none */
     __u32 descriptor;   /* the call's first argument */
@@ -280,6 +267,11 @@ struct wait_question {
     __u64 polled;           /* address of an array of struct pollfd */
     struct stack_scan scan; /* for by_iterator, opens and connects */
 };
+
+static __always_inline struct files_struct* files_of(const struct wait_question* question) {
+    struct task_struct* task = (struct task_struct*)question->task;
+    return BPF_CORE_READ(task, files);
+}
 
 static __always_inline bool is_about_a_socket(long call) {
     switch (call) {
@@ -344,8 +336,7 @@ static __always_inline bool ask_about(struct task_struct* task, __u32 state,
         begin_scan(&question->scan, task, !question->by_iterator);
     question->pid = task->tgid;
     question->tid = task->pid;
-    question->files = (__u64)FOR_POINTERS(task)->files;
-    if (state & UNINTERRUPTIBLE) question->groups = disk_groups_of(task);
+    question->task = (__u64)task;
     return true;
 }
 
@@ -392,8 +383,7 @@ static __always_inline struct file* polled_socket(const struct wait_question* qu
         const void* place = (const void*)(question->polled + i * sizeof(polled));
         if (bpf_probe_read_user(&polled, sizeof(polled), place) != 0 || polled.descriptor < 0)
             return NULL;
-        struct file* file =
-            file_of_descriptor((struct files_struct*)question->files, polled.descriptor);
+        struct file* file = file_of_descriptor(files_of(question), polled.descriptor);
         struct sock* sk = file ? sock_of(file) : NULL;
         if (!sk || !has_internet_peer(sk)) continue;
         if (found) return NULL;
@@ -440,8 +430,7 @@ static __always_inline struct sock* connected_to(const struct wait_question* que
 static __always_inline struct file* waited_socket(const struct wait_question* question) {
     if (polls_nothing(question)) return NULL;
     if (is_about_a_socket(question->call)) {
-        struct file* file =
-            file_of_descriptor((struct files_struct*)question->files, question->descriptor);
+        struct file* file = file_of_descriptor(files_of(question), question->descriptor);
         return file && (sock_of(file) || is_pipe(file)) ? file : NULL;
     }
     if (question->by_iterator && (is_poll(question->call) || is_select(question->call))) {
@@ -456,14 +445,13 @@ static __always_inline struct file* waited_socket(const struct wait_question* qu
  * the file is unknown. */
 static __always_inline struct file* waited_file(const struct wait_question* question,
                                                 struct lagtrap_wait_file* record) {
-    struct files_struct* files = (struct files_struct*)question->files;
+    struct files_struct* files = files_of(question);
     if (is_lock_call(question)) {
         struct file* file = file_of_descriptor(files, question->descriptor);
         const struct list_head* list =
             file ? locks_of(BPF_CORE_READ(file, f_inode), question->call == CALL_FLOCK) : NULL;
         bool by_process = question->call == CALL_FCNTL && question->command == LOCK_AND_WAIT;
-        if (list)
-            record->holder_pid = lock_holder(list, by_process ? question->files : (__u64)file);
+        if (list) record->holder_pid = lock_holder(list, by_process ? (__u64)files : (__u64)file);
         record->kind = LAGTRAP_FILE_LOCK;
         return file;
     }

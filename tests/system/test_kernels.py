@@ -15,6 +15,7 @@ import tempfile
 import image
 
 BUILD = pathlib.Path(os.environ.get("LAGTRAP_BUILD_DIR", "build/ci")).resolve()
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
 TOOLS = ("qemu-system-x86_64", "mmdebstrap")
 SECONDS = 600
 
@@ -130,7 +131,9 @@ def main():
         print(f"skipped: not installed: {', '.join(missing)}; ./dev setup installs them")
         return 77
     objects = sorted((BUILD / "bpf").glob("*.bpf.o"))
-    assert objects, f"no BPF objects in {BUILD / 'bpf'}"
+    sources = sorted(path.name for path in (SOURCE / "bpf").glob("*.bpf.c"))
+    built = [path.name.removesuffix("o") + "c" for path in objects]
+    assert built == sources, f"{BUILD / 'bpf'} has objects of {built}; expected {sources}"
     good = True
     for machine in sys.argv[1:] or image.SUITES:
         with tempfile.TemporaryDirectory(prefix="lagtrap-boot-") as name:
