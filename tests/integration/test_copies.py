@@ -392,7 +392,7 @@ def a_user_holds_few_files_open():
             start(number, user=somebody, group=somebody, extra_groups=[])
         wait_for(
             lambda: any(
-                user.get("copies_left_out") and user["uid"] == somebody
+                user.get("copies_left_out") and user.get("uid") == somebody
                 for user in daemon.status()["limited_users"]
             ),
             lambda: f"files to be left out: {held_by(daemon, folder)} are open",

@@ -129,7 +129,7 @@ def check_delay_is_explained(daemon, binary=PLANTED):
 def limited(daemon, uid=HOSTILE_USER):
     """The status of the user."""
     return next(
-        (user for user in daemon.status().get("limited_users", []) if user["uid"] == uid), {}
+        (user for user in daemon.status().get("limited_users", []) if user.get("uid") == uid), {}
     )
 
 

@@ -282,7 +282,7 @@ def planted_delays_leave_recordings_for_others():
             without = wait_for(
                 lambda: daemon.status()["captures"]["users_without"], "the share to be used up"
             )
-            check([user["uid"] for user in without] == [HOSTILE_UID], f"limited: {without}")
+            check([user.get("uid") for user in without] == [HOSTILE_UID], f"limited: {without}")
             wait_for(
                 lambda: daemon.status()["captures"]["skipped_user_share"] > 3,
                 "delays that begin nothing",
