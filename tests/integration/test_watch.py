@@ -3,6 +3,7 @@ service."""
 
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -64,8 +65,8 @@ class Watcher:
         return output, errors
 
 
-def start_server(world):
-    server = world.start(PROGRAMS / "order_server", stdout=subprocess.PIPE, text=True)
+def start_server(world, program=PROGRAMS / "order_server"):
+    server = world.start(program, stdout=subprocess.PIPE, text=True)
     world.port = int(server.stdout.readline())
     return server
 
@@ -117,14 +118,28 @@ def a_system_call_is_watched():
         check("order_server-read took" in unwrapped(output), output)
 
 
+def a_process_is_watched_in_the_file_that_it_runs():
+    """Another program has the name of the file since the process began, as after an upgrade."""
+    with World() as world:
+        program = world.folder / "order_server"
+        shutil.copy(PROGRAMS / "order_server", program)
+        server = start_server(world, program)
+        program.unlink()
+        shutil.copy("/usr/bin/true", program)
+        with Watcher("--function", "serve_order", "--in", server.pid, "--over", "200ms") as watch:
+            order_slowly(world, watch.records)
+            output, _ = watch.end()
+        check("order_server-serve_order took" in unwrapped(output), output)
+
+
 def a_command_is_watched_from_its_begin():
-    """Its first call is slow; its exit status is that of the watch."""
-    nap = "import sys, time; time.sleep(0.5); sys.exit(3)"
+    """The first call of a process that it starts is slow; its exit status is that of the watch."""
+    nap = "/usr/bin/python3 -c 'import time; time.sleep(0.5)'; exit 3"
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [
                 *(LAGTRAP, "watch", "--syscall", "clock_nanosleep", "--over", "100ms"),
-                *("--count", "9", "--socket", "/none", "--", "/usr/bin/python3", "-c", nap),
+                *("--count", "9", "--socket", "/none", "--", "/bin/sh", "-c", nap),
             ],
             capture_output=True,
             text=True,
@@ -232,6 +247,7 @@ if __name__ == "__main__":
     run(
         a_slow_call_is_explained,
         a_system_call_is_watched,
+        a_process_is_watched_in_the_file_that_it_runs,
         a_command_is_watched_from_its_begin,
         tracepoints_are_paired_by_a_key,
         a_threshold_is_chosen,

@@ -84,7 +84,8 @@ TEST_F(DiskLimit, is_recorded_with_the_group_the_disk_and_the_limit) {
     const lagtrap_disk_limit other = wait_in(no_call);
     EXPECT_EQ(other.bytes_per_s, 0U);
     EXPECT_EQ(other.operations_per_s, 50U);
-    EXPECT_EQ(wait_in(call_read, interruptible).tid, 0U) << "that is no wait for a disk";
+    EXPECT_EQ(wait_in(call_read, interruptible).tid, 0U)
+        << "only an uninterruptible wait may be for a disk";
 }
 
 TEST_F(DiskLimit, of_writes_concerns_no_call_that_only_reads) {
