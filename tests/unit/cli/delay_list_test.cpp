@@ -203,6 +203,22 @@ TEST(ReportPage, EscapesWhateverARecordingContains) {
     EXPECT_THAT(cli::report_html({}, "", {}), HasSubstr("Recording of"));
 }
 
+TEST(DelaySummaries, AreOfTheLongestDelaysAmongVeryMany) {
+    TraceBuilder builder(1000 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app");
+    for (std::uint64_t i = 1; i <= 201; ++i)
+        builder.run(TraceBuilder::delay(i, "request", 10 * ms, i * ms, 1, 10, 10));
+    const auto recording = builder.decode();
+    ASSERT_TRUE(recording) << recording.error().message;
+    cli::DelayList list;
+    ASSERT_TRUE(cli::add_summary(cli::summarize_delays(*recording), "a", list));
+    EXPECT_EQ(list.delays_left, 1U);
+    ASSERT_EQ(list.delays.size(), 200U);
+    EXPECT_EQ(list.delays.front().duration_ns, 201 * ms);
+    EXPECT_EQ(list.delays.front().number, 201U);
+    EXPECT_EQ(list.delays.back().duration_ns, 2 * ms) << "the shortest one is left out";
+}
+
 TEST(DelaySummaries, RefusesAnotherText) {
     cli::DelayList list;
     EXPECT_FALSE(cli::add_summary("no JSON", "a", list));

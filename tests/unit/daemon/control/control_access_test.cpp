@@ -1,9 +1,15 @@
 #include "daemon/control/control_access.hpp"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include "core/unique_fd.hpp"
 
 namespace lagtrap::daemon::control_access_test {
 namespace {
@@ -122,6 +128,27 @@ TEST(ControlAccess, LetsOnlyThoseConnectWhoHaveARight) {
     EXPECT_EQ(mode(), 0660U);
     control.read = Callers::Anyone;
     EXPECT_EQ(mode(), 0666U);
+}
+
+TEST(ControlAccess, TheCallerIsWhoeverConnected) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const UniqueFd one(ends[0]), other(ends[1]);
+    std::vector<gid_t> groups(static_cast<std::size_t>(::getgroups(0, nullptr)));
+    ASSERT_EQ(::getgroups(static_cast<int>(groups.size()), groups.data()),
+              static_cast<int>(groups.size()));
+    groups.push_back(::getegid());  // the primary group counts like the others
+    const auto caller = caller_at(one.get());
+    ASSERT_TRUE(caller) << caller.error().message;
+    EXPECT_EQ(caller->pid, ::getpid());
+    EXPECT_EQ(caller->uid, ::geteuid());
+    EXPECT_THAT(caller->groups, testing::UnorderedElementsAreArray(groups));
+}
+
+TEST(ControlAccess, AFileHasNoCaller) {
+    const auto caller = caller_at(STDIN_FILENO);
+    ASSERT_FALSE(caller);
+    EXPECT_THAT(caller.error().message, testing::HasSubstr("SO_PEERCRED"));
 }
 
 }  // namespace

@@ -21,7 +21,30 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-class AnEventArming : public WatchedLibrary {};
+class AnEventArming : public WatchedLibrary {
+  protected:
+    void watch_copies() {
+        (void)mapped_.want({"*/libmarked*.so"});
+        options_.mapped_files = &mapped_;
+        options_.inspector = &files_;
+        options_.names = &names_;
+        watch({query_in("*/libmarked*.so")});
+    }
+    // This process is said to map the file.
+    void map(const std::string& path) {
+        lagtrap_mapping mapping{};
+        mapping.header.type = LAGTRAP_RECORD_MAPPING;
+        mapping.pid = static_cast<std::uint32_t>(::getpid());
+        mapping.inode = ++last_inode_;
+        mapping.path_bytes = static_cast<std::uint16_t>(path.size());
+        RecordBuffer records;
+        records.append(&mapping, sizeof(mapping), path);
+        records.for_each([this](const lagtrap_record* record) { mapped_.take(record); });
+        mapped_.done();
+    }
+
+    std::uint64_t last_inode_ = 0;
+};
 
 TEST_F(AnEventArming, DisablesAnEventAndEnablesItAgain) {
     watch({query_in(path_), query_in(path_)});
@@ -247,33 +270,16 @@ TEST_F(AnEventArming, SharesATracepointAmongEvents) {
 }
 
 TEST_F(AnEventArming, FollowsCopiesThatProcessesMap) {
-    (void)mapped_.want({"*/libmarked*.so"});
-    options_.mapped_files = &mapped_;
-    options_.inspector = &files_;
-    options_.names = &names_;
-    watch({query_in("*/libmarked*.so")});
+    watch_copies();
     EXPECT_TRUE(status().armed);
     EXPECT_EQ(status().copies.files, 0U);
     const std::string second = folder_ / "libmarked-2.so";
     fs::copy(marked(), second);
-    std::uint64_t inode = 0;
-    const auto pid = static_cast<std::uint32_t>(::getpid());
-    const auto map = [&](const std::string& path) {
-        lagtrap_mapping mapping{};
-        mapping.header.type = LAGTRAP_RECORD_MAPPING;
-        mapping.pid = pid;
-        mapping.inode = ++inode;
-        mapping.path_bytes = static_cast<std::uint16_t>(path.size());
-        RecordBuffer records;
-        records.append(&mapping, sizeof(mapping), path);
-        records.for_each([this](const lagtrap_record* record) { mapped_.take(record); });
-        mapped_.done();
-    };
     map(path_);
     map(second);
     await("both copies", [this] { return status().copies.files == 2; });
     EXPECT_TRUE(monitor_->copies_are_armed());
-    EXPECT_THAT(monitor_->processes_of(0), ElementsAre(pid));
+    EXPECT_THAT(monitor_->processes_of(0), ElementsAre(static_cast<std::uint32_t>(::getpid())));
     const LoadedLibrary one(path_), other(second);
     one.call_all({"marked_begin", "marked_stage", "marked_end"});
     other.call_all({"marked_begin", "marked_stage", "marked_end"});
@@ -311,6 +317,20 @@ TEST_F(AnEventArming, FollowsCopiesThatProcessesMap) {
         one.call("marked_begin");
         return status().counters.begins().hits == begins;
     });
+}
+
+TEST_F(AnEventArming, LooksAgainAtACopyThatCouldNotBeOpened) {
+    watch_copies();
+    const std::string late = folder_ / "libmarked-late.so";
+    map(late);
+    map(path_);
+    await("the other copy", [this] { return status().copies.files == 1; });
+    fs::copy(marked(), folder_ / "new");
+    fs::rename(folder_ / "new", late);
+    await("the late copy", [this] { return status().copies.files == 2; });
+    const LoadedLibrary library(late);
+    library.call_all({"marked_begin", "marked_end"});
+    EXPECT_EQ(status().counters.runs(), 1U);
 }
 
 }  // namespace
