@@ -2,159 +2,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
-#include <boost/math/distributions/students_t.hpp>
-
+#include "server/reports/level_stretch.hpp"
 #include "server/reports/quantiles.hpp"
 
 namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr std::size_t min_side = 3;
 constexpr std::size_t window_units = 50;
 // Splits with up to this times the p-value are examined first: separating what they divide can make
 // others more significant.
 constexpr double weak_factor = 100;
 // Of Welch's test, which examines the place that the other test has confirmed.
 constexpr double highest_welch_p = 0.001;
-constexpr double count_offset = 3.0 / 8;  // for the square root of a count (Anscombe, 1948)
 constexpr std::size_t cycles_to_know_one = 4;
-
-using Places = std::vector<std::size_t>;
-
-// The known units, and where they are in the series.
-struct KnownUnits {
-    LevelKind kind = LevelKind::Value;
-    std::vector<LevelUnit> units;
-    Places places;
-};
-
-// A stretch's level on a scale on which its variance does not depend on it: the value itself, or
-// twice the root of the share.
-struct Stretch {
-    double level = 0;
-    double share = 0;  // sum / weight
-    double weight = 0;
-    double variance = 0;  // of the level, for a weight of 1
-    double count = 0;
-};
-
-class StretchSums {
-  public:
-    explicit StretchSums(const KnownUnits& known)
-        : known_(known), sums_(known.units.size() + 1, 0), weights_(known.units.size() + 1, 0) {
-        for (std::size_t i = 0; i < known.units.size(); ++i) {
-            sums_[i + 1] = sums_[i] + known.units[i].sum;
-            weights_[i + 1] = weights_[i] + known.units[i].weight;
-        }
-    }
-    [[nodiscard]] double weight(std::size_t begin, std::size_t end) const {
-        return weights_[end] - weights_[begin];
-    }
-    [[nodiscard]] double level(std::size_t begin, std::size_t end) const {
-        const double sum = sums_[end] - sums_[begin], weight = weights_[end] - weights_[begin];
-        return known_.kind == LevelKind::Value
-                   ? sum / weight
-                   : 2 * std::sqrt((std::max(sum, 0.0) + count_offset) / weight);
-    }
-    [[nodiscard]] double share(std::size_t begin, std::size_t end) const {
-        return std::max(sums_[end] - sums_[begin],
-                        known_.kind == LevelKind::Count ? 0.0 : -HUGE_VAL) /
-               weight(begin, end);
-    }
-    [[nodiscard]] Stretch stretch(std::size_t begin, std::size_t end) const {
-        Stretch stretch{level(begin, end), share(begin, end), weight(begin, end), 0,
-                        static_cast<double>(end - begin)};
-        for (std::size_t i = begin; i < end; ++i) stretch.variance += square_of(i, stretch.share);
-        stretch.variance =
-            std::max(stretch.variance / std::max(stretch.count - 1, 1.0), min_variance());
-        return stretch;
-    }
-    // Counting alone varies by 1; clocks are not more accurate than the other.
-    [[nodiscard]] double min_variance() const { return known_.kind == LevelKind::Value ? 1e-8 : 1; }
-
-  private:
-    [[nodiscard]] double square_of(std::size_t unit, double share) const {
-        const LevelUnit& one = known_.units[unit];
-        const double away = one.sum - one.weight * share;
-        if (known_.kind == LevelKind::Value) return away * away;
-        return share > 0 ? away * away / (one.weight * share) : 0;
-    }
-
-    const KnownUnits& known_;
-    std::vector<double> sums_, weights_;
-};
-
-double two_sided_p(double t, double freedom) {
-    return 2 * boost::math::cdf(boost::math::complement(
-                   boost::math::students_t(std::max(freedom, 1.0)), std::abs(t)));
-}
-
-double welch_p(const Stretch& a, const Stretch& b) {
-    const double a_part = a.variance / a.weight, b_part = b.variance / b.weight;
-    const double freedom = std::pow(a_part + b_part, 2) /
-                           (a_part * a_part / (a.count - 1) + b_part * b_part / (b.count - 1));
-    return two_sided_p((a.level - b.level) / std::sqrt(a_part + b_part), freedom);
-}
-
-// For a weight of 1.
-double common_variance(const Stretch& a, const Stretch& b) {
-    return (a.variance * (a.count - 1) + b.variance * (b.count - 1)) / (a.count + b.count - 2);
-}
-
-// `clumping`: how many times the variance of a mean is what independent units would have.
-double common_p(const Stretch& a, const Stretch& b, double clumping) {
-    const double freedom = a.count + b.count - 2;
-    const double error =
-        std::sqrt(clumping * common_variance(a, b) * (1 / a.weight + 1 / b.weight));
-    return two_sided_p((a.level - b.level) / error, freedom / clumping);
-}
-
-// The mean of the smaller four fifths of the squared differences of units that are `lag` apart:
-// changes of level and bursts are in the rest.
-double mean_square_of_differences(const std::vector<double>& values, std::size_t lag) {
-    std::vector<double> squares;
-    for (std::size_t i = lag; i < values.size(); ++i)
-        squares.push_back(std::pow(values[i] - values[i - lag], 2));
-    std::sort(squares.begin(), squares.end());
-    squares.resize(squares.size() - squares.size() / 5);
-    double sum = 0;
-    for (const double square : squares) sum += square;
-    return squares.empty() ? 0 : sum / static_cast<double>(squares.size());
-}
-
-// How many times the variance of a mean is what independent units would have, because neighbouring
-// units are alike. From the variogram, which changes of level hardly influence.
-double clumping_of(const KnownUnits& known) {
-    constexpr std::size_t longest_lag = 6;
-    constexpr double most = 10;
-    if (known.units.size() < 4 * longest_lag) return 1;
-    const StretchSums sums(known);
-    const double share = sums.share(0, known.units.size());
-    std::vector<double> values;
-    for (const LevelUnit& unit : known.units)
-        values.push_back(known.kind == LevelKind::Value
-                             ? unit.sum
-                             : (unit.sum - unit.weight * share) /
-                                   std::sqrt(std::max(unit.weight * share, 1e-12)));
-    const double whole = mean_square_of_differences(values, longest_lag);
-    if (whole <= 0) return 1;
-    double clumping = 1;
-    for (std::size_t lag = 1; lag < longest_lag; ++lag)
-        clumping += 2 * (1 - mean_square_of_differences(values, lag) / whole);
-    return std::clamp(clumping, 1.0, most);
-}
 
 class Splitter {
   public:
     Splitter(const KnownUnits& known, const ChangeOptions& options)
         : known_(known), options_(options), sums_(known), clumping_(clumping_of(known)) {
-        for (const std::size_t place : options.likely) {
-            const auto first = std::lower_bound(known.places.begin(), known.places.end(), place);
+        for (const LikelyPlace& likely : options.likely) {
+            const auto first =
+                std::lower_bound(known.places.begin(), known.places.end(), likely.unit);
             const auto unit = static_cast<std::size_t>(first - known.places.begin());
-            if (unit >= min_side && unit + min_side <= known.units.size()) likely_.push_back(unit);
+            if (unit < min_side || unit + min_side > known.units.size()) continue;
+            bool& confirmed = likely_[unit];
+            confirmed |= likely.confirmed;
         }
     }
 
@@ -164,7 +40,7 @@ class Splitter {
         split(0, count, splits);
         for (std::size_t begin = 0; begin + window_units < count; begin += window_units / 2)
             split(begin, std::min(begin + window_units, count), splits);
-        for (const std::size_t place : likely_)
+        for (const auto& [place, confirmed] : likely_)
             if (p_value(0, place, count) <= highest_p(place) * weak_factor) splits.push_back(place);
         std::sort(splits.begin(), splits.end());
         // Of splits closer together than the minimum length of a side, keep the first, or a likely
@@ -182,6 +58,11 @@ class Splitter {
         return apart;
     }
 
+    [[nodiscard]] bool is_confirmed(std::size_t place) const {
+        const auto likely = likely_.find(place);
+        return likely != likely_.end() && likely->second;
+    }
+
     [[nodiscard]] std::vector<ChangePoint> changes_at(const Places& splits) const {
         std::vector<ChangePoint> changes;
         for (std::size_t i = 0; i < splits.size(); ++i) {
@@ -197,15 +78,14 @@ class Splitter {
     // The larger p-value of the two tests, Welch's on the scale of the other.
     [[nodiscard]] double p_value(std::size_t begin, std::size_t place, std::size_t end) const {
         const Stretch a = sums_.stretch(begin, place), b = sums_.stretch(place, end);
-        return std::max(common_p(a, b, clumping_),
-                        welch_p(a, b) * highest_p(place) / highest_welch_p);
+        return std::max(common_p(a, b, clumping_), welch_p(a, b) * highest_p(place) /
+                                                       std::max(highest_p(place), highest_welch_p));
     }
 
-    [[nodiscard]] bool is_likely(std::size_t place) const {
-        return std::find(likely_.begin(), likely_.end(), place) != likely_.end();
-    }
+    [[nodiscard]] bool is_likely(std::size_t place) const { return likely_.contains(place); }
     [[nodiscard]] double highest_p(std::size_t place) const {
-        return is_likely(place) ? options_.highest_likely_p : options_.highest_p;
+        if (!is_likely(place)) return options_.highest_p;
+        return is_confirmed(place) ? options_.highest_confirmed_p : options_.highest_likely_p;
     }
 
     [[nodiscard]] bool large_enough(const ChangePoint& change) const {
@@ -223,9 +103,24 @@ class Splitter {
         return n * m / (n + m) * distance * distance;
     }
 
+    // The confirmed place with the smallest p-value, if that is small enough; 0 if there is none.
+    [[nodiscard]] std::size_t confirmed_split(std::size_t begin, std::size_t end) const {
+        std::size_t best = 0;
+        double least = options_.highest_confirmed_p;
+        for (const auto& [place, confirmed] : likely_) {
+            if (!confirmed || place < begin + min_side || place + min_side > end) continue;
+            const double p = p_value(begin, place, end);
+            if (p > least) continue;
+            least = p;
+            best = place;
+        }
+        return best;
+    }
+
     // The split with the largest gain; 0 if the stretch is too short. A likely place instead, if it
-    // is not plainly worse.
+    // is not plainly worse, and a confirmed one in any case.
     [[nodiscard]] std::size_t best_split(std::size_t begin, std::size_t end) const {
+        if (const std::size_t place = confirmed_split(begin, end); place != 0) return place;
         std::size_t best = 0;
         double most = 0;
         for (std::size_t place = begin + min_side; place + min_side <= end; ++place) {
@@ -238,7 +133,7 @@ class Splitter {
         constexpr double plainly = 6;  // of twice the logarithm of a ratio of likelihoods
         const Stretch a = sums_.stretch(begin, best), b = sums_.stretch(best, end);
         double loss = plainly * clumping_ * common_variance(a, b);
-        for (const std::size_t place : likely_) {
+        for (const auto& [place, confirmed] : likely_) {
             if (place < begin + min_side || place + min_side > end) continue;
             if (most - gain(begin, place, end) > loss) continue;
             loss = most - gain(begin, place, end);
@@ -290,7 +185,7 @@ class Splitter {
     const ChangeOptions& options_;
     StretchSums sums_;
     double clumping_ = 1;
-    Places likely_;  // among the known units
+    std::map<std::size_t, bool> likely_;  // by known unit, whether confirmed
 };
 
 // The level around each known unit: of the stretch between splits that it is in.
@@ -400,17 +295,6 @@ bool came_round(const KnownUnits& known, const std::vector<ChangePoint>& changes
     return *beyond * (size < 0 ? -1 : 1) < std::abs(size) / 2;
 }
 
-KnownUnits known_of(std::span<const LevelUnit> units, LevelKind kind) {
-    KnownUnits known;
-    known.kind = kind;
-    for (std::size_t i = 0; i < units.size(); ++i) {
-        if (units[i].weight <= 0) continue;
-        known.units.push_back(units[i]);
-        known.places.push_back(i);
-    }
-    return known;
-}
-
 // The known units without the cycle, twice: first by the level of each cycle, then by the levels
 // between the changes that are left.
 KnownUnits removed_cycle(const KnownUnits& known, const ChangeOptions& options, std::size_t cycle) {
@@ -438,7 +322,9 @@ std::vector<ChangePoint> find_change_points(std::span<const LevelUnit> units,
     std::vector<ChangePoint> changes;
     for (std::size_t i = 0; i < found.size(); ++i) {
         const auto again = [&](std::size_t cycle) { return came_round(known, found, i, cycle); };
-        if (std::any_of(cycles.begin(), cycles.end(), again)) continue;
+        if (!splitter.is_confirmed(found[i].place) &&
+            std::any_of(cycles.begin(), cycles.end(), again))
+            continue;
         changes.push_back(found[i]);
         changes.back().place = known.places[found[i].place];
     }

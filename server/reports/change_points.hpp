@@ -6,27 +6,22 @@
 #include <span>
 #include <vector>
 
+#include "server/reports/level_stretch.hpp"
+
 namespace lagtrap::server::reports {
-
-// A unit of a series without gaps, such as an hour. The level of several units is the sum of `sum`
-// by the sum of `weight`.
-struct LevelUnit {
-    double sum = 0;
-    double weight = 0;  // 0: unknown
-};
-
-enum class LevelKind : std::uint8_t {
-    // `sum` is a value whose noise is alike in all units, such as the logarithm of a duration;
-    // weight is 1
-    Value,
-    // `sum` counts some of `weight`, such as delays among runs; noise is at least that of counting
-    Count,
-};
 
 struct ChangePoint {
     std::size_t place = 0;         // index of the first unit after the change
     double before = 0, after = 0;  // levels between this change and its neighbours
     double p_value = 1;
+};
+
+// A unit at which something happened that may have caused a change, such as a new build.
+struct LikelyPlace {
+    std::size_t unit = 0;
+    // Whether something else than the level says that there is a change. Then the level has only to
+    // agree, and regular cycles do not matter.
+    bool confirmed = false;
 };
 
 struct ChangeOptions {
@@ -36,11 +31,10 @@ struct ChangeOptions {
     // ignored if more than half of it also happened one cycle earlier.
     std::vector<std::size_t> cycles;
     double highest_p = 3e-5;  // low, because the place of a change is searched
-    // Units at which something happened that may have caused a change, such as a new build, in
-    // order. A change there needs less evidence, and a change whose place is uncertain is moved
-    // there.
-    std::vector<std::size_t> likely;
-    double highest_likely_p = 5e-4;
+    // A change there needs less evidence, because its place is not searched. A change whose place
+    // is uncertain is moved there.
+    std::vector<LikelyPlace> likely;
+    double highest_likely_p = 5e-4, highest_confirmed_p = 0.05;
     // after / before - 1; for values, which are logarithms, its logarithm
     double min_change = 0.05;
 };

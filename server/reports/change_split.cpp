@@ -84,6 +84,17 @@ class PartChange {
         return sum;
     }
 
+    // Whether the chosen parts changed while the others drifted at most, as all do from hour to
+    // hour: plainly likelier than that all changed by one factor.
+    [[nodiscard]] bool stands_out(const Chosen& chosen) const {
+        Chosen others = chosen;
+        others.flip();
+        const double factor = factor_of(chosen), drift = factor_of(others);
+        return std::abs(std::log(drift)) <= std::abs(std::log(factor)) / 2 &&
+               evidence_for(chosen) + evidence_for(others) >
+                   evidence_for(Chosen(parts_.size(), true)) + strong_evidence;
+    }
+
   private:
     // The share before the change, drawn to that of all parts the more, the less the parts differ.
     [[nodiscard]] double usual_share(const ChangedPart& part) const {
@@ -208,8 +219,11 @@ ChangeSplit split_change(std::vector<ChangedPart> parts) {
         chosen = parts_of_pattern(parts, pattern);
     }
     const auto count = std::count(chosen.begin(), chosen.end(), true);
-    split.concentrated = count > 0 && count < static_cast<std::ptrdiff_t>(parts.size()) &&
-                         change.evidence_for(chosen) > change.evidence_for(all) + strong_evidence;
+    // Parts of a pattern are not chosen by their counts, so that the others may have drifted.
+    split.concentrated =
+        count > 0 && count < static_cast<std::ptrdiff_t>(parts.size()) &&
+        (change.evidence_for(chosen) > change.evidence_for(all) + strong_evidence ||
+         (!split.pattern.empty() && change.stands_out(chosen)));
     if (!split.concentrated) {
         split.pattern.clear();
         chosen = all;

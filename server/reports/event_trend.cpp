@@ -164,11 +164,11 @@ void find_changes(const EventActivity& activity, const TrendSpan& span, EventTre
         });
         if (!trend.lasting) trend.lasting = lasting_change(days, older, begins);
         for (const auto& step : older)
-            trend.changes.push_back({step, build_of_step(days, step), false});
+            trend.changes.push_back({step, build_of_step(days, step, begins), false});
     }
     for (const auto& step : steps)
         if (step.from_ns >= span.before_ns)
-            trend.changes.push_back({step, build_of_step(hours, step), false});
+            trend.changes.push_back({step, build_of_step(hours, step, begins), false});
     std::stable_sort(trend.changes.begin(), trend.changes.end(),
                      [](const auto& a, const auto& b) { return a.step.from_ns < b.step.from_ns; });
 }

@@ -44,17 +44,42 @@ ChangeOptions options_of(const History& history, Figure figure) {
     return options;
 }
 
-// The units that begin nearest to the first runs of builds.
-std::vector<std::size_t> units_of(const History& history, std::span<const BuildBegin> begins) {
-    std::vector<std::size_t> units;
+// Whether the delays of a build differ from those of the others in the same hours, and not only by
+// chance.
+bool differs_from_others(const History& history, const BuildBegin& begin) {
+    constexpr double highest_p = 5e-4;  // when the build began is not searched
+    LevelUnit own;
+    std::size_t first = 0;
+    std::vector<LevelUnit> others;
+    for (const HistoryUnit& unit : history.units) {
+        if (unit.from_ns + history.unit_ns <= begin.first_ns) ++first;
+        LevelUnit& rest = others.emplace_back(LevelUnit{unit.delays, unit.runs});
+        for (const BuildRuns& build : unit.builds) {
+            if (build.build != begin.build) continue;
+            own.sum += build.delays;
+            own.weight += build.runs;
+            rest.sum -= build.delays;
+            rest.weight -= build.runs;
+        }
+    }
+    return p_of_group(others, first, own) <= highest_p;
+}
+
+// The units that begin nearest to the first runs of builds. That its delays differ from those of
+// others confirms a change; whether all delays changed shows that it is not a matter of where the
+// build runs.
+std::vector<LikelyPlace> likely_places(const History& history, std::span<const BuildBegin> begins,
+                                       Figure figure) {
+    std::vector<LikelyPlace> places;
     for (const BuildBegin& begin : begins) {
         if (history.units.empty() || begin.first_ns < history.units.front().from_ns) continue;
         const std::uint64_t after_ns = begin.first_ns - history.units.front().from_ns;
-        units.push_back(
-            static_cast<std::size_t>((after_ns + history.unit_ns / 2) / history.unit_ns));
+        places.push_back(
+            {static_cast<std::size_t>((after_ns + history.unit_ns / 2) / history.unit_ns),
+             figure == Figure::Delays && history.runs_recorded &&
+                 differs_from_others(history, begin)});
     }
-    std::sort(units.begin(), units.end());
-    return units;
+    return places;
 }
 
 // A figure over part of a history.
@@ -155,6 +180,20 @@ std::map<std::string, BuildChange> builds_around(const History& history, std::ui
     return builds;
 }
 
+// The only build whose first run is in the first unit after the step or in one beside it.
+std::string only_begun_with(const History& history, const Step& step,
+                            std::span<const BuildBegin> begins) {
+    std::string found;
+    for (const BuildBegin& begin : begins) {
+        if (begin.first_ns + history.unit_ns < step.from_ns ||
+            begin.first_ns >= step.from_ns + 2 * history.unit_ns)
+            continue;
+        if (!found.empty()) return {};
+        found = begin.build;
+    }
+    return found;
+}
+
 // Whether the change can have happened when the build began instead: always within two units;
 // further away if the delays between both times do not speak against it.
 bool may_have_begun(const History& history, const Step& step, std::uint64_t first_ns) {
@@ -204,19 +243,19 @@ std::optional<double> share_test(std::span<const UnitShare> before,
 
 std::vector<Step> find_steps(const History& history, std::span<const BuildBegin> begins) {
     std::vector<Step> steps;
-    const std::vector<std::size_t> likely = units_of(history, begins);
     for (const Figure figure : {Figure::P50, Figure::P99, Figure::Delays}) {
         std::vector<LevelUnit> units;
         units.reserve(history.units.size());
         for (const HistoryUnit& unit : history.units) units.push_back(level_unit(unit, figure));
         ChangeOptions options = options_of(history, figure);
-        options.likely = likely;
+        options.likely = likely_places(history, begins, figure);
         for (const ChangePoint& change : find_change_points(units, options)) {
             const bool logs = figure != Figure::Delays;
             const Step step{figure, history.units[change.place].from_ns,
                             logs ? std::exp(change.before) : change.before,
                             logs ? std::exp(change.after) : change.after, change.p_value};
-            if (step.p_value > options.highest_p && build_of_step(history, step).empty()) continue;
+            if (step.p_value > options.highest_p && build_of_step(history, step, begins).empty())
+                continue;
             steps.push_back(step);
         }
     }
@@ -225,10 +264,10 @@ std::vector<Step> find_steps(const History& history, std::span<const BuildBegin>
     return steps;
 }
 
-std::string build_of_step(const History& history, const Step& step) {
+std::string build_of_step(const History& history, const Step& step,
+                          std::span<const BuildBegin> begins) {
     constexpr double few = 0.1;   // of its runs after the change
     constexpr double most = 0.6;  // of the delays beyond the usual
-    constexpr double max_runs = 0.5;
     const auto builds = builds_around(history, step.from_ns);
     BuildRuns before, after;
     for (const auto& [name, change] : builds) {
@@ -244,13 +283,16 @@ std::string build_of_step(const History& history, const Step& step) {
     const bool by_delays =
         history.runs_recorded && std::abs(all_beyond) >= delays_needed &&
         std::abs(all_beyond) >= min_delay_change * std::max(after.runs * usual, 1.0);
+    const std::string begun = by_delays ? std::string() : only_begun_with(history, step, begins);
     std::string found;
     double largest = 0;
     for (const auto& [name, change] : builds) {
         const double part_before = change.before.runs / before.runs,
                      part = change.after.runs / after.runs;
         if (name.empty() || part_before > few * part) continue;
-        const bool fits = by_delays ? beyond(change.after) / all_beyond >= most : part >= max_runs;
+        const double runs_needed = name == begun ? 0.1 : 0.5;
+        const bool fits =
+            by_delays ? beyond(change.after) / all_beyond >= most : part >= runs_needed;
         if (!fits || part <= largest) continue;
         largest = part;
         found = name;
@@ -269,7 +311,7 @@ std::optional<LastingChange> lasting_change(const History& history, std::span<co
     }
     if (lasting.empty()) return std::nullopt;
     const auto first = std::min_element(lasting.begin(), lasting.end(), says_more);
-    LastingChange change{*first, build_of_step(history, *first), false};
+    LastingChange change{*first, build_of_step(history, *first, begins), false};
     for (const BuildBegin& begin : begins) {
         if (begin.build != change.build || change.build.empty()) continue;
         if (!may_have_begun(history, change.step, begin.first_ns)) continue;

@@ -59,14 +59,16 @@ struct Step {
     double p_value = 1;
 };
 
-// The build that hardly ran before the step and has most of the delays beyond the usual ones, or
-// most of the runs if the number of delays is the same. Empty if there is none.
-[[nodiscard]] std::string build_of_step(const History& history, const Step& step);
-
 struct BuildBegin {
     std::string build;
     std::uint64_t first_ns = 0;  // its first run
 };
+
+// The build that hardly ran before the step and has most of the delays beyond the usual ones. If
+// the number of delays is the same: that has most of the runs, or alone began with the step and has
+// a tenth of the runs. Empty if there is none. `begins`: of any builds.
+[[nodiscard]] std::string build_of_step(const History& history, const Step& step,
+                                        std::span<const BuildBegin> begins);
 
 // Oldest first (find_change_points()), without what comes round every day or week. A change when a
 // new build began needs less evidence if most of it is that build's.

@@ -135,13 +135,50 @@ TEST(ChangePoints, ALikelyPlaceNeedsLessEvidence) {
         const Units units = counts_of(shares, 340, engine);
         found_alone += find_change_points(units, counts()).empty() ? 0 : 1;
         ChangeOptions options = counts();
-        options.likely = {40, 120};
+        options.likely = {{40, false}, {120, false}};
         const auto changes = find_change_points(units, options);
         found += changes.empty() ? 0 : 1;
         exact += !changes.empty() && changes.back().place == 120 ? 1 : 0;
     }
     EXPECT_GT(found, found_alone);
     EXPECT_GE(exact, found - 2);
+}
+
+// Something else has confirmed the change, and its time.
+TEST(ChangePoints, AConfirmedPlaceNeedsOnlyALevelThatAgrees) {
+    int likely = 0, confirmed = 0, wrong = 0;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        std::mt19937_64 engine(seed);
+        std::vector<double> shares(160, 0.018);
+        shares.insert(shares.end(), 24, 0.026);
+        const Units units = counts_of(shares, 340, engine);
+        ChangeOptions options = counts({24, 168});
+        options.likely = {{160, false}};
+        likely += find_change_points(units, options).empty() ? 0 : 1;
+        options.likely = {{160, true}};
+        const auto changes = find_change_points(units, options);
+        confirmed += changes.size() == 1 && changes[0].place == 160 ? 1 : 0;
+        const Units steady = counts_of(std::vector<double>(184, 0.018), 340, engine);
+        wrong += find_change_points(steady, options).empty() ? 0 : 1;
+    }
+    EXPECT_GE(confirmed, 80);
+    EXPECT_LT(likely, confirmed - 20);
+    EXPECT_LE(wrong, 5);
+}
+
+TEST(ChangePoints, AConfirmedPlaceIsNoMatterOfTheWeek) {
+    std::mt19937_64 engine(4);
+    std::vector<double> shares(9 * 24, 0.01);
+    for (std::size_t i = 24; i < 48; ++i) shares[i] = shares[i + 168] = 0.02;
+    const Units units = counts_of(shares, 1000, engine, 0.05);
+    ChangeOptions options = counts({24, 168});
+    options.likely = {{192, false}};
+    const auto at_192 = [](const ChangePoint& change) { return change.place == 192; };
+    auto changes = find_change_points(units, options);
+    EXPECT_TRUE(std::none_of(changes.begin(), changes.end(), at_192));
+    options.likely = {{192, true}};
+    changes = find_change_points(units, options);
+    EXPECT_TRUE(std::any_of(changes.begin(), changes.end(), at_192));
 }
 
 TEST(ChangePoints, ABurstOfOneHourIsNone) {

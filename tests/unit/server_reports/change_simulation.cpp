@@ -33,6 +33,9 @@ class SimulatedEvent::Maker {
             for (int i = 1; i <= count; ++i) event_.hosts_.push_back(place + std::to_string(i));
         for (std::size_t i = 0; i < event_.hosts_.size(); ++i)
             host_factors_.push_back(lognormal(0.3));
+        for (std::size_t i = 0; i < event_.hosts_.size(); ++i)
+            host_shares_.push_back(
+                simulation_.host_deviation > 0 ? lognormal(simulation_.host_deviation) : 1);
         event_.now_ns_ = end_ns + below(24 * 60) * (hour_length_ns / 60);
         const auto ago = [&](double days) {
             return (event_.now_ns_ - static_cast<std::uint64_t>(days * day_length_ns)) /
@@ -78,7 +81,8 @@ class SimulatedEvent::Maker {
             static_cast<double>(at_ns % day_length_ns) / static_cast<double>(day_length_ns);
         const double load = 1 + 0.5 * std::sin(2 * M_PI * day);
         cell.runs = poisson(runs_an_hour / 4 / static_cast<double>(event_.hosts_.size()) * load);
-        const double noise = std::exp(slow_noise_) * host_noise_[host] * (0.85 + 0.15 * load);
+        const double noise =
+            std::exp(slow_noise_) * host_noise_[host] * host_shares_[host] * (0.85 + 0.15 * load);
         std::vector<std::uint32_t> causes;
         for (std::uint32_t cause = 0; cause < old_causes.size(); ++cause)
             causes.insert(causes.end(), poisson(cell.runs * old_causes[cause] * noise), cause);
@@ -110,7 +114,7 @@ class SimulatedEvent::Maker {
     SimulatedEvent& event_;
     const ChangeSimulation& simulation_;
     std::mt19937_64 engine_;
-    std::vector<double> host_factors_, host_noise_;
+    std::vector<double> host_factors_, host_shares_, host_noise_;
     std::vector<std::uint32_t> recorded_;
     double slow_noise_ = 0;
 };
@@ -194,7 +198,8 @@ ChangeAnswer answer_about(const SimulatedEvent& event, std::uint64_t days) {
     const std::uint64_t at_ns = answer.trend.lasting->step.from_ns;
     answer.hosts = split_change(event.hosts_around(at_ns));
     const auto around = event.causes_around(at_ns);
-    answer.causes = cause_shifts(around.before, around.after, around.causes);
+    answer.causes =
+        cause_shifts(around.before, around.after, around.causes);
     return answer;
 }
 

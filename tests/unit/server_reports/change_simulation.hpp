@@ -21,6 +21,8 @@ struct ChangeSimulation {
     double age_days = 1;         // of the build "new"
     double history_days = 20;    // of all runs
     std::string hosts = "fra-";  // that get the build: names that begin with this
+    // How much hosts differ in their share of delays, all the time: deviation of its logarithm.
+    double host_deviation = 0;
 };
 
 // About 340 runs an hour, more by day than by night. 1.8 % of them are delays, by three old causes;

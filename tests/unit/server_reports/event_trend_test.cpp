@@ -169,6 +169,37 @@ TEST(EventTrend, ARegressionOnSomeHostsIsDatedAndExplainedOverAnySpan) {
     }
 }
 
+// Six of 21 hosts: all delays together say little, the build's own delays much.
+TEST(EventTrend, FindsChangesOnFewHosts) {
+    int right = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        ChangeSimulation simulation;
+        simulation.seed = seed;
+        simulation.age_days = 2;
+        simulation.history_days = 7.5;
+        simulation.hosts = "ams-";
+        const SimulatedEvent event(simulation);
+        right += mistakes_of(answer_about(event, 1), event, true).empty() ? 1 : 0;
+    }
+    EXPECT_GE(right, 19);
+}
+
+// The hosts with the new build always had more delays.
+TEST(EventTrend, ABuildOnSlowHostsIsNoRegression) {
+    int silent = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        ChangeSimulation simulation;
+        simulation.seed = seed;
+        simulation.planted = false;
+        simulation.age_days = 2;
+        simulation.hosts = "ams-";
+        simulation.host_deviation = 0.5;
+        const SimulatedEvent event(simulation);
+        silent += mistakes_of(answer_about(event, 1), event, false).empty() ? 1 : 0;
+    }
+    EXPECT_GE(silent, 19);
+}
+
 TEST(EventTrend, ABuildThatChangesNothingIsNoRegression) {
     ChangeSimulation simulation;
     simulation.planted = false;

@@ -141,6 +141,22 @@ TEST(LastingChange, NamesTheBuildThatCameWithItAndItsFirstRun) {
     EXPECT_EQ(lasting_of(EventHistory(7 * 24, 1).change(100, 2, "old").make())->build, "");
 }
 
+TEST(LastingChange, ABuildOfFewRunsMustHaveBegunWithTheChange) {
+    History history = EventHistory(48, 1).change(30, 3).make();
+    for (HistoryUnit& unit : history.units) {
+        unit.delays = 6;  // as many as before
+        const double runs = unit.from_ns < 30 * hour ? 0 : 100;
+        unit.builds = {{"old", 300 - runs, 4}, {"new", runs, 2}};
+    }
+    EXPECT_EQ(lasting_of(history).value().build, "");
+    const auto with = lasting_of(history, {{"new", 30 * hour + 5}}).value();
+    EXPECT_EQ(with.build, "new");
+    EXPECT_EQ(with.step.from_ns, 30 * hour + 5);
+    EXPECT_EQ(lasting_of(history, {{"new", 26 * hour}}).value().build, "");
+    // Which of two, nobody knows.
+    EXPECT_EQ(lasting_of(history, {{"new", 30 * hour}, {"other", 31 * hour}}).value().build, "");
+}
+
 TEST(LastingChange, WhatWasUndoneDoesNotLast) {
     int spoken = 0;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
