@@ -83,7 +83,8 @@ reports::DelayCounts counts_of(const ChangeSide& side, const SearchedDelays& sea
 
 Result<std::vector<reports::CauseShift>> shifts_of(const DelayStore& store,
                                                    const ChangeSide& before,
-                                                   const ChangeSide& after, bool runs_recorded) {
+                                                   const ChangeSide& after, bool runs_recorded,
+                                                   reports::Figure changed) {
     TRY_ASSIGN(const SearchedDelays searched_before, store.searched_delays(before.filter));
     TRY_ASSIGN(const SearchedDelays searched_after, store.searched_delays(after.filter));
     std::map<std::uint64_t, reports::CauseCounts> causes;
@@ -97,7 +98,7 @@ Result<std::vector<reports::CauseShift>> shifts_of(const DelayStore& store,
         list.push_back(counts);
     }
     return reports::cause_shifts(counts_of(before, searched_before, runs_recorded),
-                                 counts_of(after, searched_after, runs_recorded), list);
+                                 counts_of(after, searched_after, runs_recorded), list, changed);
 }
 
 }  // namespace
@@ -118,7 +119,8 @@ Result<ChangeReport> report_change(const Evidence& evidence, Filter filter,
     report.hosts = split_by(&RunGroup::host, before, after, rule, runs_recorded);
     report.builds = split_by(&RunGroup::build, before, after, rule, runs_recorded);
     report.units = split_by(&RunGroup::unit, before, after, rule, runs_recorded);
-    TRY_ASSIGN(report.causes, shifts_of(evidence.delays(), before, after, runs_recorded));
+    TRY_ASSIGN(report.causes,
+               shifts_of(evidence.delays(), before, after, runs_recorded, change.step.figure));
     return report;
 }
 

@@ -6,8 +6,6 @@
 
 #include <boost/math/distributions/binomial.hpp>
 
-#include "server/reports/worsening.hpp"
-
 namespace lagtrap::server::reports {
 namespace {
 
@@ -33,14 +31,15 @@ double p_of_more(const CauseCounts& cause, double before_runs, double after_runs
 }  // namespace
 
 std::vector<CauseShift> cause_shifts(const DelayCounts& before, const DelayCounts& after,
-                                     std::span<const CauseCounts> causes) {
+                                     std::span<const CauseCounts> causes, Figure changed) {
     const double before_runs = runs_recorded(before), after_runs = runs_recorded(after);
     const bool known = before.runs > 0 && after_runs > 0;
     // Without delays before the change, none of them had any cause.
     const double compared_runs = before.delays > 0 ? before_runs : before.runs;
     std::vector<CauseShift> shifts;
     std::vector<double> p_values;
-    const double more = known ? after.delays / after.runs - before.delays / before.runs : 0;
+    const double usual = known && changed == Figure::Delays ? before.delays / before.runs : 0;
+    const double more = known ? after.delays / after.runs - usual : 0;
     for (const CauseCounts& cause : causes) {
         CauseShift shift;
         shift.cause = cause.cause;

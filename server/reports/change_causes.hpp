@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "server/reports/worsening.hpp"
+
 namespace lagtrap::server::reports {
 
 // A time before or after a change. Only some delays are recorded, so that rates are over all runs.
@@ -24,9 +26,10 @@ struct CauseShift {
     std::uint64_t cause = 0;
     double before = 0, after = 0;  // estimated delays with the cause by run, or by hour
     double p_value = 1;            // one-sided: that the cause has more of them after the change
-    // Estimated delays with it beyond those before, of all delays beyond those before: 0 to 1.
+    // Estimated delays with it beyond those before, of all delays beyond those before; of all
+    // delays after the change if that is not one of their number. 0 to 1.
     double part = 0;
-    // it is new or at least twice as frequent, significantly, and a tenth of the change
+    // it is new or at least twice as frequent, significantly, and `part` is at least a tenth
     bool came = false;
 };
 
@@ -34,6 +37,7 @@ struct CauseShift {
 // frequent first.
 [[nodiscard]] std::vector<CauseShift> cause_shifts(const DelayCounts& before,
                                                    const DelayCounts& after,
-                                                   std::span<const CauseCounts> causes);
+                                                   std::span<const CauseCounts> causes,
+                                                   Figure changed = Figure::Delays);
 
 }  // namespace lagtrap::server::reports

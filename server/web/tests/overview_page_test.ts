@@ -373,7 +373,7 @@ test("the share of a new cause is shown only if the change has it", async () => 
     return document.querySelector("[data-testid=regression-cause]")?.textContent;
   };
   const name = "New: lock of Cart::add";
-  assert.equal(await said(change()), `${name} (83.0 % of the additional delays)`);
+  assert.equal(await said(change()), `${name} (83.0 % of the delays since)`);
   assert.equal(await said(no_change), name);
   assert.equal(await said(pending), name);
   assert.equal(await said(change({ causes: change().causes?.slice(1) })), name);

@@ -29,6 +29,17 @@ TEST(ChangeCauses, MoreRecordingsAreNotMoreDelays) {
     EXPECT_GT(shifts[0].p_value, 0.3);
 }
 
+TEST(ChangeCauses, LongerRunsHaveANewCauseEvenIfDelaysAreNoMoreFrequent) {
+    const std::vector<CauseCounts> causes{{1, 40, 20}, {2, 0, 30}};
+    const DelayCounts before{100'000, 1800, 40}, after{100'000, 1790, 50};
+    EXPECT_FALSE(cause_shifts(before, after, causes)[0].came);
+    const auto shifts = cause_shifts(before, after, causes, Figure::P99);
+    EXPECT_EQ(shifts[0].cause, 2U);
+    EXPECT_TRUE(shifts[0].came);
+    EXPECT_NEAR(shifts[0].part, 0.6, 1e-9);
+    EXPECT_EQ(shifts[1].part, 0);
+}
+
 TEST(ChangeCauses, WithoutDelaysBeforeEveryCauseIsNew) {
     const std::vector<CauseCounts> causes{{1, 0, 40}};
     const auto shifts = cause_shifts({100'000, 0, 0}, {50'000, 500, 60}, causes);

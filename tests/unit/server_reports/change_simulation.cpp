@@ -199,7 +199,7 @@ ChangeAnswer answer_about(const SimulatedEvent& event, std::uint64_t days) {
     answer.hosts = split_change(event.hosts_around(at_ns));
     const auto around = event.causes_around(at_ns);
     answer.causes =
-        cause_shifts(around.before, around.after, around.causes);
+        cause_shifts(around.before, around.after, around.causes, answer.trend.lasting->step.figure);
     return answer;
 }
 

@@ -7,7 +7,7 @@ import { useGet } from "../load";
 import { shortenMiddle } from "../names";
 import { CauseTitle, Choice, Scroll, Section } from "../parts";
 import { type Place, setQuery } from "../router";
-import type { Change, ChangeSplit, SlowRuns } from "../types";
+import type { Change, ChangeSplit, LevelChange, SlowRuns } from "../types";
 import { partsText } from "../verdict";
 import type { ChangeAround } from "./compare_sets";
 
@@ -100,12 +100,18 @@ function NewCauses({ change }: { change: FullChange }) {
           <a href={`/cause/${cause.id}`}>
             <CauseTitle title={cause.title} />
           </a>
-          : {rateText(change, before)} → {rateText(change, after)}, {formatShare(part)} of the
-          additional delays
+          : {rateText(change, before)} → {rateText(change, after)},{" "}
+          {partOfDelays(part, change.change)}
         </li>
       ))}
     </ul>
   );
+}
+
+// What part of the delays a cause that came with a change has.
+export function partOfDelays(part: number, { measure }: LevelChange): string {
+  const which = measure === "delays" ? "additional delays" : "delays since";
+  return `${formatShare(part)} of the ${which}`;
 }
 
 function rateText(change: FullChange, rate: number): string {
@@ -181,9 +187,6 @@ export function PartsTable({
                 {slow}
               </th>
               <th scope="col" class="number">
-                Change
-              </th>
-              <th scope="col" class="number">
                 p50
               </th>
               <th scope="col" class="number">
@@ -213,11 +216,9 @@ export function PartsTable({
                 </th>
                 <td class={part.changed && split.concentrated ? "number problem" : "number"}>
                   {share(part.before)} → {share(part.after)}
-                </td>
-                <td class="number">
-                  {part.before.share > 0 && part.after.runs > 0
-                    ? formatFactor(part.after.share / part.before.share)
-                    : ""}
+                  {part.before.share > 0 &&
+                    part.after.runs > 0 &&
+                    ` (${formatFactor(part.after.share / part.before.share)})`}
                 </td>
                 {pair(part.p50)}
                 {pair(part.p99)}

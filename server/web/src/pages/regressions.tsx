@@ -1,7 +1,7 @@
 // The first page's answer: a card for each event that got worse.
 import { Sparkline } from "../charts/sparkline";
 import { type Filters, eventAddress } from "../filters";
-import { formatMoment, formatShare } from "../format";
+import { formatMoment } from "../format";
 import { useGet } from "../load";
 import { CauseTitle } from "../parts";
 import type { CauseLife, CauseRecord, Change, DelayList, OverviewAnswer, Session } from "../types";
@@ -9,7 +9,7 @@ import { VerdictSentence, VerdictTag, levelChangeText, partsText } from "../verd
 import { BuildName } from "../builds";
 import { exampleAddress } from "./causes";
 import { CompareChange } from "./compare_sets";
-import { changeAround, useChange } from "./event_change";
+import { changeAround, partOfDelays, useChange } from "./event_change";
 import { worseRuleAddress } from "./rule_form";
 
 type OverviewEvent = OverviewAnswer["events"][number];
@@ -122,8 +122,8 @@ function NewCause({ trend, change }: { trend: OverviewEvent; change: Change | nu
     return (
       <>
         <strong>New:</strong> {link(extent.cause)}
-        {part !== undefined && (
-          <span class="muted"> ({formatShare(part)} of the additional delays)</span>
+        {part !== undefined && change?.change && (
+          <span class="muted"> ({partOfDelays(part, change.change)})</span>
         )}
       </>
     );
