@@ -1,0 +1,13 @@
+// A class that is deleted through its virtual destructor, and functions that only look like one.
+#include <unistd.h>
+
+struct Item {
+    virtual ~Item();
+    virtual int weight();
+    virtual int whole_weight();
+    int kept = 1;
+};
+
+[[gnu::noinline]] Item::~Item() { kept = 0; }
+[[gnu::noinline]] int Item::weight() { return kept; }
+int Item::whole_weight() { return Item::weight() + ::getpid(); }
