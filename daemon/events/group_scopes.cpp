@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -63,8 +62,7 @@ GroupScopes::GroupScopes(const std::vector<settings::Event>& events, ContainerNa
       names_(names),
       tell_(std::move(tell)),
       root_(root),
-      inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)),
-      stop_(::eventfd(0, EFD_CLOEXEC)) {
+      inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
     if (!inotify_.valid() || !stop_.valid()) {
         note_problem(system_error("follow control groups").message);
         return;
@@ -78,7 +76,7 @@ GroupScopes::GroupScopes(const std::vector<settings::Event>& events, ContainerNa
 
 GroupScopes::~GroupScopes() {
     if (!thread_.joinable()) return;
-    (void)::eventfd_write(stop_.get(), 1);
+    stop_.notify();
     thread_.join();
 }
 
@@ -241,7 +239,7 @@ bool GroupScopes::look_again() {
 void GroupScopes::follow() {
     for (;;) {
         const bool some_unknown = look_again();
-        std::array<pollfd, 2> waiting{{{inotify_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+        std::array<pollfd, 2> waiting{{{inotify_.get(), POLLIN, 0}, {stop_.fd(), POLLIN, 0}}};
         const int pause_ms = some_unknown ? static_cast<int>(look_again_interval.count()) : -1;
         if (::poll(waiting.data(), waiting.size(), pause_ms) < 0 && errno != EINTR) return;
         if (waiting[1].revents != 0) return;

@@ -17,6 +17,7 @@
 #include "core/unique_fd.hpp"
 #include "daemon/events/group_judgement.hpp"
 #include "daemon/processes/container_names.hpp"
+#include "daemon/threads/wakeup.hpp"
 #include "settings/settings.hpp"
 
 namespace lagtrap::daemon {
@@ -74,7 +75,8 @@ class GroupScopes {
     ContainerNames& names_;
     const Tell tell_;
     const std::filesystem::path root_;
-    UniqueFd inotify_, stop_;
+    UniqueFd inotify_;
+    Wakeup stop_;
     mutable std::mutex mutex_;
     std::map<int, Group> groups_;                // by inotify watch
     std::map<std::string, std::size_t> shares_;  // number of groups, by sharer

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -38,7 +37,7 @@ sigset_t own_signals() {
 }  // namespace
 
 WriteGuard::WriteGuard(OnWrite on_write)
-    : on_write_(std::move(on_write)), stop_(::eventfd(0, EFD_CLOEXEC)) {
+    : on_write_(std::move(on_write)) {
     std::promise<void> ready;
     thread_ = std::thread([this, &ready] {
         const sigset_t signals = own_signals();
@@ -52,7 +51,7 @@ WriteGuard::WriteGuard(OnWrite on_write)
 }
 
 WriteGuard::~WriteGuard() {
-    (void)::eventfd_write(stop_.get(), 1);
+    stop_.notify();
     thread_.join();
     for (const auto& [fd, file] : leases_) (void)::fcntl(fd, F_SETLEASE, F_UNLCK);
 }
@@ -104,7 +103,7 @@ bool WriteGuard::holds(const std::string& path) const {
 
 void WriteGuard::serve() {
     for (;;) {
-        std::array<pollfd, 2> waiting{{{signals_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+        std::array<pollfd, 2> waiting{{{signals_.get(), POLLIN, 0}, {stop_.fd(), POLLIN, 0}}};
         if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
         if (waiting[1].revents != 0) return;
         take_signals();

@@ -15,6 +15,7 @@
 
 #include "core/unique_fd.hpp"
 #include "daemon/probes/watched_file.hpp"
+#include "daemon/threads/wakeup.hpp"
 
 namespace lagtrap::daemon {
 
@@ -59,7 +60,8 @@ class WriteGuard {
     void look_at_all();
 
     OnWrite on_write_;
-    UniqueFd signals_, stop_;
+    UniqueFd signals_;
+    Wakeup stop_;
     pid_t thread_id_ = 0;
     mutable std::mutex mutex_;
     std::map<int, std::shared_ptr<const WatchedFile>> leases_;  // by descriptor

@@ -2,7 +2,6 @@
 
 #include <bpf/libbpf.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -94,7 +93,6 @@ Result<std::unique_ptr<RunReporter>> RunReporter::create(const spool::Spool& spo
     std::unique_ptr<RunReporter> self(
         new RunReporter(spool, std::move(name_of_container), std::move(log)));
     self->on_process_ = std::move(on_process);
-    self->orders_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     self->clock_.reset(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
     if (!self->orders_.valid() || !self->clock_.valid())
         return system_error("create the reporter of runs");
@@ -111,7 +109,7 @@ void RunReporter::stop() {
         const std::lock_guard lock(mutex_);
         stopping_ = true;
     }
-    (void)::eventfd_write(orders_.get(), 1);
+    orders_.notify();
     thread_.join();
 }
 
@@ -120,7 +118,7 @@ void RunReporter::use(RunSource source) {
         const std::lock_guard lock(mutex_);
         sources_.push_back(std::move(source));
     }
-    (void)::eventfd_write(orders_.get(), 1);
+    orders_.notify();
 }
 
 void RunReporter::take_aborted(std::vector<ReportedRun> aborted) {
@@ -131,7 +129,7 @@ void RunReporter::take_aborted(std::vector<ReportedRun> aborted) {
             return writer_.lose(aborted.size());
         std::move(aborted.begin(), aborted.end(), std::back_inserter(aborted_));
     }
-    (void)::eventfd_write(orders_.get(), 1);
+    orders_.notify();
 }
 
 void RunReporter::note_session(const std::string& session) {
@@ -139,7 +137,7 @@ void RunReporter::note_session(const std::string& session) {
         const std::lock_guard lock(mutex_);
         sessions_.push_back(session);
     }
-    (void)::eventfd_write(orders_.get(), 1);
+    orders_.notify();
 }
 
 std::string RunReporter::problem() const {
@@ -206,8 +204,7 @@ void RunReporter::change_source(RunSource source) {
 }
 
 void RunReporter::take_orders() {
-    eventfd_t count = 0;
-    (void)::eventfd_read(orders_.get(), &count);
+    orders_.clear();
     std::vector<RunSource> sources;
     std::vector<ReportedRun> aborted;
     std::vector<std::string> sessions;
@@ -228,7 +225,7 @@ void RunReporter::take_orders() {
 void RunReporter::wait(bool gather_some) {
     const bool for_runs = ring_ && !gather_some;
     std::array<pollfd, 3> descriptors{
-        pollfd{orders_.get(), POLLIN, 0}, pollfd{clock_.get(), POLLIN, 0},
+        pollfd{orders_.fd(), POLLIN, 0}, pollfd{clock_.get(), POLLIN, 0},
         pollfd{for_runs ? ring_buffer__epoll_fd(ring_->ring) : -1, POLLIN, 0}};
     ::poll(descriptors.data(), descriptors.size(),
            ReportPace::wait_ms(gatherer_.due_ns(), gather_some, monotonic_ns()));

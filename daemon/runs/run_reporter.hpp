@@ -16,6 +16,7 @@
 #include "daemon/runs/batch_writer.hpp"
 #include "daemon/runs/report_pace.hpp"
 #include "daemon/runs/run_gatherer.hpp"
+#include "daemon/threads/wakeup.hpp"
 #include "settings/settings.hpp"
 #include "spool/spool.hpp"
 
@@ -80,8 +81,8 @@ class RunReporter {
     BatchWriter writer_;
     RunGatherer gatherer_;
     std::unique_ptr<Ring> ring_;
-    UniqueFd orders_;  // eventfd
-    UniqueFd clock_;   // timerfd that signals clock changes
+    Wakeup orders_;
+    UniqueFd clock_;  // timerfd that signals clock changes
     std::function<void()> on_process_;
     BatchSession session_;  // only for the reporter's thread, like pace_
     ReportPace pace_;
