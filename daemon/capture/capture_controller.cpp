@@ -1,21 +1,16 @@
 #include "daemon/capture/capture_controller.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
-#include <boost/asio/post.hpp>
 #include <fmt/core.h>
 
-#include "core/clock.hpp"
 #include "core/digest.hpp"
 #include "core/duration.hpp"
 #include "core/fault_point.hpp"
-#include "core/files.hpp"
 #include "core/text.hpp"
-#include "daemon/capture/capture_move.hpp"
 #include "daemon/capture/find_event.hpp"
 #include "daemon/events/run_words.hpp"
 
@@ -40,8 +35,7 @@ CaptureRules rules_of(const settings::Settings& settings) {
 
 CaptureController::CaptureController(boost::asio::io_context& context, spool::Spool spool,
                                      CaptureSurroundings& surroundings, Options options)
-    : context_(context),
-      spool_(std::move(spool)),
+    : spool_(std::move(spool)),
       surroundings_(surroundings),
       options_(std::move(options)),
       state_timer_(context),
@@ -52,6 +46,7 @@ CaptureController::CaptureController(boost::asio::io_context& context, spool::Sp
       merges_(context, spool_, {options_.merge_program, options_.log}, *this),
       clients_(context, spool_.path() / "clients"),
       unanswered_(options_.unanswered_folder),
+      mover_(context, spool_.captures()),
       answer_timer_(context) {}
 
 CaptureController::~CaptureController() = default;
@@ -173,27 +168,8 @@ void CaptureController::keep_history(bool wanted) {
     }
     if (const Status ready = recorder_->get_ready(*monitor_); !ready)
         options_.log.warn("the time before a breach is not kept: " + ready.error().message);
-    follow_history();
-}
-
-void CaptureController::follow_history() {
-    history_calls_.close();
-    const int calls_fd = recorder_->history_calls_fd();
-    if (calls_fd < 0) return;
-    boost::system::error_code failed;
-    history_calls_.assign(::fcntl(calls_fd, F_DUPFD_CLOEXEC, 0), failed);
-    if (failed)
-        return options_.log.warn("the time before a breach is not kept: " + failed.message());
-    await_history();
-}
-
-void CaptureController::await_history() {
-    history_calls_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                              [this](const auto& failure) {
-                                  if (failure) return;
-                                  recorder_->turn_history();
-                                  await_history();
-                              });
+    if (const Status followed = history_calls_.follow(*recorder_); !followed)
+        options_.log.warn("the time before a breach is not kept: " + followed.error().message);
 }
 
 void CaptureController::on_early_over() { carry_out(policy_.on(capture_fact::EarlyOver{})); }
@@ -261,27 +237,19 @@ Status CaptureController::decline(const std::string& session) {
     return success();
 }
 
-// From memory to a disk that may be busy, so not on this thread.
 void CaptureController::move_to_spool(MergeQueue::Work work) {
-    const std::filesystem::path target = spool_.captures() / work.session;
-    moving_.insert(target);
-    boost::asio::post(mover_, [this, work = std::move(work), target]() mutable {
-        const Status moved = move_capture(std::exchange(work.capture, target), target);
-        boost::asio::post(context_, [this, moved, work = std::move(work)]() mutable {
-            moving_.erase(work.capture);
-            if (!moved) {
-                clients_.fail(work.session, moved.error().message);
-                return options_.log.warn(moved.error().message);
-            }
-            merges_.add(std::move(work));
-        });
+    mover_.move(std::move(work), [this](const Status& moved, MergeQueue::Work moved_work) {
+        if (moved) return merges_.add(std::move(moved_work));
+        clients_.fail(moved_work.session, moved.error().message);
+        options_.log.warn(moved.error().message);
     });
 }
 
 std::uint64_t CaptureController::capture_limit_bytes() const {
     const std::uint64_t limit_bytes = settings_.recording.capture_size_limit_bytes;
-    return unanswered_.knows(session_.id) ? std::min(limit_bytes, Unanswered::recording_limit_bytes)
-                                          : limit_bytes;
+    return unanswered_.knows(current_session())
+               ? std::min(limit_bytes, Unanswered::recording_limit_bytes)
+               : limit_bytes;
 }
 
 Status CaptureController::trigger(const std::string& event,
@@ -313,7 +281,7 @@ Status CaptureController::check_idle() const {
 }
 
 std::string CaptureController::recorded_for() const {
-    return clients_.knows(session_.id) ? "a client" : "event " + current_event_;
+    return clients_.knows(current_session()) ? "a client" : "event " + current_event_;
 }
 
 void CaptureController::request(const capture_fact::Requested& request) {
@@ -321,7 +289,7 @@ void CaptureController::request(const capture_fact::Requested& request) {
 }
 
 Status CaptureController::finish(const std::string& session) {
-    if (!busy() || session != session_.id)
+    if (!busy() || session != current_session())
         return make_error(ErrorKind::NotFound, "no recording of this session runs");
     if (const Status drained = recorder_->drain(); !drained)
         end_capture(drained);
@@ -335,18 +303,21 @@ void CaptureController::carry_out(const Record& action) {
     state_timer_.cancel();
     drain_timer_.cancel();
     current_event_ = settings_.events[action.event].name;
-    session_ = make_session(action.session, settings_, *monitor_->thresholds(), action.event,
-                            action.reason, breach, action.lengths);
-    capture_directory_ = action.for_client                ? clients_.folder_of(session_.id)
-                         : unanswered_.knows(session_.id) ? unanswered_.folder_of(session_.id)
-                                                          : spool_.captures() / session_.id;
-    if (const auto begun = begin_recording(breach); !begun) return end_capture(begun);
+    const std::string& id = action.session;
+    const auto begun =
+        recording_.begin(make_session(id, settings_, *monitor_->thresholds(), action.event,
+                                      action.reason, breach, action.lengths),
+                         action.for_client       ? clients_.folder_of(id)
+                         : unanswered_.knows(id) ? unanswered_.folder_of(id)
+                                                 : spool_.captures() / id,
+                         settings_, breach, *recorder_, *monitor_);
+    if (!begun) return end_capture(begun);
     carry_out(policy_.on(capture_fact::Began{capture_limit_bytes()}, Clock::now()));
     if (action.for_client) {
         traces_.drop();
     } else {
         begin_traces(breach);
-        surroundings_.session_changed(session_.id);
+        surroundings_.session_changed(current_session());
     }
     if (breach) surroundings_.capture_begun(action.event);
     say_begun(action, breach);
@@ -355,8 +326,8 @@ void CaptureController::carry_out(const Record& action) {
 }
 
 void CaptureController::say_begun(const Record& action, const Breach* breach) {
-    const auto after_ns =
-        static_cast<std::int64_t>(session_.started_ns - session_.trigger.reported_ns);
+    const auto after_ns = static_cast<std::int64_t>(recording_.session().started_ns -
+                                                    recording_.session().trigger.reported_ns);
     const std::string who = breach ? words_of_beginner(breach->run) : "a manual request";
     options_.log.inform(fmt::format(
         "recording {} for {}, starting {} {} the breach", format_duration(action.lengths.planned),
@@ -383,7 +354,7 @@ void CaptureController::look_at_length() {
 }
 
 void CaptureController::carry_out(const Stop& action) {
-    session_.end = action.why;
+    recording_.note_end(action.why);
     if (action.why == trace::RecordingEnd::Size) note_size_limit();
     end_capture(success());
 }
@@ -391,35 +362,15 @@ void CaptureController::carry_out(const Stop& action) {
 void CaptureController::carry_out(const Extended& /*action*/) {
     options_.log.inform(fmt::format(
         "the run of event {} is still open: recording until it ends, at most {}", current_event_,
-        format_duration(settings_.events[session_.trigger.event].trace_length_limit)));
+        format_duration(settings_.events[recording_.session().trigger.event].trace_length_limit)));
     await_length();
 }
 
 void CaptureController::note_size_limit() {
-    session_.quality.truncated_by_size = true;
+    recording_.note_size_limit();
     options_.log.warn(
         fmt::format("the recording for {} reached its size limit of {} and ends early",
                     recorded_for(), format_byte_size(capture_limit_bytes())));
-}
-
-Status CaptureController::begin_recording(const Breach* breach) {
-    FAULT_POINT("capture.begin");
-    TRY(make_directories(capture_directory_, 0750));
-    FAULT_POINT("capture.made");
-    // Containers may come and go during the recording. Start this before the recorder occupies the
-    // helpers.
-    if (process_inspector())
-        roots_ =
-            std::make_shared<KeptRoots>(*process_inspector(), breach ? breach->run.begin_pid : 0);
-    TRY(recorder_->start(capture_directory_, session_, *monitor_));
-    budget_.begin(settings_.budget, settings_.recording, session_.cpu_count, recorder_->use());
-    if (breach && !breach->at_deadline) TRY(recorder_->add_run(breach->run));
-    // Not synced: a sync of a busy disk would delay reading the rings, and the logs are not synced
-    // either.
-    TRY(write_file(capture_directory_ / "settings.xml", settings_.source_text, 0640));
-    if (roots_) roots_->await_first_look();
-    FAULT_POINT("capture.recording");
-    return success();
 }
 
 void CaptureController::keep_draining() {
@@ -428,7 +379,7 @@ void CaptureController::keep_draining() {
         if (failure || !busy()) return;
         if (const auto drained = recorder_->drain(); !drained) return end_capture(drained);
         keep_budget();
-        if (clients_.is_unwanted(session_.id)) return (void)finish(session_.id);
+        if (clients_.is_unwanted(current_session())) return (void)finish(current_session());
         look_at_length();
         if (busy()) keep_draining();
     });
@@ -436,80 +387,53 @@ void CaptureController::keep_draining() {
 
 // Reduces a recording that costs more than the settings allow.
 void CaptureController::keep_budget() {
-    if (!budget_.due(monotonic_ns())) return;
-    const auto step = budget_.look(recorder_->use());
-    if (!step) return;
-    if (step->kind == settings::BudgetPart::Samples) recorder_->sample_every(step->sample_interval);
-    if (step->kind == settings::BudgetPart::Switches) recorder_->drop_user_stacks_of_switches();
-    session_.quality.omitted.push_back(step->sentence);
-    options_.log.warn("the recording for " + recorded_for() +
-                      " is reduced to stay within the budget: " + step->sentence);
-}
-
-// If the list cannot be written, the folders are not kept open.
-void CaptureController::keep_roots_for_merge() {
-    if (!roots_) return;
-    const trace::HeldRoots held = roots_->held();
-    if (held.descriptors.empty() || !trace::write_held_roots(capture_directory_, held))
-        roots_.reset();
+    if (const auto reduced = recording_.keep_budget(*recorder_))
+        options_.log.warn("the recording for " + recorded_for() +
+                          " is reduced to stay within the budget: " + *reduced);
 }
 
 void CaptureController::end_capture(const Status& status) {
     state_timer_.cancel();
     drain_timer_.cancel();
-    KILL_POINT("capture.ending");
-    if (roots_) roots_->begin_to_finish();
-    Status ended = recorder_->stop(session_);
-    if (roots_) roots_->finish();
-    KILL_POINT("capture.stopped");
-    for (std::string& sentence : surroundings_.disabled_now())
-        session_.quality.omitted.push_back(std::move(sentence));
-    if (const std::size_t left_out = roots_ ? roots_->left_out() : 0; left_out > 0)
-        session_.quality.omitted.push_back(
-            fmt::format("files of {} containers or other mount namespaces could be named only "
-                        "while these existed; at most {} are held at once",
-                        left_out, KeptRoots::roots_limit));
+    const Status ended = recording_.end(*recorder_, status, surroundings_.disabled_now());
     surroundings_.session_changed({});
-    session_.finished = ended.ok() && status.ok();
-    if (ended) ended = trace::write_session(capture_directory_, session_);
-    if (!status || !ended) {
-        options_.log.warn(fmt::format("the recording for {} failed: {}", recorded_for(),
-                                      (status ? ended : status).error().message));
+    if (!ended) {
+        options_.log.warn(
+            fmt::format("the recording for {} failed: {}", recorded_for(), ended.error().message));
         surroundings_.spool_changed();  // it may have lacked space
     }
     KILL_POINT("capture.ended");
     // Merge even a partial capture. Without session.json there is nothing to merge.
-    std::error_code ignored;
-    if (std::filesystem::exists(capture_directory_ / "session.json", ignored)) {
-        keep_roots_for_merge();
+    if (recording_.has_session()) {
         merge_recorded();
     } else {
         traces_.drop();
-        std::filesystem::remove_all(capture_directory_, ignored);
-        unanswered_.forget(session_.id);
-        clients_.fail(session_.id, "the recording failed; see the daemon's log");
+        std::error_code ignored;
+        std::filesystem::remove_all(recording_.folder(), ignored);
+        unanswered_.forget(current_session());
+        clients_.fail(current_session(), "the recording failed; see the daemon's log");
     }
-    carry_out(policy_.on(capture_fact::Ended{!status || !ended}, context(), Clock::now()));
+    carry_out(policy_.on(capture_fact::Ended{!ended}, context(), Clock::now()));
     if (when_idle_) when_idle_();
 }
 
 // A manual trigger names no process, so one that runs the event's program is traced.
 void CaptureController::begin_traces(const Breach* breach) {
-    const std::uint32_t number = session_.trigger.event;
+    const std::uint32_t number = recording_.session().trigger.event;
     if (!CaptureTraces::are_wanted(settings_.events[number])) return traces_.drop();
     const std::uint32_t pid =
         breach ? breach->run.begin_pid : monitor_->status().at(number).copies.pid;
     settings::Event event = settings_.events[number];
     event.threshold =
         std::chrono::nanoseconds(static_cast<std::int64_t>(monitor_->thresholds()->of_ns(number)));
-    traces_.begin(event, number, pid, capture_directory_);
+    traces_.begin(event, number, pid, recording_.folder());
 }
 
 // Queues the capture once its traces have written everything.
 void CaptureController::merge_recorded() {
-    MergeQueue::Work work{capture_directory_, session_.id, current_event_, true,
-                          std::exchange(roots_, nullptr)};
-    traces_.end(capture_directory_, current_event_,
+    MergeQueue::Work work{recording_.folder(), current_session(), current_event_, true,
+                          recording_.take_roots()};
+    traces_.end(recording_.folder(), current_event_,
                 [this, work = std::move(work)] { hand_over(work); });
 }
 
@@ -535,8 +459,8 @@ void CaptureController::keep(Unanswered::Kept recordings) {
 }
 
 bool CaptureController::is_in_use(const std::filesystem::path& capture) const {
-    return (busy() && capture == capture_directory_) || traces_.are_written_to(capture) ||
-           moving_.contains(capture);
+    return (busy() && capture == recording_.folder()) || traces_.are_written_to(capture) ||
+           mover_.is_moving(capture);
 }
 
 CaptureContext CaptureController::context() const {
@@ -564,8 +488,7 @@ void CaptureController::shut_down() {
     when_idle_ = nullptr;
     traces_.note_over();
     if (!busy()) return;
-    (void)recorder_->stop(session_);
-    (void)trace::write_session(capture_directory_, session_);
+    recording_.leave(*recorder_);
 }
 
 }  // namespace lagtrap::daemon

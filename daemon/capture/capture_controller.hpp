@@ -10,14 +10,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "core/log.hpp"
 #include "core/result.hpp"
@@ -26,14 +23,15 @@
 #include "daemon/capture/capture_surroundings.hpp"
 #include "daemon/capture/capture_traces.hpp"
 #include "daemon/capture/client_recordings.hpp"
+#include "daemon/capture/history_calls.hpp"
 #include "daemon/capture/recorder.hpp"
+#include "daemon/capture/recording_files.hpp"
+#include "daemon/capture/spool_mover.hpp"
 #include "daemon/capture/unanswered.hpp"
 #include "daemon/events/event_monitor.hpp"
 #include "daemon/merges/merge_queue.hpp"
-#include "daemon/processes/kept_roots.hpp"
 #include "settings/settings.hpp"
 #include "spool/spool.hpp"
-#include "trace/logs/session.hpp"
 
 namespace lagtrap::daemon {
 
@@ -127,10 +125,10 @@ class CaptureController : private MergeQueue::Owner {
         return policy_.ends();
     }
     [[nodiscard]] const std::string& current_event() const { return current_event_; }
-    [[nodiscard]] const std::string& current_session() const { return session_.id; }
+    [[nodiscard]] const std::string& current_session() const { return recording_.session().id; }
     // For whom it records; nullopt if it is for the event.
     [[nodiscard]] std::optional<StreamClient> current_client() const {
-        return clients_.client_of(session_.id);
+        return clients_.client_of(current_session());
     }
     // For CoolingDown: true if it lasts until the hourly limit of captures allows another.
     [[nodiscard]] bool hourly_limit_reached() const;
@@ -177,7 +175,6 @@ class CaptureController : private MergeQueue::Owner {
     [[nodiscard]] std::string recorded_for() const;
     void request(const capture_fact::Requested& request);
     void say_begun(const capture_action::Record& action, const Breach* breach);
-    [[nodiscard]] Status begin_recording(const Breach* breach);
     void await_length();
     void look_at_length();
     void note_size_limit();
@@ -185,34 +182,27 @@ class CaptureController : private MergeQueue::Owner {
     void merge_recorded();
     void keep_draining();
     void keep_draining_early();
-    void follow_history();
-    void await_history();
     void keep_budget();
-    void keep_roots_for_merge();
     void end_capture(const Status& status);
     // True if the capture is still being written.
     void bundle_changed() override { surroundings_.spool_changed(); }
     [[nodiscard]] bool is_in_use(const std::filesystem::path& capture) const override;
 
-    boost::asio::io_context& context_;
     spool::Spool spool_;
     CaptureSurroundings& surroundings_;
     Options options_;
     settings::Settings settings_;
     std::unique_ptr<EventMonitor> monitor_;
     std::unique_ptr<Recorder> recorder_;
-    RecordingBudget budget_;
     std::function<void()> when_idle_;
 
     CapturePolicy policy_;
     Breach breach_;  // the last one that was reported
     boost::asio::steady_timer state_timer_;
     boost::asio::steady_timer drain_timer_;
-    boost::asio::posix::stream_descriptor history_calls_;
+    HistoryCalls history_calls_;
     std::string current_event_;
-    trace::Session session_;
-    std::filesystem::path capture_directory_;
-    std::shared_ptr<KeptRoots> roots_;  // of the recording
+    RecordingFiles recording_;
     CaptureTraces traces_;
     boost::asio::steady_timer limits_timer_;
     bool early_reported_ = false;
@@ -220,8 +210,7 @@ class CaptureController : private MergeQueue::Owner {
     MergeQueue merges_;
     ClientRecordings clients_;
     Unanswered unanswered_;
-    std::set<std::filesystem::path> moving_;  // into the spool, now
-    boost::asio::thread_pool mover_{1};       // moves recordings into the spool
+    SpoolMover mover_;
     boost::asio::steady_timer answer_timer_;
 };
 

@@ -35,7 +35,7 @@ LINES = {
     "cli/status/status_events.cpp": 450,
     "cli/status/status_text.cpp": 450,
     "daemon/budget/overhead_budget.cpp": 450,
-    "daemon/capture/capture_controller.cpp": 600,
+    "daemon/capture/capture_controller.cpp": 500,
     "daemon/events/monitor_programs.cpp": 450,
     "daemon/processes/inspector_pool.cpp": 450,
     "daemon/service.cpp": 550,
@@ -57,7 +57,7 @@ LINES = {
 MEMBERS = {
     "binaries/dwarf/line_program.hpp LineProgram": 15,
     "binaries/reader/file_reader.hpp FileReader": 14,
-    "daemon/capture/capture_controller.hpp CaptureController": 28,
+    "daemon/capture/capture_controller.hpp CaptureController": 23,
     "daemon/capture/capture_policy.hpp CapturePolicy": 13,
     "daemon/capture/recorder_programs.hpp RecorderPrograms": 15,
     "daemon/capture/rundown.hpp Rundown": 15,
