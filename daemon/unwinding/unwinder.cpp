@@ -6,10 +6,6 @@
 
 namespace lagtrap::daemon {
 
-namespace {
-constexpr std::chrono::milliseconds publish_interval{20};  // while tables are being made
-}
-
 Unwinder::Unwinder(std::unique_ptr<UnwindStore> store, TaskEvents events, Wakeup wakeup,
                    std::optional<binaries::UnwindCache> cache, std::string cache_problem,
                    ProcessInspector& inspector, MappedFiles& mapped_files)
@@ -74,6 +70,7 @@ void Unwinder::want_files(const std::set<std::string>& names) {
 
 std::optional<std::size_t> Unwinder::prepare(std::uint32_t pid, std::chrono::milliseconds timeout,
                                              const std::function<bool()>& enough) {
+    constexpr std::chrono::milliseconds look_interval{20};
     const auto until = std::chrono::steady_clock::now() + timeout;
     std::unique_lock lock(code_.mutex);
     code_.spaces.prioritize(pid);
@@ -84,7 +81,7 @@ std::optional<std::size_t> Unwinder::prepare(std::uint32_t pid, std::chrono::mil
             return missing;
         }
         look_soon();
-        (void)code_.has_published.wait_for(lock, publish_interval);
+        (void)code_.has_published.wait_for(lock, look_interval);
     }
 }
 
