@@ -8,7 +8,7 @@
 
 #include "binaries/reader/file_reader.hpp"
 #include "daemon/kernel/process_priority.hpp"
-#include "daemon/processes/process_scan.hpp"
+#include "sandbox/machine_root.hpp"
 
 namespace lagtrap::daemon {
 
