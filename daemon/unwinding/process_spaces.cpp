@@ -1,12 +1,10 @@
 #include "daemon/unwinding/process_spaces.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <string_view>
 #include <utility>
 
-#include "daemon/processes/mapping_build_id.hpp"
 #include "daemon/processes/process_party.hpp"
 #include "daemon/processes/process_texts.hpp"
 
@@ -14,9 +12,6 @@ namespace lagtrap::daemon {
 namespace {
 
 using namespace std::chrono_literals;
-
-// The name of anonymous memory in perf's records.
-constexpr std::string_view runtime_code_path = "//anon";
 
 constexpr auto min_look_pause = 1s;
 constexpr auto max_look_pause = 64s;
@@ -28,7 +23,6 @@ constexpr auto user_lifetime = 10s;
 constexpr auto first_file_look = 50ms;
 // Reading processes again takes at most a twentieth of the time, however many there are.
 constexpr int reading_share = 20;
-constexpr std::size_t reported_files_before_sweep = 1024;
 constexpr std::uint64_t held_parts = 4;
 
 // Memory that a process itself made executable. "[vdso]", "[uprobes]" etc. belong to the kernel.
@@ -37,12 +31,6 @@ bool is_runtime_code(const lagtrap_mapping& mapping) {
     return mapping.inode == 0 && mapping.build_id_bytes == 0 &&
            (!path.starts_with('[') || path.starts_with("[anon") || path == "[heap]" ||
             path == "[stack]");
-}
-
-bool same(const std::vector<lagtrap_unwind_mapping>& a,
-          const std::vector<lagtrap_unwind_mapping>& b) {
-    return a.size() == b.size() &&
-           (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
 }
 
 // A later attempt may succeed.
@@ -60,11 +48,6 @@ std::chrono::steady_clock::duration longer(std::chrono::steady_clock::duration p
 std::optional<Party> find_user(std::uint32_t pid) {
     const auto user = read_party("/proc/" + std::to_string(pid));
     return user ? std::optional(*user) : std::nullopt;
-}
-
-ProcessSpaces::Space::~Space() {
-    if (place) store.drop_space(*place);
-    room.give_back(user, charged_bytes);
 }
 
 ProcessSpaces::ProcessSpaces(UnwindMemory& store, CodeModules& modules, FindUser find_user,
@@ -106,7 +89,7 @@ void ProcessSpaces::forget_priority(std::uint32_t pid) {
     if (const auto one = prioritized_.find(pid); one != prioritized_.end()) prioritized_.erase(one);
 }
 
-void ProcessSpaces::prioritize_tables_of(const Space& space) {
+void ProcessSpaces::prioritize_tables_of(const CodeSpace& space) {
     for (const auto& [start, piece] : space.pieces.all())
         if (piece.module) modules_.prioritize(piece.module, space.user);
 }
@@ -115,7 +98,7 @@ std::optional<std::size_t> ProcessSpaces::files_to_come(std::uint32_t pid) const
     const auto found = processes_.find(pid);
     if (found == processes_.end() || !found->second.space) return std::nullopt;
     const Process& process = found->second;
-    const Space& space = *process.space;
+    const CodeSpace& space = *process.space;
     std::set<const void*> waiting;
     for (const auto& [start, piece] : space.pieces.all()) {
         const bool comes =
@@ -190,52 +173,20 @@ Party ProcessSpaces::user_of(std::uint32_t pid, Process& process) const {
     return process.user.value_or(unknown_party);
 }
 
-std::shared_ptr<ProcessSpaces::Space> ProcessSpaces::new_space(std::uint32_t pid) {
-    return std::make_shared<Space>(store_, room_, user_of(pid, processes_[pid]));
+std::shared_ptr<CodeSpace> ProcessSpaces::new_space(std::uint32_t pid) {
+    return std::make_shared<CodeSpace>(store_, room_, user_of(pid, processes_[pid]));
 }
 
 // The space of a process, for changes: a copy if it is shared. If there is no room for a copy, the
 // process starts with an empty space until it is read again.
-ProcessSpaces::Space& ProcessSpaces::own_space(std::uint32_t pid) {
+CodeSpace& ProcessSpaces::own_space(std::uint32_t pid) {
     Process& process = processes_[pid];
     const long own_uses = process.published == process.space ? 2 : 1;
     if (process.space && process.space.use_count() == own_uses) return *process.space;
     auto copy = new_space(pid);
-    if (process.space && room_.take(copy->user, process.space->pieces.cost_bytes())) {
-        copy->pieces = process.space->pieces;
-        copy->charged_bytes = copy->pieces.cost_bytes();
-        copy->watched = process.space->watched;
-    } else if (process.space) {
-        copy->outgrown = true;
-    }
+    if (process.space) copy->copy(*process.space);
     process.space = std::move(copy);
     return *process.space;
-}
-
-// Splitting pieces around a new one may have added a piece.
-void ProcessSpaces::charge(Space& space) {
-    const std::uint64_t cost_bytes = space.pieces.cost_bytes();
-    if (cost_bytes > space.charged_bytes)
-        room_.take_anyway(space.user, cost_bytes - space.charged_bytes);
-    if (cost_bytes < space.charged_bytes)
-        room_.give_back(space.user, space.charged_bytes - cost_bytes);
-    space.charged_bytes = cost_bytes;
-}
-
-std::shared_ptr<const ReportedFile> ProcessSpaces::reported_file(const lagtrap_mapping& mapping) {
-    if (reported_files_.size() >=
-        std::max(reported_files_before_sweep, 2 * reported_files_swept_)) {
-        std::erase_if(reported_files_,
-                      [](const auto& reported) { return reported.second.expired(); });
-        reported_files_swept_ = reported_files_.size();
-    }
-    ReportedFile reported{mapping.device, mapping.inode, build_id_of(mapping),
-                          std::string(path_of(mapping))};
-    auto& known =
-        reported_files_[{reported.device, reported.inode, reported.build_id, reported.path}];
-    auto file = known.lock();
-    if (!file) known = file = std::make_shared<const ReportedFile>(std::move(reported));
-    return file;
 }
 
 CodePiece ProcessSpaces::piece_of(const lagtrap_mapping& mapping) {
@@ -245,24 +196,14 @@ CodePiece ProcessSpaces::piece_of(const lagtrap_mapping& mapping) {
     piece.file_offset = mapping.file_offset;
     if (is_runtime_code(mapping)) return piece;
     piece.kind = PieceKind::File;
-    piece.file = reported_file(mapping);
+    piece.file = reported_files_.file_of(mapping);
     piece.module = modules_.module_reported(piece.file->key());
     return piece;
 }
 
-void ProcessSpaces::put(Space& space, CodePiece piece) {
-    if (space.pieces.all().size() >= limits_.pieces) room_.count_left_out(space.user, 1);
-    if (space.pieces.all().size() >= limits_.pieces ||
-        !room_.take(space.user, piece.cost_bytes())) {
-        space.outgrown = true;
-        return;
-    }
-    space.charged_bytes += piece.cost_bytes();
-    if (piece.file && watched_.contains(piece.file->path)) space.watched = true;
-    space.changed = true;
-    if (piece.file && !piece.identified) space.identified = false;
-    space.pieces.put(std::move(piece));
-    charge(space);
+void ProcessSpaces::put(CodeSpace& space, CodePiece piece) {
+    const bool watched = piece.file && watched_.contains(piece.file->path);
+    if (space.put(std::move(piece), limits_.pieces) && watched) space.watched = true;
 }
 
 void ProcessSpaces::add_mapping(const lagtrap_mapping& mapping) {
@@ -314,13 +255,10 @@ void ProcessSpaces::look_at_user(std::uint32_t pid, Process& process) {
     const auto user = find_user_(pid);
     if (!user) return;
     process.user = user;
-    Space& space = *process.space;
-    room_.give_back(space.user, space.charged_bytes);
-    space.user = *user;
-    room_.take_anyway(space.user, space.charged_bytes);
+    process.space->change_user(*user);
 }
 
-std::vector<NamedMapping> ProcessSpaces::unidentified_of(std::uint32_t pid, Space& space,
+std::vector<NamedMapping> ProcessSpaces::unidentified_of(std::uint32_t pid, CodeSpace& space,
                                                          std::size_t most, Clock::time_point now) {
     if (space.first_look == Clock::time_point()) space.first_look = now + first_file_look;
     const bool is_young = now < space.first_look && !prioritized_.contains(pid);
@@ -343,7 +281,7 @@ std::vector<NamedMapping> ProcessSpaces::unidentified_of(std::uint32_t pid, Spac
 ProcessSpaces::Unidentified ProcessSpaces::unidentified(std::size_t most, Clock::time_point now) {
     Unidentified all;
     if (!changed_) return all;
-    std::set<const Space*> seen;
+    std::set<const CodeSpace*> seen;
     const auto look_at = [&](std::uint32_t pid, Process& process) {
         if (process.space && process.space->changed) refresh_user(pid, process, now);
         if (!process.space || process.space->identified || now < process.space->next_identification)
@@ -370,7 +308,7 @@ void ProcessSpaces::identify(const std::vector<NamedMapping>& mappings,
     const std::uint32_t pid = mappings.front().mapping.pid;
     const auto found = processes_.find(pid);
     if (found == processes_.end() || !found->second.space) return;
-    Space& space = *found->second.space;
+    CodeSpace& space = *found->second.space;
     space.changed = changed_ = true;
     bool all_known = true;
     for (std::size_t i = 0; i < std::min(mappings.size(), identities.size()); ++i) {
@@ -415,14 +353,13 @@ bool ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedPr
     next_reading_ = now + cost * reading_share;
     const auto found = processes_.find(pid);
     if (found == processes_.end() || !found->second.space) return false;
-    Space& space = *found->second.space;
+    CodeSpace& space = *found->second.space;
     look_at_user(pid, found->second);
     ++totals_.read_anew;
     space.outgrown = false;
-    CodePieces before = process ? std::exchange(space.pieces, CodePieces()) : CodePieces();
+    CodePieces before = process ? space.take_pieces() : CodePieces();
     if (process) {
-        charge(space);
-        space.changed = changed_ = true;
+        changed_ = true;
         if (process->mappings_left_out > 0)
             room_.count_left_out(space.user, process->mappings_left_out);
         process->records.for_each([&](const lagtrap_record* record) {
@@ -445,54 +382,18 @@ bool ProcessSpaces::read_anew(std::uint32_t pid, const std::optional<InspectedPr
     return true;
 }
 
-std::vector<lagtrap_unwind_mapping> ProcessSpaces::mappings_of(const Space& space) {
-    std::vector<lagtrap_unwind_mapping> mappings;
-    for (const auto& [start, piece] : space.pieces.all()) {
-        lagtrap_unwind_mapping mapping{};
-        mapping.start = piece.start;
-        mapping.length = piece.end - piece.start;
-        if (piece.kind == PieceKind::File) mapping.table = LAGTRAP_UNWIND_UNREADABLE_FILE;
-        if (piece.module) mapping.table = piece.module->table;
-        if (piece.module && piece.module->state == ModuleState::Ready)
-            mapping.table_start = piece.module->table_start(piece.start, piece.file_offset);
-        const bool joins = !mappings.empty() && piece.kind == PieceKind::RuntimeCode &&
-                           mappings.back().table == LAGTRAP_UNWIND_RUNTIME_CODE &&
-                           mappings.back().start + mappings.back().length == piece.start;
-        if (joins) {
-            mappings.back().length += mapping.length;
-        } else if (mappings.size() < LAGTRAP_UNWIND_MAX_MAPPINGS) {
-            mappings.push_back(mapping);
-        } else {
-            ++totals_.mappings_left_out;
-        }
-    }
-    return mappings;
-}
-
-void ProcessSpaces::write(Space& space) {
-    auto mappings = mappings_of(space);
-    space.changed = false;
-    space.generation = generation_;
-    if (space.place && same(mappings, space.written)) return;
-    const auto place = store_.add_space(mappings);
-    if (!place) {
-        ++totals_.spaces_without_room;
-        space.changed = changed_ = true;  // try again later
-        return;
-    }
-    if (space.place) store_.drop_space(*space.place);
-    space.place = place;
-    space.written = std::move(mappings);
-}
-
 void ProcessSpaces::publish() {
     if (!changed_ && generation_ == modules_.generation()) return;
     changed_ = false;
     generation_ = modules_.generation();
     for (auto& [pid, process] : processes_) {
         if (!process.space) continue;
-        Space& space = *process.space;
-        if (space.changed || space.generation != generation_) write(space);
+        CodeSpace& space = *process.space;
+        if ((space.changed || space.generation != generation_) &&
+            !space.write(generation_, totals_.mappings_left_out)) {
+            ++totals_.spaces_without_room;
+            changed_ = true;  // try again later
+        }
         if (!space.identified) changed_ = true;
         if (!space.place) continue;
         const std::uint32_t first_block = space.place->first_block;
@@ -516,7 +417,7 @@ void ProcessSpaces::note_users() {
 void ProcessSpaces::look_again_at_unread() {
     for (auto& [pid, process] : processes_) {
         if (!process.space) continue;
-        Space& space = *process.space;
+        CodeSpace& space = *process.space;
         for (auto& [start, piece] : space.pieces.all()) {
             if (!piece.module || !piece.module->unread()) continue;
             piece.identified = space.identified = false;
@@ -529,49 +430,24 @@ void ProcessSpaces::hold_memory(bool held) {
     room_.set_total(held ? limits_.total_bytes / held_parts : limits_.total_bytes);
 }
 
-void ProcessSpaces::describe(std::uint32_t pid, const Space& space, std::uint64_t at_ns,
-                             UserShares& room, RecordBuffer& records) const {
-    for (const auto& [start, piece] : space.pieces.all()) {
-        lagtrap_mapping mapping = piece.mapping_in(pid);
-        mapping.header.at_ns = at_ns;
-        if (piece.module && !piece.module->build_id.empty())
-            set_build_id(mapping, piece.module->build_id);
-        const std::string_view path =
-            piece.file ? std::string_view(piece.file->path) : runtime_code_path;
-        mapping.path_bytes = static_cast<std::uint16_t>(path.size());
-        if (room.take(space.user, sizeof(mapping) + path.size()))
-            records.append(&mapping, sizeof(mapping), path);
-    }
-}
-
 std::uint64_t ProcessSpaces::describe(std::uint64_t at_ns, RecordBuffer& records) const {
     UserShares room(limits_.described_bytes);
     for (const bool watched : {true, false})
         for (const auto& [pid, process] : processes_)
             if (process.space && process.space->watched == watched)
-                describe(pid, *process.space, at_ns, room, records);
+                process.space->describe(pid, at_ns, room, records);
     std::uint64_t left_out = 0;
     for (const auto& [user, count] : room.left_out()) left_out += count;
     return left_out;
 }
 
-// Files whose inspection was delayed do not count.
-std::uint64_t ProcessSpaces::files_waiting_of(const Space& space) {
-    if (space.identified || space.look_pause > Clock::duration{}) return 0;
-    const auto waits = [](const auto& entry) {
-        return entry.second.file && !entry.second.identified && !entry.second.module;
-    };
-    return static_cast<std::uint64_t>(
-        std::count_if(space.pieces.all().begin(), space.pieces.all().end(), waits));
-}
-
 SpaceTotals ProcessSpaces::totals() const {
     SpaceTotals totals = totals_;
     totals.processes = processes_.size();
-    std::set<const Space*> spaces;
+    std::set<const CodeSpace*> spaces;
     for (const auto& [pid, process] : processes_)
         if (process.space) spaces.insert(process.space.get());
-    for (const Space* const space : spaces) totals.files_waiting += files_waiting_of(*space);
+    for (const CodeSpace* const space : spaces) totals.files_waiting += space->files_waiting();
     totals.spaces = spaces.size();
     totals.bytes = room_.used_bytes();
     totals.limit_bytes = room_.total_bytes();

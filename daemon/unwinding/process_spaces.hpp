@@ -10,15 +10,15 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "bpf/records.h"
-#include "daemon/processes/code_pieces.hpp"
 #include "daemon/processes/process_inspector.hpp"
 #include "daemon/processes/user_shares.hpp"
 #include "daemon/unwinding/code_modules.hpp"
+#include "daemon/unwinding/code_space.hpp"
+#include "daemon/unwinding/reported_files.hpp"
 #include "daemon/unwinding/unwind_memory.hpp"
 
 namespace lagtrap::daemon {
@@ -108,63 +108,31 @@ class ProcessSpaces {
     [[nodiscard]] SpaceTotals totals() const;
 
   private:
-    struct Space {
-        Space(UnwindMemory& in_store, UserShares& in_room, Party of_user)
-            : store(in_store), room(in_room), user(of_user) {}
-        ~Space();
-        Space(const Space&) = delete;
-        Space& operator=(const Space&) = delete;
-
-        UnwindMemory& store;
-        UserShares& room;
-        Party user;
-        CodePieces pieces;
-        std::uint64_t charged_bytes = 0;
-        bool watched = false;
-        bool changed = true;
-        bool identified = false;
-        bool outgrown = false;
-        Clock::duration reading_pause{};  // until it may be read again
-        Clock::duration look_pause{};     // until files may be inspected again after a delay
-        Clock::time_point next_reading;
-        Clock::time_point first_look;  // at files that are assumed to be known ones
-        Clock::time_point next_identification;
-        std::uint64_t generation = 0;  // of the modules, when it was written
-        std::optional<lagtrap_unwind_space> place;
-        std::vector<lagtrap_unwind_mapping> written;
-    };
     // Processes share a space until one of them changes after a fork.
     struct Process {
-        std::shared_ptr<Space> space;
-        std::shared_ptr<Space> published;  // the space that the kernel side has
-        std::uint32_t first_block = 0;     // and its first block
+        std::shared_ptr<CodeSpace> space;
+        std::shared_ptr<CodeSpace> published;  // the space that the kernel side has
+        std::uint32_t first_block = 0;         // and its first block
         std::optional<Party> user;
         Clock::time_point next_look_at_user;
     };
 
     void add_mapping(const lagtrap_mapping& mapping);
     [[nodiscard]] CodePiece piece_of(const lagtrap_mapping& mapping);
-    [[nodiscard]] std::shared_ptr<const ReportedFile> reported_file(const lagtrap_mapping& mapping);
-    void put(Space& space, CodePiece piece);
-    void charge(Space& space);
+    void put(CodeSpace& space, CodePiece piece);
     void fork(const lagtrap_task_change& change);
     void exec(std::uint32_t pid);
     void end(std::uint32_t pid);
-    [[nodiscard]] std::shared_ptr<Space> new_space(std::uint32_t pid);
+    [[nodiscard]] std::shared_ptr<CodeSpace> new_space(std::uint32_t pid);
     [[nodiscard]] Party party_of(const lagtrap_process& process) const;
     [[nodiscard]] Party user_of(std::uint32_t pid, Process& process) const;
     void refresh_user(std::uint32_t pid, Process& process, Clock::time_point now);
     void look_at_user(std::uint32_t pid, Process& process);
-    [[nodiscard]] Space& own_space(std::uint32_t pid);
-    [[nodiscard]] std::vector<NamedMapping> unidentified_of(std::uint32_t pid, Space& space,
+    [[nodiscard]] CodeSpace& own_space(std::uint32_t pid);
+    [[nodiscard]] std::vector<NamedMapping> unidentified_of(std::uint32_t pid, CodeSpace& space,
                                                             std::size_t most,
                                                             Clock::time_point now);
-    void prioritize_tables_of(const Space& space);
-    void describe(std::uint32_t pid, const Space& space, std::uint64_t at_ns, UserShares& room,
-                  RecordBuffer& records) const;
-    [[nodiscard]] static std::uint64_t files_waiting_of(const Space& space);
-    [[nodiscard]] std::vector<lagtrap_unwind_mapping> mappings_of(const Space& space);
-    void write(Space& space);
+    void prioritize_tables_of(const CodeSpace& space);
 
     UnwindMemory& store_;
     CodeModules& modules_;
@@ -172,9 +140,7 @@ class ProcessSpaces {
     const SpaceLimits limits_;
     UserShares room_;  // must outlive the spaces
     std::set<std::string> watched_;
-    using Reported = std::tuple<std::uint64_t, std::uint64_t, std::string, std::string>;
-    std::map<Reported, std::weak_ptr<const ReportedFile>> reported_files_;  // by description
-    std::size_t reported_files_swept_ = 0;
+    ReportedFiles reported_files_;
     std::unordered_map<std::uint32_t, Process> processes_;
     std::multiset<std::uint32_t> prioritized_;  // processes
     std::set<std::uint32_t> scanned_;
