@@ -1,16 +1,14 @@
 #include "settings/event_builder.hpp"
 
-#include <pwd.h>
-
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <map>
 #include <string>
 
 #include <boost/json/object.hpp>
 #include <fmt/core.h>
 
+#include "settings/marker_builder.hpp"
+#include "settings/scope_builder.hpp"
 #include "settings/short_forms.hpp"
 #include "settings/threshold_rule.hpp"
 #include "settings/traces_of_event.hpp"
@@ -22,24 +20,13 @@ namespace {
 // Default limit, in trace lengths, for a recording that waits for its run to end.
 constexpr std::uint64_t usual_limit_factor = 4;
 
-// The uid, from digits or from the machine's user database.
-std::optional<std::uint32_t> find_uid(const std::string& user) {
-    std::uint32_t uid = 0;
-    const char* end = user.data() + user.size();
-    const auto [rest, failure] = std::from_chars(user.data(), end, uid);
-    if (failure == std::errc{} && rest == end && uid != unknown_uid) return uid;
-    passwd entry{};
-    passwd* found = nullptr;
-    std::array<char, 16384> buffer;
-    if (getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found)
-        return {};
-    return found->pw_uid;
-}
-
 class EventBuilder {
   public:
     EventBuilder(const Element& element, MachineSources& sources, Diagnostics& diagnostics)
-        : element_(element), sources_(sources), diagnostics_(diagnostics) {}
+        : element_(element),
+          sources_(sources),
+          diagnostics_(diagnostics),
+          markers_(element, sources, diagnostics) {}
 
     Event build() {
         event_.name = element_.text_of("name");
@@ -48,7 +35,8 @@ class EventBuilder {
         event_.copies = element_.text_of("copies") != "none";
         event_.breach =
             element_.text_of("breach") == "end" ? BreachMode::End : BreachMode::Deadline;
-        if (const Element* scope = element_.child("scope")) build_scope(*scope);
+        if (const Element* scope = element_.child("scope"))
+            event_.scope = build_scope(*scope, sources_, diagnostics_);
         const Element* key = element_.child("key");
         if (key || markers_have_keys()) event_.key = KeyKind::Argument;
         if (key)
@@ -98,29 +86,6 @@ class EventBuilder {
         event_.trace_length = std::chrono::nanoseconds(static_cast<std::int64_t>(length->number));
         event_.trace_length_limit = std::chrono::nanoseconds(
             static_cast<std::int64_t>(longest_of_range(length->text).value_or(usual)));
-    }
-
-    void build_scope(const Element& scope) {
-        if (scope.attribute("pid"))
-            event_.scope.pid = static_cast<std::uint32_t>(scope.number_of("pid"));
-        event_.scope.descendants = scope.text_of("descendants") == "yes";
-        if (event_.scope.descendants && !scope.attribute("pid"))
-            diagnostics_.add(scope.attribute("descendants")->place,
-                             "descendants in a <scope> without pid",
-                             "expected pid=\"NUMBER\" with descendants");
-        event_.scope.binary = scope.text_of("binary");
-        event_.scope.groups = {
-            std::string(scope.text_of("unit")),      std::string(scope.text_of("control-group")),
-            std::string(scope.text_of("container")), std::string(scope.text_of("image")),
-            std::string(scope.text_of("pod")),       std::string(scope.text_of("namespace")),
-            std::string(scope.text_of("label"))};
-        if (const Attribute* binary = scope.attribute("binary"); binary && binary->valid)
-            sources_.scopes.push_back({binary->text, binary->place});
-        const Attribute* user = scope.attribute("user");
-        if (!user || !user->valid) return;
-        const auto uid = find_uid(user->text);
-        if (!uid) sources_.unknown_users.push_back({user->text, user->place});
-        event_.scope.uid = uid.value_or(unknown_uid);
     }
 
     void build_recording() {
@@ -178,11 +143,12 @@ class EventBuilder {
             if (end && !begin)
                 diagnostics_.add(element_.place, event_text() + " has an <end> but no <begin>",
                                  forms);
-            if (begin) event_.begin = build_marker(*begin);
+            if (begin) build_begin(*begin);
             if (end) build_ends(*end);
         }
         for (const Element* stage : element_.children_of("stage"))
-            event_.stages.push_back({std::string(stage->text_of("name")), build_marker(*stage),
+            event_.stages.push_back({std::string(stage->text_of("name")),
+                                     markers_.marker(*stage).marker,
                                      stage->text_of("expected") == "yes"});
         if (begin && end && !alone) {
             refuse_same_marker(*end);
@@ -190,9 +156,16 @@ class EventBuilder {
         }
     }
 
+    void build_begin(const Element& begin) {
+        MarkerSource built = markers_.marker(begin);
+        event_.begin = std::move(built.marker);
+        event_.begin_time = built.begin_time;
+        event_.trace_id = built.trace_id;
+    }
+
     // `first` is the first <end>.
     void build_ends(const Element& first) {
-        event_.end = build_marker(first);
+        event_.end = markers_.marker(first).marker;
         if (first.text_of("as") != "done")
             diagnostics_.add(first.attribute("as")->place,
                              fmt::format("the first <end> of {} has as", event_text()),
@@ -204,7 +177,7 @@ class EventBuilder {
 
     void build_other_end(const Element& element) {
         const std::string_view as = element.text_of("as");
-        OtherEnd other{build_marker(element),
+        OtherEnd other{markers_.marker(element).marker,
                        as == "cancelled" ? EndMeaning::Cancelled : EndMeaning::Failed};
         if (as == "done")
             diagnostics_.add(element.place,
@@ -238,18 +211,8 @@ class EventBuilder {
     }
 
     void build_function(const Element& function) {
-        MarkerSource source;
-        Marker& marker = source.marker;
-        marker.kind = MarkerKind::Function;
-        marker.name = function.text_of("name");
-        const bool found = find_binary(function, source);
-        set_place(marker, function.place);
-        source.name_place = place_of(function, "name");
-        source.each_call = true;
-        event_.begin = marker;
-        event_.end = marker;
+        event_.begin = event_.end = markers_.function(function);
         event_.end.side = FunctionSide::Return;
-        if (found && is_valid(function)) sources_.markers.push_back(source);
         if (const Element* key = element_.child("key"))
             diagnostics_.add(
                 key->place, fmt::format("<key> with <function> in {}", event_text()),
@@ -281,11 +244,11 @@ class EventBuilder {
 
     void build_library(const Element& library) {
         event_.begin_time = ArgumentRef{1, {}, {}};
-        event_.begin = build_library_marker(library, library, "begin");
-        event_.end = build_library_marker(library, library, "end");
+        event_.begin = markers_.library(library, library, "begin");
+        event_.end = markers_.library(library, library, "end");
         for (const Element* stage : library.children_of("stage")) {
             const std::string name(stage->text_of("name"));
-            event_.stages.push_back({name, build_library_marker(library, *stage, "stage__" + name),
+            event_.stages.push_back({name, markers_.library(library, *stage, "stage__" + name),
                                      stage->text_of("expected") == "yes"});
         }
     }
@@ -318,154 +281,6 @@ class EventBuilder {
                 element_.attribute("record")->place,
                 fmt::format("record=\"runs\" in {}, which has <run-queue>", event_text()),
                 "expected record=\"delays\": there are too many waits to keep each one");
-    }
-
-    Marker build_library_marker(const Element& library, const Element& place,
-                                const std::string& point) {
-        MarkerSource source;
-        Marker& marker = source.marker;
-        marker.kind = MarkerKind::Library;
-        marker.provider = "lagtrap";
-        marker.name = event_.name + "__" + point;
-        const Attribute* const given = library.attribute("event");
-        if (given) marker.name = given->text + "__" + point;
-        const bool first = point == "begin";  // so that a missing binary is reported once
-        const bool found = first ? find_binary(library, source) : inherit_binary(library, source);
-        set_place(marker, place.place);
-        source.name_place = place.place;
-        if (const Element* key = element_.child("key")) {
-            marker.key = ArgumentRef{0, {}, {}};
-            source.key_place = key->place;
-        }
-        if (first) {
-            source.begin_time = event_.begin_time;
-            source.begin_time_place = place.place;
-        }
-        if (found && is_valid(element_, "name") && is_valid(place))
-            sources_.markers.push_back(source);
-        return marker;
-    }
-
-    // Builds a marker from <begin>, <stage> or <end>.
-    Marker build_marker(const Element& element) {
-        MarkerSource source;
-        Marker& marker = source.marker;
-        set_place(marker, element.place);
-        bool good = is_valid(element);
-        const Attribute* name = find_name(element);
-        if (!name) return marker;
-        source.name_place = name->place;
-        good = set_name(*name, marker) && good;
-        if (element.text_of("side") == "return") marker.side = FunctionSide::Return;
-        if (marker.kind != MarkerKind::Function && element.attribute("side")->given) {
-            const Attribute* side = element.attribute("side");
-            diagnostics_.add(side->place, fmt::format("side with {}", name->spec->name),
-                             "expected side only with function");
-        }
-        if (marker.kind != MarkerKind::Tracepoint) {
-            good = find_binary(element, source) && good;
-        } else if (const Attribute* binary = element.attribute("binary")) {
-            diagnostics_.add(binary->place, "binary with tracepoint",
-                             "expected none: tracepoints belong to the kernel");
-        }
-        marker.key = build_argument(element, "key", marker, source.key_place);
-        source.begin_time = build_argument(element, "begin-time", marker, source.begin_time_place);
-        source.trace_id = build_argument(element, "trace-id", marker, source.trace_id_place);
-        if (source.trace_id && marker.kind == MarkerKind::Tracepoint)
-            diagnostics_.add(source.trace_id_place, "trace-id with tracepoint",
-                             "expected usdt or function");
-        if (element.spec->name == "begin") {
-            event_.begin_time = source.begin_time;
-            event_.trace_id = source.trace_id;
-        }
-        if (good) sources_.markers.push_back(source);
-        return marker;
-    }
-
-    // The one attribute that names the marker. Reports an error and returns nullptr if there are
-    // none or several.
-    const Attribute* find_name(const Element& element) {
-        const Attribute* found = nullptr;
-        for (const std::string_view kind : {"usdt", "function", "tracepoint"}) {
-            const Attribute* attribute = element.attribute(kind);
-            if (attribute && found) {
-                diagnostics_.add(
-                    attribute->place,
-                    fmt::format("<{}> has {} and {}", element.spec->name, found->spec->name, kind),
-                    "expected one of usdt, function, tracepoint");
-                return nullptr;
-            }
-            if (attribute) found = attribute;
-        }
-        if (!found)
-            diagnostics_.add(element.place, fmt::format("<{}> names no marker", element.spec->name),
-                             "expected usdt=\"PROVIDER:NAME\", function=\"NAME\" or "
-                             "tracepoint=\"CATEGORY:NAME\"");
-        return found;
-    }
-
-    static bool set_name(const Attribute& name, Marker& marker) {
-        marker.kind = name.spec->name == "usdt"       ? MarkerKind::Usdt
-                      : name.spec->name == "function" ? MarkerKind::Function
-                                                      : MarkerKind::Tracepoint;
-        marker.name = name.text;
-        if (marker.kind == MarkerKind::Function || !name.valid) return name.valid;
-        const std::size_t colon = name.text.find(':');
-        marker.provider = name.text.substr(0, colon);
-        marker.name = name.text.substr(colon + 1);
-        return true;
-    }
-
-    // Sets the marker's own binary, or else the event's.
-    bool inherit_binary(const Element& element, MarkerSource& source) {
-        const Attribute* binary = element.attribute("binary");
-        if (!binary) binary = element_.attribute("binary");
-        if (!binary) return false;
-        source.marker.binary = binary->text;
-        source.binary_place = binary->place;
-        return binary->valid;
-    }
-
-    bool find_binary(const Element& element, MarkerSource& source) {
-        const bool usable = inherit_binary(element, source);
-        if (!usable && source.marker.binary.empty() && !element.attribute("binary") &&
-            !element_.attribute("binary"))
-            diagnostics_.add(element.place, fmt::format("<{}> has no binary", element.spec->name),
-                             "expected binary=\"/PATH\" here, or in <event> for all its markers");
-        return usable;
-    }
-
-    static ArgumentRef field_of(const std::string& text) {
-        const std::size_t comma = text.find(',');
-        if (comma == std::string::npos) return {0, text, {}};
-        return {0, text.substr(0, comma), text.substr(comma + 1)};
-    }
-
-    // The value that attribute `name` refers to; nullopt if the attribute is missing or invalid.
-    std::optional<ArgumentRef> build_argument(const Element& element, std::string_view name,
-                                              const Marker& marker, Place& place) {
-        const Attribute* attribute = element.attribute(name);
-        if (!attribute) return {};
-        place = attribute->place;
-        if (!attribute->valid) return {};
-        if (marker.kind == MarkerKind::Tracepoint) return field_of(attribute->text);
-        const std::uint32_t count =
-            marker.kind == MarkerKind::Usdt ? usdt_arguments : function_arguments;
-        const auto index = argument_number(attribute->text);
-        if (!index || *index >= count) {
-            diagnostics_.add(
-                place, fmt::format("{} is {}", name, in_quotes(attribute->text)),
-                fmt::format("expected arg0 to arg{} for a {}", count - 1,
-                            marker.kind == MarkerKind::Usdt ? "USDT probe" : "function"),
-                index ? "" : "field names are for tracepoints");
-            return {};
-        }
-        if (marker.side == FunctionSide::Return) {
-            diagnostics_.add(place, fmt::format("{} with side=\"return\"", name),
-                             "expected none: a function's parameters are gone when it returns");
-            return {};
-        }
-        return ArgumentRef{*index, {}, {}};
     }
 
     [[nodiscard]] bool markers_have_keys() const {
@@ -535,34 +350,12 @@ class EventBuilder {
         if (nesting == "restart") event_.nesting = Nesting::Restart;
     }
 
-    static bool is_valid(const Element& element) {
-        for (const Attribute& attribute : element.attributes)
-            if (!attribute.valid) return false;
-        for (const AttributeSpec& spec : element.spec->attributes)
-            if (spec.presence == Presence::Required && !element.attribute(spec.name)) return false;
-        return true;
-    }
-
-    static bool is_valid(const Element& element, std::string_view name) {
-        const Attribute* attribute = element.attribute(name);
-        return attribute && attribute->valid;
-    }
-
-    static Place place_of(const Element& element, std::string_view name) {
-        const Attribute* attribute = element.attribute(name);
-        return attribute ? attribute->place : element.place;
-    }
-
-    static void set_place(Marker& marker, Place place) {
-        marker.line = place.line;
-        marker.column = place.column;
-    }
-
     [[nodiscard]] std::string event_text() const { return text_of(event_); }
 
     const Element& element_;
     MachineSources& sources_;
     Diagnostics& diagnostics_;
+    MarkerBuilder markers_;
     Event event_;
 };
 
