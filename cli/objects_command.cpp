@@ -74,7 +74,7 @@ Result<json::object> request_of(const ObjectsOptions& options) {
     request["exclude"] = options.exclude;
     request["memory"] = options.no_memory ? 0 : 1;
     request["calls_per_second"] = options.calls_per_second;
-    TRY(put_duration(request, "patience_ns", options.timeout, "--patience"));
+    TRY(put_duration(request, "timeout_ns", options.timeout, "--timeout"));
     return request;
 }
 

@@ -139,7 +139,7 @@ void add_objects(CLI::App& app, Choice& choice) {
     objects->add_option("--for", options.length, "End after this time; 0s: on Ctrl-C")
         ->capture_default_str();
     objects
-        ->add_option("--patience", options.timeout,
+        ->add_option("--timeout", options.timeout,
                      "Longest wait, before starting, until stacks of the process can be unwound")
         ->capture_default_str();
     objects

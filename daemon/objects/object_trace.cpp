@@ -221,7 +221,7 @@ Result<ObjectRequest> parse_object_request(const json::object& request) {
     TRY_ASSIGN(parsed.min_duration, time_in(request, "least_ns"));
     TRY_ASSIGN(parsed.length, time_in(request, "length_ns"));
     TRY_ASSIGN(parsed.budget, budget_in(request));
-    TRY_ASSIGN(const auto timeout, time_in(request, "patience_ns", 5s));
+    TRY_ASSIGN(const auto timeout, time_in(request, "timeout_ns", 5s));
     parsed.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
     TRY_ASSIGN(const auto rate, number_in(request, "calls_per_second", 5'000, 1, 1'000'000));
     parsed.calls_per_second = static_cast<std::uint64_t>(rate);

@@ -4,7 +4,7 @@ from trace_client import TraceClient
 
 # These tests are about calls, not about their cost on a busy machine.
 UNTHINNED = ("--budget", "10000", "--rate", "1000000")
-PLENTY = (*UNTHINNED, "--patience", "10min")
+PLENTY = (*UNTHINNED, "--timeout", "10min")
 
 
 class Watch(TraceClient):

@@ -83,7 +83,7 @@ def the_first_creation_of_a_new_daemon_has_its_stack():
 
 def who_does_not_want_to_wait_is_told():
     with Program() as program, Daemon(SETTINGS) as daemon, Watch(
-        daemon, program.process.pid, *CLASSES, *UNTHINNED, "--patience", "0s"
+        daemon, program.process.pid, *CLASSES, *UNTHINNED, "--timeout", "0s"
     ) as watch:
         # It may be there already; then there is no note.
         notes = [note for note in watch.started["notes"] if "unwind" in note]

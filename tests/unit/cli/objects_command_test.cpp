@@ -77,12 +77,12 @@ TEST_F(ObjectsCommand, AsksForWhatTheOptionsSay) {
                                    {"exclude", ""},
                                    {"memory", 1},
                                    {"calls_per_second", 5000},
-                                   {"patience_ns", 5'000'000'000}}));
+                                   {"timeout_ns", 5'000'000'000}}));
     calls::ObjectRule rule;
     rule.name = rule.class_pattern = "Page";
     EXPECT_EQ(rules, (json::array{calls::to_json(rule)}));
     (void)run({"--class", "Page", "--include", "in", "--exclude", "ex", "--no-memory", "--rate",
-               "70", "--patience", "3s", "--min", "1ms", "--for", "2s", "--budget", "5"});
+               "70", "--timeout", "3s", "--min", "1ms", "--for", "2s", "--budget", "5"});
     asked = request();
     asked.erase("rules");
     EXPECT_EQ(asked, (json::object{{"command", "objects"},
@@ -94,7 +94,7 @@ TEST_F(ObjectsCommand, AsksForWhatTheOptionsSay) {
                                    {"exclude", "ex"},
                                    {"memory", 0},
                                    {"calls_per_second", 70},
-                                   {"patience_ns", 3'000'000'000}}));
+                                   {"timeout_ns", 3'000'000'000}}));
 }
 
 TEST_F(ObjectsCommand, RulesComeFromClassesPresetsAndOptions) {
@@ -135,7 +135,7 @@ TEST_F(ObjectsCommand, SaysWhatIsMissing) {
                 StartsWith("lagtrap: no process selected; use --process NAME, --read FILE, or "
                            "--connect URL"));
     EXPECT_EQ(run({"--preset", "no-such-preset"}).code, 1);
-    for (const char* option : {"--mark", "--patience", "--for", "--min"})
+    for (const char* option : {"--mark", "--timeout", "--for", "--min"})
         EXPECT_THAT(run({"--class", "Page", option, "5x"}).err,
                     StartsWith(std::string("lagtrap: ") + option + ": "));
     EXPECT_TRUE(asked_.empty());

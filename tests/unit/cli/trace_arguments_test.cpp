@@ -96,7 +96,7 @@ TEST_F(TraceArguments, OfObjectsGoWhereTheyBelong) {
     ASSERT_TRUE(accepts_line(
         "objects --process p --class c --preset q --name n --library l --create a --use b "
         "--release d --message e --error null --success 100 --except EAGAIN --title arg0 "
-        "--include i --exclude x --min 1ms --mark 2ms --for 3s --patience 4s --rate 5 --top 6 "
+        "--include i --exclude x --min 1ms --mark 2ms --for 3s --timeout 4s --rate 5 --top 6 "
         "--record r"));
     const ObjectsOptions& objects = choice_.objects;
     EXPECT_THAT(objects.classes, ElementsAre("c"));

@@ -118,7 +118,7 @@ TEST(ObjectRequests, HaveDefaultsAndLimits) {
     EXPECT_EQ(parse_object_request(with(least, "exclude", "out"))->wishes.exclude, "out");
     EXPECT_EQ(parse_object_request(with(least, "least_ns", 4))->min_duration, 4ns);
     EXPECT_EQ(parse_object_request(with(least, "length_ns", 7))->length, 7ns);
-    EXPECT_EQ(parse_object_request(with(least, "patience_ns", 2'000'000))->timeout, 2ms);
+    EXPECT_EQ(parse_object_request(with(least, "timeout_ns", 2'000'000))->timeout, 2ms);
     const auto rate = [&](int calls) {
         return parse_object_request(with(least, "calls_per_second", calls));
     };
