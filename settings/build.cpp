@@ -9,6 +9,7 @@
 
 #include "settings/event_builder.hpp"
 #include "settings/preset_use.hpp"
+#include "settings/url.hpp"
 #include "settings/values.hpp"
 
 namespace lagtrap::settings {

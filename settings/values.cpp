@@ -13,6 +13,7 @@
 #include "settings/package_files.hpp"
 #include "settings/program_name.hpp"
 #include "settings/threshold_rule.hpp"
+#include "settings/url.hpp"
 
 namespace lagtrap::settings {
 namespace {
@@ -23,7 +24,6 @@ constexpr std::size_t build_id_least_digits = 16, build_id_most_digits = 40;
 constexpr std::size_t pattern_bytes_limit = 512;
 constexpr std::size_t symbol_bytes_limit = 4096;
 constexpr std::size_t expression_bytes_limit = 1024;
-constexpr std::size_t address_bytes_limit = 2000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -272,53 +272,10 @@ Problem check_label(const AttributeSpec& attribute, std::string_view text) {
     return check_pattern(attribute, text);
 }
 
-// Checks "HOST", "HOST:PORT", "[IPv6]:PORT". Returns what is wrong; empty if nothing is.
-std::string authority_problem(std::string_view authority) {
-    if (authority.find('@') != std::string_view::npos)
-        return "do not put user names and passwords here: every bundle contains a copy of this "
-               "file";
-    std::string_view host = authority.substr(0, authority.rfind(':'));
-    std::string_view port = authority.substr(host.size());
-    if (authority.starts_with('[')) {
-        const std::size_t bracket = authority.find(']');
-        if (bracket == std::string_view::npos) return "the IPv6 address has no closing bracket";
-        host = authority.substr(1, bracket - 1);
-        port = authority.substr(bracket + 1);
-        if (host.find_first_not_of("0123456789abcdefABCDEF:.") != std::string_view::npos)
-            return "the brackets contain no IPv6 address";
-    } else if (!all_of(host, ".-_")) {
-        return "the host has characters that are not allowed in a host name";
-    }
-    if (host.empty()) return "it has no host";
-    if (port.empty()) return {};
-    std::uint32_t number = 0;
-    const char* end = port.data() + port.size();
-    const auto [rest, failure] = std::from_chars(port.data() + 1, end, number);
-    const bool whole = port.front() == ':' && failure == std::errc{} && rest == end;
-    return whole && number >= 1 && number <= 65535 ? ""
-                                                   : "the port must be a number from 1 to 65535";
-}
-
-std::string_view authority_of(std::string_view url) {
-    url.remove_prefix(std::min(url.size(), url.find("://") + 3));
-    return url.substr(0, url.find('/'));
-}
-
 Problem check_url(const AttributeSpec& attribute, std::string_view text,
                   std::initializer_list<std::string_view> schemes) {
-    const std::size_t colon = text.find("://");
-    if (colon == std::string_view::npos ||
-        std::find(schemes.begin(), schemes.end(), text.substr(0, colon)) == schemes.end())
-        return problem(attribute, fmt::format("it must begin with one of {}://",
-                                              fmt::format("{}", fmt::join(schemes, "://, "))));
-    if (text.size() > address_bytes_limit)
-        return problem(attribute, fmt::format("it has {} bytes", text.size()));
-    if (text.find_first_of(" \"<>\\^`{|}?#") != std::string_view::npos ||
-        has_control_character(text))
-        return problem(attribute, "it contains a character that is not allowed in an address");
-    const std::string wrong = authority_problem(authority_of(text));
-    if (!wrong.empty()) return problem(attribute, wrong);
-    return {};
+    std::string wrong = url_problem(text, schemes);
+    return wrong.empty() ? Problem{} : problem(attribute, std::move(wrong));
 }
 
 // "LEFT:RIGHT", where both sides consist of letters, digits and `others`.
@@ -433,20 +390,6 @@ std::optional<std::uint32_t> argument_number(std::string_view text) {
         return {};
     std::from_chars(text.data(), text.data() + text.size(), number);
     return number;
-}
-
-std::string host_of_url(std::string_view url) {
-    const std::string_view authority = authority_of(url);
-    if (authority.starts_with('['))
-        return std::string(authority.substr(1, authority.find(']') - 1));
-    return std::string(authority.substr(0, authority.rfind(':')));
-}
-
-bool is_loopback(std::string_view host) {
-    if (host == "localhost" || host == "::1") return true;
-    // Only if all four parts are numbers: "127.example.com" is not a loopback address.
-    const bool numbers = host.find_first_not_of("0123456789.") == std::string_view::npos;
-    return numbers && host.starts_with("127.") && std::count(host.begin(), host.end(), '.') == 3;
 }
 
 }  // namespace lagtrap::settings

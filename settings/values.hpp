@@ -33,9 +33,4 @@ struct ValueProblem {
 // Splits the text at spaces.
 [[nodiscard]] std::vector<std::string> words_of(std::string_view text);
 
-// The host of a URL that check_value accepted, without the brackets of IPv6.
-[[nodiscard]] std::string host_of_url(std::string_view url);
-// True for localhost, 127.0.0.0/8 and ::1.
-[[nodiscard]] bool is_loopback(std::string_view host);
-
 }  // namespace lagtrap::settings

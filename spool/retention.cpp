@@ -1,7 +1,10 @@
 #include "spool/retention.hpp"
 
 #include <algorithm>
-#include <numeric>
+
+#include <fmt/format.h>
+
+#include "core/duration.hpp"
 
 namespace lagtrap::spool {
 namespace {
@@ -85,6 +88,28 @@ bool RetentionLock::note(bool left_to_another, std::chrono::steady_clock::time_p
     }
     if (!since_) since_ = now;
     return now - *since_ >= held_limit;
+}
+
+void RetentionOutcome::add(const RetentionOutcome& other) {
+    sent += other.sent;
+    rejected += other.rejected;
+    unsent += other.unsent;
+    batches += other.batches;
+    bytes += other.bytes;
+}
+
+std::string RetentionOutcome::describe() const {
+    std::vector<std::string> parts;
+    const auto add_part = [&parts](std::uint32_t count, const char* what) {
+        if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
+    };
+    add_part(sent, "sent");
+    add_part(rejected, "rejected");
+    add_part(unsent, "never sent");
+    add_part(batches, "unsent batches of runs");
+    if (parts.empty()) return {};
+    return fmt::format("removed bundles to enforce the limits of the spool: {} ({})",
+                       fmt::join(parts, ", "), format_byte_size(bytes));
 }
 
 }  // namespace lagtrap::spool

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace lagtrap::spool {
@@ -55,6 +56,19 @@ class RetentionLock {
 
   private:
     std::optional<std::chrono::steady_clock::time_point> since_;
+};
+
+// What apply_retention() removed.
+struct RetentionOutcome {
+    std::uint32_t sent = 0;
+    std::uint32_t rejected = 0;
+    std::uint32_t unsent = 0;   // bundles the server never got
+    std::uint32_t batches = 0;  // of runs, never sent
+    std::uint64_t bytes = 0;
+    bool left_to_another = false;  // another process holds the lock and does this work
+    void add(const RetentionOutcome& other);
+    // "removed 2 sent and 1 unsent bundles (12.0 MiB)"; empty if nothing was removed.
+    [[nodiscard]] std::string describe() const;
 };
 
 }  // namespace lagtrap::spool

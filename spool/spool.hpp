@@ -23,25 +23,10 @@
 
 #include "core/result.hpp"
 #include "core/unique_fd.hpp"
+#include "spool/entry_name.hpp"
 #include "spool/retention.hpp"
 
 namespace lagtrap::spool {
-
-// The parts of an entry's name: "SESSION-DIGEST16.lagtrap.tar.zst" for a bundle,
-// "BATCH-DIGEST16.runs.zst" for a batch of runs, "SESSION-DIGEST16.otlp.pb" for a bundle's delays
-// as spans.
-struct EntryName {
-    std::string id;             // of session or batch: lower-case UUID
-    std::string digest_prefix;  // first 16 hexadecimal digits of the SHA-256 of the file
-    EntryKind kind = EntryKind::Bundle;
-};
-
-// nullopt if `name` is not the complete name of an entry. Other files in the spool's folders are
-// left alone.
-[[nodiscard]] std::optional<EntryName> parse_entry_name(std::string_view name);
-[[nodiscard]] std::string make_bundle_name(std::string_view session_id, std::string_view digest);
-[[nodiscard]] std::string make_batch_name(std::string_view batch_id, std::string_view digest);
-[[nodiscard]] std::string make_spans_name(std::string_view session_id, std::string_view digest);
 
 struct SpoolEntry {
     std::string name;  // file name, as for parse_entry_name()
@@ -50,19 +35,6 @@ struct SpoolEntry {
     std::uint64_t size_bytes = 0;
     std::chrono::system_clock::time_point made;
     std::string reason;  // why it was rejected; printable, empty in other states
-};
-
-// What apply_retention() removed.
-struct RetentionOutcome {
-    std::uint32_t sent = 0;
-    std::uint32_t rejected = 0;
-    std::uint32_t unsent = 0;   // bundles the server never got
-    std::uint32_t batches = 0;  // of runs, never sent
-    std::uint64_t bytes = 0;
-    bool left_to_another = false;  // another process holds the lock and does this work
-    void add(const RetentionOutcome& other);
-    // "removed 2 sent and 1 unsent bundles (12.0 MiB)"; empty if nothing was removed.
-    [[nodiscard]] std::string describe() const;
 };
 
 // Group whose members may change a spool. Packages create it; a machine may lack it.

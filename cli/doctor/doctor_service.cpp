@@ -28,7 +28,7 @@
 #include "core/unique_fd.hpp"
 #include "sandbox/machine_root.hpp"
 #include "settings/parser.hpp"
-#include "settings/values.hpp"
+#include "settings/url.hpp"
 #include "spool/spool.hpp"
 
 namespace lagtrap::cli {
