@@ -1,7 +1,6 @@
 #include "trace/logs/session.hpp"
 
 #include <array>
-#include <limits>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -9,6 +8,7 @@
 #include "bpf/records.h"
 #include "core/files.hpp"
 #include "core/text.hpp"
+#include "trace/logs/json_fields.hpp"
 #include "trace/logs/session_id.hpp"
 
 namespace lagtrap::trace {
@@ -18,7 +18,6 @@ namespace json = boost::json;
 
 constexpr const char* file_name = "session.json";
 constexpr std::uint64_t file_limit_bytes = 1 << 20;
-constexpr std::size_t text_limit_bytes = 4096;
 constexpr std::uint32_t cpu_limit = 8192;
 
 const char* reason_name(TriggerReason reason) {
@@ -112,94 +111,13 @@ json::array to_json(const ContainerNames& containers) {
     return list;
 }
 
-// Reads the fields of one JSON object. Keeps the first error and skips everything after it.
-class Fields {
-  public:
-    Fields(const json::object& object, std::string where, std::optional<Error>& error)
-        : object_(object), where_(std::move(where)), error_(error) {}
-
-    template <typename Number>
-    void number(const char* name, Number& into, Number most = std::numeric_limits<Number>::max()) {
-        const json::value* value = find(name);
-        if (value == nullptr) return;
-        std::uint64_t found = 0;
-        if (value->is_uint64()) {
-            found = value->get_uint64();
-        } else if (value->is_int64() && value->get_int64() >= 0) {
-            found = static_cast<std::uint64_t>(value->get_int64());
-        } else {
-            return fail(name, "is not a whole number of 0 or more");
-        }
-        if (found > most)
-            return fail(name, "is " + std::to_string(found) + "; at most " + std::to_string(most) +
-                                  " is allowed");
-        into = static_cast<Number>(found);
-    }
-
-    [[nodiscard]] bool has(const char* name) const { return object_.contains(name); }
-
-    void flag(const char* name, bool& into) {
-        const json::value* value = find(name);
-        if (value == nullptr) return;
-        if (!value->is_bool()) return fail(name, "is neither true nor false");
-        into = value->get_bool();
-    }
-
-    void string(const char* name, std::string& into) {
-        const json::value* value = find(name);
-        if (value == nullptr) return;
-        if (!value->is_string()) return fail(name, "is not a text");
-        if (value->get_string().size() > text_limit_bytes)
-            return fail(name, "is longer than " + std::to_string(text_limit_bytes) + " bytes");
-        into.assign(value->get_string().data(), value->get_string().size());
-    }
-
-    // Visits the elements of a list of at most `limit`, with each value and its place.
-    template <typename Each>
-    void list(const char* name, std::size_t limit, Each each) {
-        const json::value* value = find(name);
-        if (value == nullptr) return;
-        if (!value->is_array()) return fail(name, "is not a list");
-        const json::array& elements = value->get_array();
-        if (elements.size() > limit)
-            return fail(name, "has " + std::to_string(elements.size()) + " elements; at most " +
-                                  std::to_string(limit) + " are allowed");
-        for (std::size_t i = 0; i < elements.size() && !error_; ++i)
-            each(elements[i], where_ + name + "[" + std::to_string(i) + "]");
-    }
-
-    template <typename Read>
-    void object(const char* name, Read read) {
-        const json::value* value = find(name);
-        if (value == nullptr) return;
-        if (!value->is_object()) return fail(name, "is not an object");
-        read(Fields(value->get_object(), where_ + name + ".", error_));
-    }
-
-    void fail(const std::string& name, const std::string& what) {
-        if (!error_) error_ = make_error(ErrorKind::Invalid, "\"" + where_ + name + "\" " + what);
-    }
-
-  private:
-    const json::value* find(const char* name) {
-        if (error_) return nullptr;
-        const json::value* value = object_.if_contains(name);
-        if (value == nullptr) fail(name, "is missing");
-        return value;
-    }
-
-    const json::object& object_;
-    std::string where_;
-    std::optional<Error>& error_;
-};
-
-void read_clocks(Fields fields, ClockSnapshot& clocks) {
+void read_clocks(JsonFields fields, ClockSnapshot& clocks) {
     fields.number("monotonic_ns", clocks.monotonic_ns);
     fields.number("boottime_ns", clocks.boottime_ns);
     fields.number("realtime_ns", clocks.realtime_ns);
 }
 
-void read_event(Fields fields, SessionEvent& event, std::optional<Error>& error) {
+void read_event(JsonFields fields, SessionEvent& event, std::optional<Error>& error) {
     fields.string("name", event.name);
     fields.number("threshold_ns", event.threshold_ns);
     fields.number("trace_length_ns", event.trace_length_ns);
@@ -209,7 +127,7 @@ void read_event(Fields fields, SessionEvent& event, std::optional<Error>& error)
     fields.string("program", event.program);
     const auto add_text_to = [&error](std::vector<std::string>& texts) {
         return [&](const json::value& value, const std::string& where) {
-            if (!value.is_string() || value.get_string().size() > text_limit_bytes)
+            if (!value.is_string() || value.get_string().size() > JsonFields::text_limit_bytes)
                 error = make_error(ErrorKind::Invalid, "\"" + where + "\" is not a short text");
             else
                 texts.emplace_back(value.get_string().data(), value.get_string().size());
@@ -220,7 +138,7 @@ void read_event(Fields fields, SessionEvent& event, std::optional<Error>& error)
         fields.list("markers", LAGTRAP_MAX_STAGES + 2, add_text_to(event.markers));
 }
 
-void read_trigger(Fields fields, SessionTrigger& trigger) {
+void read_trigger(JsonFields fields, SessionTrigger& trigger) {
     std::string reason;
     fields.string("reason", reason);
     if (reason == "deadline") {
@@ -242,7 +160,7 @@ void read_trigger(Fields fields, SessionTrigger& trigger) {
     fields.number("reported_ns", trigger.reported_ns);
 }
 
-void read_quality(Fields fields, SessionQuality& quality, std::optional<Error>& error) {
+void read_quality(JsonFields fields, SessionQuality& quality, std::optional<Error>& error) {
     fields.number("samples_taken", quality.samples_taken);
     fields.number("samples_lost", quality.samples_lost);
     fields.number("switches_lost", quality.switches_lost);
@@ -266,7 +184,7 @@ void read_quality(Fields fields, SessionQuality& quality, std::optional<Error>& 
     const char* const omitted = fields.has("omitted") ? "omitted" : "shed";
     if (!fields.has(omitted)) return;  // older captures lack it, or call it "shed"
     fields.list(omitted, omitted_limit, [&](const json::value& value, const std::string& where) {
-        if (!value.is_string() || value.get_string().size() > text_limit_bytes)
+        if (!value.is_string() || value.get_string().size() > JsonFields::text_limit_bytes)
             error = make_error(ErrorKind::Invalid, "\"" + where + "\" is not a short text");
         else
             quality.omitted.emplace_back(value.get_string().data(), value.get_string().size());
@@ -274,7 +192,7 @@ void read_quality(Fields fields, SessionQuality& quality, std::optional<Error>& 
 }
 
 // Older captures lack both.
-void read_end(Fields& fields, Session& session) {
+void read_end(JsonFields& fields, Session& session) {
     if (fields.has("longest_length_ns"))
         fields.number("longest_length_ns", session.longest_length_ns);
     if (!fields.has("end")) return;
@@ -284,7 +202,7 @@ void read_end(Fields& fields, Session& session) {
 }
 
 // Older captures lack them.
-void read_containers(Fields& fields, ContainerNames& containers, std::optional<Error>& error) {
+void read_containers(JsonFields& fields, ContainerNames& containers, std::optional<Error>& error) {
     if (!fields.has("containers")) return;
     fields.list("containers", session_containers_limit,
                 [&](const json::value& value, const std::string& where) {
@@ -293,7 +211,7 @@ void read_containers(Fields& fields, ContainerNames& containers, std::optional<E
                             make_error(ErrorKind::Invalid, "\"" + where + "\" is not an object");
                         return;
                     }
-                    Fields one(value.get_object(), where + ".", error);
+                    JsonFields one(value.get_object(), where + ".", error);
                     std::string id;
                     one.string("id", id);
                     ContainerName& container = containers[id];
@@ -304,12 +222,12 @@ void read_containers(Fields& fields, ContainerNames& containers, std::optional<E
                 });
 }
 
-void read_all_fields(Fields fields, Session& session, std::optional<Error>& error) {
+void read_all_fields(JsonFields fields, Session& session, std::optional<Error>& error) {
     fields.string("id", session.id);
     if (!is_session_id(session.id)) fields.fail("id", "is not a UUID");
     fields.string("lagtrap_version", session.lagtrap_version);
     if (fields.has("boot_id")) fields.string("boot_id", session.boot_id);  // older captures lack it
-    fields.object("clocks", [&](const Fields& inner) { read_clocks(inner, session.clocks); });
+    fields.object("clocks", [&](const JsonFields& inner) { read_clocks(inner, session.clocks); });
     fields.number("started_ns", session.started_ns);
     fields.number("ended_ns", session.ended_ns);
     if (session.ended_ns != 0 && session.ended_ns < session.started_ns)
@@ -332,14 +250,15 @@ void read_all_fields(Fields fields, Session& session, std::optional<Error>& erro
                 return;
             }
             session.events.emplace_back();
-            read_event(Fields(value.get_object(), where + ".", error), session.events.back(),
+            read_event(JsonFields(value.get_object(), where + ".", error), session.events.back(),
                        error);
         });
-    fields.object("trigger", [&](const Fields& inner) { read_trigger(inner, session.trigger); });
+    fields.object("trigger",
+                  [&](const JsonFields& inner) { read_trigger(inner, session.trigger); });
     if (session.trigger.event >= session.events.size() && !session.events.empty())
         fields.fail("trigger.event", "is no index into \"events\"");
     fields.object("quality",
-                  [&](const Fields& inner) { read_quality(inner, session.quality, error); });
+                  [&](const JsonFields& inner) { read_quality(inner, session.quality, error); });
     read_containers(fields, session.containers, error);
     fields.flag("finished", session.finished);
 }
@@ -398,7 +317,7 @@ Result<Session> read_session(const std::filesystem::path& directory) {
         return make_error(ErrorKind::Invalid, path.string() + ": not a JSON object");
     Session session;
     std::optional<Error> error;
-    read_all_fields(Fields(value.get_object(), "", error), session, error);
+    read_all_fields(JsonFields(value.get_object(), "", error), session, error);
     if (error) return error->within(path.string());
     return session;
 }
