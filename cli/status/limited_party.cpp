@@ -15,4 +15,10 @@ std::string limited_party(const boost::json::object& entry) {
     return "user " + user_text(static_cast<std::uint32_t>(number(entry, "uid")));
 }
 
+std::string party_text(const boost::json::object& entry) {
+    const std::string user = limited_party(entry);
+    const std::uint64_t pid = number(entry, "pid");
+    return pid == 0 ? user : "process " + std::to_string(pid) + " of " + user;
+}
+
 }  // namespace lagtrap::cli

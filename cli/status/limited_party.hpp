@@ -11,4 +11,8 @@ namespace lagtrap::cli {
 // `namespace`.
 [[nodiscard]] std::string limited_party(const boost::json::object& entry);
 
+// The same for an entry that may name a process: "user joe (1001)", "process 4711 of user joe
+// (1001)".
+[[nodiscard]] std::string party_text(const boost::json::object& entry);
+
 }  // namespace lagtrap::cli

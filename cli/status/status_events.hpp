@@ -20,9 +20,6 @@ namespace lagtrap::cli {
 // "query", or "a client, process 812 of user joe (1001)", from the answer's "capture".
 [[nodiscard]] std::string recorded_for(const boost::json::object& capture);
 
-// One of an event's "limits": "user joe (1001)", "process 4711 of user joe (1001)".
-[[nodiscard]] std::string party_text(const boost::json::object& limit);
-
 // Why an event is not watched all the time: "off", "disabled", "counted", "partly" or "arming";
 // empty if it is.
 [[nodiscard]] std::string trouble_of(const boost::json::object& event);

@@ -50,8 +50,6 @@ const char* name_of(InspectionMessage kind) {
                                            : "inspecting the mapped files";
 }
 
-// The flag that ends inspections early, by thread.
-thread_local const std::atomic<bool>* inspections_cancelled = nullptr;
 constexpr std::chrono::milliseconds cancel_interval{50};
 
 Error cancelled() { return make_error(ErrorKind::Timeout, "the inspection was cancelled"); }
@@ -61,16 +59,6 @@ ErrorKind kind_of(std::uint32_t error) {
 }
 
 }  // namespace
-
-InspectionsCancelled::InspectionsCancelled(const std::atomic<bool>& given_up) {
-    inspections_cancelled = &given_up;
-}
-
-InspectionsCancelled::~InspectionsCancelled() { inspections_cancelled = nullptr; }
-
-bool inspections_are_cancelled() {
-    return inspections_cancelled != nullptr && inspections_cancelled->load();
-}
 
 Result<InspectorHelper> start_inspector() {
     std::array<int, 2> ends{-1, -1};

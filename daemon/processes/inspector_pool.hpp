@@ -25,6 +25,7 @@
 #include "daemon/processes/code_file_copier.hpp"
 #include "daemon/processes/helper_shares.hpp"
 #include "daemon/processes/hold_ups.hpp"
+#include "daemon/processes/inspections_cancelled.hpp"
 #include "daemon/processes/inspector_wire.hpp"
 #include "daemon/processes/process_inspector.hpp"
 
@@ -47,19 +48,6 @@ struct InspectionCounts {
     std::string start_problem;  // why there is no helper; empty if the last start succeeded
     std::map<Party, std::uint64_t> held_up_by;
 };
-
-// While it exists, inspections that this thread requests from a pool end soon (Timeout) once
-// `given_up` is set, which must outlive it. At most one per thread.
-class InspectionsCancelled {
-  public:
-    explicit InspectionsCancelled(const std::atomic<bool>& given_up);
-    ~InspectionsCancelled();
-    InspectionsCancelled(const InspectionsCancelled&) = delete;
-    InspectionsCancelled& operator=(const InspectionsCancelled&) = delete;
-};
-
-// True if the inspections of this thread end early now.
-[[nodiscard]] bool inspections_are_cancelled();
 
 // Thread-safe.
 class InspectorPool : public ProcessInspector, public CodeFileCopier {
