@@ -71,7 +71,7 @@ BatchWriter::BatchWriter(spool::Spool spool, Log log)
     : spool_(std::move(spool)), log_(std::move(log)), names_(naming_limits()) {
     if (auto kept = KeptCount::open(spool_.path() / unwritten_file)) {
         kept_ = std::move(kept).value();
-        count_lost(kept_->value());
+        ledger_.lost(kept_->value());
         if (kept_->value() != 0)
             log_.warn("the previous daemon did not write " + std::to_string(kept_->value()) +
                       " recorded runs; they are counted as lost");
@@ -93,13 +93,10 @@ BatchWriter::~BatchWriter() {
 void BatchWriter::put(GatheredBatch gathered) {
     {
         const std::lock_guard lock(mutex_);
-        gathered_ = 0;
-        if (waiting_.size() >= waiting_batches_limit && waiting_runs_ >= waiting_runs_limit) {
-            ++totals_.failed;
-            count_lost(runs_of(gathered.batch));
-            return;
-        }
-        unwritten_ += runs_of(gathered.batch);
+        const std::uint64_t runs = runs_of(gathered.batch);
+        if (waiting_.size() >= waiting_batches_limit && waiting_runs_ >= waiting_runs_limit)
+            return ledger_.dropped(runs);
+        ledger_.waits(runs);
         waiting_runs_ += gathered.batch.runs.size();
         waiting_.push_back(std::move(gathered));
     }
@@ -109,20 +106,14 @@ void BatchWriter::put(GatheredBatch gathered) {
 void BatchWriter::note_gathered(std::uint64_t runs) {
     {
         const std::lock_guard lock(mutex_);
-        gathered_ = runs;
+        ledger_.gathered(runs);
     }
     keep_count();
 }
 
 void BatchWriter::lose(std::uint64_t runs) {
     const std::lock_guard lock(mutex_);
-    count_lost(runs);
-}
-
-void BatchWriter::count_lost(std::uint64_t runs) {
-    totals_.lost_runs += runs;
-    lost_to_report_ += runs;
-    unwritten_ += runs;
+    ledger_.lost(runs);
 }
 
 void BatchWriter::keep_count() {
@@ -131,7 +122,7 @@ void BatchWriter::keep_count() {
     std::uint64_t runs = 0;
     {
         const std::lock_guard lock(mutex_);
-        runs = gathered_ + unwritten_;
+        runs = ledger_.unwritten();
     }
     const Status kept = kept_->set(runs);
     kept_problem_ = kept ? std::string() : kept.error().message;
@@ -144,14 +135,13 @@ std::string BatchWriter::kept_problem() {
 
 std::uint64_t BatchWriter::take_lost() {
     const std::lock_guard lock(mutex_);
-    unwritten_ -= lost_to_report_;
-    return std::exchange(lost_to_report_, 0);
+    return ledger_.take_lost();
 }
 
 BatchTotals BatchWriter::totals() const {
     const std::uint64_t removed = spool_.unsent_batches_removed();
     const std::lock_guard lock(mutex_);
-    BatchTotals totals = totals_;
+    BatchTotals totals = ledger_.totals();
     totals.removed = removed;
     return totals;
 }
@@ -188,9 +178,7 @@ void BatchWriter::work() {
 
 void BatchWriter::lose_batch(const trace::RunBatch& batch) {
     const std::lock_guard lock(mutex_);
-    ++totals_.failed;
-    unwritten_ -= runs_of(batch);
-    count_lost(runs_of(batch));
+    ledger_.failed(runs_of(batch));
 }
 
 void BatchWriter::write(GatheredBatch gathered) {
@@ -226,10 +214,7 @@ Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {
         return status;
     }
     const std::lock_guard lock(mutex_);
-    ++totals_.written;
-    totals_.written_runs += batch.runs.size();
-    totals_.written_bytes += bytes->size();
-    unwritten_ -= runs_of(batch);
+    ledger_.written(runs_of(batch), batch.runs.size(), bytes->size());
     return success();
 }
 

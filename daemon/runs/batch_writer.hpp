@@ -14,20 +14,11 @@
 #include "daemon/runs/frame_names.hpp"
 #include "daemon/runs/gathered_batch.hpp"
 #include "daemon/runs/kept_count.hpp"
+#include "daemon/runs/run_ledger.hpp"
 #include "spool/spool.hpp"
 #include "trace/run_batches/run_batch.hpp"
 
 namespace lagtrap::daemon {
-
-struct BatchTotals {
-    std::uint64_t written = 0;        // batches in the spool
-    std::uint64_t written_runs = 0;   // runs in these batches, without those that they represent
-    std::uint64_t written_bytes = 0;  // of their files
-    std::uint64_t failed = 0;         // batches that could not be written or arrived too fast
-    // runs represented by those, or not written by an earlier daemon
-    std::uint64_t lost_runs = 0;
-    std::uint64_t removed = 0;  // batches that the spool removed unsent, ever
-};
 
 // The number of runs that are in no batch yet is kept in the spool, in .unwritten-runs. The runs
 // that a killed daemon had collected are lost, but the next daemon reports how many. The number may
@@ -63,7 +54,6 @@ class BatchWriter {
     // Splits the batch if it exceeds the limits of a file.
     [[nodiscard]] Status write_in_pieces(const trace::RunBatch& batch);
     void lose_batch(const trace::RunBatch& batch);
-    void count_lost(std::uint64_t runs);  // call it with mutex_ held
     void keep_count();
     [[nodiscard]] std::string kept_problem();
 
@@ -75,10 +65,7 @@ class BatchWriter {
     std::deque<GatheredBatch> waiting_;
     bool writing_ = false;          // a batch that is not in waiting_ any more
     std::size_t waiting_runs_ = 0;  // in waiting_
-    BatchTotals totals_;
-    std::uint64_t lost_to_report_ = 0;
-    std::uint64_t gathered_ = 0;   // in the batch that is being collected
-    std::uint64_t unwritten_ = 0;  // in waiting batches, and lost_to_report_
+    RunLedger ledger_;
     bool ending_ = false;
     // Protects the following members; lock it before mutex_. Threads that need only mutex_ do not
     // wait for the disk.
