@@ -14,7 +14,8 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
-#include <fmt/format.h>
+
+#include "server/api/http_message.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -35,26 +36,6 @@ constexpr std::uint64_t drain_limit_bytes = 64ULL << 20;
 constexpr std::chrono::seconds drain_timeout{5};
 
 using Parser = http::request_parser<http::empty_body>;
-
-Method method_of(http::verb verb) {
-    switch (verb) {
-        case http::verb::get: return Method::Get;
-        case http::verb::head: return Method::Head;
-        case http::verb::post: return Method::Post;
-        case http::verb::put: return Method::Put;
-        case http::verb::delete_: return Method::Delete;
-        default: return Method::Other;
-    }
-}
-
-// All values of a header, which may be repeated, in the order received.
-template <typename Message>
-std::vector<std::string_view> values_of(const Message& message, std::string_view field) {
-    std::vector<std::string_view> values;
-    const auto range = message.equal_range(field);
-    for (auto line = range.first; line != range.second; ++line) values.emplace_back(line->value());
-    return values;
-}
 
 // The reply if a request's work ended with an exception.
 const Refusal& broken() {
@@ -91,6 +72,11 @@ auto run_apart(WorkerPool& workers, Work work) -> asio::awaitable<std::optional<
     };
     const PoolPlace place(workers);
     co_return co_await asio::co_spawn(workers.pool, std::move(task), asio::use_awaitable);
+}
+
+std::optional<std::uint64_t> length_of(const Parser& parser) {
+    if (!parser.content_length()) return std::nullopt;
+    return *parser.content_length();
 }
 
 template <typename Stream>
@@ -165,52 +151,10 @@ class HttpConnectionOver final : public HttpConnection {
         co_return co_await dispatch();
     }
 
-    Request describe_request() {
-        const auto& message = parser_->get();
-        const auto text = [&message](auto field) { return std::string(message[field]); };
-        Request request;
-        request.method = method_of(message.method());
-        request.target = std::string(message.target());
-        request.host = text(http::field::host);
-        request.authorization = text(http::field::authorization);
-        request.cookie = text(http::field::cookie);
-        request.origin = text(http::field::origin);
-        request.fetch_site = text("Sec-Fetch-Site");
-        request.content_type = text(http::field::content_type);
-        request.content_encoding = text(http::field::content_encoding);
-        request.accept_encoding = text(http::field::accept_encoding);
-        request.if_none_match = text(http::field::if_none_match);
-        request.content_digest = text("Content-Digest");
-        request.chunked = parser_->chunked();
-        if (parser_->content_length()) request.content_length = *parser_->content_length();
-        request.secure = is_tls;
-        request.sender = peer_.to_string();
-        request.from_loopback = peer_.is_loopback();
-        request.forwarded = context_.options.behind_proxy ||
-                            std::any_of(message.begin(), message.end(), [](const auto& field) {
-                                return is_forwarding_field(
-                                    {field.name_string().data(), field.name_string().size()});
-                            });
-        believe_proxy(request);
-        return request;
-    }
-
-    void believe_proxy(Request& request) {
-        const HttpOptions& options = context_.options;
-        if (!options.behind_proxy) return;
-        const TrustedProxies& proxies = options.trusted_proxies;
-        if (!proxies.empty() && !proxies.contains(request.sender)) return;
-        const auto& message = parser_->get();
-        const auto sender = proxies.sender_of(values_of(message, "X-Forwarded-For"));
-        if (!sender) return;
-        request.sender = *sender;
-        request.from_loopback = false;
-        request.secure =
-            request.secure || last_element(values_of(message, "X-Forwarded-Proto")) == "https";
-    }
-
     asio::awaitable<bool> dispatch() {
-        auto request = std::make_shared<Request>(describe_request());
+        auto request = std::make_shared<Request>(request_of(parser_->get(), parser_->chunked(),
+                                                            length_of(*parser_), peer_, is_tls,
+                                                            context_.options));
         ConnectionContext& context = context_;
         WorkerPool& gate = context.pool_for(context.service.admission_work(*request));
         if (gate.taken >= gate.limit) co_return co_await refuse(overloaded());
@@ -414,32 +358,10 @@ class HttpConnectionOver final : public HttpConnection {
         co_return body <= drain_limit_bytes;
     }
 
-    template <typename Body>
-    void set_fields(http::response<Body>& response, const Reply& reply, bool keep_alive) {
-        response.set(http::field::server, "lagtrap-server/" LAGTRAP_VERSION);
-        if (reply.status != 204 && reply.status != 304)
-            response.set(http::field::content_type, reply.content_type);
-        response.set("X-Content-Type-Options", "nosniff");
-        response.set("Referrer-Policy", "no-referrer");
-        response.set(http::field::cache_control, "no-store");
-        if constexpr (is_tls) response.set("Strict-Transport-Security", "max-age=31536000");
-        // Set-Cookie may repeat; for all other headers the last one wins.
-        for (const auto& [name, value] : reply.headers) {
-            if (name == "Set-Cookie") {
-                response.insert(name, value);
-            } else {
-                response.set(name, value);
-            }
-        }
-        response.keep_alive(keep_alive);
-        if (keep_alive) response.set(http::field::keep_alive, promised_idle_time());
-    }
-
-    // Announces a second less than the real timeout, so that a client that relies on it never sends
-    // while the connection closes.
-    std::string promised_idle_time() const {
-        const auto idle = std::chrono::floor<std::chrono::seconds>(context_.options.header_timeout);
-        return fmt::format("timeout={}", std::max<std::int64_t>(idle.count() - 1, 0));
+    // nullopt: the connection ends with the reply.
+    [[nodiscard]] std::optional<std::chrono::milliseconds> idle_limit(bool keep_alive) const {
+        if (!keep_alive) return std::nullopt;
+        return context_.options.header_timeout;
     }
 
     // False if the connection must end.
@@ -454,7 +376,7 @@ class HttpConnectionOver final : public HttpConnection {
         const bool empty = reply.status == 204 || reply.status == 304;
         if (head || empty) {
             http::response<http::empty_body> response(static_cast<http::status>(reply.status), 11);
-            set_fields(response, reply, keep_alive);
+            set_fields(response, reply, is_tls, idle_limit(keep_alive));
             if (reply.announced_bytes || !reply.source)
                 if (!empty)
                     response.content_length(reply.announced_bytes.value_or(reply.body.size()));
@@ -462,7 +384,7 @@ class HttpConnectionOver final : public HttpConnection {
                                        asio::redirect_error(asio::use_awaitable, error));
         } else {
             http::response<http::string_body> response(static_cast<http::status>(reply.status), 11);
-            set_fields(response, reply, keep_alive);
+            set_fields(response, reply, is_tls, idle_limit(keep_alive));
             response.body() = std::move(reply.body);
             response.prepare_payload();
             co_await http::async_write(stream_, response,
@@ -473,7 +395,7 @@ class HttpConnectionOver final : public HttpConnection {
 
     asio::awaitable<bool> write_source(Reply reply, bool keep_alive) {
         http::response<http::buffer_body> response(static_cast<http::status>(reply.status), 11);
-        set_fields(response, reply, keep_alive);
+        set_fields(response, reply, is_tls, idle_limit(keep_alive));
         if (reply.announced_bytes) {
             response.content_length(*reply.announced_bytes);
         } else if (parser_->get().version() >= 11) {

@@ -39,7 +39,7 @@ LINES = {
     "daemon/unwinding/process_spaces.cpp": 500,
     "server/api/application.cpp": 450,
     "server/api/cause_routes.cpp": 450,
-    "server/api/http_connection.cpp": 550,
+    "server/api/http_connection.cpp": 500,
     "server/api/overview_routes.cpp": 500,
     "server/reports/causes.cpp": 600,
     "settings/schema.cpp": 450,
