@@ -56,6 +56,7 @@ class HolderCount {
             waits_.unknown_ns += wait.length_ns();
             return;
         }
+        if (!running.woken) waits_.preempted_ns += wait.length_ns();
         if (running.after) note_priority(*running.after, wait);
         if (running.after && *running.after != *cpu) waits_.elsewhere_ns += wait.length_ns();
         cpus_.insert(*cpu);

@@ -40,6 +40,8 @@ struct CpuWaits {
     // the CPU was idle: something else kept the thread from running
     std::uint64_t idle_ns = 0;
     std::uint64_t slow_wakeups_ns = 0;  // part of `idle_ns`: the thread had just been woken
+    // in waits that began while the thread ran: another one took the CPU
+    std::uint64_t preempted_ns = 0;
     // in waits that ended on a CPU other than the one examined: uncertain
     std::uint64_t elsewhere_ns = 0;
     std::uint64_t unknown_ns = 0;     // what the CPU did is unknown

@@ -14,6 +14,31 @@ namespace lagtrap::analysis {
 
 namespace {
 
+constexpr std::uint16_t first_ordinary = 100;  // smaller priorities are real-time
+
+// Only the kernel's limit for real-time threads stops one that runs without a more urgent one.
+bool was_real_time_stopped(const CpuWaits& cpu) {
+    return cpu.priority < first_ordinary && cpu.preempted_ns * 2 > cpu.time_ns;
+}
+
+bool gave_way_to_ordinary(const CpuWaits& cpu) {
+    std::uint64_t ordinary_ns = 0;
+    for (const CpuHolder& holder : cpu.holders) {
+        if (holder.priority >= first_ordinary && holder.priority != no_priority)
+            ordinary_ns += holder.time_ns;
+    }
+    return was_real_time_stopped(cpu) && ordinary_ns * 2 > cpu.time_ns;
+}
+
+std::string idle_words(const CpuWaits& cpu) {
+    if (cpu.slow_wakeups_ns * 2 > cpu.idle_ns)
+        return ", which was idle: it was slow to wake up, or its virtual machine did not run";
+    const std::string limit = was_real_time_stopped(cpu)
+                                  ? "the kernel's limit for real-time threads"
+                                  : "the CPU limit of its control group";
+    return ", which was idle: probably " + limit + " held it back";
+}
+
 class CpuWords {
   public:
     explicit CpuWords(const std::string& own_unit) : own_unit_(own_unit) {}
@@ -22,13 +47,7 @@ class CpuWords {
     std::string holders(const CpuWaits& cpu, const ThreadName& who_waited) const {
         const std::uint64_t known_ns = cpu.time_ns - std::min(cpu.time_ns, cpu.unknown_ns);
         if (known_ns * 2 < cpu.time_ns) return "; who had it is unknown";
-        if (cpu.idle_ns * 2 > known_ns) {
-            return cpu.slow_wakeups_ns * 2 > cpu.idle_ns
-                       ? ", which was idle: it was slow to wake up, or its virtual machine did not "
-                         "run"
-                       : ", which was idle: probably the CPU limit of its control group held it "
-                         "back";
-        }
+        if (cpu.idle_ns * 2 > known_ns) return idle_words(cpu);
         const char* surely = cpu.elsewhere_ns * 2 > cpu.time_ns ? " while probably " : " while ";
         const std::string what =
             cpu.cpus.size() == 1 ? " had CPU " + std::to_string(cpu.cpus.front()) : " had it";
@@ -141,8 +160,10 @@ class CpuWords {
     const std::string& own_unit_;
 };
 
-std::string low_priority_words(const CpuWaits& cpu) {
+std::string priority_words(const CpuWaits& cpu) {
     constexpr std::uint16_t nice_0 = 120;
+    if (gave_way_to_ordinary(cpu))
+        return " at real-time priority " + std::to_string(99 - cpu.priority);
     if (cpu.priority == no_priority || cpu.priority <= nice_0) return "";
     if (cpu.priority == idle_priority) return " at idle priority (SCHED_IDLE)";
     return " at low priority (nice " + std::to_string(cpu.priority - nice_0) + ")";
@@ -156,7 +177,11 @@ std::string other_unit(const std::string& unit, const std::string& own_unit) {
 
 std::string cpu_holder_words(const CpuWaits& cpu, const ThreadName& who_waited,
                              const std::string& own_unit) {
-    return low_priority_words(cpu) + CpuWords(own_unit).holders(cpu, who_waited);
+    const std::string reserve =
+        gave_way_to_ordinary(cpu)
+            ? ": the kernel keeps some time for ordinary threads (real-time throttling)"
+            : "";
+    return priority_words(cpu) + CpuWords(own_unit).holders(cpu, who_waited) + reserve;
 }
 
 }  // namespace lagtrap::analysis

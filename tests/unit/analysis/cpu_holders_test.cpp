@@ -87,6 +87,7 @@ TEST_F(CpuWaitsOf, APreemptedThreadAreForItsCpu) {
     EXPECT_EQ(found.time_ns, 30 * ms);
     EXPECT_EQ(found.idle_ns, 2 * ms);
     EXPECT_EQ(found.slow_wakeups_ns, 0U);
+    EXPECT_EQ(found.preempted_ns, 30 * ms);
     EXPECT_EQ(found.elsewhere_ns, 0U);
     EXPECT_EQ(found.unknown_ns, 3 * ms);
     EXPECT_EQ(found.cpus, std::vector<std::uint16_t>{0});

@@ -48,6 +48,29 @@ TEST(CpuWords, SayIfTheWaitingThreadHasLowPriority) {
     EXPECT_EQ(with(idle_priority), " at idle priority (SCHED_IDLE)" + at_normal_priority);
 }
 
+TEST(CpuWords, SayThatARealTimeThreadWasThrottled) {
+    CpuWaits cpu = waits({holder("report", 500, 60)});
+    cpu.preempted_ns = 51 * ms;
+    EXPECT_EQ(words(cpu), " while report (500) had CPU 1") << "an ordinary thread";
+    cpu.priority = 79;
+    EXPECT_EQ(words(cpu),
+              " at real-time priority 20 while report (500) had CPU 1: the kernel keeps some time "
+              "for ordinary threads (real-time throttling)");
+    cpu.preempted_ns = 50 * ms;
+    EXPECT_EQ(words(cpu), " while report (500) had CPU 1") << "it had mostly been woken";
+    cpu.preempted_ns = 100 * ms;
+    cpu.holders[0].time_ns = 50 * ms;
+    EXPECT_EQ(words(cpu), " while others had it: report (500) 50.0 ms");
+    cpu.holders[0].time_ns = 60 * ms;
+    cpu.holders[0].priority = 49;
+    EXPECT_EQ(words(cpu), " while report (500, real-time priority 50) had CPU 1");
+    cpu.holders[0].priority = no_priority;
+    EXPECT_EQ(words(cpu), " while report (500) had CPU 1");
+    cpu.idle_ns = 60 * ms;
+    EXPECT_EQ(words(cpu),
+              ", which was idle: probably the kernel's limit for real-time threads held it back");
+}
+
 TEST(CpuWords, NameWhoeverHadTheCpuMostOfTheTime) {
     CpuWaits cpu = waits({holder("report", 500, 60)});
     EXPECT_EQ(words(cpu), " while report (500) had CPU 1");
