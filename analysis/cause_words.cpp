@@ -2,6 +2,7 @@
 #include <chrono>
 #include <map>
 
+#include "analysis/call_words.hpp"
 #include "analysis/cpu_words.hpp"
 #include "analysis/delay_cause.hpp"
 #include "analysis/frame_role.hpp"
@@ -276,6 +277,8 @@ class Sentence {
         if (doing.block == BlockReason::MessageQueue)
             return message_queue_words(doing.room, only_path(doing.files));
         if (doing.room != Room::None) return words_of_room(doing.room, doing.block);
+        const auto of_call = words_of_call(doing.wait, doing.focus.place.called);
+        if (!of_call.empty()) return std::string(of_call);
         return doing.wait == WaitKind::FileLock
                    ? file_lock_words(doing.block, only_path(doing.files))
                    : words_of_wait(doing.wait, doing.reason);

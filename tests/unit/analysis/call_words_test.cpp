@@ -1,0 +1,35 @@
+#include "analysis/call_words.hpp"
+
+#include <gtest/gtest.h>
+
+namespace lagtrap::analysis::call_words_test {
+namespace {
+
+TEST(CallWords, TheMemoryAllocatorHasLocks) {
+    for (const char* const called :
+         {"malloc", "free", "operator new(unsigned long)", "malloc_trim"})
+        EXPECT_EQ(words_of_call(WaitKind::Lock, called),
+                  "for a lock of the memory allocator (malloc)")
+            << called;
+    for (const char* const called : {"", "mall", "malloc_stats_of_app", "pthread_mutex_lock"})
+        EXPECT_EQ(words_of_call(WaitKind::Lock, called), "") << called;
+    EXPECT_EQ(words_of_call(WaitKind::Futex, "malloc"), "");
+    EXPECT_EQ(words_of_call(WaitKind::KernelLock, "malloc"), "");
+}
+
+TEST(CallWords, IdsAreChangedByAllThreads) {
+    for (const char* const called : {"setuid", "setgid", "setgroups"})
+        EXPECT_EQ(words_of_call(WaitKind::Futex, called),
+                  "for the other threads of its process to change their user or group")
+            << called;
+    EXPECT_EQ(words_of_call(WaitKind::Lock, "setuid"), "");
+}
+
+TEST(CallWords, AsynchronousRequestsAreAwaited) {
+    EXPECT_EQ(words_of_call(WaitKind::Futex, "aio_suspend"), "for asynchronous I/O (AIO)");
+    EXPECT_EQ(words_of_call(WaitKind::Signal, "aio_suspend"), "");
+    EXPECT_EQ(words_of_call(WaitKind::Futex, "take"), "");
+}
+
+}  // namespace
+}  // namespace lagtrap::analysis::call_words_test
