@@ -84,7 +84,7 @@ class Sentence {
         if (waited.likely)
             return likely_words(waited) + who(link.who) + in_request(link) +
                    (work.empty() ? ": it " : ", which ") + did;
-        return "; meanwhile " + who(link.who) + in_request(link) + " " + did;
+        return "; meanwhile " + who(link.who) + in_request(link) + " " + did + sharers_words(link);
     }
 
     // Nothing shows that the thread was waited for, only that no other thread worked.

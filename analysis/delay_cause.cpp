@@ -13,6 +13,7 @@
 #include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
 #include "analysis/interruptions.hpp"
+#include "analysis/lock_sharers.hpp"
 #include "analysis/lock_turns.hpp"
 #include "analysis/parts.hpp"
 #include "analysis/sightings.hpp"
@@ -80,6 +81,10 @@ class CauseSearch {
             cause.chain.back().likely = is_likely = is_likely || doing.likely;
             cause.chain.back().began_after_ns = began_after(*next, waits.intervals);
             cause.chain.back().request = other_request_of(next->tid, waits_for(waits, next->tid));
+            if (const auto& did = cause.chain.back().doings;
+                waits.wait == WaitKind::ReadWriteLock && !did.empty())
+                cause.chain.back().sharers =
+                    other_threads_in(recording_, did.front().focus.place, waits.intervals, *next);
             if (waits.spin != SpinKind::None)
                 cause.chain.back().operation =
                     operation_of(recording_, *next, span_of(waits.intervals));

@@ -105,6 +105,8 @@ struct CauseLink {
     std::uint64_t began_after_ns = 0;
     KernelWork work = KernelWork::None;  // most of what it did
     std::optional<RequestPart> request;  // another one, that it was in for most of that time
+    // other threads that were in the first of `doings`, and may have held the lock together with it
+    std::uint32_t sharers = 0;
     // if the wait was spinning: the outermost function it was in only during that time
     std::string operation;
     // Those that took a sixth of the time or more, longest first; at most 2. If it mostly waited

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/frame_role.hpp"
+#include "analysis/function_name.hpp"
 #include "analysis/group_name.hpp"
 #include "core/duration.hpp"
 
@@ -76,6 +77,14 @@ std::string file_lock_words(BlockReason reason, const std::string& path) {
     const std::string what = reason == BlockReason::Lease ? "lease" : "lock";
     if (!path.empty()) return "for a " + what + " on " + path;
     return reason == BlockReason::Lease ? "for a lease on a file" : "for a file lock";
+}
+
+std::string sharers_words(const CauseLink& link) {
+    if (link.sharers == 0) return "";
+    const std::string count = std::to_string(link.sharers);
+    return "; " + count + (link.sharers == 1 ? " other thread was" : " other threads were") +
+           " in " + short_function_name(link.doings.front().focus.place.function) +
+           ", too, and may have held it, too";
 }
 
 std::string_view words_of_room_maker(Room room) {

@@ -39,6 +39,9 @@ namespace lagtrap::analysis {
 // "for a lock on /var/lib/app/data", "for a lease on a file". The path may be unknown.
 [[nodiscard]] std::string file_lock_words(BlockReason reason, const std::string& path);
 
+// "; 3 other threads were in read_table, too, and may have held it, too"; empty if there are none.
+[[nodiscard]] std::string sharers_words(const CauseLink& link);
+
 // What a thread did that ended a wait for room; empty for None.
 [[nodiscard]] std::string_view words_of_room_maker(Room room);
 

@@ -54,6 +54,19 @@ TEST(ResourceWords, PeersByTheirKind) {
               "on a connection to 10.0.0.1:80 and 2 others");
 }
 
+TEST(ResourceWords, SharersOfALockAreCounted) {
+    CauseLink link;
+    EXPECT_EQ(sharers_words(link), "");
+    link.doings.emplace_back().focus.place.function = "read_table(int)";
+    EXPECT_EQ(sharers_words(link), "");
+    link.sharers = 1;
+    EXPECT_EQ(sharers_words(link),
+              "; 1 other thread was in read_table, too, and may have held it, too");
+    link.sharers = 3;
+    EXPECT_EQ(sharers_words(link),
+              "; 3 other threads were in read_table, too, and may have held it, too");
+}
+
 TEST(ResourceWords, AListenerWithAFullQueueIsToBlameForMostOfTheTimeOnly) {
     FileWaits socket = socket_of(WaitFileKind::Connecting, "127.0.0.1:80");
     EXPECT_EQ(full_listener_clause(socket), "");
