@@ -499,10 +499,13 @@ class Sentence {
         if (lock && once && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
             return ", which " + who(link.who) + " held";
         }
-        const std::string others = link.alike == 0   ? ""
-                                   : link.alike == 1 ? " and another thread with that name"
-                                                     : " and " + std::to_string(link.alike) +
-                                                           " other threads with that name";
+        const std::string one = waited.wait == WaitKind::Child ? "process" : "thread";
+        const std::string others = link.alike == 0 ? ""
+                                   : link.alike == 1
+                                       ? " and another " + one + " with that name"
+                                       : " and " + std::to_string(link.alike) + " other " + one +
+                                             (waited.wait == WaitKind::Child ? "es" : "s") +
+                                             " with that name";
         const std::string late =
             link.is_late()
                 ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)"

@@ -131,7 +131,7 @@ bool is_wait_for_several_children(const DelayCauses& causes) {
     if (causes.causes.empty()) return false;
     const DelayCause& first = causes.causes.front();
     return first.doing.kind == TimeKind::Blocked && first.doing.wait == WaitKind::Child &&
-           first.doing.waker_count > 1 && first.chain.empty();
+           first.doing.waker_count > 1 && (first.chain.empty() || first.chain.front().alike > 0);
 }
 
 std::string to_text(const LifePart& part, std::uint64_t wall_ns) {

@@ -389,7 +389,7 @@ class CauseSearch {
             return;
         }
         for (const ThreadTime& waker : doing.wakers) {
-            if (waker.who.pid != first.pid || waker.who.thread != first.thread) continue;
+            if (!are_alike(waker.who, first, group.wait == WaitKind::Child)) continue;
             doing.alike_ns += waker.time_ns;
             if (waker.who.tid != first.tid) ++doing.alike;
         }

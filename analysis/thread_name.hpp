@@ -14,4 +14,10 @@ struct ThreadName {
     std::string unit;  // or container, of the process; empty if unknown
 };
 
+// Threads of one name in one process, or in any processes of one name.
+[[nodiscard]] inline bool are_alike(const ThreadName& a, const ThreadName& b, bool in_any_process) {
+    const bool same = in_any_process ? a.process == b.process : a.pid == b.pid;
+    return same && a.thread == b.thread;
+}
+
 }  // namespace lagtrap::analysis

@@ -241,6 +241,11 @@ TEST(CauseLinks, ThreadsOfOneNameAreCounted) {
     link.alike = 2;
     EXPECT_THAT(sentence_of(lock_wait(), {link}),
                 HasSubstr(", until holder (12) and 2 other threads with that name released it; "));
+    ThreadDoing children = lock_wait();
+    children.wait = WaitKind::Child;
+    children.count = children.waker_count = 3;
+    EXPECT_THAT(sentence_of(children, {link}),
+                HasSubstr(", until holder (12) and 2 other processes with that name ended; "));
     ThreadDoing known = lock_wait();
     known.object_known = true;
     EXPECT_THAT(sentence_of(known, {link}), HasSubstr(", until holder (12) and 2 other threads"));

@@ -114,6 +114,10 @@ TEST(CommandLife, SaysWhatSeveralChildrenDid) {
         life_of_command(*recording, run_of_command(*recording, 10, begin_ns, begin_ns + 201 * ms));
     const auto sentences = life_sentences(life);
     ASSERT_EQ(sentences.size(), 2U + (cause_sentences(life.causes).size() > 1 ? 1U : 0U));
+    EXPECT_THAT(sentences[0],
+                testing::AllOf(testing::HasSubstr("until cc (30) and another process with that "
+                                                  "name ended; meanwhile cc (30) computed for"),
+                               testing::Not(testing::HasSubstr("ended by"))));
     EXPECT_EQ(sentences[1], "Of this, cc (2 processes) computed for 198 ms (99 %).");
 }
 
