@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/block_reason.hpp"
+#include "analysis/child_ends.hpp"
 #include "analysis/interruptions.hpp"
 #include "analysis/kernel_workers.hpp"
 #include "analysis/socket_owners.hpp"
@@ -288,6 +289,8 @@ void find_awaited(const Recording& recording, std::vector<Interval>& intervals, 
     blame_givers_of_work(recording, intervals);
     blame_full_listeners(recording, intervals);
     blame_readers(recording, intervals);
+    blame_enders_of_children(recording, intervals);
+    if (in_run) blame_polled_children(recording, intervals);
     blame_owners(recording, intervals, in_run);
     blame_interpreter(recording, intervals);
 }

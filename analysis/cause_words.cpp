@@ -13,6 +13,7 @@
 #include "analysis/place_words.hpp"
 #include "analysis/request_words.hpp"
 #include "analysis/resource_words.hpp"
+#include "analysis/sleep_words.hpp"
 #include "analysis/spinning.hpp"
 #include "core/duration.hpp"
 
@@ -83,12 +84,14 @@ class Sentence {
         const std::string did = (work.empty() ? "" : "was " + work + ": it ") + text;
         if (waited.likely)
             return likely_words(waited) + who(link.who) + in_request(link) +
-                   (work.empty() ? ": it " : ", which ") + did;
+                   (work.empty() && waited.wait != WaitKind::Sleep ? ": it " : ", which ") + did;
         return "; meanwhile " + who(link.who) + in_request(link) + " " + did + sharers_words(link);
     }
 
     // Nothing shows that the thread was waited for, only that no other thread worked.
     static std::string likely_words(const ThreadDoing& waited) {
+        if (waited.wait == WaitKind::Sleep)
+            return "; it probably waited for the end of its child process ";
         const bool is_other_end = has_other_end(waited.files.kind);
         return std::string(is_other_end ? "; the only busy thread at the other end"
                                         : "; the only other busy thread of its process") +
@@ -175,9 +178,7 @@ class Sentence {
     std::string blocked_words(const ThreadDoing& doing, const std::string& time,
                               const ThreadName& who_did) const {
         switch (doing.wait) {
-            case WaitKind::Sleep:
-                return "slept " + time +
-                       (doing.count > 1 ? " in " + std::to_string(doing.count) + " sleeps" : "");
+            case WaitKind::Sleep: return slept_words(doing, time);
             case WaitKind::Stopped:
                 return "was " + doing.reason + stopper_words(doing, " of ") + " for " + time;
             default:
@@ -351,9 +352,7 @@ class Sentence {
                 // What frees memory waits for a while now and then.
                 if (doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory)
                     return "";
-                if (doing.wait == WaitKind::Sleep)
-                    return doing.count > 1 ? ", each time until its timer expired"
-                                           : ", until its timer expired";
+                if (doing.wait == WaitKind::Sleep) return expired_words(doing);
                 if (doing.wait == WaitKind::DatabaseLock && doing.count > 1)
                     return ", trying again each time";
                 return ", until it timed out" +
@@ -409,6 +408,7 @@ class Sentence {
 
     // Nobody ended the wait; `should` is the one who should have.
     std::string open_clause(const ThreadDoing& doing, const ThreadName& should) const {
+        if (doing.wait == WaitKind::Sleep) return expired_words(doing);
         const bool by_signal = doing.interruption != Interruption::None;
         const std::string end = by_signal ? ", until " + who(doing.interrupter) + " " +
                                                 std::string(to_text(doing.interruption))

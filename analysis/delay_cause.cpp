@@ -12,6 +12,7 @@
 #include "analysis/awaited_threads.hpp"
 #include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
+#include "analysis/child_ends.hpp"
 #include "analysis/interruptions.hpp"
 #include "analysis/lock_sharers.hpp"
 #include "analysis/lock_turns.hpp"
@@ -68,6 +69,8 @@ class CauseSearch {
     DelayCause cause_of(const IntervalGroup& group) {
         DelayCause cause;
         cause.doing = doing_of(group);
+        cause.doing.polls =
+            group.wait == WaitKind::Sleep && is_polling(recording_, group.intervals);
         std::set<std::uint32_t> known;
         for (const Interval& interval : group.intervals) known.insert(interval.tid);
         IntervalGroup waits = group;

@@ -53,6 +53,8 @@ struct ThreadDoing {
     ThreadName stopper;  // Blocked, in a stop or freeze: who began it; tid 0 if unknown
     // Blocked, outlasts: nothing shows that any of `wakers` was waited for
     bool likely = false;
+    // Blocked, of the delayed thread: sleeps between which it hardly computed
+    bool polls = false;
     bool object_known = false;  // Blocked: the lock is identified, and so is its holder
     // Blocked: number of wakers that held it in turn before the thread got it
     std::uint32_t turns = 0;

@@ -214,6 +214,40 @@ TEST(CauseWords, SleepsAreCounted) {
               "Slept 100 ms (50 %) in 2 sleeps in nap.");
 }
 
+TEST(CauseWords, SleepsThatPollSayThatNobodyIsKnown) {
+    ThreadDoing doing = with_end(wait_for(WaitKind::Sleep, "nap"), WaitEnd::Timeout);
+    doing.count = 50;
+    doing.polls = true;
+    EXPECT_EQ(sentence_of(doing),
+              "Slept 100 ms (50 %) in 50 sleeps of about 2.00 ms in nap, each time until its timer "
+              "expired; it hardly computed in between, so it probably polled, and who ended that "
+              "is unknown.");
+    const std::string text =
+        "Slept 100 ms (50 %) in 50 sleeps of about 2.00 ms in nap, each time until its timer "
+        "expired; ";
+    ThreadDoing refused = doing;
+    refused.refusals = 2;
+    refused.refused_by = "127.0.0.1:80";
+    EXPECT_EQ(sentence_of(refused),
+              text + "meanwhile its connection to 127.0.0.1:80 was refused 2 times.");
+    doing.files = data_file();
+    doing.files.kind = WaitFileKind::Refused;
+    EXPECT_EQ(sentence_of(doing), text + "before, it had been refused a lock on /srv/data.");
+}
+
+TEST(CauseWords, SleepsUntilAChildEndedNameIt) {
+    ThreadDoing doing = ended_by(wait_for(WaitKind::Sleep, "nap"), other);
+    doing.count = 50;
+    doing.outlasts = doing.timed_out = doing.likely = doing.polls = true;
+    EXPECT_EQ(sentence_of(doing, {link_of(other, work_in("encode"))}),
+              "Slept 100 ms (50 %) in 50 sleeps of about 2.00 ms in nap, each time until its timer "
+              "expired; it probably waited for the end of its child process other (30), which "
+              "computed for 100 ms in encode.");
+    EXPECT_EQ(sentence_of(doing),
+              "Slept 100 ms (50 %) in 50 sleeps of about 2.00 ms in nap, each time until its timer "
+              "expired.");
+}
+
 TEST(CauseWords, ManyWaitsAreCounted) {
     ThreadDoing doing = with_end(wait_for(WaitKind::Disk), WaitEnd::Interrupt);
     doing.count = 19;
