@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -213,35 +214,92 @@ std::uint32_t likely_owner_of(const Recording& recording, const Interval& wait, 
     }
 }
 
+struct Owner {
+    std::uint32_t tid = 0;
+    bool likely = false;
+};
+
+Owner find_owner(const Recording& recording, const Interval& wait, bool in_run) {
+    const Thread* const waiting = recording.find_thread(wait.tid);
+    if (waiting == nullptr) return {};
+    const WaitKind kind = wait_kind_of(recording, wait.stack);
+    const std::uint32_t owner = owner_of(recording, wait, kind, waiting->pid);
+    if (owner != 0 || !in_run) return {owner, false};
+    return {likely_owner_of(recording, wait, kind, waiting->pid), true};
+}
+
+bool has_timed_out(const Interval& wait) {
+    return wait.woken && wait.wake_cause == WakeCause::Timeout;
+}
+
+bool is_short(const Interval& wait) { return wait.length_ns() < searched_wait_ns; }
+
+// Waits at one place that timed out, each too short for a search, as one from the first to the
+// last.
+class ShortWaits {
+  public:
+    explicit ShortWaits(const std::vector<Interval>& intervals) {
+        for (const Interval& wait : intervals)
+            if (wait.stack != 0 && has_timed_out(wait) && is_short(wait)) add(wait);
+    }
+
+    [[nodiscard]] Owner owner_of(const Recording& recording, const Interval& wait, bool in_run) {
+        const auto known = series_.find(wait.stack);
+        if (known == series_.end()) return {};
+        Series& series = known->second;
+        const bool worth_it =
+            !is_short(series.whole) && series.waited_ns * 2 >= series.whole.length_ns();
+        if (worth_it && !series.owner) series.owner = find_owner(recording, series.whole, in_run);
+        return series.owner.value_or(Owner{});
+    }
+
+  private:
+    struct Series {
+        Interval whole;
+        std::uint64_t waited_ns = 0;
+        std::optional<Owner> owner;
+    };
+
+    void add(const Interval& wait) {
+        Series& series =
+            series_.try_emplace(wait.stack, Series{wait, 0, std::nullopt}).first->second;
+        series.whole.end_ns = wait.end_ns;
+        series.waited_ns += wait.length_ns();
+        if (series.whole.lock != wait.lock) series.whole.lock = 0;
+        if (series.whole.file != wait.file) series.whole.file = 0;
+    }
+
+    std::map<StackId, Series> series_;
+};
+
+void blame(Interval& wait, const Owner& owner, bool by_signal) {
+    wait.timed_out = has_timed_out(wait);
+    if (by_signal) wait.signaller_tid = wait.waker_tid;
+    wait.killed = wait.wake_cause == WakeCause::Killed;
+    wait.waker_tid = owner.tid;
+    wait.woken = true;
+    wait.by_interrupt = false;
+    wait.wake_cause = WakeCause::Thread;
+    wait.wake_device = 0;
+    wait.outlasting = true;
+    wait.likely = owner.likely;
+}
+
 void blame_owners(const Recording& recording, std::vector<Interval>& intervals, bool in_run) {
     std::size_t searches = 0;
+    ShortWaits short_waits(intervals);
     for (Interval& wait : intervals) {
         if (wait.state != ThreadState::Blocked || wait.stack == 0) continue;
         const bool outlasts = !wait.woken && wait.end_ns >= recording.end_ns;
-        const bool timed_out = wait.woken && wait.wake_cause == WakeCause::Timeout;
         const bool by_signal = wait.wake_cause == WakeCause::Killed ||
                                interruption_of(recording, wait) == Interruption::Signal;
-        const bool in_vain = timed_out || by_signal;
-        if (!outlasts &&
-            (!in_vain || wait.length_ns() < searched_wait_ns || ++searches > searches_limit))
-            continue;
-        const Thread* const waiting = recording.find_thread(wait.tid);
-        if (waiting == nullptr) continue;
-        const WaitKind kind = wait_kind_of(recording, wait.stack);
-        std::uint32_t owner = owner_of(recording, wait, kind, waiting->pid);
-        const bool likely = owner == 0 && in_run;
-        if (likely) owner = likely_owner_of(recording, wait, kind, waiting->pid);
-        if (owner == 0) continue;
-        if (by_signal) wait.signaller_tid = wait.waker_tid;
-        wait.killed = wait.wake_cause == WakeCause::Killed;
-        wait.waker_tid = owner;
-        wait.woken = true;
-        wait.by_interrupt = false;
-        wait.wake_cause = WakeCause::Thread;
-        wait.wake_device = 0;
-        wait.outlasting = true;
-        wait.timed_out = timed_out;
-        wait.likely = likely;
+        if (!outlasts && !by_signal && !has_timed_out(wait)) continue;
+        Owner owner;
+        if (!outlasts && is_short(wait))
+            owner = short_waits.owner_of(recording, wait, in_run);
+        else if (outlasts || ++searches <= searches_limit)
+            owner = find_owner(recording, wait, in_run);
+        if (owner.tid != 0) blame(wait, owner, by_signal);
     }
 }
 

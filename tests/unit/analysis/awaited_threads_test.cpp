@@ -357,6 +357,32 @@ TEST_F(AwaitedThreads, OnlyLongTimeoutsAreSearched) {
     EXPECT_EQ(waits[64].waker_tid, 0U);
 }
 
+TEST_F(AwaitedThreads, ShortTimeoutsAtOnePlaceAreSearchedAsOne) {
+    busy_thread(own_pid, 20);
+    const auto short_waits = [&](std::size_t count, std::uint64_t pause_ms) {
+        const StackId stack = made_.stack(in_condition);
+        std::vector<Interval> waits;
+        for (std::size_t i = 0; i < count; ++i) {
+            waits.push_back(timed_out(in_condition, 5 * ms));
+            waits.back().stack = stack;
+            waits.back().begin_ns += i * (5 + pause_ms) * ms;
+            waits.back().end_ns += i * (5 + pause_ms) * ms;
+        }
+        find_awaited(made_.recording, waits, true);
+        for (const Interval& wait : waits) {
+            EXPECT_EQ(wait.waker_tid, waits.front().waker_tid);
+            EXPECT_EQ(wait.likely && wait.timed_out, wait.waker_tid != 0);
+        }
+        return waits.front().waker_tid;
+    };
+    EXPECT_EQ(short_waits(2, 0), 20U);
+    EXPECT_EQ(short_waits(1, 0), 0U) << "too short altogether";
+    EXPECT_EQ(short_waits(100, 4), 20U);
+    EXPECT_EQ(short_waits(100, 6), 0U) << "it hardly waited";
+    // More than single waits that are searched.
+    EXPECT_EQ(short_waits(190, 0), 20U);
+}
+
 TEST_F(AwaitedThreads, WhoHoldsAnInterpreterRunsMeanwhile) {
     busy_thread(own_pid, 12);
     const std::string python = "!/usr/bin/python3.11!";
