@@ -12,6 +12,8 @@
 #include "analysis/child_ends.hpp"
 #include "analysis/interruptions.hpp"
 #include "analysis/kernel_workers.hpp"
+#include "analysis/process_threads.hpp"
+#include "analysis/refused_locks.hpp"
 #include "analysis/socket_owners.hpp"
 #include "analysis/wait_chain.hpp"
 
@@ -23,10 +25,6 @@ namespace {
 constexpr std::size_t searches_limit = 64;
 constexpr std::uint64_t searched_wait_ns = 10'000'000;
 constexpr std::size_t searched_threads_limit = 1000;
-
-bool has_ended(const Thread& thread) {
-    return !thread.changes.empty() && thread.changes.back().state == ThreadState::Exited;
-}
 
 // The only child process that has not ended; 0 if there are several or none.
 std::uint32_t living_child_of(const Recording& recording, std::uint32_t tid) {
@@ -129,17 +127,6 @@ std::uint32_t only_busy_thread(const Recording& recording, std::uint32_t pid,
         const std::uint64_t time_ns = busy_ns(recording, thread.tid, wait);
         if (time_ns * 10 < wait.length_ns()) continue;
         if (found != 0 || time_ns * 2 < wait.length_ns()) return 0;
-        found = thread.tid;
-    }
-    return found;
-}
-
-// 0 if it has several.
-std::uint32_t only_thread_of(const Recording& recording, std::uint32_t pid) {
-    std::uint32_t found = 0;
-    for (const Thread& thread : recording.threads) {
-        if (thread.pid != pid || has_ended(thread)) continue;
-        if (found != 0) return 0;
         found = thread.tid;
     }
     return found;
@@ -348,6 +335,7 @@ void find_awaited(const Recording& recording, std::vector<Interval>& intervals, 
     blame_full_listeners(recording, intervals);
     blame_readers(recording, intervals);
     blame_enders_of_children(recording, intervals);
+    blame_refusers(recording, intervals);
     if (in_run) blame_polled_children(recording, intervals);
     blame_owners(recording, intervals, in_run);
     blame_interpreter(recording, intervals);

@@ -12,6 +12,7 @@ namespace lagtrap::analysis {
 // Makes waits count as ended by the threads that they were for:
 // - one that a worker of the kernel ended, by whoever gave it that work;
 // - one for a full listener, by the thread that should have accepted;
+// - sleeps between attempts to get a lock on a file, by its holder (refused_locks.hpp);
 // - one for a child process, by the thread that ended it (child_ends.hpp);
 // - one that nobody ended, since it timed out or outlasted the recording, by whoever should have
 //   (Interval::outlasting): the owner of a lock, the thread whose end is awaited, the only child

@@ -164,8 +164,8 @@ class Sentence {
                file_clause(doing) + held_back_clause(doing.held_back) +
                (with_work && !frees_memory ? work_clause(doing, who_did) : "") +
                memory_clause(doing, who_did) + full_listener_clause(doing.files) +
-               (followed ? "" : end_clause(doing, who_did)) + refused_clause(doing) +
-               (followed ? "" : written_clause(doing.written, who_did.pid));
+               (followed && !retries(doing) ? "" : end_clause(doing, who_did)) +
+               refused_clause(doing) + (followed ? "" : written_clause(doing.written, who_did.pid));
     }
 
     std::string memory_clause(const ThreadDoing& doing, const ThreadName& who_did) const {
@@ -347,14 +347,15 @@ class Sentence {
 
     // How a wait ended that is not followed to a thread.
     std::string end_clause(const ThreadDoing& doing, const ThreadName& who_did) const {
+        if (retries(doing)) return retry_words(doing);
         switch (doing.end) {
             case WaitEnd::Timeout:
                 // What frees memory waits for a while now and then.
                 if (doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory)
                     return "";
-                if (doing.wait == WaitKind::Sleep) return expired_words(doing);
-                if (doing.wait == WaitKind::DatabaseLock && doing.count > 1)
-                    return ", trying again each time";
+                if (doing.wait == WaitKind::Sleep ||
+                    (doing.wait == WaitKind::DatabaseLock && doing.count > 1))
+                    return retry_words(doing);
                 return ", until it timed out" +
                        (doing.count > 1 && is_socket(doing.files.kind)
                             ? " (" + std::to_string(doing.count) + " times)"
@@ -408,6 +409,7 @@ class Sentence {
 
     // Nobody ended the wait; `should` is the one who should have.
     std::string open_clause(const ThreadDoing& doing, const ThreadName& should) const {
+        if (retries(doing)) return "";
         if (doing.wait == WaitKind::Sleep) return expired_words(doing);
         const bool by_signal = doing.interruption != Interruption::None;
         const std::string end = by_signal ? ", until " + who(doing.interrupter) + " " +

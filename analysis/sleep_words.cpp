@@ -23,4 +23,16 @@ std::string expired_words(const ThreadDoing& doing) {
                : text;
 }
 
+bool retries(const ThreadDoing& doing) {
+    const FileWaits& files = doing.files;
+    return doing.outlasts && doing.timed_out && !doing.likely &&
+           (doing.wait == WaitKind::Sleep || doing.wait == WaitKind::DatabaseLock) &&
+           files.kind == WaitFileKind::Refused && files.time_ns * 2 >= files.asked_ns;
+}
+
+std::string retry_words(const ThreadDoing& doing) {
+    if (doing.wait == WaitKind::Sleep) return expired_words(doing);
+    return doing.count > 1 ? ", trying again each time" : ", until it timed out";
+}
+
 }  // namespace lagtrap::analysis

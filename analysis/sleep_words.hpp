@@ -13,4 +13,10 @@ namespace lagtrap::analysis {
 // ", each time until its timer expired", to end a sentence about sleeps that nothing else ended.
 [[nodiscard]] std::string expired_words(const ThreadDoing& doing);
 
+// It sleeps between attempts to get a lock on a file, whose holder is known.
+[[nodiscard]] bool retries(const ThreadDoing& doing);
+
+// ", trying again each time", of sleeps until a lock is free.
+[[nodiscard]] std::string retry_words(const ThreadDoing& doing);
+
 }  // namespace lagtrap::analysis

@@ -1,3 +1,4 @@
+import os
 import sqlite3
 import subprocess
 import time
@@ -45,6 +46,7 @@ CASE = Case(
             r"\(\d+\) held"
         ),
         guilty=r"\b(sqlite3_step|usleep|sqlite3\w*[Bb]usy\w*)\b",
+        holder=lambda world: rf", {os.getpid()}/",
         others=r"^(kworker|jbd2)/",
     ),
     400,

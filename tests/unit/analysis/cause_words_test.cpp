@@ -501,6 +501,30 @@ TEST(CauseWords, RefusedConnectionsAreCounted) {
               text + "; meanwhile its connection to 127.0.0.1:80 was refused 2 times.");
 }
 
+TEST(CauseWords, ARefusedLockIsFollowedToItsHolder) {
+    FileWaits files = data_file();
+    files.kind = WaitFileKind::Refused;
+    files.holder_pid = 30;
+    files.holder = "other";
+    ThreadDoing doing = ended_by(disk_wait(files, WaitKind::Sleep), other);
+    doing.outlasts = doing.timed_out = true;
+    doing.count = 5;
+    const std::vector<CauseLink> chain{link_of(other, work_in("encode"))};
+    const std::string held =
+        "; before, it had been refused a lock on /srv/data, which other (30) held; meanwhile other "
+        "(30) computed for 100 ms in encode.";
+    EXPECT_EQ(sentence_of(doing, chain),
+              "Slept 100 ms (50 %) in 5 sleeps in load, each time until its timer expired" + held);
+    doing.wait = WaitKind::DatabaseLock;
+    const std::string waited = "Waited 100 ms (50 %) for a lock of the database in load";
+    EXPECT_EQ(sentence_of(doing, chain), waited + ", trying again each time" + held);
+    doing.count = 1;
+    EXPECT_EQ(sentence_of(doing, chain), waited + ", until it timed out" + held);
+    EXPECT_EQ(sentence_of(doing), waited +
+                                      ", until it timed out; before, it had been refused a "
+                                      "lock on /srv/data, which other (30) held.");
+}
+
 TEST(CauseWords, ARefusedLockIsToldWithItsHolder) {
     FileWaits files = data_file();
     files.kind = WaitFileKind::Refused;
