@@ -106,6 +106,7 @@ SqliteDatabase::~SqliteDatabase() {
         stopping_ = true;
     }
     work_.notify_all();
+    stop_.notify_all();
     if (write_thread_.joinable()) write_thread_.join();
     if (checkpoint_thread_.joinable()) checkpoint_thread_.join();
 }
@@ -165,7 +166,7 @@ Status SqliteDatabase::write(const Task& task) {
     std::unique_lock lock(mutex_);
     if (stopping_) return make_error(ErrorKind::Busy, "the database is being closed");
     queue_.push_back(&waiting);
-    work_.notify_all();
+    work_.notify_one();
     done_.wait(lock, [&] { return waiting.outcome.has_value(); });
     return *waiting.outcome;
 }
@@ -190,6 +191,24 @@ void SqliteDatabase::write_loop() {
 }
 
 void SqliteDatabase::commit_group(const std::vector<Waiting*>& group) {
+    const std::vector<Status> outcomes =
+        run_together(group) ? std::vector<Status>(group.size(), success()) : run_apart(group);
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < group.size(); ++i) group[i]->outcome = outcomes[i];
+}
+
+// In one transaction without savepoints, for which SQLite would copy each page that a task changes
+// after another. If anything fails, nothing has happened.
+bool SqliteDatabase::run_together(const std::vector<Waiting*>& group) {
+    auto status = writer_->script("BEGIN IMMEDIATE");
+    for (std::size_t i = 0; i < group.size() && status; ++i) status = (*group[i]->task)(*writer_);
+    if (status) status = writer_->script("COMMIT");
+    if (!status) end_transaction();
+    return status.ok();
+}
+
+// Each task by itself within one transaction: those that fail leave nothing.
+std::vector<Status> SqliteDatabase::run_apart(const std::vector<Waiting*>& group) {
     std::vector<Status> outcomes;
     auto begun = writer_->script("BEGIN IMMEDIATE");
     for (const Waiting* waiting : group) {
@@ -205,33 +224,34 @@ void SqliteDatabase::commit_group(const std::vector<Waiting*>& group) {
         // A full disk ends the whole transaction.
         if (sqlite3_get_autocommit(writer_->handle()) != 0) begun = closed ? outcome : closed;
     }
-    if (begun) {
-        const auto committed = writer_->script("COMMIT");
-        if (!committed) begun = committed;
-    }
-    if (!begun && sqlite3_get_autocommit(writer_->handle()) == 0)
+    if (begun) begun = writer_->script("COMMIT");
+    if (begun) return outcomes;
+    end_transaction();
+    for (Status& outcome : outcomes)
+        if (outcome) outcome = begun.error();
+    return outcomes;
+}
+
+void SqliteDatabase::end_transaction() {
+    if (sqlite3_get_autocommit(writer_->handle()) == 0)
         static_cast<void>(writer_->script("ROLLBACK"));
-    const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < group.size(); ++i)
-        group[i]->outcome = begun || !outcomes[i] ? outcomes[i] : Status(begun.error());
 }
 
 // Runs on the writing thread. Polls for jobs come every two seconds and change nothing; they do not
 // count as activity.
 void SqliteDatabase::release_memory_at_rest() {
     const auto now = std::chrono::steady_clock::now();
-    if (const auto changes = sqlite3_total_changes64(writer_->handle()); changes != changes_) {
-        changes_ = changes;
-        changed_at_ = now;
-    } else if (now - changed_at_ >= rest_after_) {
+    if (const auto total = sqlite3_total_changes64(writer_->handle()); total != changes_.total) {
+        changes_ = {total, now};
+    } else if (now - changes_.last_at >= rest_after_) {
         writer_->release_memory();
-        changed_at_ = now;
+        changes_.last_at = now;
     }
 }
 
 void SqliteDatabase::checkpoint_loop() {
     std::unique_lock lock(mutex_);
-    while (!work_.wait_for(lock, checkpoint_interval, [&] { return stopping_; })) {
+    while (!stop_.wait_for(lock, checkpoint_interval, [&] { return stopping_; })) {
         auto rested = take_rested_readers();
         lock.unlock();
         rested.clear();

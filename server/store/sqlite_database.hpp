@@ -54,6 +54,9 @@ class SqliteDatabase : public Database {
         : path_(std::move(path)), cache_bytes_(cache_bytes), rest_after_(rest_after) {}
     void write_loop();
     void commit_group(const std::vector<Waiting*>& group);
+    [[nodiscard]] bool run_together(const std::vector<Waiting*>& group);
+    [[nodiscard]] std::vector<Status> run_apart(const std::vector<Waiting*>& group);
+    void end_transaction();
     void release_memory_at_rest();
     void checkpoint_loop();
     [[nodiscard]] std::vector<IdleReader> take_rested_readers();
@@ -63,13 +66,16 @@ class SqliteDatabase : public Database {
     std::uint64_t cache_bytes_;
     std::chrono::milliseconds rest_after_;
     std::unique_ptr<SqliteConnection> writer_;
-    // the writer's total of changes, and when it last changed; used by the writing thread
-    std::int64_t changes_ = 0;
-    std::chrono::steady_clock::time_point changed_at_{};
+    // of the writer; used by the writing thread
+    struct {
+        std::int64_t total = 0;
+        std::chrono::steady_clock::time_point last_at{};
+    } changes_;
     std::unique_ptr<SqliteConnection> checkpointer_;
 
-    std::mutex mutex_;  // guards the members below
-    std::condition_variable work_;
+    std::mutex mutex_;              // guards the members below
+    std::condition_variable work_;  // for the writing thread
+    std::condition_variable stop_;  // for the checkpoint thread
     std::condition_variable done_;
     std::deque<Waiting*> queue_;
     std::vector<IdleReader> readers_;  // in the order in which they became idle

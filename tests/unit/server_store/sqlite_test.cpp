@@ -2,10 +2,12 @@
 #include <sqlite3.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gmock/gmock.h>
 
@@ -136,6 +138,39 @@ TEST_F(SqliteFile, KeepsNeitherPagesNorStatementsWhileItRests) {
             ASSERT_TRUE(database->write([](Connection&) -> Status { return success(); }));
         EXPECT_LT(held_bytes(), std::uint64_t{1} << 20) << "in round " << round;
     }
+}
+
+// Tasks that wait while another runs are committed together.
+TEST_F(SqliteFile, AFailedTaskTakesNoOtherOfItsCommitWithIt) {
+    const auto database = must(SqliteDatabase::open(directory_ / "a.sqlite", 1 << 20));
+    ASSERT_TRUE(database->write(
+        [](Connection& connection) { return connection.script("CREATE TABLE t(n INTEGER)"); }));
+    constexpr int tasks = 8;
+    std::atomic<int> queued{0};
+    std::vector<std::thread> writers;
+    std::vector<int> right(tasks, 0);
+    ASSERT_TRUE(database->write([&](Connection&) -> Status {
+        for (int i = 0; i < tasks && writers.size() < tasks; ++i)
+            writers.emplace_back([&, i] {
+                ++queued;
+                const Status written = database->write([i](Connection& connection) -> Status {
+                    TRY(connection.execute("INSERT INTO t VALUES($1)", {i}));
+                    if (i % 3 == 1) return make_error(ErrorKind::Invalid, "a task that fails");
+                    return success();
+                });
+                right[static_cast<std::size_t>(i)] = written.ok() == (i % 3 != 1) ? 1 : 0;
+            });
+        while (queued < tasks) std::this_thread::yield();
+        return success();
+    }));
+    for (std::thread& writer : writers) writer.join();
+    EXPECT_THAT(right, testing::Each(1));
+    EXPECT_TRUE(database->read([&](Connection& connection) -> Status {
+        EXPECT_EQ(must(connection.number("SELECT group_concat(n, '') FROM (SELECT n FROM t ORDER "
+                                         "BY n)")),
+                  2356);
+        return success();
+    }));
 }
 
 TEST_F(SqliteFile, DoesNotKeepStatementsWithNumbersInTheirText) {
