@@ -4,6 +4,7 @@ runs, causes."""
 import concurrent.futures
 import contextlib
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -16,6 +17,7 @@ import store
 
 BUILD_DIR = pathlib.Path(os.environ["LAGTRAP_BUILD_DIR"])
 UPLOADS, UPLOAD_BYTES, AT_ONCE = 120, 8 << 20, 8
+BATCHES = 3000
 
 
 @contextlib.contextmanager
@@ -215,6 +217,41 @@ def bench_store(row):
     )
 
 
+def bench_batches(row):
+    """Batches over HTTP, at sizes as small and as large as machines send them. The server knows the
+    names already."""
+    program = BUILD_DIR / "server" / "store" / "batches_bench"
+
+    def send(port, runs, batches):
+        done = subprocess.run(
+            [program, f"http://127.0.0.1:{port}", str(runs), str(batches), str(AT_ONCE)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return json.loads(done.stdout)["runs_per_second"]
+
+    def cpu_s(process):
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
+
+    with tempfile.TemporaryDirectory() as name:
+        with running(pathlib.Path(name)) as (process, _, port):
+            send(port, 61, 1000)
+            begun_s = cpu_s(process)
+            small = send(port, 61, BATCHES)
+            small_ms = (cpu_s(process) - begun_s) * 1000 / BATCHES
+            large = send(port, 20_000, 20)
+    row(
+        f"runs a second in batches of 61 through HTTP, {AT_ONCE} senders, SQLite; the server's "
+        "CPU time a batch",
+        f"{small:,.0f}; {small_ms:.1f} ms",
+        f"batches of 20,000: {large:,.0f}",
+        f"{small / large:.2f}",
+        "25,000",
+    )
+
+
 def bench_causes(row):
     done = subprocess.run(
         [BUILD_DIR / "server" / "reports" / "causes_bench", "20"], capture_output=True, text=True
@@ -248,3 +285,4 @@ def bench(row):
     bench_pages(row)
     bench_causes(row)
     bench_store(row)
+    bench_batches(row)

@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bench/busy_host.hpp"
 #include "core/digest.hpp"
 #include "server/store/store.hpp"
 
@@ -21,8 +21,8 @@ constexpr std::uint64_t ms = 1'000'000;
 constexpr std::uint64_t day_ns = 86'400'000 * ms;
 constexpr std::uint64_t first_ns = 20'000 * day_ns;
 constexpr std::uint64_t days = 30;
-constexpr std::size_t runs_a_batch = 20'000;
-constexpr unsigned hosts = 1000, events = 10, builds = 5, users = 50;
+const bench::BusyHost busy_host;
+const std::size_t runs_a_batch = busy_host.runs_a_batch;
 
 using Clock = std::chrono::steady_clock;
 
@@ -37,40 +37,6 @@ T must(Result<T> result) {
     std::exit(1);
 }
 
-// A batch as a busy host sends it: runs of all events with four stages each, spread over `span_ns`
-// from `begin_ns`.
-trace::RunBatch make_batch(std::uint64_t number, std::uint64_t begin_ns, std::uint64_t span_ns) {
-    std::mt19937_64 random(number);
-    std::lognormal_distribution<double> durations(16.5, 0.8);
-    trace::RunBatch batch;
-    batch.host = "host" + std::to_string(number % hosts);
-    for (std::uint64_t i = 0; i < 8; ++i)
-        batch.stacks.push_back({{"libdemo.so", "ab12", 64 * i, "load_data", "load.c", 7},
-                                {"demo", "cd34", 8, "main", "", 0}});
-    batch.runs.resize(runs_a_batch);
-    for (std::size_t i = 0; i < runs_a_batch; ++i) {
-        trace::RecordedRun& run = batch.runs[i];
-        run.event = "event " + std::to_string(random() % events);
-        run.begin_realtime_ns = begin_ns + span_ns * i / runs_a_batch;
-        run.duration_ns = static_cast<std::uint64_t>(durations(random)) + 1;
-        run.threshold_ns = 50 * ms;
-        run.delay = run.duration_ns > run.threshold_ns;
-        run.pid = 1000 + static_cast<std::uint32_t>(random() % 20);
-        run.begin_tid = run.end_tid = run.pid;
-        run.thread = run.process = "demo";
-        run.executable = "/usr/bin/demo";
-        run.build_id = "build" + std::to_string(number / 100 % builds);
-        run.user = "user" + std::to_string(number % users);
-        run.start = random() % 10 == 0 ? trace::StartKind::Cold : trace::StartKind::Warm;
-        run.begin_stack = 1 + static_cast<std::uint32_t>(random() % 8);
-        for (std::uint64_t stage = 0; stage < 4; ++stage)
-            run.stages.push_back({"stage " + std::to_string(stage),
-                                  run.duration_ns * (stage + 1) / 5, run.pid,
-                                  1 + static_cast<std::uint32_t>(random() % 8)});
-    }
-    return batch;
-}
-
 void add(Store& store, std::uint64_t number, const trace::RunBatch& batch) {
     const Receipt receipt{sha256_of("batch " + std::to_string(number)), 500'000,
                           first_ns + days * day_ns, "bench"};
@@ -82,7 +48,7 @@ int write(const std::string& where, std::uint64_t runs, unsigned threads) {
     const std::uint64_t batches = std::max<std::uint64_t>(runs / runs_a_batch, threads);
     std::vector<trace::RunBatch> made;
     for (std::uint64_t i = 0; i < batches; ++i)
-        made.push_back(make_batch(i, first_ns + i * 60'000 * ms, 60'000 * ms));
+        made.push_back(bench::make_batch(busy_host, i, first_ns + i * 60'000 * ms, 60'000 * ms));
     if (const auto ready = store->upkeep().maintain(first_ns); !ready) return 1;
     std::atomic<std::uint64_t> next{0};
     const auto begin = Clock::now();
@@ -119,7 +85,7 @@ int page(const std::string& where, std::uint64_t runs) {
     const std::uint64_t batches = runs / runs_a_batch, span_ns = days * day_ns / batches;
     const auto begin = Clock::now();
     for (std::uint64_t i = must(store->upkeep().size()).runs / runs_a_batch; i < batches; ++i)
-        add(*store, i, make_batch(i, first_ns + i * span_ns, span_ns));
+        add(*store, i, bench::make_batch(busy_host, i, first_ns + i * span_ns, span_ns));
     std::fprintf(stderr, "filled in %.0f s\n", seconds_since(begin));
     store.reset();
     store = must(open_store(where));
