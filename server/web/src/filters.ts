@@ -113,11 +113,12 @@ export function addressQuery(filters: Filters, extra: Extra = {}): string {
 }
 
 // Converts the span to milliseconds since 1970. Whole hours, or days of UTC, are what the server
-// rounds trends to, so that all pages have the same figures; the last hour is rounded to minutes.
+// rounds trends to, so that all pages have the same figures. The last hour is never a part of one.
 export function absolute({ span, ...rest }: Filters, now = Date.now()): Filters {
   if (span === undefined) return rest;
-  const unit = span === "1h" ? 60e3 : span === "24h" ? 3600e3 : 24 * 3600e3;
-  return { ...rest, from: Math.ceil(now / unit) * unit - spans[span] };
+  const unit = span === "1h" || span === "24h" ? spans["1h"] : spans["24h"];
+  const round = span === "1h" ? Math.floor : Math.ceil;
+  return { ...rest, from: round(now / unit) * unit - spans[span] };
 }
 
 // The query of a request to the API; times become nanoseconds.
