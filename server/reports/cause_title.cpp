@@ -35,6 +35,11 @@ bool is_unknown(const CauseParts& parts) {
            reason == BlockReason::KernelThread;
 }
 
+// Nothing shows what it waits for but who ended that.
+bool is_for_thread(const CauseParts& parts) {
+    return parts.wait == WaitKind::Futex && !parts.thread.empty();
+}
+
 // "Waits for a lock".
 std::string wait_words(const CauseParts& parts) {
     if (is_unknown(parts)) return "Blocked";
@@ -54,8 +59,9 @@ std::string own_words(const CauseParts& parts) {
                    : text + ", called by " +
                          analysis::function_words(parts.function.function, parts.function.module);
     }
-    const std::string text =
-        wait_words(parts) + in(parts.function) + (parts.of_kernel ? " of the kernel" : "");
+    const std::string place = in(parts.function) + (parts.of_kernel ? " of the kernel" : "");
+    if (is_for_thread(parts)) return "Waits" + place + " for " + parts.thread;
+    const std::string text = wait_words(parts) + place;
     if (parts.thread.empty()) return text + called_by(parts.caller);
     return text + (analysis::is_held(parts.wait) ? ", held by " : ", for ") + parts.thread;
 }
@@ -75,10 +81,11 @@ std::string awaited_words(const CauseParts& parts) {
     const bool is_held = analysis::is_held(parts.wait);
     if (parts.thread.empty())
         return text + (is_held ? " held" : ", while another thread is") + place;
-    const std::string thread = (is_held ? " held by " : ", for ") + parts.thread;
-    if (parts.last_thread.empty() || parts.last_thread == parts.thread)
-        return text + thread + place;
-    return text + thread + ", which waits for " + parts.last_thread + place;
+    const std::string awaited = is_for_thread(parts)
+                                    ? "Waits for " + parts.thread
+                                    : text + (is_held ? " held by " : ", for ") + parts.thread;
+    if (parts.last_thread.empty() || parts.last_thread == parts.thread) return awaited + place;
+    return awaited + ", which waits for " + parts.last_thread + place;
 }
 
 }  // namespace

@@ -59,6 +59,17 @@ TEST(CauseTitle, names_what_another_thread_does_meanwhile) {
     EXPECT_EQ(title_of(parts), "Waits on a local socket, for report in merge_rows");
 }
 
+TEST(CauseTitle, names_who_ended_a_wait_on_a_futex) {
+    CauseParts parts = blocked(WaitKind::Futex, "lock (futex)", {"parse_price_list", "shop"});
+    parts.thread = "prefetch";
+    EXPECT_EQ(title_of(parts), "Waits in parse_price_list for prefetch");
+    parts.awaited = true;
+    EXPECT_EQ(title_of(parts), "Waits for prefetch in parse_price_list");
+    parts.last_thread = "disk-writer";
+    EXPECT_EQ(title_of(parts),
+              "Waits for prefetch, which waits for disk-writer in parse_price_list");
+}
+
 TEST(CauseTitle, names_what_a_run_waits_for) {
     EXPECT_EQ(title_of(blocked(WaitKind::Disk, "disk", {"save", "app"})),
               "Waits for the disk in save");
