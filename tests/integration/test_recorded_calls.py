@@ -44,6 +44,17 @@ def line_of(function):
     )
 
 
+def wait_for_trace(daemon):
+    """Waits until all functions that the recording traces have their probes."""
+
+    def started():
+        return any(
+            '"started"' in path.read_text() for path in daemon.spool.glob("captures/*/calls.jsonl")
+        )
+
+    wait_for(started, "the trace of calls")
+
+
 def report_text(bundle, delay):
     return subprocess.run(
         [LAGTRAP, "report", "--delay", str(delay), bundle],
@@ -58,10 +69,7 @@ def slow_runs_have_their_calls_in_the_bundle():
         IN_C
     ) as program:
         program.run("sleep")
-        wait_for(
-            lambda: program.first_byte_of("sleeper") == BREAKPOINT,
-            "the probes of the trace of calls",
-        )
+        wait_for_trace(daemon)
         noted = program.run("sleep")
         bundle = daemon.wait_for_bundles(1)[0]
         check(
@@ -108,10 +116,7 @@ def runs_under_the_threshold_have_no_tree():
             "the daemon to know of the process",
         )
         check(daemon.ask("trigger", event="work")["ok"], "by hand")
-        wait_for(
-            lambda: program.first_byte_of("tree_leaf") == BREAKPOINT,
-            "the probes of the trace of calls",
-        )
+        wait_for_trace(daemon)
         program.run("tree")
         bundle = daemon.wait_for_bundles(1)[0]
         check(check_trace(bundle, 10)["calls"] == [], "there is no slow run")
@@ -120,10 +125,7 @@ def runs_under_the_threshold_have_no_tree():
 def what_comes_too_often_is_said_in_the_report():
     with Daemon(event('<calls share="0.1%"/>', "target_sleep")) as daemon, Program(IN_C) as program:
         program.run("sleep")
-        wait_for(
-            lambda: program.first_byte_of("sleeper") == BREAKPOINT,
-            "the probes of the trace of calls",
-        )
+        wait_for_trace(daemon)
         while daemon.status()["state"] == "recording":
             program.run("sleep")
         disabled = report(daemon.wait_for_bundles(1)[0])["quality"]["omitted"]
@@ -148,10 +150,7 @@ def a_killed_daemon_leaves_what_was_told():
         event(f'<calls match="{NOTED}" share="10000%"/>', length="10min")
     ) as daemon, Program(IN_C) as program:
         program.run("sleep")
-        wait_for(
-            lambda: program.first_byte_of("sleeper") == BREAKPOINT,
-            "the probes of the trace of calls",
-        )
+        wait_for_trace(daemon)
         noted = program.run("sleep")
 
         def told():
