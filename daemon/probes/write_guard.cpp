@@ -36,8 +36,7 @@ sigset_t own_signals() {
 
 }  // namespace
 
-WriteGuard::WriteGuard(OnWrite on_write)
-    : on_write_(std::move(on_write)) {
+WriteGuard::WriteGuard(OnWrite on_write) : on_write_(std::move(on_write)) {
     std::promise<void> ready;
     thread_ = std::thread([this, &ready] {
         const sigset_t signals = own_signals();
