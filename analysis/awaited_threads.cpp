@@ -263,11 +263,7 @@ void blame(Interval& wait, const Owner& owner, bool by_signal) {
     wait.timed_out = has_timed_out(wait);
     if (by_signal) wait.signaller_tid = wait.waker_tid;
     wait.killed = wait.wake_cause == WakeCause::Killed;
-    wait.waker_tid = owner.tid;
-    wait.woken = true;
-    wait.by_interrupt = false;
-    wait.wake_cause = WakeCause::Thread;
-    wait.wake_device = 0;
+    wait.set_waker(owner.tid);
     wait.outlasting = true;
     wait.likely = owner.likely;
 }
@@ -303,9 +299,7 @@ void blame_interpreter(const Recording& recording, std::vector<Interval>& interv
         if (waiting == nullptr || ++searches > searches_limit) return;
         const std::uint32_t holder = only_busy_thread(recording, waiting->pid, wait);
         if (holder == 0) continue;
-        wait.waker_tid = holder;
-        wait.by_interrupt = false;
-        wait.wake_cause = WakeCause::Thread;
+        wait.set_waker(holder);
     }
 }
 
@@ -321,10 +315,7 @@ void blame_readers(const Recording& recording, std::vector<Interval>& intervals)
         if (waiting == nullptr || ++searches > searches_limit) return;
         const std::uint32_t reader = thread_at_other_end(recording, wait, waiting->pid);
         if (reader == 0) continue;
-        wait.waker_tid = reader;
-        wait.by_interrupt = false;
-        wait.wake_cause = WakeCause::Thread;
-        wait.wake_device = 0;
+        wait.set_waker(reader);
     }
 }
 

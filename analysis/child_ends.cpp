@@ -79,10 +79,7 @@ void blame_polled_children(const Recording& recording, std::vector<Interval>& in
             child_that_ended(recording, thread->pid, *sleeps.front(), *sleeps.back());
         if (child == 0) continue;
         for (Interval* const sleep : sleeps) {
-            sleep->waker_tid = child;
-            sleep->by_interrupt = false;
-            sleep->wake_cause = WakeCause::Thread;
-            sleep->wake_device = 0;
+            sleep->set_waker(child);
             sleep->outlasting = sleep->timed_out = sleep->likely = true;
         }
     }

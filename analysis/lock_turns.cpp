@@ -30,11 +30,7 @@ class Pieces {
             Interval piece = wait_;
             piece.begin_ns = from_ns_;
             piece.end_ns = until_ns;
-            piece.waker_tid = holder;
-            piece.woken = true;
-            piece.by_interrupt = false;
-            piece.wake_cause = WakeCause::Thread;
-            piece.wake_device = 0;
+            piece.set_waker(holder);
             piece.likely = is_likely;
             out_.push_back(piece);
             ++count_;

@@ -36,10 +36,7 @@ void blame_refusers(const Recording& recording, std::vector<Interval>& intervals
         const std::uint32_t holder = only_thread_of(recording, holder_pid);
         if (holder == 0) continue;
         for (Interval* const wait : waits) {
-            wait->waker_tid = holder;
-            wait->by_interrupt = false;
-            wait->wake_cause = WakeCause::Thread;
-            wait->wake_device = 0;
+            wait->set_waker(holder);
             wait->outlasting = wait->timed_out = true;
         }
     }

@@ -114,11 +114,7 @@ void blame_full_listeners(const Recording& recording, std::vector<Interval>& int
         const std::uint32_t tid =
             thread_that_should_accept(recording, owners, {wait.begin_ns, wait.end_ns});
         if (tid == 0 || tid == wait.tid) continue;
-        wait.waker_tid = tid;
-        wait.woken = true;
-        wait.by_interrupt = false;
-        wait.wake_cause = WakeCause::Thread;
-        wait.wake_device = 0;
+        wait.set_waker(tid);
     }
 }
 

@@ -89,6 +89,14 @@ struct Interval {
     SpinKind spin = SpinKind::None;  // Running, Runnable: set by mark_spinning()
 
     [[nodiscard]] std::uint64_t length_ns() const { return end_ns - begin_ns; }
+    // Makes the wait count as ended by this thread, whoever or whatever woke the waiting one.
+    void set_waker(std::uint32_t thread) {
+        waker_tid = thread;
+        woken = true;
+        by_interrupt = false;
+        wake_cause = WakeCause::Thread;
+        wake_device = 0;
+    }
 };
 
 // Why the state of an interval is unknown, in words.
