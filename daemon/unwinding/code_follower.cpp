@@ -127,7 +127,7 @@ void CodeFollower::start_over() {
     {
         const std::scoped_lock lock(code_.mutex);
         code_.spaces.begin_scan();
-        code_.mapped_files.forget_all();
+        code_.mapped_files.begin_scan();
     }
     for (const std::uint32_t pid : list_processes("/proc")) {
         if (code_.stopping) return;
@@ -144,6 +144,7 @@ void CodeFollower::start_over() {
     }
     const std::scoped_lock lock(code_.mutex);
     code_.spaces.end_scan();
+    code_.mapped_files.end_scan();
     ++scans_.done;
 }
 

@@ -16,9 +16,6 @@
 namespace lagtrap::daemon {
 namespace {
 
-using settings::file_name_of;
-using settings::ProgramName;
-
 // /proc/PID/maps marks deleted files, the kernel's events do not.
 std::string_view without_deleted_mark(std::string_view path) {
     return path.ends_with(deleted_mark) ? path.substr(0, path.size() - deleted_mark.size()) : path;
@@ -52,31 +49,10 @@ MappedFiles::MappedFiles() : MappedFiles(Limits{}, find_user) {}
 
 bool MappedFiles::want(const std::set<std::string>& names) {
     const std::lock_guard lock(mutex_);
-    const bool some_new = !std::includes(names_.begin(), names_.end(), names.begin(), names.end());
-    names_ = names;
-    file_names_.clear();
-    patterns_.clear();
-    build_ids_.clear();
-    for (const std::string& name : names) {
-        const std::string file_name(settings::file_name_of(name));
-        if (settings::kind_of_program(name) == ProgramName::BuildId)
-            build_ids_.insert(name.substr(settings::build_id_prefix.size()));
-        else if (settings::kind_of_program(name) == ProgramName::Package)
-            want_files_of(name.substr(settings::package_prefix.size()));
-        else if (settings::kind_of_program(file_name) == ProgramName::Pattern)
-            patterns_.push_back(name);
-        else
-            file_names_.insert(file_name);
-    }
+    const bool some_new = names_.set(names);
     wanted_.store(!names.empty());
     if (names.empty()) forget_processes();
     return some_new;
-}
-
-// Other files with the same names are told apart when they are inspected.
-void MappedFiles::want_files_of(std::string_view package) {
-    for (const std::string& path : *settings::files_of_package(package))
-        file_names_.emplace(settings::file_name_of(path));
 }
 
 std::uint64_t MappedFiles::subscribe(std::function<void()> changed) {
@@ -91,28 +67,10 @@ void MappedFiles::unsubscribe(std::uint64_t subscriber) {
     subscribers_.erase(subscriber);
 }
 
-bool MappedFiles::is_wanted(const lagtrap_mapping& mapping, std::string_view path) const {
-    if (!path.starts_with('/') || path.starts_with("//")) return false;
-    if (file_names_.contains(path.substr(path.rfind('/') + 1))) return true;
-    if (std::any_of(patterns_.begin(), patterns_.end(),
-                    [&](const auto& pattern) { return settings::matches_pattern(pattern, path); }))
-        return true;
-    return !build_ids_.empty() &&
-           (mapping.build_id_bytes == 0 || build_ids_.contains(build_id_of(mapping)));
-}
-
-// Compares the name that exec gives a process, which the kernel truncates.
-bool MappedFiles::is_wanted_name(std::string_view thread_name) const {
-    if (thread_name.empty()) return false;
-    const auto from = file_names_.lower_bound(thread_name);
-    return from != file_names_.end() &&
-           std::string_view(*from).substr(0, LAGTRAP_COMM_BYTES - 1) == thread_name;
-}
-
 void MappedFiles::note_program(const lagtrap_process& process) {
     const std::string_view texts(reinterpret_cast<const char*>(&process + 1), process.text_bytes);
     const auto started = started_beside(texts);
-    if (!started || !file_names_.contains(file_name_of(started->started_as))) return;
+    if (!started || !names_.has_file_name(started->started_as)) return;
     start(process.pid, {started->program, started->started_as});
 }
 
@@ -125,7 +83,7 @@ void MappedFiles::add(const lagtrap_mapping& mapping) {
         if (starting->second.program == path) started_as = starting->second.started_as;
         forget_start(mapping.pid);
     }
-    if (!perhaps && started_as.empty() && !is_wanted(mapping, path)) return;
+    if (!perhaps && started_as.empty() && !names_.mean(mapping, path)) return;
     Process* const process = process_of(mapping.pid);
     if (!process) return;
     Files& files = process->files;
@@ -220,7 +178,7 @@ void MappedFiles::take(const lagtrap_record* record) {
             forget(name.pid);
             forget_start(name.pid);
             const std::string_view comm(name.comm, ::strnlen(name.comm, sizeof(name.comm)));
-            if (is_wanted_name(comm)) start(name.pid, {});
+            if (names_.may_be_of(comm)) start(name.pid, {});
             return;
         }
         case LAGTRAP_RECORD_PROCESS:
@@ -232,17 +190,23 @@ void MappedFiles::take(const lagtrap_record* record) {
 void MappedFiles::done() {
     {
         const std::lock_guard lock(mutex_);
-        if (!std::exchange(changed_, false)) return;
+        if (before_scan_ || !std::exchange(changed_, false)) return;
         ++version_;
     }
     const std::lock_guard lock(callback_mutex_);
     for (const auto& [subscriber, changed] : subscribers_) changed();
 }
 
-void MappedFiles::forget_all() {
+void MappedFiles::begin_scan() {
     const std::lock_guard lock(mutex_);
+    if (!before_scan_) before_scan_ = collect();
     forget_processes();
     note_change();
+}
+
+void MappedFiles::end_scan() {
+    const std::lock_guard lock(mutex_);
+    before_scan_.reset();
 }
 
 LeftOut MappedFiles::left_out() const {
@@ -256,8 +220,12 @@ std::uint64_t MappedFiles::used_bytes() const {
 }
 
 std::vector<MappedFiles::MappedFile> MappedFiles::all() const {
-    std::map<std::uint64_t, MappedFile> mapped_files;
     const std::lock_guard lock(mutex_);
+    return before_scan_ ? *before_scan_ : collect();
+}
+
+std::vector<MappedFiles::MappedFile> MappedFiles::collect() const {
+    std::map<std::uint64_t, MappedFile> mapped_files;
     for (const auto& [pid, process] : processes_)
         for (const auto& file : process.files) {
             MappedFile& mapped_file = mapped_files[file->id];

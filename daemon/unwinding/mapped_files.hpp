@@ -18,6 +18,7 @@
 #include "core/party.hpp"
 #include "daemon/processes/process_inspector.hpp"
 #include "daemon/processes/user_shares.hpp"
+#include "daemon/unwinding/wanted_files.hpp"
 
 namespace lagtrap::daemon {
 
@@ -71,8 +72,9 @@ class MappedFiles {
     void take(const lagtrap_record* record);
     // Ends a group of related records.
     void done();
-    // Forgets everything; all records follow again.
-    void forget_all();
+    // All records follow again, then end_scan(). Until then, all() is as it was before.
+    void begin_scan();
+    void end_scan();
 
     [[nodiscard]] std::vector<MappedFile> all() const;
     // Increases with each change.
@@ -104,9 +106,6 @@ class MappedFiles {
             return file_bytes + program.size() + started_as.size();
         }
     };
-    [[nodiscard]] bool is_wanted(const lagtrap_mapping& mapping, std::string_view path) const;
-    [[nodiscard]] bool is_wanted_name(std::string_view thread_name) const;
-    void want_files_of(std::string_view package);
     void note_program(const lagtrap_process& process);
     void add(const lagtrap_mapping& mapping);
     void fork(const lagtrap_task_change& change);
@@ -117,21 +116,20 @@ class MappedFiles {
     void forget(std::uint32_t pid);
     void forget_processes();
     void note_change() { changed_ = true; }
+    [[nodiscard]] std::vector<MappedFile> collect() const;
 
     const Limits limits_;
     std::atomic<bool> wanted_{false};
     const FindParty find_party_;
     std::atomic<std::uint64_t> version_{0};
     mutable std::mutex mutex_;
-    std::set<std::string> names_;                    // as in the settings
-    std::set<std::string, std::less<>> file_names_;  // last components of names without * and ?
-    std::vector<std::string> patterns_;              // names whose last component has some
-    std::set<std::string, std::less<>> build_ids_;   // lower-case hexadecimal
+    WantedFiles names_;
     UserShares room_;
     std::map<std::uint32_t, Process> processes_;
     std::map<std::uint32_t, Starting> starting_;  // processes that will map their program next
     std::uint64_t last_id_ = 0;
     bool changed_ = false;
+    std::optional<std::vector<MappedFile>> before_scan_;
     std::mutex callback_mutex_;
     std::map<std::uint64_t, std::function<void()>> subscribers_;
 };

@@ -63,7 +63,7 @@ MEMBERS = {
     "daemon/runs/batch_writer.hpp BatchWriter": 16,
     "daemon/runs/run_gatherer.hpp RunGatherer": 17,
     "daemon/runs/run_reporter.hpp RunReporter": 15,
-    "daemon/unwinding/mapped_files.hpp MappedFiles": 16,
+    "daemon/unwinding/mapped_files.hpp MappedFiles": 14,
     "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
     "server/api/application.hpp Application": 24,
     "server/api/http_server.cpp AsioServer": 20,

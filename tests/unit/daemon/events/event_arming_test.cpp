@@ -309,7 +309,8 @@ TEST_F(AnEventArming, FollowsCopiesThatProcessesMap) {
     }
 
     // So is one that no process maps any more.
-    mapped_.forget_all();
+    mapped_.begin_scan();
+    mapped_.end_scan();
     mapped_.done();
     await("no copy", [this] { return status().copies.files == 0; });
     await("its markers to be detached", [&] {

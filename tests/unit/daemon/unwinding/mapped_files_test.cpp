@@ -115,7 +115,8 @@ TEST_F(MappedFilesTest, ProgramsStartedByAnotherName) {
     EXPECT_EQ(seen[0].mapping.path, "/usr/bin/redis-check-rdb");
     EXPECT_TRUE(seen[0].perhaps_started_as);
     EXPECT_EQ(seen[1].mapping.path, "/usr/bin/real");
-    mapped_files.forget_all();
+    mapped_files.begin_scan();
+    mapped_files.end_scan();
     describe(
         3, std::string("/usr/bin/redis-check-rdb\0redis-server\0/unit\0/usr/bin/redis-server", 65));
     map(3, "/usr/bin/redis-check-rdb");
@@ -123,6 +124,27 @@ TEST_F(MappedFilesTest, ProgramsStartedByAnotherName) {
     ASSERT_THAT(seen, SizeIs(1));
     EXPECT_EQ(seen[0].started_as, "/usr/bin/redis-server");
     EXPECT_FALSE(seen[0].perhaps_started_as);
+}
+
+// Otherwise, whoever looks meanwhile would believe that the processes had ended.
+TEST_F(MappedFilesTest, DuringAScanItIsAsBefore) {
+    (void)mapped_files.want({"/usr/bin/shop"});
+    map(1, "/usr/bin/shop");
+    int changes = 0;
+    const auto subscriber = mapped_files.subscribe([&changes] { ++changes; });
+    const std::uint64_t version = mapped_files.version();
+    mapped_files.begin_scan();
+    mapped_files.done();
+    map(2, "/usr/bin/shop");
+    ASSERT_THAT(mapped_files.all(), SizeIs(1));
+    EXPECT_THAT(mapped_files.all().front().pids, ElementsAre(1));
+    EXPECT_EQ(changes, 0);
+    EXPECT_EQ(mapped_files.version(), version);
+    mapped_files.end_scan();
+    mapped_files.done();
+    EXPECT_EQ(changes, 1);
+    EXPECT_THAT(mapped_files.all().front().pids, ElementsAre(2));
+    mapped_files.unsubscribe(subscriber);
 }
 
 // Anybody can make such a link to a program that is open to all.
