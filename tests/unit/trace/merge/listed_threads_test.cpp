@@ -70,5 +70,28 @@ TEST(ListedThreads, who_could_run_or_has_no_stack_is_left_out) {
     EXPECT_THAT(sleepers(threads), IsEmpty());
 }
 
+TEST(ListedThreads, one_that_slept_in_the_kernel_alone_is_told) {
+    ListedThreads threads;
+    lagtrap_thread in_kernel = listed(7, 10, 0);
+    in_kernel.kernel_stack_id = 5;
+    threads.add(in_kernel);
+    threads.finish();
+    EXPECT_THAT(sleepers(threads), ElementsAre(testing::Pair(7, 0)));
+}
+
+TEST(ListedThreads, a_switch_at_the_time_of_a_look_comes_after_it) {
+    ListedThreads threads;
+    threads.add(listed(7, 10, 1));
+    threads.add(listed(7, 20, 2));
+    threads.finish();
+    threads.note_switch(7, 20);
+    EXPECT_THAT(sleepers(threads), ElementsAre(testing::Pair(7, 2)));
+    ListedThreads once;
+    once.add(listed(7, 10, 1));
+    once.finish();
+    once.note_switch(7, 10);
+    EXPECT_THAT(sleepers(once), ElementsAre(testing::Pair(7, 1)));
+}
+
 }  // namespace
 }  // namespace lagtrap::trace::listed_threads_test

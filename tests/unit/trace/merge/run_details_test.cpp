@@ -60,5 +60,34 @@ TEST(RunDetails, names_of_traces_are_read_or_shown_as_they_are) {
     EXPECT_TRUE(none.no_trace.empty());
 }
 
+TEST(RunDetails, runs_are_told_apart_by_event_thread_and_first_hit) {
+    RunDetails details(10);
+    details.take(so_far(7, 100, 200, 40));
+    details.take(trace_text(7, 100, "no trace"));
+    lagtrap_run begun_before = run_of(7, 100), other_event = run_of(7, 100);
+    begun_before.begin_ns = 60;
+    other_event.event = 1;
+    Delay delay, event, thread;
+    details.tell(begun_before, delay);
+    details.tell(other_event, event);
+    details.tell(run_of(8, 100), thread);
+    EXPECT_EQ(delay.so_far.tid, 7U);
+    EXPECT_EQ(delay.no_trace, "no trace");
+    for (const Delay& other : {event, thread}) {
+        EXPECT_EQ(other.so_far.tid, 0U);
+        EXPECT_EQ(other.no_trace, "");
+    }
+}
+
+TEST(RunDetails, an_empty_name_of_a_trace_is_none_and_the_first_counts) {
+    RunDetails details(10);
+    details.take(trace_text(7, 100, ""));
+    details.take(trace_text(7, 100, "a\n"));
+    details.take(trace_text(7, 100, "b"));
+    Delay delay;
+    details.tell(run_of(7, 100), delay);
+    EXPECT_EQ(delay.no_trace, "a\\x0a");
+}
+
 }  // namespace
 }  // namespace lagtrap::trace::run_details_test

@@ -121,5 +121,24 @@ TEST_F(ThreadContextsTest, AreWrittenAsPackets) {
                             "19 1006 context{tid=11}"));
 }
 
+TEST_F(ThreadContextsTest, AreKeptUpToALimit) {
+    for (std::uint32_t of_pid = 1; of_pid <= ThreadContexts::processes_limit; ++of_pid)
+        contexts_.take(*keys(1'000 + of_pid, std::string("a\0", 2)));
+    contexts_.take(*keys(pid, std::string("one too many\0", 13)));
+    contexts_.take(*keys(1'001, std::string("b\0", 2)));
+    EXPECT_THAT(contexts_.attributes_of(*context(5, 1, 1, attribute(0, "x"))), IsEmpty());
+    lagtrap_context known{};
+    known.pid = 1'001;
+    known.attribute_bytes = 3;
+    EXPECT_EQ(contexts_.attributes_of(*Whole<lagtrap_context>(known, attribute(0, "x"))),
+              (std::vector<ContextAttribute>{{"b", "x"}}));
+    for (std::uint64_t i = 1; i < ThreadContexts::contexts_limit; ++i)
+        contexts_.take(*context(100, 0, 0));
+    contexts_.take(*context(100, 0x4f, 1));
+    EXPECT_EQ(trace_of(100, 200), trace(0x4f));
+    contexts_.take(*context(101, 0x5a, 1));
+    EXPECT_EQ(trace_of(100, 200), trace(0x4f)) << "one too many";
+}
+
 }  // namespace
 }  // namespace lagtrap::trace::thread_contexts_test

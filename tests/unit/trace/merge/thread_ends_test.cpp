@@ -61,5 +61,19 @@ TEST_F(ThreadEndsTest, a_run_that_has_ended_keeps_its_end) {
     EXPECT_EQ(cut(run).end_ns, 1000);
 }
 
+TEST_F(ThreadEndsTest, runs_of_goroutines_outlive_the_thread_that_began_them) {
+    lagtrap_run of_goroutine = open_run(7, 100, 1000);
+    of_goroutine.flags |= LAGTRAP_RUN_OF_GOROUTINE;
+    EXPECT_EQ(cut(of_goroutine).end_ns, 1000);
+}
+
+TEST_F(ThreadEndsTest, a_thread_may_end_at_its_first_hit_but_not_before) {
+    lagtrap_run run = open_run(7, 400, 1000);
+    run.begin_hit_ns = 500;
+    EXPECT_EQ(cut(run).end_ns, 500);
+    run.begin_hit_ns = 501;
+    EXPECT_EQ(cut(run).end_ns, 700);
+}
+
 }  // namespace
 }  // namespace lagtrap::trace::thread_ends_test

@@ -1,9 +1,11 @@
 #include "trace/names/symbolizer.hpp"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <sys/wait.h>
 
 #include <cstdio>
+#include <fstream>
 
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
@@ -245,6 +247,34 @@ TEST(TakeSymbol, PrefersWhatOthersCallAFunctionBy) {
     EXPECT_EQ(many.size(), 64U);
     EXPECT_EQ(many.front().function, "first");
     EXPECT_EQ(many.back().function, "last");
+}
+
+// The bytes of a note of `owner`, padded like the kernel's.
+std::string note(std::uint32_t type, std::string owner, std::string content) {
+    const Elf64_Nhdr header{static_cast<std::uint32_t>(owner.size()),
+                            static_cast<std::uint32_t>(content.size()), type};
+    owner.resize((owner.size() + 3) / 4 * 4);
+    content.resize((content.size() + 3) / 4 * 4);
+    return std::string(reinterpret_cast<const char*>(&header), sizeof(header)) + owner + content;
+}
+
+TEST(KernelBuildId, IsInTheNoteOfGnu) {
+    const TemporaryDirectory folder;
+    const auto file = folder.path() / "notes";
+    const auto id_in = [&](const std::string& notes) {
+        std::ofstream(file, std::ios::binary) << notes;
+        return read_kernel_build_id(file);
+    };
+    const std::string gnu("GNU\0", 4), id("0123456789abcdef0123");
+    const std::string right = note(NT_GNU_BUILD_ID, gnu, id);
+    EXPECT_EQ(id_in(right), id);
+    EXPECT_EQ(id_in(note(1, gnu, "abc") + note(NT_GNU_BUILD_ID, "Linux", "x") + right), id);
+    EXPECT_EQ(id_in(note(NT_GNU_BUILD_ID, gnu, std::string(64, 'i'))), std::string(64, 'i'));
+    EXPECT_EQ(id_in(note(NT_GNU_BUILD_ID, gnu, std::string(65, 'i'))), "");
+    EXPECT_EQ(id_in(""), "");
+    EXPECT_EQ(id_in(right.substr(0, right.size() - 1)), "") << "it is cut short";
+    EXPECT_EQ(id_in(right.substr(0, 15)), "");
+    EXPECT_EQ(read_kernel_build_id(folder.path() / "none"), "");
 }
 
 }  // namespace
