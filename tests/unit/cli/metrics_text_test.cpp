@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/before_recording.hpp"
+
 namespace lagtrap::cli::metrics_text_test {
 namespace {
 
@@ -144,6 +146,30 @@ TEST(MetricsText, TimesNeverExceedTheirSum) {
     EXPECT_EQ(times(R"({"ns":5000000000,"on_cpu_ns":3000000000,"runnable_ns":2500000000})"),
               "3 2 0 ");
     EXPECT_EQ(times(R"({"ns":5000000000,"on_cpu_ns":6000000000,"runnable_ns":1})"), "5 0 0 ");
+}
+
+TEST(MetricsText, DelaysAreCountedByWhatTookMostOfTheirTime) {
+    const Metrics metrics(
+        R"({"events":[{"name":"a","delays_mostly":{"on_cpu":1,"runnable":2,"throttled":3,)"
+        R"("handed_over":4,"not_known":5,"blocked":[6,-1,"x"]}}]})");
+    const auto of_class = [&](const std::string& name) {
+        return metrics.of_event("delays_by_class_total", ",class=\"" + name + "\"");
+    };
+    EXPECT_EQ(of_class("on a CPU"), "1");
+    EXPECT_EQ(of_class("for a CPU"), "2");
+    EXPECT_EQ(of_class("CPU quota"), "3");
+    EXPECT_EQ(of_class("between threads"), "4");
+    EXPECT_EQ(of_class("not known"), "5");
+    EXPECT_EQ(of_class(std::string(analysis::reason_of_class(0))), "6");
+    EXPECT_EQ(of_class(std::string(analysis::reason_of_class(1))), "0");
+    EXPECT_EQ(of_class(std::string(analysis::reason_of_class(2))), "0");
+}
+
+TEST(MetricsText, ProcessesAreCountedByUnit) {
+    const Metrics metrics(R"({"events":[{"name":"a","processes_by_unit":[3,)"
+                          R"({"unit":"b.service","processes":2},{"unit":"","processes":1}]}]})");
+    EXPECT_EQ(metrics.of_event("processes", ",unit=\"b.service\""), "2");
+    EXPECT_EQ(metrics.of_event("processes", ",unit=\"\""), "1");
 }
 
 TEST(MetricsText, LabelsAreEscapedAndMetricsDescribed) {
