@@ -72,6 +72,28 @@ TEST_F(BundleFinder, SaysWhatItDidNotFind) {
     EXPECT_EQ(find_bundles({"aaaa1", "bbbb", "aaaa1"}, spool_).value().size(), 2U);
 }
 
+TEST_F(BundleFinder, LooksWhereverASpoolHasBundlesAndIntoPlainFolders) {
+    add("sending", "cccc4444", 4h);
+    add("", "dddd5555", 5h);
+    EXPECT_EQ(found("cccc"), "sending/cccc4444");
+    EXPECT_TRUE(find_bundle("dddd", spool_).ok());
+    std::ofstream(spool_ / "ready" / "eeee6666.other") << "no bundle";
+    EXPECT_EQ(found("eeee"), "not found");
+    EXPECT_EQ(bundles_of_spool(spool_).value().size(), 5U);
+    EXPECT_EQ(find_bundles({(spool_ / "ready").string()}, spool_).value().size(), 1U);
+}
+
+TEST_F(BundleFinder, TakesAFolderWithATraceForARecording) {
+    const fs::path folder = spool_ / "recording";
+    fs::create_directories(folder);
+    const auto none = find_bundles({folder.string()}, spool_);
+    ASSERT_FALSE(none.ok());
+    EXPECT_EQ(none.error().message, "no bundle in the folder " + folder.string() +
+                                        "; bundles are files named *.lagtrap.tar.zst");
+    std::ofstream(folder / "trace.pftrace") << "a trace";
+    EXPECT_EQ(find_bundles({folder.string()}, spool_).value(), std::vector{folder});
+}
+
 TEST_F(BundleFinder, FindsNothingInAnEmptySpool) {
     fs::remove_all(spool_);
     EXPECT_EQ(found(""), "not found");

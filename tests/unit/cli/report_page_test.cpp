@@ -95,6 +95,29 @@ TEST(ReportPage, HasWhatIsKnownOfTheDelayAndNothingElse) {
     test::expect_text(pages, "report_pages.html");
 }
 
+TEST(ReportPage, ForbidsScriptsAndLoadingAndNamesItsProgram) {
+    const std::string page = report_html(report_of(delay_with_everything()), "", {});
+    EXPECT_THAT(page, StartsWith("<!doctype html>\n<html lang=\"en\">\n<head>\n"
+                                 "<meta charset=\"utf-8\">\n"));
+    EXPECT_THAT(page, HasSubstr("<meta http-equiv=\"Content-Security-Policy\" "
+                                "content=\"default-src 'none'; style-src 'unsafe-inline'\">"));
+    EXPECT_THAT(page, EndsWith("<p class=\"small\">Made by lagtrap " LAGTRAP_VERSION
+                               ".</p>\n</body>\n</html>\n"));
+    EXPECT_THAT(page, Not(HasSubstr("<script")));
+}
+
+TEST(ReportPage, NamesFromElsewhereAreNoMarkup) {
+    EXPECT_EQ(escape_html("<b> & \"c\" 'd'\x1b"), "&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;\\x1b");
+    boost::json::object delay = delay_with_everything();
+    for (const char* name : {"event", "process", "thread", "program", "program_version",
+                             "command_line", "unit", "user", "open_note", "trace_id"})
+        delay[name] = "<i>&";
+    delay["cause"] = boost::json::parse(R"({"sentences":["<i>&"]})");
+    const std::string page = report_html(report_of(delay), "<i>&", {});
+    EXPECT_THAT(page, Not(HasSubstr("<i>")));
+    EXPECT_GE(count_of(page, "&lt;i&gt;&amp;"), 13U);
+}
+
 TEST(ReportPage, IsBounded) {
     boost::json::array calls;
     for (int i = 0; i < 31; ++i)
