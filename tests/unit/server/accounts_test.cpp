@@ -48,7 +48,16 @@ TEST(Passwords, HaveALength) {
     EXPECT_TRUE(check_password("twelve lette").ok());
     // six letters, twelve bytes
     EXPECT_FALSE(check_password("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4").ok());
-    EXPECT_FALSE(check_password(std::string(1025, 'x')).ok());
+    EXPECT_EQ(check_password("eleven lett").error().message,
+              "the password has 11 letters; at least 12 are needed");
+    std::string twelve;
+    for (int letter = 0; letter < 12; ++letter) twelve += "\xc3\xa4";
+    EXPECT_TRUE(check_password(twelve).ok());
+    EXPECT_TRUE(check_password(std::string(1024, 'x')).ok());
+    const Status longer = check_password(std::string(1025, 'x'));
+    ASSERT_FALSE(longer.ok());
+    EXPECT_EQ(longer.error().kind, ErrorKind::TooLarge);
+    EXPECT_EQ(longer.error().message, "the password is longer than 1024 bytes");
 }
 
 TEST(Secrets, TokensHaveOneForm) {
@@ -66,6 +75,22 @@ TEST(Secrets, TokensHaveOneForm) {
          {std::string(), std::string("ltu_"), text.substr(1), text + "x",
           text.substr(0, text.size() - 1), "ltu_" + token.secret, std::string("lt_upload_00")})
         EXPECT_FALSE(MachineToken::parse(wrong).has_value()) << wrong;
+    const std::string id = "0123456789ab", secret(43, 'x');
+    EXPECT_TRUE(MachineToken::parse("ltu_" + id + "_" + secret).has_value());
+    EXPECT_TRUE(MachineToken::parse("ltu_" + id + "_-_" + secret.substr(2)).has_value());
+    EXPECT_FALSE(MachineToken::parse("ltu_0123456789AB_" + secret).has_value());
+    EXPECT_FALSE(MachineToken::parse("ltu_" + id + "-" + secret).has_value());
+    EXPECT_FALSE(MachineToken::parse("ltu_" + id + "_+" + secret.substr(1)).has_value());
+}
+
+TEST(Secrets, AreEqualOnlyAsAWhole) {
+    EXPECT_TRUE(equal_secrets("abc", "abc"));
+    EXPECT_FALSE(equal_secrets("abc", "abd"));
+    EXPECT_FALSE(equal_secrets("abc", "ab"));
+    EXPECT_FALSE(equal_secrets("", "a"));
+    EXPECT_EQ(sha256_base64url("abc"), "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0");
+    EXPECT_EQ(random_id().size(), 12U);
+    EXPECT_EQ(random_id().find_first_not_of("0123456789abcdef"), std::string::npos);
 }
 
 TEST(SameOrigin, DecidesByWhatTheBrowserSays) {

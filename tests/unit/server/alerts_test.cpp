@@ -365,8 +365,28 @@ TEST(Signatures, AreThoseOfTheSpecification) {
     for (const char* wrong :
          {"", "whsec_", "whsec_short", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_!!!!"})
         EXPECT_FALSE(check_webhook_secret(wrong).ok()) << wrong;
-    EXPECT_EQ(read_base64(base64("a")), "a");
-    EXPECT_EQ(read_base64(base64("abc")), "abc");
+}
+
+TEST(Signatures, SecretsHaveTwentyFourToSixtyFourBytes) {
+    const auto is_taken = [](std::size_t bytes) {
+        return check_webhook_secret("whsec_" + base64(std::string(bytes, 'x'))).ok();
+    };
+    EXPECT_FALSE(is_taken(23));
+    EXPECT_TRUE(is_taken(24));
+    EXPECT_TRUE(is_taken(64));
+    EXPECT_FALSE(is_taken(65));
+}
+
+TEST(Base64, PadsAndReadsBack) {
+    const std::vector<std::pair<std::string, std::string>> texts{
+        {"a", "YQ=="}, {"ab", "YWI="}, {"abc", "YWJj"}, {std::string("\0\xff", 2), "AP8="}};
+    for (const auto& [bytes, text] : texts) {
+        EXPECT_EQ(base64(bytes), text);
+        EXPECT_EQ(read_base64(text), bytes);
+    }
+    EXPECT_EQ(base64(""), "");
+    for (const char* wrong : {"", "YQ=", "YQ", "!!!!"})
+        EXPECT_EQ(read_base64(wrong), std::nullopt) << wrong;
 }
 
 Message message_about(const std::string& title) {

@@ -59,6 +59,30 @@ TEST(IdToken, SaysWhoSignedIn) {
                     .ok());
 }
 
+TEST(IdToken, ClocksMayDifferByAMinute) {
+    const Signer signer("k");
+    const auto is_taken = [&](std::initializer_list<std::pair<const char*, json::value>> changes) {
+        return check(signer.sign(claims_with(changes)), set_of({&signer})).ok();
+    };
+    EXPECT_TRUE(is_taken({{"nbf", now_s + 60}}));
+    EXPECT_FALSE(is_taken({{"nbf", now_s + 61}}));
+    EXPECT_TRUE(is_taken({{"exp", now_s - 59}}));
+    EXPECT_FALSE(is_taken({{"exp", now_s - 60}}));
+    EXPECT_TRUE(is_taken({{"iat", now_s - 86'400}}));
+    EXPECT_FALSE(is_taken({{"iat", nullptr}}));
+}
+
+TEST(IdToken, GroupsMayBeOneOrMany) {
+    const Signer signer("k");
+    const auto groups = [&](const json::value& claim) {
+        const auto facts = check(signer.sign(claims_with({{"groups", claim}})), set_of({&signer}));
+        return facts ? facts->groups : std::vector<std::string>{"refused"};
+    };
+    EXPECT_THAT(groups("staff"), ElementsAre("staff"));
+    EXPECT_THAT(groups(nullptr), ElementsAre());
+    EXPECT_THAT(groups(7), ElementsAre());
+}
+
 TEST(IdToken, EachWrongClaimIsRefused) {
     const Signer signer("k");
     const std::string keys = set_of({&signer});

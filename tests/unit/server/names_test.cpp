@@ -42,6 +42,16 @@ TEST(Names, OfRolesAndScopesAreReadAsTheyAreWritten) {
     EXPECT_EQ(parse_token_scope("upload").value(), ScopeUpload);
     for (const char* wrong : {"", "write", "Read"})
         EXPECT_FALSE(parse_token_scope(wrong).ok()) << wrong;
+    EXPECT_EQ(parse_token_scope("ro\not").error().message,
+              "scope is \"ro\\x0aot\"; expected read, upload or admin");
+    EXPECT_EQ(parse_role("root").error().message,
+              "role is \"root\"; expected reader, uploader or admin");
+    EXPECT_EQ(parse_role(std::string(65, 'x')).error().message,
+              "role is \"" + std::string(64, 'x') + "\"; expected reader, uploader or admin");
+    EXPECT_EQ(check_account_name("").error().message,
+              "name is \"\"; expected 1 to 64 of letters, digits, dot, dash, underscore, at");
+    EXPECT_EQ(check_token_name("a@b").error().message,
+              "name is \"a@b\"; expected 1 to 64 of letters, digits, dot, dash, underscore");
 }
 
 TEST(Teams, HaveLinesWithinLimits) {

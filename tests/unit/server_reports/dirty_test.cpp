@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <tuple>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,6 +88,26 @@ TEST(Dirty, reasons_come_first_and_leave_the_statistics) {
     DirtyOptions by_reasons_alone;
     by_reasons_alone.limit = std::numeric_limits<double>::infinity();
     EXPECT_FALSE(find_dirty_runs(runs, by_reasons_alone)[28].dirty());
+}
+
+TEST(Dirty, each_reason_has_a_rule_and_the_gravest_is_named) {
+    const std::vector<std::tuple<std::uint32_t, std::string, std::string>> reasons{
+        {trace::DirtySuspended, "suspended", "The machine was suspended while the run was open."},
+        {trace::DirtyClockStepped, "clock-stepped",
+         "The machine's clock was set while the run was open."},
+        {trace::DirtyAborted, "aborted", "The thread ended before the run did."},
+        {trace::DirtyFailed, "failed", "The operation failed."},
+        {trace::DirtyCancelled, "cancelled", "The operation was cancelled."},
+        {trace::DirtyMissingStage, "missing-stage", "A stage that the settings name never came."}};
+    std::uint32_t lesser = 0;
+    for (auto reason = reasons.rbegin(); reason != reasons.rend(); ++reason) {
+        const auto& [flag, rule, sentence] = *reason;
+        lesser |= flag;
+        auto run = runs_of({ms});
+        run[0].reasons = lesser;
+        EXPECT_EQ(find_dirty_runs(run)[0].rule, rule);
+        EXPECT_EQ(find_dirty_runs(run)[0].reason, sentence);
+    }
 }
 
 // Log-normal runs of sigma 0.3, a tenth of them six times as long.
