@@ -1,6 +1,7 @@
 import "./page/dom";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { partOfDelays } from "../src/pages/event_change";
 import { changeText, partsText } from "../src/verdict";
 import { cause, causes, record } from "./answers/causes";
 import { delayRow } from "./answers/delays";
@@ -545,4 +546,10 @@ test("stages are shown before the runs before the change are known", async () =>
     }),
   );
   expected.is("runs before are not known yet", shown("section#stages tbody", "section#stages > p"));
+});
+
+test("a cause has a part of the delays since the change, or of those added by it", () => {
+  assert.equal(partOfDelays(0.83, level({ measure: "p99" })), "83.0 % of the delays since");
+  assert.equal(partOfDelays(0.83, level({ measure: "p50" })), "83.0 % of the delays since");
+  assert.equal(partOfDelays(0.83, level({ measure: "delays" })), "83.0 % of the additional delays");
 });

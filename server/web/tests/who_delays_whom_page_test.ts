@@ -91,6 +91,36 @@ test("days without delays count as zero", () => {
   assert.deepEqual(lostByDay([]), []);
 });
 
+test("lost time of at most 400 days is drawn", () => {
+  const day = (number: number) => ({
+    from_ns: String(BigInt(number) * 86_400_000_000_000n),
+    delays: 1,
+    lost_ns: 7,
+  });
+  assert.equal(lostByDay([day(0), day(399)]).length, 400);
+  assert.equal(lostByDay([day(0), day(400)]).length, 1);
+  assert.deepEqual(lostByDay([day(5), day(5), day(6)]), [7, 7, 7]);
+});
+
+test("the picture has the first twelve pairs, and names of at most 36 letters", async () => {
+  const pairs = Array.from({ length: 13 }, (_, index) =>
+    pair({
+      culprit: { event: String(index % 10).repeat(30 + index), route: null },
+      delayed: { event: "checkout", route: null },
+      lost_ns: (13 - index) * 10e6,
+    }),
+  );
+  await open("/who-delays-whom", answered({ ...data, pairs }));
+  const names = [...document.querySelectorAll("svg.pairs text")].map((one) => one.textContent);
+  assert.equal(names.length, 13, "twelve culprits and one delayed request");
+  assert.equal(names[6], "6".repeat(36));
+  assert.equal(names[7], `${"7".repeat(35)}…`);
+  const widths = [...document.querySelectorAll("svg.pairs path")].map((one) =>
+    one.getAttribute("stroke-width"),
+  );
+  assert.deepEqual([widths.length, widths[0], widths[11]], [12, "10.0", "2.4"]);
+});
+
 test("a request is named by its route, or its event", () => {
   assert.equal(nameOf({ event: "report", route: null }), "report");
   assert.equal(nameOf({ event: "report", route: "/r" }), "/r");
