@@ -7,7 +7,10 @@ namespace {
 
 TEST(CallWords, TheMemoryAllocatorHasLocks) {
     for (const char* const called :
-         {"malloc", "free", "operator new(unsigned long)", "malloc_trim"})
+         {"malloc", "calloc", "realloc", "reallocarray", "free", "memalign", "posix_memalign",
+          "aligned_alloc", "malloc_trim", "malloc_info", "mallinfo", "mallinfo2",
+          "operator new(unsigned long)", "operator new[](unsigned long)", "operator delete(void*)",
+          "operator delete[](void*)"})
         EXPECT_EQ(words_of_call(WaitKind::Lock, called),
                   "for a lock of the memory allocator (malloc)")
             << called;
@@ -18,7 +21,9 @@ TEST(CallWords, TheMemoryAllocatorHasLocks) {
 }
 
 TEST(CallWords, IdsAreChangedByAllThreads) {
-    for (const char* const called : {"setuid", "setgid", "setgroups"})
+    for (const char* const called :
+         {"setuid", "setgid", "seteuid", "setegid", "setreuid", "setregid", "setresuid",
+          "setresgid", "setgroups", "initgroups"})
         EXPECT_EQ(words_of_call(WaitKind::Futex, called),
                   "for the other threads of its process to change their user or group")
             << called;
@@ -26,7 +31,8 @@ TEST(CallWords, IdsAreChangedByAllThreads) {
 }
 
 TEST(CallWords, AsynchronousRequestsAreAwaited) {
-    EXPECT_EQ(words_of_call(WaitKind::Futex, "aio_suspend"), "for asynchronous I/O (AIO)");
+    for (const char* const called : {"aio_suspend", "aio_suspend64", "lio_listio", "lio_listio64"})
+        EXPECT_EQ(words_of_call(WaitKind::Futex, called), "for asynchronous I/O (AIO)") << called;
     EXPECT_EQ(words_of_call(WaitKind::Signal, "aio_suspend"), "");
     EXPECT_EQ(words_of_call(WaitKind::Futex, "take"), "");
 }

@@ -121,6 +121,35 @@ TEST(CommandLife, SaysWhatSeveralChildrenDid) {
     EXPECT_EQ(sentences[1], "Of this, cc (2 processes) computed for 198 ms (99 %).");
 }
 
+// What a command that waited 100 ms for two children says about the part of their time.
+std::string sentence_about(const LifePart& part, std::size_t children = 2) {
+    CommandLife life;
+    life.split.wall_ns = 100 * ms;
+    life.causes.wall_ns = 100 * ms;
+    life.causes.who.process = "make";
+    DelayCause& cause = life.causes.causes.emplace_back();
+    cause.doing.kind = TimeKind::Blocked;
+    cause.doing.wait = WaitKind::Child;
+    cause.doing.time_ns = 100 * ms;
+    cause.doing.waker_count = children;
+    life.parts = {
+        {"make", 1, TimeKind::OnCpu, "", 60 * ms}, {"cc", 1, TimeKind::Unknown, "", 50 * ms}, part};
+    const auto sentences = life_sentences(life);
+    return sentences.size() > cause_sentences(life.causes).size() ? sentences.at(1) : "";
+}
+
+TEST(CommandLife, SaysHowSeveralChildrenSpentAQuarterOfItsTime) {
+    EXPECT_EQ(sentence_about({"cc", 3, TimeKind::OnCpu, "", 30 * ms}),
+              "Of this, cc (3 processes) computed for 30.0 ms (30 %).");
+    EXPECT_EQ(sentence_about({"cc", 1, TimeKind::Runnable, "", 30'500'000}),
+              "Of this, cc waited for a CPU for 30.5 ms (31 %).");
+    EXPECT_EQ(sentence_about({"cc", 1, TimeKind::Blocked, "disk", 25 * ms}),
+              "Of this, cc was blocked for 25.0 ms (25 %): disk.");
+    EXPECT_EQ(sentence_about({"cc", 1, TimeKind::OnCpu, "", 25 * ms - 1}), "");
+    EXPECT_EQ(sentence_about({"make", 1, TimeKind::OnCpu, "", 50 * ms}), "");
+    EXPECT_EQ(sentence_about({"cc", 1, TimeKind::OnCpu, "", 50 * ms}, 1), "");
+}
+
 TEST(CommandLife, SaysItOnceOfOneChild) {
     const auto recording = build().decode();
     ASSERT_TRUE(recording);

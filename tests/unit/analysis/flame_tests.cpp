@@ -120,6 +120,64 @@ TEST_F(FlameTest, timeline_shows_each_moment) {
     EXPECT_EQ(timeline.dropped, 0);
 }
 
+// 10 ms in code made at run time, 20 ms waiting for a CPU, 30 ms unknown, 40 ms waiting for a
+// thread without a name.
+RunProfile made_profile() {
+    RunProfile profile;
+    profile.frames = {{"main", "/usr/bin/app", false}, {"jitted", "[jit]", false}};
+    profile.nodes = {{}, {0, 0}, {1, 1}};
+    profile.texts = {"", "its thread had ended", "pipe"};
+    const auto add = [&](std::uint64_t time_ns, std::vector<ProfileLink> links) {
+        profile.entries.push_back({time_ns, std::move(links)});
+        profile.duration_ns += time_ns;
+    };
+    add(10 * ms, {{TimeKind::OnCpu, 0, 0, 2}});
+    add(20 * ms, {{TimeKind::Runnable, 0, 0, 1}});
+    add(30 * ms, {{TimeKind::Unknown, 1, 0, 1}});
+    add(40 * ms, {{TimeKind::Blocked, 2, 0, 1}, {TimeKind::OnCpu, 0, 0, 1}});
+    return profile;
+}
+
+TEST(Flame, each_state_has_its_words) {
+    const auto lines = lines_of(flame_of(made_profile(), {}, FlameTime::All));
+    EXPECT_EQ(lines.at("/main/jitted"), (Line{10 * ms, 0, FlameKind::RunTimeCode}));
+    EXPECT_EQ(lines.at("/main/waits for a CPU"), (Line{20 * ms, 0, FlameKind::State}));
+    EXPECT_EQ(lines.at("/main/unknown: its thread had ended"),
+              (Line{30 * ms, 0, FlameKind::State}));
+    EXPECT_EQ(lines.at("/main/blocked: pipe/waits for another thread/main"),
+              (Line{40 * ms, 0, FlameKind::User}));
+    EXPECT_EQ(lines.size(), 8U);
+}
+
+TEST(Flame, time_off_a_cpu_is_waiting_for_a_cpu_or_for_something_else) {
+    const RunProfile profile = made_profile();
+    EXPECT_EQ(flame_of(profile, {}, FlameTime::OnCpu).total_ns, 10 * ms);
+    EXPECT_EQ(flame_of(profile, {}, FlameTime::OffCpu).total_ns, 60 * ms);
+    EXPECT_EQ(flame_of(profile, {}, FlameTime::All).total_ns, 100 * ms);
+}
+
+TEST(Flame, several_profiles_have_their_mean) {
+    const std::vector<RunProfile> profiles(4, made_profile());
+    const std::vector<RunProfile> normal(2, made_profile());
+    const Flame flame = flame_of_means(profiles, normal, FlameTime::All);
+    EXPECT_EQ(flame.total_ns, 100 * ms);
+    EXPECT_EQ(flame.baseline_total_ns, 100 * ms);
+    EXPECT_EQ(flame.baseline_runs, 2U);
+    const Flame none = flame_of_means({}, {}, FlameTime::All);
+    EXPECT_EQ(none.nodes.size(), 1U);
+    EXPECT_EQ(none.total_ns, 0U);
+}
+
+TEST(Flame, that_just_fits_loses_nothing) {
+    const RunProfile profile = made_profile();
+    const auto dropped = [&](std::size_t limit) {
+        return flame_of(profile, {}, FlameTime::All, FlameView::WaitChain, limit).dropped;
+    };
+    EXPECT_EQ(dropped(8), 0U);
+    EXPECT_EQ(dropped(7), 1U);
+    EXPECT_EQ(dropped(0), 7U) << "the root stays";
+}
+
 TEST(DelayTimeline, many_short_intervals_become_one) {
     TraceBuilder builder(400 * ms);
     builder.thread(10, 10, "app").switched(1 * ms, 0, 0, 0, 10);

@@ -27,6 +27,8 @@ TEST(QualityReport, ListsEachKindOfLoss) {
     counts.samples_lost = 10;
     counts.switches_lost = 2;
     counts.wakings_lost = 3;
+    counts.contexts_lost = 13;
+    counts.contexts_unreadable = 14;
     counts.stacks_lost = 4;
     counts.stack_copies_left_out = 5;
     counts.runs_lost = 6;
@@ -34,12 +36,13 @@ TEST(QualityReport, ListsEachKindOfLoss) {
     counts.code_files_lost = 8;
     recording.unreadable = 9;
     recording.cpus = {{{.at_ns = 1}, {.at_ns = 2}, {.at_ns = 3}}};
-    EXPECT_THAT(
-        losses_of(recording),
-        ElementsAre(Loss("samples", 10, 100), Loss("context switches", 2, 5), Loss("wakings", 3, 0),
-                    Loss("stacks", 4, 0), Loss("copies of stacks", 5, 0), Loss("runs", 6, 0),
-                    Loss("process changes", 7, 0), Loss("files of run-time code", 8, 0),
-                    Loss("unreadable records", 9, 0)));
+    EXPECT_THAT(losses_of(recording),
+                ElementsAre(Loss("samples", 10, 100), Loss("context switches", 2, 5),
+                            Loss("wakings", 3, 0), Loss("contexts of threads", 13, 0),
+                            Loss("unreadable contexts of threads", 14, 0), Loss("stacks", 4, 0),
+                            Loss("copies of stacks", 5, 0), Loss("runs", 6, 0),
+                            Loss("process changes", 7, 0), Loss("files of run-time code", 8, 0),
+                            Loss("unreadable records", 9, 0)));
     // Switches that do not match were lost, too.
     recording.switch_gaps = 12;
     EXPECT_EQ(losses_of(recording)[1], Loss("context switches", 12, 15));
@@ -78,10 +81,57 @@ TEST(QualityReport, SharesOfStacksAreOfThoseOfTheirKind) {
     EXPECT_EQ(quality.delayed_stacks, 4U);
 }
 
+TEST(QualityReport, NamesTheTwentyPlacesWhereMostStacksEnd) {
+    Recording recording;
+    trace::StackQuality& stacks = recording.system.stacks;
+    stacks.user_stacks = 200;
+    stacks.frames = 50;
+    stacks.frames_named = 40;
+    stacks.frames_located = 5;
+    stacks.stops.resize(21);
+    stacks.stops[0].module = "/usr/bin/app";
+    stacks.stops[0].reason = "gap";
+    stacks.stops[0].on_cpu = 3;
+    stacks.stops[0].off_cpu = 1;
+    stacks.other_stops.off_cpu = 2;
+    const QualityReport quality = report_quality(recording);
+    ASSERT_EQ(quality.stops.size(), 20U);
+    EXPECT_EQ(quality.stops[0].module, "/usr/bin/app");
+    EXPECT_EQ(quality.stops[0].reason, "gap");
+    EXPECT_DOUBLE_EQ(quality.stops[0].share, 0.02);
+    EXPECT_DOUBLE_EQ(quality.other_stops, 0.01);
+    EXPECT_DOUBLE_EQ(quality.frames_named, 0.8);
+    EXPECT_DOUBLE_EQ(quality.frames_located, 0.1);
+}
+
+TEST(QualityReport, KnowsWhatIsMissingAsAWhole) {
+    Recording recording;
+    EXPECT_FALSE(report_quality(recording).partial);
+    EXPECT_FALSE(report_quality(recording).truncated_by_size);
+    recording.system.partial = true;
+    EXPECT_TRUE(report_quality(recording).partial);
+    EXPECT_FALSE(report_quality(recording).truncated_by_size);
+    recording.system.quality.truncated_by_size = true;
+    EXPECT_TRUE(report_quality(recording).truncated_by_size);
+}
+
 TEST(QualityReport, ReasonsAreInWords) {
-    EXPECT_EQ(stop_reason_in_words("no-table"), "no unwind table yet");
-    EXPECT_EQ(stop_reason_in_words("copy-ended"), "longer than its copy");
-    EXPECT_EQ(stop_reason_in_words("new-reason"), "new-reason");
+    const std::vector<std::pair<std::string, std::string>> reasons{
+        {"unknown", "reason not known"},
+        {"too-deep", "too deep"},
+        {"bad-address", "unreadable memory"},
+        {"no-process", "new process"},
+        {"no-mapping", "no mapping"},
+        {"no-table", "no unwind table yet"},
+        {"out-of-budget", "no memory for its unwind table"},
+        {"gap", "no unwind information"},
+        {"unsupported", "unsupported unwind information"},
+        {"no-progress", "damaged frames"},
+        {"32-bit", "32-bit code"},
+        {"copy-ended", "longer than its copy"},
+        {"lost", "stack lost"},
+        {"new-reason", "new-reason"}};
+    for (const auto& [reason, words] : reasons) EXPECT_EQ(stop_reason_in_words(reason), words);
 }
 
 }  // namespace

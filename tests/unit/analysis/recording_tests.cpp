@@ -1,3 +1,4 @@
+#include <fstream>
 #include <random>
 
 #include <gmock/gmock.h>
@@ -8,6 +9,7 @@
 #include "analysis/time_split.hpp"
 #include "analysis/trace_places.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
+#include "tests/unit/trace/temporary_directory.hpp"
 
 namespace lagtrap::analysis::recording_tests {
 namespace {
@@ -292,6 +294,85 @@ TEST(Recording, changed_bytes_do_no_harm) {
         (void)report_quality(*recording);
     }
     EXPECT_GT(read, 100);
+}
+
+TEST(Recording, bounds_are_those_of_the_trace_if_the_system_file_has_none) {
+    TraceBuilder builder(100 * ms);
+    builder.system.length_ns = 0;
+    auto empty = builder.decode();
+    ASSERT_TRUE(empty);
+    EXPECT_EQ(empty->begin_ns, 0U);
+    EXPECT_EQ(empty->end_ns, 0U);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app");
+    builder.sample(3 * ms, 0, 10, 10, {"main"}).switched(7 * ms, 0, 10, 1, 0);
+    auto recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->begin_ns, begin + 3 * ms);
+    EXPECT_EQ(recording->end_ns, begin + 7 * ms);
+    builder.switched(1 * ms, 1, 0, 0, 10).sample(9 * ms, 1, 10, 10, {"main"});
+    recording = builder.decode();
+    ASSERT_TRUE(recording);
+    EXPECT_EQ(recording->begin_ns, begin + 1 * ms);
+    EXPECT_EQ(recording->end_ns, begin + 9 * ms);
+}
+
+TEST(Recording, cpus_are_those_of_the_trace_if_the_system_file_has_none) {
+    TraceBuilder builder(100 * ms);
+    builder.system.cpu_count = 0;
+    EXPECT_EQ(builder.decode()->cpu_count, 1U);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app");
+    builder.switched(1 * ms, 2, 0, 0, 10);
+    EXPECT_EQ(builder.decode()->cpu_count, 3U);
+    builder.sample(2 * ms, 4, 10, 10, {"main"});
+    EXPECT_EQ(builder.decode()->cpu_count, 5U);
+    builder.system.cpu_count = 8;
+    EXPECT_EQ(builder.decode()->cpu_count, 8U);
+}
+
+TEST(Recording, a_recording_lasts_at_most_a_day) {
+    TraceBuilder builder(24ULL * 3600 * 1'000 * ms);
+    EXPECT_TRUE(builder.decode());
+    ++builder.system.length_ns;
+    EXPECT_EQ(builder.decode().error().message,
+              "the system file says that the recording took longer than 24 hours");
+}
+
+TEST(Recording, samples_are_a_millisecond_apart_unless_the_system_file_says_otherwise) {
+    Recording recording;
+    EXPECT_EQ(recording.sample_interval_ns(), ms);
+    recording.system.sample_interval_ns = 2 * ms;
+    EXPECT_EQ(recording.sample_interval_ns(), 2 * ms);
+}
+
+TEST(Recording, is_read_from_a_folder_or_the_trace_in_it) {
+    const trace::TemporaryDirectory folder;
+    const TraceBuilder builder = small_recording();
+    const auto write = [&](const std::string& name, const std::string& bytes) {
+        std::ofstream(folder.path() / name, std::ios::binary) << bytes;
+    };
+    const auto error_of = [&](const std::string& name) {
+        const auto recording = read_recording(folder.path() / name);
+        return recording ? "" : recording.error().message;
+    };
+    const std::string trace_path = (folder.path() / "trace.pftrace").string();
+    write("system.xml", trace::write_system_file(builder.system));
+    write("trace.pftrace", builder.trace());
+    write("other.pftrace", "");
+    for (const std::string name : {"", "trace.pftrace"}) {
+        const auto recording = read_recording(folder.path() / name);
+        ASSERT_TRUE(recording) << name;
+        EXPECT_EQ(recording->threads.size(), 2U);
+        EXPECT_EQ(recording->end_ns - recording->begin_ns, 100 * ms);
+    }
+    const auto other = read_recording(folder.path() / "other.pftrace");
+    ASSERT_TRUE(other);
+    EXPECT_TRUE(other->threads.empty());
+    write("other.pftrace", "x");
+    EXPECT_THAT(error_of("other.pftrace"), testing::HasSubstr("reading the trace of "));
+    EXPECT_THAT(error_of("trace.bundle"), testing::HasSubstr("trace.bundle"));
+    write("system.xml", "<system");
+    EXPECT_THAT(error_of("trace.pftrace"),
+                testing::HasSubstr("reading the system file of " + trace_path));
 }
 
 TEST(Recording, system_files_of_impossible_times_are_refused) {

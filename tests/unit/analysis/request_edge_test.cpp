@@ -171,6 +171,8 @@ TEST(RequestEdge, AThreadWithTheCpuForMostOfTheTimeIsTheCulprit) {
     on_cpu.threads = 2;
     EXPECT_THAT(edges(), IsEmpty());
     on_cpu.threads = 1;
+    doing.cpu.elsewhere_ns = 50 * ms;
+    EXPECT_THAT(edges(), SizeIs(1));
     doing.cpu.elsewhere_ns = 51 * ms;
     EXPECT_THAT(edges(), IsEmpty());
     doing.cpu.elsewhere_ns = 0;
@@ -194,6 +196,51 @@ TEST(RequestEdge, EdgesToOneRequestAreAddedUpAndTheLongestComesFirst) {
     EXPECT_EQ(edges[1].lost_ns, 80 * ms);
     causes.request.run_id = 0;
     EXPECT_THAT(edges_of(causes), IsEmpty());
+}
+
+TEST(RequestEdge, ABusyThreadIsTheCulpritOfWaitsForItsWork) {
+    const auto made = [](WaitKind wait) {
+        return edges_of(delayed(waits_for_holder(wait), {link_in(holder, work_in("dumps"), 2)}))
+            .size();
+    };
+    for (const WaitKind wait :
+         {WaitKind::Signal, WaitKind::Semaphore, WaitKind::PythonLock, WaitKind::Futex,
+          WaitKind::Pipe, WaitKind::LocalSocket, WaitKind::Network, WaitKind::Events})
+        EXPECT_EQ(made(wait), 1U) << words_of_wait(wait, "");
+    for (const WaitKind wait : {WaitKind::ThreadEnd, WaitKind::Once, WaitKind::UnixSignal,
+                                WaitKind::Client, WaitKind::Sleep, WaitKind::Disk})
+        EXPECT_EQ(made(wait), 0U) << words_of_wait(wait, "");
+}
+
+TEST(RequestEdge, AHolderThatWaitsForALockOrAFutexInTurnIsInnocent) {
+    const auto made = [](ThreadDoing did) {
+        return edges_of(delayed(waits_for_holder(), {link_in(holder, std::move(did), 2)})).size();
+    };
+    EXPECT_EQ(made(wait_for(WaitKind::Futex)), 0U);
+    EXPECT_EQ(made(wait_for(WaitKind::FileLock)), 0U);
+    EXPECT_EQ(made(doing_of(TimeKind::Unknown)), 0U);
+    EXPECT_EQ(made(wait_for(WaitKind::Network)), 1U);
+    ThreadDoing spins = work_in("take");
+    spins.spin = SpinKind::Memory;
+    EXPECT_EQ(made(spins), 0U);
+}
+
+TEST(RequestEdge, OnlyEqualEdgesAreAddedUp) {
+    const auto edges_with = [](const CauseLink& second, WaitKind wait = WaitKind::Lock) {
+        CauseLink first = link_in(holder, work_in(""), 2);
+        DelayCauses causes = delayed(waits_for_holder(), {first});
+        DelayCause more;
+        more.doing = waits_for_holder(wait);
+        more.chain = {second};
+        causes.causes.push_back(more);
+        return edges_of(causes);
+    };
+    const auto same = edges_with(link_in(holder, work_in("dumps"), 2));
+    ASSERT_THAT(same, SizeIs(1));
+    EXPECT_EQ(same[0].place, "dumps") << "the first had none";
+    EXPECT_THAT(edges_with(link_in(third, work_in("dumps"), 2)), SizeIs(2));
+    EXPECT_THAT(edges_with(link_in(holder, work_in("dumps"), 3)), SizeIs(2));
+    EXPECT_THAT(edges_with(link_in(holder, work_in("dumps"), 2), WaitKind::FileLock), SizeIs(2));
 }
 
 TEST(RequestEdge, AHolderThatWaitedForACpuIsWhereItComputed) {

@@ -54,6 +54,64 @@ TEST(ResourceWords, PeersByTheirKind) {
               "on a connection to 10.0.0.1:80 and 2 others");
 }
 
+TEST(ResourceWords, RoomIsMadeByTheOtherEnd) {
+    EXPECT_EQ(words_of_room(Room::Data, BlockReason::Pipe), "to write to a full pipe");
+    EXPECT_EQ(words_of_room(Room::Partner, BlockReason::Pipe),
+              "for somebody to open the other end of a pipe");
+    EXPECT_EQ(words_of_room(Room::Data, BlockReason::LocalSocket),
+              "to write to a full local socket");
+    EXPECT_EQ(words_of_room(Room::Connection, BlockReason::LocalSocket),
+              "to connect to a local socket, whose accept queue was full,");
+    EXPECT_EQ(words_of_room(Room::Data, BlockReason::Events), "to write to a full eventfd");
+    EXPECT_EQ(words_of_room(Room::Data, BlockReason::MessageQueue),
+              "to write to a full message queue");
+    EXPECT_EQ(words_of_room(Room::Data, BlockReason::Terminal),
+              "to write to a full or paused terminal");
+    EXPECT_EQ(words_of_room(Room::Rest, BlockReason::Network),
+              "to close a network connection (SO_LINGER), whose other end had not read all that "
+              "was sent,");
+    EXPECT_EQ(words_of_room(Room::Data, BlockReason::Network),
+              "to send to a network connection, whose other end had not read what was sent "
+              "before,");
+    const std::vector<std::pair<Room, std::string_view>> makers{
+        {Room::Data, "read from it"},
+        {Room::Rest, "read from it"},
+        {Room::Connection, "accepted another connection"},
+        {Room::Partner, "opened it"},
+        {Room::None, ""}};
+    for (const auto& [room, words] : makers) EXPECT_EQ(words_of_room_maker(room), words);
+}
+
+TEST(ResourceWords, PeersThatShouldReadAreNamed) {
+    const auto words = [](WaitFileKind kind, Room room, bool named = false) {
+        return peer_words(socket_of(kind, "10.0.0.1:80"), named, room);
+    };
+    EXPECT_EQ(words(WaitFileKind::Peer, Room::Data),
+              "to send to 10.0.0.1:80, which had not read what was sent before,");
+    EXPECT_EQ(words(WaitFileKind::DatagramPeer, Room::Data),
+              "for room in a send buffer, to send to 10.0.0.1:80");
+    EXPECT_EQ(words(WaitFileKind::Pipe, Room::Data, true),
+              "to write to the full pipe 10.0.0.1:80 shared with nginx (100)");
+    EXPECT_EQ(words(WaitFileKind::LocalPeer, Room::Connection),
+              "to connect to the local socket 10.0.0.1:80, whose accept queue was full,");
+}
+
+TEST(ResourceWords, MessageQueuesAndLockedFilesAreNamed) {
+    EXPECT_EQ(message_queue_words(Room::Data, "/jobs"), "to write to the full message queue /jobs");
+    EXPECT_EQ(message_queue_words(Room::None, "/jobs"), "for a message in the message queue /jobs");
+    EXPECT_EQ(message_queue_words(Room::None, ""), "for a message in a message queue");
+    EXPECT_EQ(file_lock_words(BlockReason::FileLock, ""), "for a file lock");
+    EXPECT_EQ(file_lock_words(BlockReason::FileLock, "/db"), "for a lock on /db");
+    EXPECT_EQ(file_lock_words(BlockReason::Lease, ""), "for a lease on a file");
+    EXPECT_EQ(file_lock_words(BlockReason::Lease, "/db"), "for a lease on /db");
+    FileWaits files;
+    files.path = "/db";
+    files.files = 1;
+    EXPECT_EQ(only_path(files), "/db");
+    files.files = 2;
+    EXPECT_EQ(only_path(files), "");
+}
+
 TEST(ResourceWords, SharersOfALockAreCounted) {
     CauseLink link;
     EXPECT_EQ(sharers_words(link), "");

@@ -180,6 +180,8 @@ TEST(Spinning, each_kind_has_its_words) {
     EXPECT_EQ(to_text(SpinKind::Yield), "calling sched_yield over and over");
     EXPECT_EQ(to_text(SpinKind::Futex), "trying a futex over and over");
     EXPECT_EQ(to_text(SpinKind::SpinLock), "in a loop around a lock");
+    EXPECT_EQ(to_text(SpinKind::Memory), "checking the same memory over and over");
+    EXPECT_EQ(to_text(SpinKind::LockWord), "checking the same memory over and over");
     EXPECT_EQ(to_text(SpinKind::KernelLock), "on a kernel lock");
     EXPECT_EQ(to_text(SpinKind::None), "");
 }

@@ -344,6 +344,42 @@ TEST(ThreadRuns, that_explain_more_come_first) {
               (std::vector<std::uint32_t>{10, 11, 99}));
 }
 
+TEST(ThreadRuns, rank_by_what_they_wait_for) {
+    const auto is_first = [](const TraceBuilder::Stack& one, const TraceBuilder::Stack& other) {
+        TraceBuilder builder(400 * ms, 1);
+        builder.process(10, "/usr/bin/app").thread(10, 11, "one").thread(10, 12, "other");
+        builder.thread(20, 20, "busy").switched(0, 0, 0, 0, 20);
+        builder.off_cpu(0, 10, 11, one).off_cpu(0, 10, 12, other);
+        const auto recording = builder.decode();
+        EXPECT_TRUE(recording);
+        return runs_of_processes(*recording, {10}).runs.front().delay.begin_tid == 11U;
+    };
+    const auto waits = [](const std::string& call, const std::string& in_kernel) {
+        return in_thread("work", {call, "k:" + in_kernel, "k:schedule"});
+    };
+    const std::vector<TraceBuilder::Stack> others{waits("read", "pipe_read"),
+                                                  waits("recv", "unix_stream_read_generic"),
+                                                  waits("recv", "tcp_recvmsg"),
+                                                  waits("wait4", "do_wait"),
+                                                  waits("vfork", "wait_for_vfork_done"),
+                                                  waits("pthread_join", "futex_wait"),
+                                                  waits("syscall", "futex_wait")};
+    const std::vector<TraceBuilder::Stack> perhaps_queues{
+        waits("sem_wait", "futex_wait"), waits("PyThread_acquire_lock", "futex_wait")};
+    for (const TraceBuilder::Stack& wait : others) {
+        EXPECT_TRUE(is_first(in_lock, wait)) << wait[3] << " " << wait[4];
+        EXPECT_FALSE(is_first(wait, in_lock)) << wait[3] << " " << wait[4];
+        for (const TraceBuilder::Stack& queue : perhaps_queues) {
+            EXPECT_TRUE(is_first(wait, queue)) << wait[3] << " " << wait[4];
+            EXPECT_FALSE(is_first(queue, wait)) << wait[3] << " " << wait[4];
+        }
+    }
+    for (const TraceBuilder::Stack& queue : perhaps_queues) {
+        EXPECT_TRUE(is_first(queue, in_event_loop));
+        EXPECT_FALSE(is_first(in_event_loop, queue));
+    }
+}
+
 TEST(ThreadRuns, have_at_most_three_stacks_and_a_thousand_of_them_are_looked_at) {
     TraceBuilder builder(100 * ms, 1);
     builder.process(10, "/usr/bin/app");
