@@ -30,6 +30,12 @@ TEST(AddNames, AreNamesOfTheSettings) {
     EXPECT_EQ(event_name("/usr/bin/shop", "(anonymous namespace)::buy(int)"), "shop-buy");
     EXPECT_EQ(event_name("/usr/bin/shop", "list<int>::push(int)"), "shop-list");
     EXPECT_EQ(event_name("/opt/7zip", "run"), "e7zip-run");
+    EXPECT_EQ(event_name("/opt/.hidden", "run"), "e-hidden-run");
+    EXPECT_EQ(event_name("/opt/a_B-9", "\xc3\xa4.z"), "a_B-9----z");
+    EXPECT_EQ(setting_name("app::Shop::~Shop()"), "f-Shop");
+    EXPECT_EQ(setting_name("7up"), "f7up");
+    EXPECT_EQ(setting_name(""), "f");
+    EXPECT_EQ(setting_name(std::string(100, 'a')).size(), 59);
     EXPECT_EQ(event_name("/opt/x", std::string(100, 'a')).size(), 63);
     EXPECT_EQ(without_parameters("a::(anonymous namespace)::b(c(*)(d))"),
               "a::(anonymous namespace)::b");
@@ -132,6 +138,56 @@ TEST(AddOrder, PutsTheOutermostOfEqualsFirstAndLeavesOutWhatIsNone) {
                                              "function hot"));
 }
 
+TEST(AddOrder, AFunctionWithThreeQuartersOfTheTimeOfItsCalleeIsTheOutermost) {
+    const auto first = [](std::uint64_t outer_ms) {
+        return ranked({function_offer("outer", 9, outer_ms * 1'000'000),
+                       function_offer("inner", 9, 100'000'000)})[0]
+            .title;
+    };
+    EXPECT_EQ(first(75), "function outer");
+    EXPECT_EQ(first(74), "function inner");
+}
+
+TEST(AddOrder, PresetsComeFirstAndProbesWithoutRunsLast) {
+    Offer preset{OfferKind::Preset, "preset shop", "x", "shop", true, {}, {}};
+    preset.events = {{"buy", {}, "1s", {}, {}}};
+    Offer probes = function_offer("probes", 0, 0);
+    probes.kind = OfferKind::Probes;
+    const auto order = ranked({probes, function_offer("buy", 9, 80'000'000), preset});
+    ASSERT_EQ(order.size(), 3U);
+    EXPECT_EQ(order[0].title, "preset shop") << "though it did not run";
+    EXPECT_EQ(order[1].title, "function buy");
+    EXPECT_EQ(order[2].title, "function probes");
+}
+
+TEST(AddTrials, AreOfPresetsAndOfEvents) {
+    Offer preset{OfferKind::Preset, "preset shop", "x", "shop", true, {}, {}};
+    preset.events = {{"buy", {}, "1s", {}, {}}, {"pay", {}, "1s", {}, {}}};
+    std::vector<Offer> offers{preset, function_offer("buy", 0, 0)};
+    AddTarget target{"/usr/bin/shop", "/usr/bin/shop", {}, {}};
+    const std::string event =
+        "<event name=\"t1-shop-buy\" threshold=\"1h\" trace-length=\"10ms\" breach=\"end\" "
+        "binary=\"/usr/bin/shop\">";
+    EXPECT_EQ(
+        trial_elements(offers, target),
+        "<use preset=\"shop\" prefix=\"t0-\" threshold=\"1h\" trace-length=\"10ms\"></use>\n" +
+            event + "\n    <function name=\"buy\"/>\n</event>\n");
+    target.unit = "shop.service";
+    EXPECT_THAT(trial_elements(offers, target),
+                HasSubstr("trace-length=\"10ms\"><scope unit=\"shop.service\"/></use>\n"));
+    EXPECT_THAT(trial_elements(offers, target),
+                HasSubstr(event + "<scope unit=\"shop.service\"/>\n"));
+    offers[0].may_have_scope = false;
+    EXPECT_THAT(trial_elements(offers, target), HasSubstr("trace-length=\"10ms\"></use>\n"));
+    take_measured(offers,
+                  boost::json::parse(R"({"events":[{"name":"t0-buy","armed":true,"runs":3},)"
+                                     R"({"name":"t0-pay","armed":true,"runs":4}]})")
+                      .as_object(),
+                  std::chrono::seconds(1));
+    EXPECT_EQ(offers[0].events[1].measured.runs, 4U);
+    EXPECT_EQ(offers[0].runs(), 7U) << "of all its events";
+}
+
 TEST(AddElements, AreSettings) {
     Offer offer = function_offer("buy", 9, 1'000);
     offer.events[0].threshold = "20ms";
@@ -194,6 +250,8 @@ TEST(AddLoops, ComeAfterFunctionsThatCoverThemAndBeforeOthers) {
         return ranked({waiting, turn, function_offer("buy", 9, on_cpu_ns)})[0].title;
     };
     EXPECT_EQ(first(60'000'000), "function buy");
+    EXPECT_EQ(first(30'000'000), "function buy") << "no more than three times as much";
+    EXPECT_EQ(first(29'999'999), "turn");
     EXPECT_EQ(first(10'000'000), "turn");
     EXPECT_EQ(ranked({waiting, turn}).back().title, "function waiting");
 }

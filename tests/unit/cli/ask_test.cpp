@@ -24,7 +24,8 @@ using testing::IsEmpty;
 
 // Says that a breach waits for an answer, keeps other requests, and at the second question for its
 // status interrupts `asker`.
-void be_daemon(int listening, pid_t asker, const std::string& log) {
+void be_daemon(int listening, pid_t asker, const std::string& log,
+               const std::string& seconds_left) {
     for (int asked = 0; asked < 2;) {
         const UniqueFd peer(::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC));
         std::string request;
@@ -36,7 +37,8 @@ void be_daemon(int listening, pid_t asker, const std::string& log) {
         } else if (++asked == 1) {
             answer =
                 "{\"ok\":true,\"pending\":{\"event\":\"buy\",\"process\":\"shop\","
-                "\"session\":\"s1\",\"seconds_left\":600}}\n";
+                "\"session\":\"s1\",\"seconds_left\":" +
+                seconds_left + "}}\n";
         } else {
             ::kill(asker, SIGINT);
         }
@@ -58,7 +60,7 @@ class Ask : public testing::Test {
         EXPECT_EQ(::listen(listening.get(), 4), 0);
         const pid_t asker = ::getpid(), daemon = ::fork();
         if (daemon == 0) {
-            be_daemon(listening.get(), asker, log);
+            be_daemon(listening.get(), asker, log, seconds_left_);
             ::_exit(0);
         }
         AskOptions options;
@@ -75,6 +77,7 @@ class Ask : public testing::Test {
         return text ? *text : std::string();
     }
     test::TemporaryFolder folder_;
+    std::string seconds_left_ = "600";
     std::ostringstream out_, err_;
 };
 
@@ -102,6 +105,16 @@ TEST_F(Ask, AFailureIsNoAnswer) {
         EXPECT_THAT(out_.str(), HasSubstr("buy: no answer"));
         ::unlink(folder_.string("socket").c_str());
     }
+}
+
+TEST_F(Ask, ACommandEndsWhenTheTimeForAnAnswerIsOver) {
+    seconds_left_ = "0.05";
+    EXPECT_THAT(requests_after("exec sleep 1000"), IsEmpty());
+    EXPECT_EQ(out_.str(), "buy: no answer\n");
+    ::unlink(folder_.string("socket").c_str());
+    out_.str("");
+    EXPECT_THAT(requests_after("exec sleep 1000", true), IsEmpty());
+    EXPECT_EQ(out_.str(), "buy: /bin/sh ended with 143\n");
 }
 
 TEST_F(Ask, WhatOnlyTellsAnswersNothing) {

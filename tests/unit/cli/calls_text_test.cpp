@@ -116,5 +116,34 @@ TEST_F(CallsText, IsWholeInEveryCase) {
     test::expect_text(shown_, "calls_text.txt");
 }
 
+TEST_F(CallsText, DeepCallsHaveTheirDepthAsANumber) {
+    tree_.calls = {call(0, calls::no_parent, 0, 100'000, 100'000, 0)};
+    for (std::uint32_t depth = 1; depth <= 25; ++depth)
+        tree_.calls.push_back(call(1, depth - 1, 0, 100'000, 100'000, 0));
+    const std::string text = tree_text(tree_, functions_, look_);
+    EXPECT_NE(text.find("  " + std::string(48, ' ') + "parse"), std::string::npos) << text;
+    EXPECT_NE(text.find(std::string(48, ' ') + "[25] parse"), std::string::npos) << text;
+    EXPECT_EQ(text.find("[24]"), std::string::npos) << text;
+}
+
+TEST_F(CallsText, ThreeFunctionsOfShorterCallsAreNamed) {
+    tree_.calls = {call(0, calls::no_parent, 0, 100'000, 100'000, 0)};
+    const auto add_short = [&](std::uint32_t number, std::uint64_t at_us) {
+        tree_.calls.push_back(call(number, 0, at_us, 10, 10, 0));
+    };
+    functions_[3].cost = {};
+    add_short(1, 1'000);
+    add_short(3, 2'000);
+    add_short(3, 3'000);
+    add_short(4, 4'000);
+    EXPECT_NE(tree_text(tree_, functions_, look_).find("+ 4 shorter calls of tiny, leave, parse\n"),
+              std::string::npos);
+    add_short(5, 5'000);
+    add_short(2, 6'000);
+    EXPECT_NE(tree_text(tree_, functions_, look_)
+                  .find("+ 6 shorter calls of tiny, die, leave and 2 others\n"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace lagtrap::cli::calls_text_test

@@ -233,6 +233,42 @@ TEST_F(Watching, AUserWhoMayTraceGetsRecordingsOfATemporaryEvent) {
     EXPECT_EQ(daemon.count("record"), 0U);
 }
 
+TEST_F(Watching, TheBundleOfATemporaryEventIsAwaitedWhileItIsMade) {
+    test::write_text(folder_.string("bundle"), "recorded");
+    const auto ended = [](const std::string& session, int waiting) {
+        return R"({"ok":true,"capture":null,"captures":{"waiting":)" + std::to_string(waiting) +
+               R"(},"last_bundle":{"session":")" + session + R"(","path":"/not/readable"}})";
+    };
+    const auto bundle_after = [&](std::vector<std::string> after) {
+        std::vector<std::string> answers{armed, recording_status};
+        answers.insert(answers.end(), after.begin(), after.end());
+        std::string outcome;
+        {
+            const ScriptedDaemon daemon(
+                socket_,
+                [watched = watcher(std::move(answers), R"({"ok":true})", folder_.string("bundle"))](
+                    const std::string& line) mutable -> ScriptedDaemon::Answer {
+                    if (line.find("\"trigger\"") != std::string::npos)
+                        return {"{\"ok\":true,\"session\":\"s\"}\n"};
+                    return watched(line);
+                });
+            fs::permissions(folder_.path(), fs::perms::all);
+            fs::permissions(socket_, fs::perms::all);
+            const OtherUser user;
+            const auto recording = RecordingSource::find(socket_, stop_);
+            EXPECT_TRUE(recording);
+            EXPECT_TRUE((*recording)->begin(1500ms));
+            EXPECT_TRUE((*recording)->await_end([] { return true; }));
+            const auto path = (*recording)->bundle();
+            outcome = path ? test::text_of_file(path->string()) : path.error().message;
+        }
+        fs::remove(socket_);
+        return outcome;
+    };
+    EXPECT_EQ(bundle_after({ended("other", 1), ended("other", 1), ended("s", 0)}), "recorded");
+    EXPECT_EQ(bundle_after({ended("other", 1), ended("other", 0)}), "the recording failed");
+}
+
 TEST_F(Watching, AUserNeedsTheDaemon) {
     fs::permissions(folder_.path(), fs::perms::all);
     const OtherUser user;
