@@ -196,5 +196,47 @@ TEST_F(Watch, TellsOfProcessesThatTheKernelEnded) {
     EXPECT_THAT(warned_, testing::ElementsAre(testing::HasSubstr("processes of the unit")));
 }
 
+TEST_F(Groups, WhatFillsAGroupIsToldApart) {
+    write_unit("system.slice/lagtrapd.service", limited_to(256 * mib), 100 * mib);
+    write("system.slice/lagtrapd.service/memory.stat",
+          "anon_thp 1\nanon 5242880\nfile 8388608\nfile_mapped 7\nshmem 2097152\n");
+    write_unit("system.slice", limited_to(512 * mib), 400 * mib);
+    const auto fill = MemoryGroup::find(in_a_unit, root_)->fill();
+    ASSERT_TRUE(fill);
+    EXPECT_EQ(fill->folder, root_ / "system.slice");
+    EXPECT_EQ(fill->path, "/system.slice");
+    write_unit("system.slice", limited_to(512 * mib), 300 * mib);
+    const auto own = MemoryGroup::find(in_a_unit, root_)->fill();
+    ASSERT_TRUE(own);
+    EXPECT_EQ(own->path, "/system.slice/lagtrapd.service");
+    EXPECT_EQ(own->limit_bytes, 256 * mib);
+    EXPECT_EQ(own->used_bytes, 100 * mib) << "with pages of files";
+    EXPECT_EQ(own->room_bytes(), 156 * mib);
+    EXPECT_EQ(own->anonymous_bytes, 5 * mib);
+    EXPECT_EQ(own->shared_bytes, 2 * mib);
+    EXPECT_EQ(own->file_bytes, 6 * mib) << "without what is shared";
+}
+
+TEST_F(Groups, AFullGroupHasNoRoom) {
+    write_unit("system.slice/lagtrapd.service", limited_to(10 * mib), 20 * mib);
+    const auto group = MemoryGroup::find(in_a_unit, root_);
+    ASSERT_TRUE(group->use());
+    EXPECT_EQ(group->use()->room_bytes(), 0U);
+    EXPECT_EQ(group->fill()->room_bytes(), 0U);
+    write("system.slice/lagtrapd.service/memory.current", "1048576\n");
+    EXPECT_EQ(group->use()->used_bytes, 0U) << "less than its pages of files";
+    write("system.slice/lagtrapd.service/memory.max", "max\n");
+    EXPECT_FALSE(group->fill());
+}
+
+TEST_F(Groups, KilledProcessesAreCountedForTheGroup) {
+    write_unit("system.slice/lagtrapd.service", "max", mib);
+    const auto group = MemoryGroup::find(in_a_unit, root_);
+    EXPECT_EQ(group->killed(), 0U);
+    write("system.slice/lagtrapd.service/memory.events",
+          "oom 9\noom_kill_group 8\noom_kill 4\noom_group_kill 7\n");
+    EXPECT_EQ(group->killed(), 4U);
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::memory_watch_test
