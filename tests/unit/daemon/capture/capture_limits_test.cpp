@@ -241,5 +241,54 @@ TEST_F(CaptureLimitsTest, MoreEventsThanRecordingsHaveNoneKept) {
     EXPECT_FALSE(limits_.closed({}, now_).contains("b"));
 }
 
+TEST_F(CaptureLimitsTest, QuestionsWithoutAnAnswerCloseAllEvents) {
+    limits_.allow(100, 0s, {"slow", "other"});
+    limits_.hold_all(now_ + 1h);
+    limits_.hold({{"slow", now_ + 2h}});
+    const auto closed = limits_.closed({}, now_);
+    ASSERT_EQ(closed.size(), 2U);
+    EXPECT_EQ(closed.at("slow").reason, CaptureLimits::Reason::DailyLimit) << "the later one";
+    EXPECT_EQ(closed.at("slow").until, now_ + 2h);
+    EXPECT_EQ(closed.at("other").reason, CaptureLimits::Reason::Questions);
+    EXPECT_EQ(closed.at("other").until, now_ + 1h);
+    const auto skipped = limits_.skipped({{"slow", 3}, {"other", 5}});
+    EXPECT_EQ(skipped.daily_limit, 3U);
+    EXPECT_EQ(skipped.questions, 5U);
+    EXPECT_EQ(limits_.closed({}, now_ + 1h).size(), 1U);
+    limits_.hold({});
+    EXPECT_EQ(limits_.closed({}, now_).size(), 2U);
+    limits_.hold_all(std::nullopt);
+    EXPECT_TRUE(limits_.closed({}, now_).empty());
+}
+
+TEST_F(CaptureLimitsTest, SkippedDelaysAreCountedByTheirReason) {
+    limits_.allow(2, 0s, {"a", "b"});
+    limits_.begin("a", std::nullopt, {}, now_);
+    limits_.end("a", {}, now_);
+    EXPECT_EQ(limits_.closed({}, now_).at("a").reason, CaptureLimits::Reason::EventShare);
+    auto skipped = limits_.skipped({{"a", 4}, {"b", 9}});
+    EXPECT_EQ(skipped.event_share, 4U);
+    EXPECT_EQ(skipped.hourly_limit, 0U);
+    limits_.begin("b", std::nullopt, {{"a", 4}}, now_);
+    limits_.end("b", {{"a", 4}}, now_);
+    EXPECT_EQ(limits_.closed({{"a", 4}}, now_).at("b").reason, CaptureLimits::Reason::HourlyLimit);
+    skipped = limits_.skipped({{"a", 5}, {"b", 2}});
+    EXPECT_EQ(skipped.event_share, 4U);
+    EXPECT_EQ(skipped.hourly_limit, 3U);
+    EXPECT_EQ(skipped.cool_down + skipped.daily_limit + skipped.questions, 0U);
+    EXPECT_TRUE(limits_.closed({{"a", 4}}, now_ + 1h).empty());
+}
+
+TEST_F(CaptureLimitsTest, AnEventThatIsRemovedSkipsNothing) {
+    limits_.allow(1, 0s, {"a", "b"});
+    limits_.begin("a", std::nullopt, {}, now_);
+    limits_.end("a", {}, now_);
+    EXPECT_EQ(limits_.closed({}, now_).size(), 2U);
+    limits_.allow(1, 0s, {"a"});
+    EXPECT_EQ(limits_.skipped({{"a", 2}, {"b", 5}}).hourly_limit, 2U);
+    EXPECT_EQ(limits_.closed({{"a", 2}}, now_).size(), 1U);
+    EXPECT_EQ(limits_.skipped({{"a", 1}}).hourly_limit, 2U) << "counting may begin anew";
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::capture_limits_test

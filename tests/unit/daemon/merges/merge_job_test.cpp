@@ -138,5 +138,12 @@ TEST_F(MergeJobTest, TakesOnlyABundleOfTheSpool) {
     EXPECT_FALSE(parse_merge_answer(other, task_.output)) << "no name of a bundle";
 }
 
+TEST_F(MergeJobTest, TellsWhyItFailed) {
+    EXPECT_EQ(run("echo 'no room'; exit 3").error().message, "lagtrap-merge failed: no room");
+    EXPECT_EQ(run("echo begun; kill -SEGV $$").error().message,
+              "lagtrap-merge was killed by signal 11: begun");
+    EXPECT_FALSE(run("echo '" + answer() + "'; exit 1")) << "its answer does not count";
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::merge_job_test

@@ -96,5 +96,31 @@ TEST_F(KeptRootsTest, ARootFolderThatDoesNotAnswerIsNotWaitedFor) {
     EXPECT_TRUE(roots.held().descriptors.empty());
 }
 
+TEST_F(KeptRootsTest, ViewsWithoutRoomAreCounted) {
+    for (std::size_t i = 1; i < KeptRoots::roots_limit + 3; ++i) {
+        const auto process = proc_ / std::to_string(1'000 + i);
+        std::filesystem::create_directories(process / "ns");
+        std::ofstream(process / "ns/mnt");
+    }
+    Roots inspector;
+    KeptRoots roots(inspector, 0, proc_);
+    roots.finish();
+    EXPECT_EQ(roots.held().descriptors.size(), KeptRoots::roots_limit);
+    EXPECT_EQ(roots.left_out(), 3U);
+}
+
+TEST_F(KeptRootsTest, ProcessesOfTheMachinesViewNeedNoRoot) {
+    std::filesystem::create_directories(proc_ / "78/ns");
+    std::filesystem::create_symlink("/proc/self/ns/mnt", proc_ / "78/ns/mnt");
+    std::filesystem::create_directories(proc_ / "79");
+    Roots inspector;
+    KeptRoots roots(inspector, 0, proc_);
+    roots.finish();
+    EXPECT_EQ(roots.held().descriptors.size(), 1U);
+    EXPECT_EQ(inspector.first, 77U);
+    EXPECT_EQ(inspector.asked, 77U);
+    EXPECT_EQ(roots.left_out(), 0U);
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::kept_roots_test
