@@ -19,11 +19,12 @@ class Memory : public DirectInspector {
         may_answer.wait();
         std::string structure(bytes, '\0');
         structure[bytes - 8] = static_cast<char>(number.load());
-        structure[bytes - 16] = 2;  // it is running
+        structure[bytes - 16] = static_cast<char>(status.load());
         return structure;
     }
     std::shared_future<void> may_answer;
     std::atomic<int> number{34};
+    std::atomic<int> status{2};  // it is running
 };
 
 class GoroutineLooksTest : public testing::Test {
@@ -76,6 +77,35 @@ TEST_F(GoroutineLooksTest, WhatIsGoneStaysGoneForItsRunAlone) {
               FrameState::Gone);
     EXPECT_EQ(looks_.state_of(frame_, 2, Looks::Asked::Call, Looks::Age::Fresh, later_ns),
               FrameState::Unknown);
+}
+
+TEST_F(GoroutineLooksTest, AGoroutineMayBeKnownBetterThanItsCall) {
+    memory_.status = 4;  // it waits, and its stack makes no sense
+    (void)ask(Looks::Age::Fresh);
+    await_answer();
+    const std::uint64_t now_ns = monotonic_ns();
+    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Goroutine, Looks::Age::Any, now_ns),
+              FrameState::Alive);
+    EXPECT_EQ(looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Any, now_ns),
+              FrameState::Unknown);
+}
+
+TEST_F(GoroutineLooksTest, AnAnswerIsFreshForATenthOfASecond) {
+    (void)ask(Looks::Age::Fresh);
+    const std::uint64_t before_ns = monotonic_ns();
+    await_answer();
+    const std::uint64_t after_ns = monotonic_ns();
+    EXPECT_EQ(
+        looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Fresh, before_ns + 99'999'999),
+        FrameState::Alive);
+    EXPECT_EQ(
+        looks_.state_of(frame_, 1, Looks::Asked::Call, Looks::Age::Fresh, after_ns + 100'000'000),
+        FrameState::Unknown);
+}
+
+TEST(KnownState, WithoutAGoroutineACallIsAlive) {
+    EXPECT_EQ(known_state({1, 4096, 0, 152, 104, 0}, 1, Looks::Asked::Call, Looks::Age::Fresh),
+              FrameState::Alive);
 }
 
 }  // namespace
