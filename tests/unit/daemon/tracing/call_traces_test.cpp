@@ -12,6 +12,8 @@
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
+#include "calls/call_stream.hpp"
+#include "calls/object_stream.hpp"
 #include "daemon/tracing/trace_room.hpp"
 #include "daemon/unwinding/mapped_files.hpp"
 #include "tests/unit/daemon/bpf_fixture.hpp"
@@ -171,6 +173,94 @@ TEST_F(CallTracesTest, ATraceThatCannotBeginSaysWhy) {
     ASSERT_TRUE(begin(request));
     wait_for([this] { return traces_->running() == 0; });
     EXPECT_THAT(lines_[0]->last(), HasSubstr("\"error\""));
+}
+TEST_F(CallTracesTest, ATraceOfCallsEndsWithTheNumberThatIsWanted) {
+    object request = calls_request();
+    request["count"] = 2;
+    ASSERT_TRUE(begin(request));
+    wait_for([this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
+    ASSERT_THAT(lines_[0]->last(), IsEmpty());
+    const LibraryCalls library;
+    wait_for([&] {
+        library.valloc(16);
+        return !lines_[0]->last().empty();
+    });
+    std::size_t trees = 0;
+    for (const std::string& line : lines_[0]->said()) {
+        const auto message = calls::parse_message(line);
+        ASSERT_TRUE(message) << line;
+        if (!message->tree) continue;
+        ++trees;
+        EXPECT_EQ(message->tree->tid, static_cast<std::uint32_t>(::getpid()));
+        EXPECT_EQ(message->tree->calls.at(0).function, 0U);
+        EXPECT_EQ(message->tree->calls.at(0).end, calls::CallEnd::Returned);
+    }
+    EXPECT_EQ(trees, 2U);
+    const auto last = calls::parse_message(lines_[0]->last());
+    ASSERT_TRUE(last && last->ended) << lines_[0]->last();
+    EXPECT_EQ(last->ended->reason, "call count reached");
+    EXPECT_GE(last->ended->calls, 2U);
+    EXPECT_EQ(last->ended->short_calls, 0U);
+}
+
+TEST_F(CallTracesTest, CallsThatAreTooShortAreOnlyCounted) {
+    object request = calls_request();
+    request["least_ns"] = 10'000'000'000;
+    ASSERT_TRUE(begin(request));
+    wait_for([this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
+    ASSERT_THAT(lines_[0]->last(), IsEmpty());
+    const LibraryCalls library;
+    for (int i = 0; i < 3; ++i) library.valloc(16);
+    lines_[0]->unwanted = true;
+    wait_for([this] { return traces_->running() == 0; });
+    for (const std::string& line : lines_[0]->said())
+        EXPECT_FALSE(calls::parse_message(line).value().tree) << line;
+    const auto last = calls::parse_message(lines_[0]->last());
+    ASSERT_TRUE(last && last->ended) << lines_[0]->last();
+    EXPECT_EQ(last->ended->short_calls, 3U);
+    EXPECT_EQ(last->ended->reason, "the client disconnected");
+}
+TEST_F(CallTracesTest, ATraceOfObjectsFollowsThemFromTheirCreationToTheirRelease) {
+    ASSERT_TRUE(
+        begin({{"command", "objects"},
+               {"pid", ::getpid()},
+               {"memory", 0},
+               {"timeout_ns", 0},
+               {"rules",
+                {{{"name", "thing"}, {"create", "valloc:result"}, {"release", "realloc:arg0"}}}}}));
+    wait_for([this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
+    ASSERT_THAT(lines_[0]->last(), IsEmpty());
+    const auto first = calls::parse_objects_reply(lines_[0]->said().at(0));
+    ASSERT_TRUE(first && first->started) << lines_[0]->said().at(0);
+    EXPECT_THAT(first->started->classes, testing::ElementsAre("thing"));
+    EXPECT_EQ(first->started->pid, static_cast<std::uint32_t>(::getpid()));
+    EXPECT_GT(first->started->began_monotonic_ns, 0U);
+    ASSERT_EQ(first->started->functions.size(), 2U);
+    const LibraryCalls library;
+    EXPECT_EQ(library.valloc(0x5000), 0x5000U);
+    EXPECT_EQ(library.valloc(0x6000), 0x6000U);
+    library.realloc(0x5000);
+    lines_[0]->unwanted = true;
+    wait_for([this] { return traces_->running() == 0; });
+    std::vector<std::uint64_t> objects;
+    for (const std::string& line : lines_[0]->said()) {
+        const auto reply = calls::parse_objects_reply(line);
+        ASSERT_TRUE(reply) << line;
+        if (reply->calls)
+            for (const calls::ObjectCall& call : *reply->calls) objects.push_back(call.object);
+    }
+    EXPECT_THAT(objects, testing::ElementsAre(0x5000, 0x6000, 0x5000));
+    const auto last = calls::parse_objects_reply(lines_[0]->last());
+    ASSERT_TRUE(last && last->ended) << lines_[0]->last();
+    ASSERT_EQ(last->ended->classes.size(), 1U);
+    EXPECT_EQ(last->ended->classes[0].created, 2U);
+    EXPECT_EQ(last->ended->classes[0].released, 1U);
+    EXPECT_EQ(last->ended->classes[0].alive, 1U);
+    EXPECT_EQ(last->ended->totals.size(), 2U);
+    ASSERT_EQ(last->ended->oldest.size(), 1U);
+    EXPECT_EQ(last->ended->oldest[0].object, 0x6000U);
+    EXPECT_EQ(last->ended->sent, 3U);
+    EXPECT_EQ(last->ended->not_sent, 0U);
 }
 #endif
 
