@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -47,15 +48,16 @@ class MarkerStacksOfAProcess : public testing::Test {
                                 (piece + 1) * 0x2000, (piece + 1) * 0x2000 + 0x1000);
     }
     // The only frame of a stack in this process, as it is reported.
-    MarkerPlace place_of(std::uint64_t address) {
-        std::vector<std::uint64_t> memory(sizeof(lagtrap_stack) / 8 + 2);
+    MarkerPlace place_of(std::uint64_t address) { return places_of({address}).front(); }
+    std::vector<MarkerPlace> places_of(const std::vector<std::uint64_t>& frames) {
+        std::vector<std::uint64_t> memory(sizeof(lagtrap_stack) / 8 + 1 + frames.size());
         auto& stack = *reinterpret_cast<lagtrap_stack*>(memory.data());
         stack.pid = pid;
         stack.stack_id = ++next_id_;
-        stack.frame_count = 1;
-        stack.frames[0] = address;
+        stack.frame_count = static_cast<std::uint16_t>(frames.size());
+        std::copy(frames.begin(), frames.end(), stack.frames);
         stacks_.take(stack);
-        return stacks_.find(next_id_)->front();
+        return *stacks_.find(next_id_);
     }
 
     fs::path root_ = fs::path(testing::TempDir()) / ("marker-stacks-" + std::to_string(::getpid()));
@@ -103,6 +105,38 @@ TEST_F(MarkerStacksOfAProcess, KnowsNoMoreMappingsThanTheLimit) {
     map(16'385);
     EXPECT_NE(place_of(16'384ULL * 0x2000).module, trace::unknown_module);
     EXPECT_EQ(place_of(16'385ULL * 0x2000).module, trace::unknown_module);
+}
+
+TEST_F(MarkerStacksOfAProcess, CallsAreBeforeTheirReturnAddresses) {
+    std::ofstream(process() / "maps")
+        << "00002000-00003000 r-xp 00007000 08:01 42 /bin/program\n"
+           "00003000-00004000 r-xp 00000000 08:01 43 /lib/library.so\n";
+    const auto places = places_of({0x2000, 0x3000, 0x3001, 0x4000, 0x4001, 0});
+    ASSERT_EQ(places.size(), 6U);
+    EXPECT_EQ(places[0].offset, 0x7000U) << "the innermost is no return address";
+    EXPECT_EQ(places[1].offset, 0x7fffU);
+    EXPECT_EQ(places[1].module, places[0].module);
+    EXPECT_EQ(places[2].offset, 0U);
+    EXPECT_NE(places[2].module, places[0].module);
+    EXPECT_EQ(places[3].offset, 0xfffU);
+    EXPECT_EQ(places[3].module, places[2].module);
+    EXPECT_EQ(places[4].module, trace::unknown_module);
+    EXPECT_EQ(places[4].offset, 0x4000U);
+    EXPECT_EQ(places[5].offset, 0U);
+    EXPECT_EQ(stacks_.find(999), nullptr);
+}
+
+TEST_F(MarkerStacksOfAProcess, AreLookedUpAnewAfterAFifthOfASecond) {
+    map(1);
+    EXPECT_NE(place_of(0x2010).module, trace::unknown_module);
+    map(2);
+    EXPECT_EQ(place_of(0x4010).module, trace::unknown_module);
+    clock_now += 199ms;
+    EXPECT_EQ(place_of(0x4010).module, trace::unknown_module);
+    EXPECT_TRUE(stacks_.limited().empty()) << "such a pause is no limit";
+    clock_now += 1ms;
+    EXPECT_NE(place_of(0x4010).module, trace::unknown_module);
+    EXPECT_EQ(place_of(0x2fff).offset, 0xfffU);
 }
 
 }  // namespace

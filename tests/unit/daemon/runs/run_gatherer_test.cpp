@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/events/event_plan.hpp"
+#include "daemon/events/marker_places.hpp"
 #include "daemon/runs/batch_writer.hpp"
 
 namespace lagtrap::daemon::run_gatherer_test {
@@ -280,6 +282,91 @@ TEST_F(Gatherer, ABatchIsFullBySizeAndDueByAge) {
     EXPECT_TRUE(gatherer_.full());
     (void)gatherer_.close("");
     EXPECT_FALSE(gatherer_.full());
+}
+
+TEST_F(Gatherer, MarkersWithoutStacksHaveTheirOnlyPlace) {
+    const auto function = [](const std::string& name) {
+        settings::Marker marker;
+        marker.kind = settings::MarkerKind::Function;
+        marker.binary = "/proc/self/exe";
+        marker.name = "lagtrap::daemon::" + name;
+        return marker;
+    };
+    settings::Event& event = events_[0];
+    event.begin = function("sole_place_of");
+    event.stages[0].marker = function("walk_to");
+    event.end = function("name_of_copy");
+    event.stages.resize(1);
+    EventPlanner planner([](const std::string& path) { return WatchedFile::open(path); });
+    const auto plan = planner.plan(event, {});
+    ASSERT_TRUE(plan) << plan.error().message;
+    const auto places = std::make_shared<MarkerPlaces>();
+    places->note(0, *plan);
+    gatherer_.use(events_, settings::Runs{}, 0, places);
+    Record record = run(0, 1'000, 2'000);
+    hit(record, 0, 1'500);
+    take(record);
+    take(record);
+    const GatheredBatch gathered = gatherer_.close("");
+    ASSERT_EQ(gathered.batch.stacks.size(), 3U) << "each place is taken once";
+    ASSERT_EQ(gathered.batch.runs.size(), 2U);
+    for (const trace::RecordedRun& one : gathered.batch.runs) {
+        const auto offset_of = [&](std::uint32_t stack) {
+            return gathered.batch.stacks.at(stack - 1).at(0).offset;
+        };
+        EXPECT_EQ(offset_of(one.begin_stack), places->find(0, LAGTRAP_ROLE_BEGIN, 0)->offset);
+        EXPECT_EQ(offset_of(one.stages[0].stack), places->find(0, LAGTRAP_ROLE_STAGE, 0)->offset);
+        EXPECT_EQ(offset_of(one.end_stack), places->find(0, LAGTRAP_ROLE_END, 0)->offset);
+    }
+    EXPECT_EQ(gathered.batch.stacks[0][0].module, "/proc/self/exe");
+    EXPECT_EQ(gathered.batch.stacks[0][0].build_id.size(), 40U);
+    EXPECT_EQ(gathered.modules.size(), 1U);
+
+    events_[0].stacks = settings::StackMode::Markers;
+    gatherer_.use(events_, settings::Runs{}, 0, places);
+    take(record);
+    EXPECT_TRUE(gatherer_.close("").batch.stacks.empty()) << "it has stacks of its own";
+}
+
+TEST_F(Gatherer, ARunAsLongAsItsThresholdIsNoDelay) {
+    take(run(0, 1'000, 1'001'000));
+    take(run(0, 1'000, 1'001'001));
+    take(run(0, 2'000, 1'000));
+    const auto runs = gatherer_.close("").batch.runs;
+    ASSERT_EQ(runs.size(), 3U);
+    EXPECT_FALSE(runs[0].delay);
+    EXPECT_TRUE(runs[1].delay);
+    EXPECT_EQ(runs[2].duration_ns, 0U) << "it ends before it begins";
+}
+
+TEST_F(Gatherer, ARunThatEndsWithTheSourceIsTaken) {
+    take(run(0, 1'000, 2'000), 2'000);
+    EXPECT_EQ(gatherer_.close("").batch.runs.size(), 1U);
+}
+
+TEST_F(Gatherer, ThreadsHaveTheirNumbersAndTheNameThatIsKnown) {
+    Record record = run(0, 1'000, 2'000);
+    record.run.begin_tid = 0x7ffffffe;
+    record.run.end_tid = 12;
+    take(record);
+    record.run.comm[0] = 0;
+    take(record);
+    record.run.begin_tid = record.run.begin_pid;
+    take(record);
+    record.report.weight = 9;
+    std::strcpy(record.run.comm, "other");
+    gatherer_.take_aborted({record.report, record.run});
+    const auto runs = gatherer_.close("").batch.runs;
+    ASSERT_EQ(runs.size(), 4U);
+    EXPECT_EQ(runs[0].pid, static_cast<std::uint32_t>(::getpid()));
+    EXPECT_EQ(runs[0].begin_tid, 0x7ffffffeU);
+    EXPECT_EQ(runs[0].end_tid, 12U);
+    EXPECT_EQ(runs[0].thread, "work\\x0a");
+    EXPECT_EQ(runs[1].thread, "") << "the thread is gone";
+    EXPECT_EQ(runs[2].thread, runs[2].process);
+    EXPECT_EQ(runs[3].thread, runs[3].process) << "nobody wrote its name";
+    EXPECT_EQ(runs[3].end_tid, runs[3].begin_tid);
+    EXPECT_EQ(runs[3].weight, 1U);
 }
 
 TEST(BatchWriter, WritesNamesAndCountsWhatItCanNot) {

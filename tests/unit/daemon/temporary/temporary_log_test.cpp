@@ -28,5 +28,21 @@ TEST(TemporaryLog, IsOneShortPrintableLine) {
     EXPECT_EQ(reason_in_log(std::string(5000, 'a'), "/w").size(), 1000U);
 }
 
+TEST(TemporaryLog, KeepsTheLastWordsOfMany) {
+    const std::string reason = reason_in_log(std::string(999, 'a') + "bcd", "/w");
+    EXPECT_EQ(reason.size(), 1000U);
+    EXPECT_TRUE(reason.ends_with("abcd"));
+    EXPECT_EQ(reason_in_log(std::string(1000, 'a'), "/w"), std::string(1000, 'a'));
+}
+
+TEST(TemporaryLog, ALineWithoutATimeIsAnError) {
+    EXPECT_EQ(reason_in_log("cannot run: /usr/sbin/lagtrapd", "/w"),
+              "cannot run: /usr/sbin/lagtrapd");
+    EXPECT_EQ(reason_in_log("2026-11-29T10:26:40.230", "/w"), "2026-11-29T10:26:40.230");
+    EXPECT_EQ(reason_in_log("2026-11-29T10:26:40.230 warning: error: x\n", "/w"),
+              "lagtrapd ended without a message");
+    EXPECT_EQ(reason_in_log("a\n\nb\n", "/w"), "a; b");
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::temporary_log_test

@@ -75,5 +75,45 @@ TEST(HistoryFile, RefusesWhatIsDamaged) {
                 HasSubstr("version is 2; expected 1"));
 }
 
+TEST(HistoryFile, AllowsWhatIsJustWithinItsLimits) {
+    const std::string latest = std::to_string(1ULL << 62);
+    const std::string later = std::to_string((1ULL << 62) + 1);
+    const std::string last_hour = std::to_string((1ULL << 62) / RunHistory::hour_ns);
+    const std::string next_hour = std::to_string((1ULL << 62) / RunHistory::hour_ns + 1);
+    struct Case {
+        std::string from, good, bad;
+    };
+    const std::vector<Case> cases{
+        {"\"hour\":494002", "\"hour\":494001", "\"hour\":494000"},
+        {"\"hour\":494002", "\"hour\":" + last_hour, "\"hour\":" + next_hour},
+        {"[80,3,91,1]", "[80,3,159,1]", "[80,3,160,1]"},
+        {"[80,3,91,1]", "[80,3,81,1]", "[80,3,80,1]"},
+        {"[80,3,91,1]", "[80,1125899906842624]", "[80,1125899906842625]"},
+        {"\"base_ns\":84000000", "\"base_ns\":3600000000000", "\"base_ns\":3600000000001"},
+        {"\"raised_ns\":168000000", "\"raised_ns\":3600000000000", "\"raised_ns\":3600000000001"},
+        {"\"base_hour\":494002", "\"base_hour\":" + last_hour, "\"base_hour\":" + next_hour},
+        {"\"raised_at_ns\":5", "\"raised_at_ns\":" + latest, "\"raised_at_ns\":" + later},
+        {"[1,2,3]", "[" + latest + "]", "[" + later + "]"},
+        {"\"identity\":\"\"", "\"identity\":\"" + std::string(255, 'x') + "\"",
+         "\"identity\":\"" + std::string(256, 'x') + "\""}};
+    for (const Case& one : cases) {
+        const auto good = parse_history(replaced(one.from, one.good));
+        EXPECT_TRUE(good) << one.good << ": " << (good ? "" : good.error().message);
+        EXPECT_FALSE(parse_history(replaced(one.from, one.bad))) << one.bad;
+    }
+}
+
+TEST(HistoryFile, AnEventHasALimitedNumberOfCaptures) {
+    auto states = some_states();
+    states["query"].captures_ns.assign(1000, 1);
+    EXPECT_TRUE(parse_history(history_text(some_runs(), states)));
+    states["query"].captures_ns.push_back(1);
+    EXPECT_FALSE(parse_history(history_text(some_runs(), states)));
+}
+
+TEST(HistoryFile, IsHiddenInTheSpool) {
+    EXPECT_EQ(history_file_of("/var/spool/lagtrap"), "/var/spool/lagtrap/.run-history.json");
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::history_file_test
