@@ -111,5 +111,77 @@ TEST(ObjectVtablesTest, DataIsWhatFollowsTheCode) {
     EXPECT_TRUE(relocated_data("nonsense\n\n", 7).empty());
 }
 
+std::vector<VirtualFunction> functions_in(Memory& memory, const AddressRange& range) {
+    auto found = find_virtual_functions(
+        memory, 1, {range},
+        [](std::uint64_t address) { return address >= 0x1000 && address < 0x2000; },
+        [](const std::string&) { return true; });
+    return found ? *found : std::vector<VirtualFunction>();
+}
+
+TEST(ObjectVtablesTest, ATableMayEndWithTheData) {
+    Memory memory = shop();
+    EXPECT_EQ(functions_in(memory, {0x8020, 0x8038}).size(), 1U);
+    EXPECT_EQ(functions_in(memory, {0x8020, 0x8037}).size(), 0U);
+    EXPECT_EQ(functions_in(memory, {0x8028, 0x8100}).size(), 0U) << "without its first word";
+}
+
+TEST(ObjectVtablesTest, ATableHasATypeThatIsDataAndFunctions) {
+    struct Case {
+        std::vector<std::uint64_t> words;
+        std::size_t functions;
+    };
+    const std::vector<Case> cases{
+        {{0, 0x80a0, 0x1010}, 1}, {{8, 0x80a0, 0x1010}, 0}, {{0, 0, 0x1010}, 0},
+        {{0, 0x80a4, 0x1010}, 0}, {{0, 0x1100, 0x1010}, 0}, {{0, 0x80a0, 0x2000}, 0},
+        {{0, 0x80a0, 0x1000}, 1}, {{0, 0x80a0, 0xfff}, 0},  {{0, 0x80a0, 0x1fff, 0, 5}, 1}};
+    for (const Case& one : cases) {
+        Memory memory;
+        memory.put_text(0x4100, "N4shop4ItemE");
+        memory.put(0x80a0, {0x9000, 0x4100});
+        memory.put(0x1100, {0x9000, 0x4100});
+        memory.put(0, {0x9000, 0x4100});
+        memory.put(0x80a4, {0x9000, 0x4100});
+        memory.put(0x8000, one.words);
+        EXPECT_EQ(functions_in(memory, {0x8000, 0x8080}).size(), one.functions)
+            << std::hex << one.words[0] << " " << one.words[1] << " " << one.words[2];
+    }
+}
+
+TEST(ObjectVtablesTest, AClassOfOneFileHasItsName) {
+    Memory memory = shop();
+    memory.put_text(0x4100, "*N12_GLOBAL__N_14ItemE");
+    const auto found = functions_in(memory, {0x8020, 0x8040});
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].class_name, "(anonymous namespace)::Item");
+    memory.put_text(0x4100, "N" + std::string("251") + std::string(251, 'a') + "E");
+    EXPECT_TRUE(functions_in(memory, {0x8020, 0x8040}).empty()) << "its end is too far";
+}
+
+TEST(ObjectVtablesTest, ATableHasAtMost1024Functions) {
+    Memory memory = shop();
+    memory.put(0x20000, {0, 0x80a0});
+    memory.put(0x20010, std::vector<std::uint64_t>(1100, 0x1010));
+    const auto found = functions_in(memory, {0x20000, 0x24000});
+    ASSERT_EQ(found.size(), 1024U);
+    EXPECT_EQ(found.back().slot, 1023U);
+}
+
+TEST(ObjectVtablesTest, DataWithoutAWritablePartIsRead) {
+    const std::string code = "2000-3000 r-xp 00001000 fd:00 7 /shop\n";
+    const auto only_read = relocated_data(code + "3000-4000 r--p 00002000 fd:00 7 /shop\n", 7);
+    ASSERT_EQ(only_read.size(), 1U);
+    EXPECT_EQ(only_read[0].begin, 0x3000U);
+    EXPECT_EQ(only_read[0].end, 0x4000U);
+    const auto apart = relocated_data(code +
+                                          "3000-4000 r--p 00002000 fd:00 7 /shop\n"
+                                          "5000-6000 rw-p 00003000 fd:00 7 /shop\n",
+                                      7);
+    ASSERT_EQ(apart.size(), 1U) << "what is not next to it is not relocated";
+    EXPECT_EQ(apart[0].begin, 0x5000U);
+    EXPECT_TRUE(relocated_data("3000-4000 rw-p 00002000 fd:00 7 /shop\n" + code, 7).empty())
+        << "it is before the code";
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::object_vtables_test

@@ -80,5 +80,22 @@ TEST_F(CarefulWalk, LinksThatLeadInACircleEnd) {
     EXPECT_EQ(reach("/circle").error().kind, ErrorKind::Denied);
 }
 
+TEST_F(CarefulWalk, FollowsAtMost40Links) {
+    fs::create_symlink("a/b/file", folder_ / "1");
+    for (int link = 2; link <= 41; ++link)
+        fs::create_symlink(std::to_string(link - 1), folder_ / std::to_string(link));
+    EXPECT_EQ(reach("/40").value(), folder_ / "a/b/file");
+    const auto many = reach("/41");
+    ASSERT_FALSE(many);
+    EXPECT_EQ(many.error().message, "too many symbolic links");
+}
+
+TEST_F(CarefulWalk, AsksForTheRootToo) {
+    fs::create_directories(folder_ / "forbidden/a");
+    folder_ /= "forbidden";
+    EXPECT_EQ(reach("/a").error().kind, ErrorKind::Unsupported);
+    folder_ = folder_.parent_path();
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::careful_walk_test
