@@ -153,9 +153,10 @@ int BPF_PROG(count_switch, bool preempt, struct task_struct* prev, struct task_s
         __u64 ran_ns = prev->se.sum_exec_runtime;
         if (before->state != LAGTRAP_THREAD_ON_CPU) come_to_cpu_late(before, ran_ns);
         before->ran_ns = ran_ns;
-        change_state(before,
-                     preempt || prev_state == 0 ? LAGTRAP_THREAD_RUNNABLE : LAGTRAP_THREAD_BLOCKED,
-                     bpf_ktime_get_ns());
+        change_state(
+            before,
+            wants_cpu(prev, preempt, prev_state) ? LAGTRAP_THREAD_RUNNABLE : LAGTRAP_THREAD_BLOCKED,
+            bpf_ktime_get_ns());
     }
     struct thread* after = timed_thread(next);
     if (after) change_state(after, LAGTRAP_THREAD_ON_CPU, bpf_ktime_get_ns());

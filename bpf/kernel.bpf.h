@@ -510,5 +510,15 @@ struct bpf_iter__task_file {
 } KERNEL_TYPE;
 
 #define TASK_IS_KERNEL_THREAD 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
+#define TASK_IS_BEING_WOKEN 0x200        /* TASK_WAKING, include/linux/sched.h */
+
+/* For sched_switch: whether the thread that leaves its CPU still wants one. A thread that blocks
+ * can be woken before it has left: the scheduler releases the lock of the run queue while it
+ * searches other CPUs for work. The tracepoint then has the old state, the thread the new one. */
+static __always_inline bool wants_cpu(const struct task_struct* prev, bool preempt,
+                                      __u32 prev_state) {
+    __u32 state = *(volatile __u32*)&prev->__state;
+    return preempt || prev_state == 0 || state == 0 || state == TASK_IS_BEING_WOKEN;
+}
 
 #endif

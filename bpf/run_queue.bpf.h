@@ -167,7 +167,7 @@ static __noinline int wait_of_thread(struct task_struct* task, __u32 place) {
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_queue_switch, bool preempt, struct task_struct* prev, struct task_struct* next,
              unsigned int prev_state) {
-    if (preempt || prev_state == 0) wait_of_thread(prev, LAGTRAP_PLACE_BEGIN);
+    if (wants_cpu(prev, preempt, prev_state)) wait_of_thread(prev, LAGTRAP_PLACE_BEGIN);
     return wait_of_thread(next, LAGTRAP_PLACE_END);
 }
 

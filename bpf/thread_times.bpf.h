@@ -205,7 +205,7 @@ int BPF_PROG(count_switch, bool preempt, struct task_struct* prev, struct task_s
              unsigned int prev_state) {
     struct lagtrap_thread_times* before = counted_times_of(prev->pid);
     if (before) {
-        bool can_run = preempt || prev_state == 0;
+        bool can_run = wants_cpu(prev, preempt, prev_state);
         __u64 now_ns = bpf_ktime_get_ns(), ran_ns = prev->se.sum_exec_runtime;
         if (before->state != LAGTRAP_THREAD_ON_CPU) come_to_cpu_late(before, ran_ns, now_ns);
         before->ran_ns = ran_ns;

@@ -31,6 +31,8 @@ struct native_thread {
     __u64 call_arguments[2]; /* the first two */
     int preempt_count;
     bool on_cpu;           /* it has not left its CPU yet */
+    __u32 woken_state;     /* `__state` if it was woken before it left its CPU */
+    bool woken_early;      /* it was */
     __u64 group;           /* its control group */
     __u64 program_counter; /* where it is in its program; 0: nowhere */
     __u32 ancestors[2];    /* processes: its parent, and the parent's */

@@ -257,10 +257,16 @@ void native_on_function(const struct native_registers* registers) {
     on_function(&context);
 }
 
+static struct task_struct* previous_task(const struct native_thread* thread, __u32 prev_state) {
+    struct task_struct* task = fill_task(&tasks[PREVIOUS_TASK], thread);
+    task->__state = thread->woken_early ? thread->woken_state : prev_state;
+    return task;
+}
+
 void native_switch(bool preempt, const struct native_thread* prev, const struct native_thread* next,
                    __u32 prev_state) {
-    count_switch(preempt, fill_task(&tasks[PREVIOUS_TASK], prev),
-                 fill_task(&tasks[NEXT_TASK], next), prev_state);
+    count_switch(preempt, previous_task(prev, prev_state), fill_task(&tasks[NEXT_TASK], next),
+                 prev_state);
 }
 
 void native_waking(const struct native_thread* wakee) {
@@ -269,8 +275,8 @@ void native_waking(const struct native_thread* wakee) {
 
 void native_queue_switch(bool preempt, const struct native_thread* prev,
                          const struct native_thread* next, __u32 prev_state) {
-    on_queue_switch(preempt, fill_task(&tasks[PREVIOUS_TASK], prev),
-                    fill_task(&tasks[NEXT_TASK], next), prev_state);
+    on_queue_switch(preempt, previous_task(prev, prev_state), fill_task(&tasks[NEXT_TASK], next),
+                    prev_state);
 }
 
 void native_queue_new(const struct native_thread* thread) {

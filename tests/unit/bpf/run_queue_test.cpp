@@ -50,6 +50,25 @@ TEST_F(RunQueue, a_wait_lasts_from_when_a_thread_can_run_until_it_runs) {
     EXPECT_EQ(open_runs(), 0);
 }
 
+// The tracepoint has the state with which it called the scheduler.
+TEST_F(RunQueue, a_thread_woken_while_it_leaves_its_cpu_waits) {
+    constexpr std::uint32_t being_woken = 0x200;
+    for (const std::uint32_t state : {0U, being_woken}) {
+        const std::uint64_t before = runs(0);
+        thread(101).woken_early = true;
+        thread(101).woken_state = state;
+        block(101, 201);
+        EXPECT_EQ(open_runs(), 1) << state;
+        pass(4 * ms);
+        thread(101).woken_early = false;
+        block(201, 101);
+        EXPECT_EQ(runs(0), before + 1);
+        EXPECT_EQ(counters(0).max_ns, 4 * ms);
+    }
+    block(101, 201);
+    EXPECT_EQ(open_runs(), 0) << "nobody has woken it";
+}
+
 TEST_F(RunQueue, a_thread_that_waits_already_goes_on_waiting) {
     preempt(101, 201);
     pass(4 * ms);

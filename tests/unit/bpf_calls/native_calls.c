@@ -42,6 +42,7 @@ void native_load_programs(void) {
 }
 
 void native_switch(bool preempt, void* prev, void* next, unsigned int prev_state) {
+    ((struct task_struct*)prev)->__state = prev_state;
     count_switch(preempt, prev, next, prev_state);
 }
 void native_waking(void* task) { count_waking(task); }
