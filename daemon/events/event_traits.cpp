@@ -28,9 +28,12 @@ bool keeps_stack_order(const settings::Event& event) {
            !pairs_calls(event) && in_program(event.begin) && in_program(event.end);
 }
 
+bool waits_for_cpu(const settings::Event& event) {
+    return event.begin.kind == settings::MarkerKind::RunQueue;
+}
+
 bool counts_times(const settings::Event& event) {
-    // each run consists of one kind of time
-    if (event.begin.kind == settings::MarkerKind::RunQueue) return false;
+    if (waits_for_cpu(event)) return false;  // each run consists of one kind of time
     if (event.key == settings::KeyKind::Thread) return true;
     // A tracepoint may be hit by any thread that an interrupt arrives on, and the threads of a
     // goroutine run others between its markers.

@@ -17,6 +17,9 @@ namespace lagtrap::daemon {
 // compared.
 [[nodiscard]] bool keeps_stack_order(const settings::Event& event);
 
+// True if the event's runs are waits for a CPU.
+[[nodiscard]] bool waits_for_cpu(const settings::Event& event);
+
 // True if the time of the runs' threads is measured, split by what they did.
 [[nodiscard]] bool counts_times(const settings::Event& event);
 

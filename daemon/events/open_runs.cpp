@@ -109,7 +109,7 @@ std::uint64_t OpenRuns::look_early(const Pass& pass, std::size_t index, std::uin
     if (is_over || load(slot.doubtful) != 0 || is_stale(slot, pass.now_ns)) return LAGTRAP_NEVER_NS;
     if (result.early_pid != 0 || !pass.is_believed(event)) return RunTable::at_next_pass_ns;
     const auto run = table_.read(index, tag);
-    if (!run || !may_record(*run) || !can_end(*run, pass.events, program_starts_fd_))
+    if (!run || !may_record(*run) || !can_end(*run, pass.events, program_starts_fd_, pass.now_ns))
         return RunTable::at_next_pass_ns;
     if (!is_of_goroutine(*run) && pass.now_ns >= next_early_frame_ns_) {
         next_early_frame_ns_ = pass.now_ns + early_frame_interval_ns;
@@ -134,7 +134,7 @@ std::uint64_t OpenRuns::look_overdue(const Pass& pass, std::size_t index, std::u
     auto run = table_.read(index, tag);
     if (!run || (pass.tell == Tell::WhoMayRecord && !may_record(*run)))
         return RunTable::at_next_pass_ns;
-    if (!can_end(*run, pass.events, program_starts_fd_)) {
+    if (!can_end(*run, pass.events, program_starts_fd_, pass.now_ns)) {
         abandon(index, tag, *run, pass.events);
         return LAGTRAP_NEVER_NS;
     }
@@ -232,7 +232,7 @@ void OpenRuns::sweep_run(std::size_t index, std::uint64_t tag, std::uint64_t now
     if (!run) return;
     Counts& seen = sweeping_[run->event];
     ++seen.open;
-    if (!can_end(*run, events, program_starts_fd_) || goroutine_ended(*run, slot, now_ns)) {
+    if (!can_end(*run, events, program_starts_fd_, now_ns) || goroutine_ended(*run, slot, now_ns)) {
         abandon(index, tag, *run, events);
         return;
     }

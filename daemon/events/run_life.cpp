@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint64_t machine_run_thresholds = 1000;
 constexpr std::uint64_t machine_run_ns = 3'600'000'000'000;
 
+constexpr std::uint64_t last_wait_ns = 10'000'000'000;
+
 bool is_older_than(const lagtrap_slot& slot, std::uint64_t now_ns, std::uint64_t min_ns,
                    std::uint64_t thresholds) {
     const std::uint64_t begin_ns = slot.run.begin_hit_ns, deadline_ns = load(slot.deadline_ns);
@@ -30,6 +32,10 @@ bool has_own_key(const lagtrap_run& run, const std::vector<settings::Event>& eve
 
 bool is_of_machine(const lagtrap_run& run, const std::vector<settings::Event>& events) {
     return run.event < events.size() && keyed_for_machine(events[run.event]);
+}
+
+bool is_wait_for_cpu(const lagtrap_run& run, const std::vector<settings::Event>& events) {
+    return run.event < events.size() && waits_for_cpu(events[run.event]);
 }
 
 ThreadCall call_of(const lagtrap_run& run, const lagtrap_slot& slot) {
@@ -48,8 +54,9 @@ FrameState call_or_goroutine(const lagtrap_run& run, const lagtrap_slot& slot, b
 }  // namespace
 
 bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events,
-             int program_starts_fd) {
+             int program_starts_fd, std::uint64_t now_ns) {
     if (is_of_machine(run, events)) return true;
+    if (is_wait_for_cpu(run, events) && now_ns < run.begin_hit_ns + last_wait_ns) return true;
     std::uint64_t program_ns = 0;
     if (program_starts_fd >= 0 &&
         bpf_map_lookup_elem(program_starts_fd, &run.begin_pid, &program_ns) == 0 &&

@@ -15,9 +15,10 @@ namespace lagtrap::daemon {
 
 // True if its thread is alive in the program that began it. For keys that are values or goroutines,
 // its process; runs with machine-wide keys may outlive both. `program_starts_fd` is the map with
-// the times of each process's last exec; -1: exec ends no runs.
+// the times of each process's last exec; -1: exec ends no runs. A thread that ends may wait for a
+// CPU after the kernel has removed it from /proc, so its waits can end for another ten seconds.
 [[nodiscard]] bool can_end(const lagtrap_run& run, const std::vector<settings::Event>& events,
-                           int program_starts_fd);
+                           int program_starts_fd, std::uint64_t now_ns);
 
 // Open longer than LAGTRAP_STALE_NS and LAGTRAP_STALE_THRESHOLDS thresholds, as in the BPF
 // programs.

@@ -13,12 +13,13 @@ namespace {
 
 constexpr std::uint64_t second_ns = 1'000'000'000, hour_ns = 3'600 * second_ns;
 constexpr std::uint32_t nobody = 0x7fffffff;  // no process has this number
-enum : std::uint32_t { by_thread, by_value, by_machine, unknown };
+enum : std::uint32_t { by_thread, by_value, by_machine, wait_for_cpu, unknown };
 
-std::vector<settings::Event> three_events() {
-    std::vector<settings::Event> events(3);
+std::vector<settings::Event> some_events() {
+    std::vector<settings::Event> events(4);
     events[by_value].key = events[by_machine].key = settings::KeyKind::Argument;
     events[by_machine].key_scope = settings::KeyScope::Machine;
+    events[wait_for_cpu].begin.kind = settings::MarkerKind::RunQueue;
     return events;
 }
 
@@ -29,12 +30,14 @@ struct Begun {
         slot.run.begin_pid = slot.run.begin_tid = static_cast<std::uint32_t>(::getpid());
         slot.run.begin_ns = slot.run.begin_hit_ns = now_ns;
     }
-    [[nodiscard]] bool can_end() const { return daemon::can_end(slot.run, events, -1); }
+    [[nodiscard]] bool can_end(std::uint64_t age_ns = 0) const {
+        return daemon::can_end(slot.run, events, -1, now_ns + age_ns);
+    }
     [[nodiscard]] bool outlived_after(std::uint64_t age_ns) const {
         return outlived(slot.run, slot, now_ns + age_ns, events);
     }
     std::uint64_t now_ns = monotonic_ns();
-    std::vector<settings::Event> events = three_events();
+    std::vector<settings::Event> events = some_events();
     lagtrap_slot slot{};
 };
 
@@ -69,6 +72,17 @@ TEST(CanEnd, IfWhatIdentifiesTheRunIsAlive) {
     EXPECT_FALSE(of_value.can_end());
     of_value.slot.run.event = by_machine;
     EXPECT_TRUE(of_value.can_end()) << "another process may end it";
+}
+
+// The kernel removes threads from /proc before they leave their CPU.
+TEST(CanEnd, WaitsOfThreadsThatEndForAWhile) {
+    Begun wait(wait_for_cpu);
+    wait.slot.run.begin_tid = nobody;
+    EXPECT_TRUE(wait.can_end());
+    EXPECT_TRUE(wait.can_end(9 * second_ns));
+    EXPECT_FALSE(wait.can_end(10 * second_ns));
+    wait.slot.run.event = by_thread;
+    EXPECT_FALSE(wait.can_end());
 }
 
 TEST(CanEnd, NotInAProcessThatGotTheNumberLater) {
