@@ -153,6 +153,27 @@ static __always_inline void wait_of_event(__u32 event, struct task_struct* task,
     if (since_ns != 0) note_wait_cost(counters, place, since_ns);
 }
 
+/* For a thread that leaves its CPU: if it seems to wait, its switch to the CPU was not seen. */
+static __always_inline void drop_wait(__u32 event, struct task_struct* task) {
+    struct lagtrap_event_counters* counters = bpf_map_lookup_elem(&event_counters, &event);
+    struct found run = find_run(lagtrap_run_tag(task->pid, 0, event, 0));
+    if (!counters || !run.slot) return;
+    struct hit hit = {.now_ns = bpf_ktime_get_ns()};
+    count_unended(counters, run.slot, &hit);
+    give_up(&run);
+}
+
+static __noinline int drop_waits_of(struct task_struct* task) {
+    if (task->pid == 0) return 0;
+#pragma clang loop unroll(disable)
+    for (__u32 i = 0; i < LAGTRAP_RUN_QUEUE_EVENTS; i++) {
+        __u32 event = run_queue_events[i];
+        if (event == 0) break;
+        drop_wait(event - 1, task);
+    }
+    return 0;
+}
+
 static __noinline int wait_of_thread(struct task_struct* task, __u32 place) {
     if (task->pid == 0) return 0; /* a CPU's idle thread */
 #pragma clang loop unroll(disable)
@@ -167,6 +188,7 @@ static __noinline int wait_of_thread(struct task_struct* task, __u32 place) {
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_queue_switch, bool preempt, struct task_struct* prev, struct task_struct* next,
              unsigned int prev_state) {
+    drop_waits_of(prev);
     if (wants_cpu(prev, preempt, prev_state)) wait_of_thread(prev, LAGTRAP_PLACE_BEGIN);
     return wait_of_thread(next, LAGTRAP_PLACE_END);
 }

@@ -69,6 +69,25 @@ TEST_F(RunQueue, a_thread_woken_while_it_leaves_its_cpu_waits) {
     EXPECT_EQ(open_runs(), 0) << "nobody has woken it";
 }
 
+// Some kernels leave out two switches in a thousand. The time until the next one is no wait.
+TEST_F(RunQueue, a_wait_whose_end_was_not_seen_is_none) {
+    start(101);
+    pass(4 * ms);
+    block(101, 201);
+    EXPECT_EQ(open_runs(), 0);
+    EXPECT_EQ(counters(0).markers[LAGTRAP_PLACE_BEGIN].unmatched, 1);
+    EXPECT_EQ(counters(0).unended_late, 0);
+    start(101);
+    pass(11 * ms);
+    preempt(101, 201);
+    EXPECT_EQ(counters(0).markers[LAGTRAP_PLACE_BEGIN].unmatched, 2);
+    EXPECT_EQ(counters(0).unended_late, 1);
+    pass(ms);
+    block(201, 101);
+    EXPECT_EQ(runs(0), 1);
+    EXPECT_EQ(counters(0).max_ns, ms);
+}
+
 TEST_F(RunQueue, a_thread_that_waits_already_goes_on_waiting) {
     preempt(101, 201);
     pass(4 * ms);
