@@ -214,6 +214,21 @@ TEST_F(AuthenticatorTest, ASessionKnowsItsAccount) {
     EXPECT_FALSE(alive("", now_ns));
 }
 
+TEST_F(AuthenticatorTest, AWeakHashIsReplacedWhenItsPasswordComes) {
+    char weak[crypto_pwhash_STRBYTES];
+    ASSERT_EQ(crypto_pwhash_str(weak, password.data(), password.size(), 1, 8 << 20), 0);
+    ASSERT_TRUE(store_->accounts().add_account({"ann", Role::Reader, weak, now_ns, false}).ok());
+    const auto hash = [&] { return (*store_->accounts().find_account("ann"))->password_hash; };
+    Authenticator authenticator(*store_);
+    EXPECT_FALSE(authenticator.sign_in("ann", "wrong password", "", now_ns)->has_value());
+    EXPECT_EQ(hash(), weak);
+    EXPECT_NE(sign_in("ann"), "");
+    const std::string strong = hash();
+    EXPECT_EQ(match_password(strong, password), PasswordMatch::Yes);
+    EXPECT_NE(sign_in("ann"), "");
+    EXPECT_EQ(hash(), strong);
+}
+
 TEST_F(AuthenticatorTest, WrongPasswordsAndUnknownAccountsGetNothing) {
     add_account("ann", Role::Reader);
     Authenticator authenticator(*store_);

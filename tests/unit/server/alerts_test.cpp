@@ -424,6 +424,29 @@ TEST(Messages, NoTextFromElsewhereIsMarkup) {
         EXPECT_LE(end - at, 78U) << mail.substr(at, end - at);
 }
 
+TEST(Messages, LongSubjectsAreCutIntoWordsBetweenCharacters) {
+    for (const std::string& first : {std::string(), std::string("x"), std::string("xy")}) {
+        std::string title = first;
+        for (int i = 0; i < 60; ++i) title += "\xe2\x82\xac";  // three bytes
+        const Message message = message_about(title);
+        Rule rule;
+        rule.from = "lagtrap@example.org";
+        const std::string mail = mail_text("id", message, rule);
+        std::string joined;
+        const std::string begin = "=?UTF-8?B?";
+        for (std::size_t at = mail.find(begin); at != std::string::npos;
+             at = mail.find(begin, at + 1)) {
+            const std::size_t from = at + begin.size();
+            const std::string word =
+                read_base64(mail.substr(from, mail.find("?=", from) - from)).value();
+            EXPECT_LE(word.size(), 39U);
+            EXPECT_EQ(printable(word), word) << "no part of a character";
+            joined += word;
+        }
+        EXPECT_THAT(joined, HasSubstr(title));
+    }
+}
+
 TEST(Messages, AlertsKeepTheirLabels) {
     Message message = message_about("first");
     const auto labels = [&] {

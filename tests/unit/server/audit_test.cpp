@@ -1,5 +1,7 @@
 #include "server/accounts/audit.hpp"
 
+#include <sqlite3.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +34,20 @@ TEST_F(AuditTest, KeepsAndLogsWhatCanBeShown) {
     ASSERT_EQ(entries.size(), 2U);
     EXPECT_EQ(entries[1].object, "b\\x1b[2Jb");
     EXPECT_EQ(audit_->lost(), 0U);
+}
+
+TEST_F(AuditTest, CountsAndLogsWhatTheStoreDidNotTake) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open((directory_ / "lagtrap.sqlite").c_str(), &database), SQLITE_OK);
+    sqlite3_busy_timeout(database, 60'000);  // while the store writes
+    EXPECT_EQ(sqlite3_exec(database, "ALTER TABLE audit RENAME TO gone", nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(database);
+    audit_->note("ann", "add account", "bob", "");
+    EXPECT_EQ(audit_->lost(), 1U);
+    ASSERT_EQ(lines_.size(), 2U);
+    EXPECT_EQ(lines_[0], "audit: ann: add account bob");
+    EXPECT_EQ(lines_[1].substr(0, 33), "the audit lacks the entry before:");
 }
 
 TEST_F(AuditTest, SendersOfAllTheWorldTogetherFillNothing) {

@@ -83,12 +83,36 @@ TEST(Compression, BodiesComeBack) {
         EXPECT_LT(reply.body.size(), text.size());
         EXPECT_EQ(encoding == Encoding::Gzip ? gunzip(reply.body) : unzstd(reply.body), text);
         EXPECT_EQ(reply.headers.at(0).first, "Content-Encoding");
+        EXPECT_EQ(reply.headers.at(0).second, encoding == Encoding::Gzip ? "gzip" : "zstd");
+        EXPECT_EQ(reply.headers.at(1).first, "Vary");
+        EXPECT_EQ(reply.headers.at(1).second, "Accept-Encoding");
     }
     Reply small;
     small.body = "small";
     compress_reply(small, Encoding::Gzip);
     EXPECT_EQ(small.body, "small");
     EXPECT_TRUE(small.headers.empty());
+}
+
+TEST(Compression, IsForBodiesFromAKilobyteOn) {
+    const auto is_packed = [](std::size_t size, Encoding encoding = Encoding::Zstd) {
+        Reply reply;
+        reply.body = std::string(size, 'x');
+        compress_reply(reply, encoding);
+        return reply.body.size() != size;
+    };
+    EXPECT_FALSE(is_packed(1023));
+    EXPECT_TRUE(is_packed(1024));
+    EXPECT_FALSE(is_packed(1024, Encoding::Identity));
+}
+
+TEST(Compression, IsNotDoneTwice) {
+    Reply reply;
+    reply.body = long_text();
+    reply.headers = {{"ETag", "x"}, {"Content-Encoding", "br"}};
+    compress_reply(reply, Encoding::Zstd);
+    EXPECT_EQ(reply.body, long_text());
+    EXPECT_EQ(reply.headers.size(), 2U);
 }
 
 TEST(Compression, StreamsComeBack) {

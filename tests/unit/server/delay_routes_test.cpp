@@ -36,6 +36,9 @@ TEST(DelayRoutes, NotesNameNoOtherEvents) {
               R"(["the recording was cut short",)"
               R"("to save CPU time lagtrapd did not watch all that it was set to"])");
     EXPECT_EQ(quality.at("samples"), 5);
+    auto odd = boost::json::parse(R"({"notes":[{"zebra":1}]})");
+    leave_out_other_events(odd);
+    EXPECT_EQ(boost::json::serialize(odd).find("zebra"), std::string::npos) << "no text";
     for (const char* other :
          {"null", "{}", R"({"notes":[]})", R"({"notes":["the recording was cut short"]})"}) {
         auto same = boost::json::parse(other);

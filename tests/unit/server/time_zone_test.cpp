@@ -89,10 +89,27 @@ TEST(TimeZone, RulesAtTheEndOfAFileAreReadAsTheCLibraryReadsThem) {
             ASSERT_EQ(*offset, expected.offset_s(at)) << text << " at " << at;
         }
     }
-    for (const char* text :
-         {"", "CE-1", "CET", "CET-1CEST", "CET-1CEST,M3.5.0", "CET-1CEST,M13.5.0,M10.5.0",
-          "CET-1CEST,M3.6.0,M10.5.0", "CET-1CEST,M3.5.7,M10.5.0", "CET-1CEST,J0,J300", "CET-200",
-          "CET-1:99", "<+03-3", "CET-1CEST,M3.5.0,M10.5.0/3 "})
+    for (const char* text : {"",
+                             "CE-1",
+                             "CET",
+                             "CET-1CEST",
+                             "CET-1CEST,M3.5.0",
+                             "CET-1CEST,M13.5.0,M10.5.0",
+                             "CET-1CEST,M3.6.0,M10.5.0",
+                             "CET-1CEST,M3.5.7,M10.5.0",
+                             "CET-1CEST,J0,J300",
+                             "CET-200",
+                             "CET-1:99",
+                             "<+03-3",
+                             "CET-1CEST,M3.5.0,M10.5.0/3 ",
+                             "CET-1CEST,M0.5.0,M10.5.0",
+                             "CET-1CEST,M3.0.0,M10.5.0",
+                             "CET-1CEST,366,300",
+                             "CET-1CEST,J366,J300",
+                             "CET-1CEST,M3,M10",
+                             "CET-1CEST,M3.5,M10.5",
+                             "CET-1CEST,M3.5.0/,M10.5.0",
+                             "CET-1CEST,M3.5.0M10.5.0"})
         EXPECT_FALSE(posix_zone_offset_s(text, 0).ok()) << text;
 }
 

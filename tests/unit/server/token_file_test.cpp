@@ -1,5 +1,11 @@
 #include "server/accounts/token_file.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,6 +74,25 @@ TEST(TokenFile, NamesAreOfLettersDigitsDotDashAndUnderscore) {
     for (const char* other : {"a:b", "a/b", "a@b", "a+b", "\u00e9"}) EXPECT_FALSE(accepted(other));
     EXPECT_THAT(make_token("a:b", Right::Read).error().message,
                 HasSubstr("\"a:b\"; expected 1 to 64 of letters, digits, dot, dash, underscore"));
+}
+
+TEST(TokenFile, MustNotBeWritableByEveryUser) {
+    const auto path =
+        std::filesystem::path(testing::TempDir()) / ("tokens-" + std::to_string(::getpid()));
+    const auto fresh = make_token("host", Right::Upload);
+    std::ofstream(path) << fresh->line << "\n";
+    const auto outcome = [&](mode_t mode) {
+        EXPECT_EQ(::chmod(path.c_str(), mode), 0);
+        const auto table = TokenTable::load(path.string());
+        return table ? std::to_string(table->size()) : table.error().message;
+    };
+    EXPECT_EQ(outcome(0600), "1");
+    EXPECT_EQ(outcome(0664), "1");
+    EXPECT_EQ(outcome(0602), path.string() + ": every user may write to it; chmod o-w it");
+    std::ofstream(path, std::ios::trunc) << "host read\n";
+    EXPECT_EQ(outcome(0600), path.string() + ": line 1: expected \"NAME SCOPE TOKEN_SHA256\"");
+    std::filesystem::remove(path);
+    EXPECT_FALSE(TokenTable::load(path.string()).ok());
 }
 
 TEST(TokenFile, AreTakenFromBearerAndBasic) {
