@@ -34,6 +34,48 @@ TEST(ChangeSplit, TheChangedStandFirstAndTheirCommonBeginningIsNamed) {
     EXPECT_NEAR(split.parts.front().beyond, 40, 2);
 }
 
+TEST(ChangeSplit, APatternEndsAtASeparator) {
+    const auto pattern_of = [](const std::string& changed, const std::string& others) {
+        const auto name = [](std::string text, const char* number) {
+            return text.replace(text.find('?'), 1, number);
+        };
+        return split_change(
+                   {part_of(name(others, "1"), 20, 22), part_of(name(changed, "1"), 20, 60),
+                    part_of(name(others, "2"), 18, 17), part_of(name(changed, "2"), 18, 58),
+                    part_of(name(changed, "3"), 20, 57)})
+            .pattern;
+    };
+    for (const std::string separator : {"-", ".", "_", "@", "/", ":"}) {
+        EXPECT_EQ(pattern_of("fra" + separator + "?", "ams" + separator + "?"),
+                  "fra" + separator + "*");
+        EXPECT_EQ(pattern_of("?" + separator + "fra", "?" + separator + "ams"),
+                  "*" + separator + "fra");
+    }
+    EXPECT_EQ(pattern_of("fra?", "ams?"), "");
+    EXPECT_EQ(pattern_of("fra+?", "ams+?"), "");
+}
+
+// Twenty hosts of fra are twice as often slow; those of ams, with this many slow runs after 50
+// before, drifted.
+TEST(ChangeSplit, APatternStandsOutIfTheOthersDriftedByLessThanHalf) {
+    const auto split_with = [](double slow_after) {
+        std::vector<ChangedPart> parts;
+        for (int i = 1; i <= 20; ++i) {
+            const std::string number = std::to_string(i);
+            parts.push_back({"fra-" + number, {2000, 50}, {2000, 100}, 0, false});
+            parts.push_back({"ams-" + number, {2000, 50}, {2000, slow_after}, 0, false});
+        }
+        return split_change(std::move(parts));
+    };
+    const auto drifted = split_with(69);
+    EXPECT_TRUE(drifted.concentrated);
+    EXPECT_EQ(drifted.pattern, "fra-*");
+    EXPECT_EQ(drifted.changed, 20U);
+    const auto changed = split_with(73);
+    EXPECT_FALSE(changed.concentrated);
+    EXPECT_EQ(changed.changed, 40U);
+}
+
 TEST(ChangeSplit, WithoutAPatternThePartsAreNamed) {
     const auto split = split_change(
         {part_of("a", 20, 60), part_of("b", 20, 21), part_of("c", 20, 55), part_of("d", 20, 19)});

@@ -36,6 +36,24 @@ TEST(WaitNotes, threads_that_differ_in_their_number_are_one) {
     EXPECT_EQ(notes.awaited_thread(2), "");
 }
 
+TEST(WaitNotes, of_a_place_have_64_threads) {
+    const auto named_after = [](std::size_t others) {
+        WaitNotes notes;
+        notes.add(1, WaitKind::Lock, "first", 1);
+        for (std::size_t i = 1; i < others; ++i)
+            notes.add(1, WaitKind::Lock, std::string(i, 'x'), 1);
+        notes.add(1, WaitKind::Lock, "late", 1000);
+        notes.add(1, WaitKind::Lock, "first", 1);
+        return notes.awaited_thread(1);
+    };
+    EXPECT_EQ(named_after(63), "late");
+    EXPECT_EQ(named_after(64), "");
+    WaitNotes notes;
+    for (std::size_t i = 1; i <= 64; ++i) notes.add(1, WaitKind::Lock, std::string(i, 'x'), 1);
+    notes.add(1, WaitKind::Lock, "x", 1000);
+    EXPECT_EQ(notes.awaited_thread(1), "x") << "it is known";
+}
+
 TEST(WaitNotes, any_number_of_thread_names_takes_little_memory) {
     WaitNotes notes;
     for (int i = 0; i < 100000; ++i)
