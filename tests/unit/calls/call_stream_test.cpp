@@ -132,6 +132,11 @@ TEST(CallStreamTest, ABadLineSaysWhatIsWrong) {
     auto tree = to_json(a_tree());
     tree.at("tree").at("calls").at(0).at(8) = 4;
     EXPECT_EQ(again(boost::json::serialize(tree)), malformed) << "an unknown end";
+    tree = to_json(a_tree());
+    for (const double scale : {0.0, -1.0}) {
+        tree.at("tree").as_object()["probe_scale"] = scale;
+        EXPECT_EQ(again(boost::json::serialize(tree)), malformed) << "probes that take no time";
+    }
 }
 
 // They come from the program that is watched, and end on a terminal.

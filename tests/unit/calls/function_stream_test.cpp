@@ -156,6 +156,18 @@ TEST(FunctionMessages, LinesHaveTheNamesThatOtherVersionsKnow) {
     EXPECT_EQ(out->detached->at(0).calls_per_second, 2U);
 }
 
+TEST(FunctionMessages, ACallEndsNoEarlierThanItBegins) {
+    const auto is_read = [](std::uint64_t begin_ns, std::uint64_t end_ns) {
+        TracedCall call;
+        call.begin_ns = begin_ns;
+        call.end_ns = end_ns;
+        return parse_functions_message(boost::json::serialize(to_json(std::vector{call}))).ok();
+    };
+    EXPECT_TRUE(is_read(5, 6));
+    EXPECT_TRUE(is_read(5, 5));
+    EXPECT_FALSE(is_read(5, 4));
+}
+
 TEST(FunctionMessages, ReasonsAreCounted) {
     std::vector<ReasonCount> counts;
     for (const char* reason : {"a", "b", "a"}) count_reason(counts, reason);

@@ -139,6 +139,25 @@ TEST(FormatTable, names_are_found) {
     EXPECT_NE(list_formats().find("pprof       profile for go tool pprof"), std::string::npos);
 }
 
+TEST(FormatTable, is_listed_with_what_each_format_is_for) {
+    EXPECT_EQ(list_formats(),
+              "folded      stacks with their microseconds, for flame graph programs\n"
+              "pprof       profile for go tool pprof and what reads its format\n"
+              "speedscope  profile of each thread for speedscope\n"
+              "firefox     profile with runs as markers for the Firefox Profiler\n"
+              "chrome      JSON trace with calls as slices, for viewers of Chrome's traces\n"
+              "csv         table with a row for each piece of a thread's time\n"
+              "perf        text as perf script prints it, for scripts that read that\n"
+              "otlp        delays as spans with their causes, for OpenTelemetry\n"
+              "pftrace     the whole trace, for Perfetto\n"
+              "system      system.xml: the delays, the machine, the quality of the recording\n");
+    std::string titles;
+    for (const Format& format : formats()) titles += std::string(format.title) + ", ";
+    EXPECT_EQ(titles,
+              "Folded stacks, pprof, speedscope, Firefox Profiler, Chrome trace, CSV, perf script, "
+              "OTLP, Perfetto trace, System file, ");
+}
+
 TEST(FormatTable, each_format_has_its_file_type_and_choice) {
     using Row = std::tuple<std::string, std::string, std::string, TimeChoice, bool>;
     std::vector<Row> rows;
