@@ -120,6 +120,52 @@ TEST_F(CodeOfAFile, AJumpToAPartBringsIt) {
     EXPECT_THAT(parts(0, 16), ElementsAre("0-16")) << "a call";
 }
 
+TEST_F(CodeOfAFile, AConditionalJumpBringsAPartToo) {
+    function(0, 16);
+    function(0x100, 8, true);
+    code(4, Bytes().u8(0x0f).u8(0x84).u32(0x102 - 4 - 6));
+    EXPECT_THAT(parts(0, 16), ElementsAre("0-16", "256-264"));
+}
+
+TEST_F(CodeOfAFile, AFunctionHasAtMostSixteenParts) {
+    function(0, 0x100);
+    for (std::uint64_t part = 0; part < 15; ++part) {
+        function(0x400 + 16 * part, 8, true);
+        jump(4 + 5 * part, 0x402 + 16 * part);
+    }
+    EXPECT_EQ(parts(0, 0x100).size(), 16U);
+    function(0x600, 8, true);
+    jump(4 + 5 * 15, 0x602);
+    EXPECT_THAT(parts(0, 0x100),
+                ElementsAre("has more than 16 parts, or parts of more than 4194304 bytes"));
+}
+
+TEST_F(CodeOfAFile, FourJumpsToOtherFunctionsAreFollowed) {
+    for (std::uint64_t at = 0; at < 6 * 32; at += 32) {
+        named("f" + std::to_string(at), at, 5);
+        jump(at, at + 32);
+    }
+    EXPECT_THAT(parts(0, 5), ElementsAre("0-5", "32-37+", "64-69+", "96-101+", "128-133+"));
+}
+
+TEST_F(CodeOfAFile, WhereTheStackIsDeeperAJumpIsNoTailCall) {
+    cie_ = frames_.usual_cie();
+    // After one byte, something is on the stack.
+    frames_.function(*cie_, code_at, 16, Bytes().u8(0x41).u8(define_cfa_offset).uleb(16).text());
+    function(16, 8);
+    function(0x100, 8);
+    jump(4, 0x100);
+    EXPECT_THAT(parts(0, 16), ElementsAre("0-16", "256-264"));
+    named("g", 0x100, 8);
+    EXPECT_THAT(parts(0, 16), ElementsAre("0-16")) << "it has a name of its own";
+    code_.clear();
+    jump(4, 0x102);
+    EXPECT_THAT(parts(0, 16), ElementsAre("0-16", "256-264")) << "not at its begin";
+    code_.clear();
+    jump(4, 16);
+    EXPECT_THAT(parts(0, 16), ElementsAre("0-16")) << "what follows its end is never reached";
+}
+
 TEST_F(CodeOfAFile, AFunctionThatOnlyJumpsEndsWhereTheOtherDoes) {
     named("f", 0, 5);
     named("g", 0x100, 8);
