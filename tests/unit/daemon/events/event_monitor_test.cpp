@@ -258,5 +258,21 @@ TEST_F(AnEventMonitor, SaysThatControlGroupsAreFollowed) {
     EXPECT_EQ(this->status().counters.out_of_scope, 2U);
 }
 
+TEST_F(AnEventMonitor, ChangesAThresholdWhileItWatches) {
+    watch({query_in(path_)});
+    const LoadedLibrary library(path_);
+    library.call_all({"marked_begin", "marked_end"});
+    EXPECT_EQ(status().counters.delays, 0U);
+    ASSERT_TRUE(monitor_->set_threshold(0, 1ns));
+    EXPECT_EQ(status().threshold_ns, 1U);
+    EXPECT_EQ(monitor_->thresholds()->of_ns(0), 1U);
+    library.call_all({"marked_begin", "marked_end"});
+    await("the delay", [this] { return status().counters.delays == 1; });
+    ASSERT_TRUE(monitor_->set_threshold(0, 1h));
+    library.call_all({"marked_begin", "marked_end"});
+    EXPECT_EQ(status().counters.runs(), 3U);
+    EXPECT_EQ(status().counters.delays, 1U);
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::event_monitor_test

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <functional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -183,6 +184,53 @@ TEST_F(Takeover, LeavesWhatItsEndWouldNotFind) {
     EXPECT_EQ(moves.counts().at(0).taken, 0U);
 }
 
+TEST_F(Takeover, FindsRunsByWhatEverTheirKeyIs) {
+    const std::uint64_t address = 0xc000'0000;
+    events[0].key = events[1].key = settings::KeyKind::Argument;
+    events[1].key_scope = settings::KeyScope::Machine;
+    before.open(0, 100, 0, lagtrap_run_tag(7, 100, 0, 0)).run.key = 7;
+    before.open(1, 100, 0, lagtrap_run_tag(8, 0, 1, 0)).run.key = 8;
+    lagtrap_slot& goroutine = before.open(2, 100, 0, lagtrap_run_tag(34, 100, 2, 0));
+    goroutine.run.key = 34;
+    goroutine.run.flags = LAGTRAP_RUN_OF_GOROUTINE;
+    before.open(2, 101, 0, lagtrap_run_tag(address | LAGTRAP_KEY_NO_GOROUTINE, 101, 2, 0))
+        .goroutine = address;
+    RunTakeover moves = takeover();
+    moves.copy({{0, 2}, {1, 0}, {2, 1}}, events);
+    moves.settle();
+    EXPECT_GE(after.find(lagtrap_run_tag(7, 100, 2, 0)), 0);
+    EXPECT_GE(after.find(lagtrap_run_tag(8, 0, 0, 0)), 0) << "any process may end it";
+    EXPECT_GE(after.find(lagtrap_run_tag(34, 100, 1, 0)), 0);
+    EXPECT_GE(after.find(lagtrap_run_tag(address | LAGTRAP_KEY_NO_GOROUTINE, 101, 1, 0)), 0);
+    for (const auto& [event, counts] : moves.counts()) EXPECT_EQ(counts.left, 0U) << event;
+}
+
+TEST_F(Takeover, SkipsWhatIsNotThereCompletely) {
+    before.begin(0, 100).deadline_ns = 0;
+    before.begin(9, 101);
+    RunTakeover moves = takeover();
+    moves.copy({{0, 0}}, events);
+    EXPECT_EQ(after.find(lagtrap_run_tag(100, 0, 0, 0)), -1);
+    EXPECT_TRUE(moves.counts().empty()) << "it is ending, or of no event";
+}
+
+TEST_F(Takeover, CountsDelaysThatWereReportedBefore) {
+    before.begin(0, 100).reported = 1;
+    before.begin(0, 200);
+    lagtrap_slot& timed = before.begin(0, 300);
+    timed.times_generation = 4;
+    timed.report.end_stack = timed.report.stage_stacks[0] = 6;
+    RunTakeover moves = takeover();
+    moves.copy({{0, 0}}, events);
+    moves.settle();
+    EXPECT_EQ(moves.counts().at(0).taken, 3U);
+    EXPECT_EQ(moves.counts().at(0).reported, 1U);
+    const lagtrap_slot& slot = after.slots[after.find(lagtrap_run_tag(300, 0, 0, 0))];
+    EXPECT_EQ(slot.times_generation, 0U) << "its times begin anew";
+    EXPECT_EQ(slot.report.end_stack, 0U);
+    EXPECT_EQ(slot.report.stage_stacks[0], 0U);
+}
+
 TEST(MakeTheSameRuns, DoesNotAskWhereTheFileSaysIt) {
     settings::Event one, other;
     other.begin.line = 7;
@@ -206,6 +254,57 @@ TEST(MakeTheSameRuns, DoesNotAskWhereTheFileSaysIt) {
     other = one;
     other.stages.emplace_back();
     EXPECT_FALSE(make_the_same_runs(one, other));
+}
+
+TEST(MakeTheSameRuns, AsksForEachThingThatDecidesWhatARunIs) {
+    using Change = std::function<void(settings::Event&)>;
+    settings::Event event;
+    event.stages.push_back({"one", {}, false});
+    event.other_ends.push_back({{}, settings::EndMeaning::Failed});
+    const std::vector<Change> changes{
+        [](auto& one) { one.name = "x"; },
+        [](auto& one) {
+            one.breach = one.breach == settings::BreachMode::End ? settings::BreachMode::Deadline
+                                                                 : settings::BreachMode::End;
+        },
+        [](auto& one) { one.nesting = settings::Nesting::Restart; },
+        [](auto& one) { one.key = settings::KeyKind::Argument; },
+        [](auto& one) { one.key_scope = settings::KeyScope::Machine; },
+        [](auto& one) { one.record = settings::RecordMode::Runs; },
+        [](auto& one) { one.stacks = settings::StackMode::Markers; },
+        [](auto& one) { one.copies = !one.copies; },
+        [](auto& one) { one.scope.pid = 7; },
+        [](auto& one) { one.scope.descendants = !one.scope.descendants; },
+        [](auto& one) { one.scope.uid = 7; },
+        [](auto& one) { one.scope.binary = "x"; },
+        [](auto& one) { one.scope.groups.unit = "x"; },
+        [](auto& one) { one.scope.groups.control_group = "x"; },
+        [](auto& one) { one.scope.groups.container = "x"; },
+        [](auto& one) { one.scope.groups.image = "x"; },
+        [](auto& one) { one.scope.groups.pod = "x"; },
+        [](auto& one) { one.scope.groups.pod_namespace = "x"; },
+        [](auto& one) { one.scope.groups.label = "x"; },
+        [](auto& one) { one.begin_time = settings::ArgumentRef{}; },
+        [](auto& one) { one.trace_id = settings::ArgumentRef{}; },
+        [](auto& one) { one.begin.binary = "x"; },
+        [](auto& one) { one.begin.kind = settings::MarkerKind::Tracepoint; },
+        [](auto& one) { one.begin.kind = settings::MarkerKind::Library; },
+        [](auto& one) { one.begin.side = settings::FunctionSide::Return; },
+        [](auto& one) { one.end.provider = "x"; },
+        [](auto& one) { one.end.name = "x"; },
+        [](auto& one) { one.end.key = settings::ArgumentRef{}; },
+        [](auto& one) { one.other_ends[0].meaning = settings::EndMeaning::Cancelled; },
+        [](auto& one) { one.other_ends[0].marker.name = "x"; },
+        [](auto& one) { one.other_ends.clear(); },
+        [](auto& one) { one.stages[0].name = "x"; },
+        [](auto& one) { one.stages[0].marker.name = "x"; }};
+    for (std::size_t number = 0; number < changes.size(); ++number) {
+        settings::Event other = event;
+        changes[number](other);
+        EXPECT_FALSE(make_the_same_runs(event, other)) << number;
+        EXPECT_FALSE(make_the_same_runs(other, event)) << number;
+    }
+    EXPECT_TRUE(make_the_same_runs(event, event));
 }
 
 }  // namespace

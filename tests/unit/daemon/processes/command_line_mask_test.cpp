@@ -31,6 +31,33 @@ TEST(CommandLines, HaveNoSecretsOfOptions) {
         << "it is asked for";
 }
 
+TEST(CommandLines, HideEachKindOfSecret) {
+    for (const char* name :
+         {"password",      "passwd",     "passphrase",  "passwort",  "secret",
+          "token",         "credential", "apikey",      "accesskey", "privatekey",
+          "authorization", "masterauth", "requirepass", "pass",      "pwd",
+          "userpass",      "dbpass",     "cookie",      "API_Key",   "my.access-key2",
+          "CLIENT_SECRET"}) {
+        const std::string option = std::string("--") + name;
+        EXPECT_EQ(masked({"app", option + "=x", "y"}), "app " + option + "=*** y");
+        EXPECT_EQ(masked({"app", option, "x", "y"}), "app " + option + " *** y");
+        EXPECT_EQ(masked({"sh", "-c", "a " + std::string(name) + ": x y"}),
+                  "sh -c a " + std::string(name) + ": ***");
+    }
+    for (const char* name : {"compass", "pwdx", "cookies", "passing", "key", "tokenfile", "auth"})
+        EXPECT_EQ(masked({"app", std::string("--") + name + "=x"}),
+                  std::string("app --") + name + "=x");
+}
+
+TEST(CommandLines, HideWhatFollowsAUser) {
+    EXPECT_EQ(masked({"curl", "--user", "me:x"}), "curl --user me:***");
+    EXPECT_EQ(masked({"curl", "--proxy-user", "me:x:y"}), "curl --proxy-user me:***");
+    EXPECT_EQ(masked({"curl", "-u", "me"}), "curl -u me");
+    EXPECT_EQ(masked({"/opt/mariadb-dump", "-px"}), "/opt/mariadb-dump -p***");
+    EXPECT_EQ(masked({"mysql", "-p", "-uroot"}), "mysql -p -uroot");
+    EXPECT_EQ(masked({"mysqld", "-p=3306"}), "mysqld -p=3306");
+}
+
 TEST(CommandLines, HaveNoSecretsOfAssignments) {
     EXPECT_EQ(masked({"env", "DB_PASSWORD=x", "PATH=/bin", "app"}),
               "env DB_PASSWORD=*** PATH=/bin app");
