@@ -58,7 +58,6 @@ struct Dialect {
     const char* lock_rows;     // ends a SELECT of rows to be changed
     const char* skip_locked;   // the same, but skips rows that others have locked
     bool groups_well;          // GROUP BY over many rows is fast; otherwise read rows one by one
-    bool chooses_well;         // the planner chooses well between sorting and an index
 };
 
 // Any thread.

@@ -78,7 +78,7 @@ Result<std::unique_ptr<PostgresDatabase>> PostgresDatabase::open(const std::stri
 
 const Dialect& PostgresDatabase::dialect() const {
     static const Dialect dialect{
-        "", "r.detail", "run r", "r.id", " FOR UPDATE", " FOR UPDATE SKIP LOCKED", true, true};
+        "", "r.detail", "run r", "r.id", " FOR UPDATE", " FOR UPDATE SKIP LOCKED", true};
     return dialect;
 }
 

@@ -123,15 +123,8 @@ Result<RunPage> RunStore::list(const Filter& filter, RunOrder order, std::uint32
     if (order == RunOrder::Oldest)
         return make_error(ErrorKind::Invalid, "runs are not listed from the oldest on");
     limit = std::clamp<std::uint32_t>(limit, 1, page_limit);
-    // Walking the index of durations would visit runs that the rest of the filter excludes, with
-    // one lookup each.
-    const bool narrow = filter.from_ns || filter.to_ns || !filter.host.empty() ||
-                        !filter.user.empty() || !filter.build.empty() || !filter.process.empty() ||
-                        !filter.unit.empty() || filter.start;
-    const bool sort = order == RunOrder::Slowest && narrow && !session_->dialect().chooses_well;
-    const std::string column = order == RunOrder::Newest ? "r.begin_ns"
-                               : sort                    ? "(r.duration_ns + 0)"
-                                                         : "r.duration_ns";
+    const bool slowest = order == RunOrder::Slowest;
+    const std::string column = slowest ? "r.duration_ns" : "r.begin_ns";
     RunPage page;
     const Status looked = session_->read_filtered(
         filter, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
@@ -157,8 +150,7 @@ Result<RunPage> RunStore::list(const Filter& filter, RunOrder order, std::uint32
             if (found.size() > limit) {
                 found.resize(limit);
                 const RunRecord& last = found.back().record;
-                page.next =
-                    PageKey{order == RunOrder::Newest ? last.begin_ns : last.duration_ns, last.id};
+                page.next = PageKey{slowest ? last.duration_ns : last.begin_ns, last.id};
             }
             TRY_ASSIGN(page.runs, fill_in_runs(connection, found));
             return success();

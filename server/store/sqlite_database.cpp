@@ -120,7 +120,6 @@ const Dialect& SqliteDatabase::dialect() const {
         "d.id",
         "",
         "",
-        false,
         false};
     return dialect;
 }
