@@ -18,8 +18,8 @@ std::string expired_words(const ThreadDoing& doing) {
     const bool was_refused = doing.refusals > 0 || !doing.files.path.empty();
     return doing.polls && !doing.likely && !was_refused
                ? text +
-                     "; it hardly computed in between, so it probably polled, and who ended "
-                     "that is unknown"
+                     "; it hardly computed in between, so it probably polled; what it waited "
+                     "for is unknown"
                : text;
 }
 

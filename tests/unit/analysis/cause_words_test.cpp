@@ -220,7 +220,7 @@ TEST(CauseWords, SleepsThatPollSayThatNobodyIsKnown) {
     doing.polls = true;
     EXPECT_EQ(sentence_of(doing),
               "Slept 100 ms (50 %) in 50 sleeps of about 2.00 ms in nap, each time until its timer "
-              "expired; it hardly computed in between, so it probably polled, and who ended that "
+              "expired; it hardly computed in between, so it probably polled; what it waited for "
               "is unknown.");
     const std::string text =
         "Slept 100 ms (50 %) in 50 sleeps of about 2.00 ms in nap, each time until its timer "

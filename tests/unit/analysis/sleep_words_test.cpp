@@ -40,7 +40,7 @@ TEST(SleepWords, WhoPolledIsSaidUnlessItIsKnownForWhat) {
     const std::string each = ", each time until its timer expired";
     const std::string polled =
         each +
-        "; it hardly computed in between, so it probably polled, and who ended that is "
+        "; it hardly computed in between, so it probably polled; what it waited for is "
         "unknown";
     EXPECT_EQ(expired_words(sleeps(1, true)), ", until its timer expired");
     EXPECT_EQ(expired_words(sleeps(2)), each);
