@@ -174,6 +174,7 @@ TEST_F(CallTracesTest, ATraceThatCannotBeginSaysWhy) {
     wait_for([this] { return traces_->running() == 0; });
     EXPECT_THAT(lines_[0]->last(), HasSubstr("\"error\""));
 }
+
 TEST_F(CallTracesTest, ATraceOfCallsEndsWithTheNumberThatIsWanted) {
     object request = calls_request();
     request["count"] = 2;
@@ -220,6 +221,7 @@ TEST_F(CallTracesTest, CallsThatAreTooShortAreOnlyCounted) {
     EXPECT_EQ(last->ended->short_calls, 3U);
     EXPECT_EQ(last->ended->reason, "the client disconnected");
 }
+
 TEST_F(CallTracesTest, ATraceOfObjectsFollowsThemFromTheirCreationToTheirRelease) {
     ASSERT_TRUE(
         begin({{"command", "objects"},
