@@ -150,5 +150,42 @@ TEST_F(Rehearsed, IsShownNextToTheSettingsInUse) {
     EXPECT_THAT(rehearsal_text(play(next), play(current)), HasSubstr("There is no history yet"));
 }
 
+TEST(RehearsalText, OnlyAThresholdThatFollowsRunsIsLearned) {
+    constexpr std::uint64_t most_ns = 3'600'000'000'000;
+    Rehearsal next;
+    next.first_hour = first_hour;
+    next.hours = 1;
+    next.recordings = 7;
+    next.events = {{"fixed-at-an-hour", true, most_ns, false, 12, 1, 1},
+                   {"learning", true, most_ns, true, 13, 2, 2},
+                   {"learned", true, most_ns - 1, true, 14, 4, 3}};
+    Rehearsal current;
+    current.recordings = 8;
+    current.events = {{"other", true, 1, false, 1, 1, 1},
+                      {"learned", false, most_ns, true, 0, 0, 0},
+                      {"fixed-at-an-hour", true, 2'000'000, false, 12, 10, 9}};
+    const std::string text = rehearsal_text(next, current);
+    EXPECT_EQ(text.substr(text.find("event ")),
+              "event                  runs  threshold    delays recordings    threshold    "
+              "delays recordings\n"
+              "fixed-at-an-hour         12     3600 s         1          1      2.00 ms    "
+              "    10          9\n"
+              "learning                 13   learning         2          2            -    "
+              "     -          -\n"
+              "learned                  14     3600 s         4          3     learning    "
+              "     ?          ?\n"
+              "all                                                       7                 "
+              "                8\n")
+        << "every event has history";
+    const auto json = rehearsal_json(next, current);
+    EXPECT_EQ(json.at("first_hour_realtime_ns"), first_hour * hour);
+    const auto& events = json.at("new").at("events").as_array();
+    EXPECT_EQ(events.at(0).at("learning"), false);
+    EXPECT_EQ(events.at(1).at("learning"), true);
+    EXPECT_EQ(events.at(2).at("learning"), false);
+    EXPECT_EQ(json.at("in_use").at("recordings"), 8U);
+    EXPECT_EQ(json.at("in_use").at("events").as_array().size(), 3U) << "also those that end";
+}
+
 }  // namespace
 }  // namespace lagtrap::daemon::rehearsal_test
