@@ -13,7 +13,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -22,6 +21,7 @@
 #include "daemon/events/event_monitor.hpp"
 #include "daemon/unwinding/mapped_files.hpp"
 #include "daemon/unwinding/unwind_store.hpp"
+#include "tests/unit/await.hpp"
 #include "tests/unit/daemon/bpf_fixture.hpp"
 #include "tests/unit/test_paths.hpp"
 
@@ -29,16 +29,6 @@ namespace lagtrap::daemon {
 
 // Of tests/unit/daemon/programs/marked.cpp.
 inline std::string marked() { return build_folder() + "/daemon/libdaemon_marked.so"; }
-
-// Waits for something that another thread does.
-template <typename Condition>
-void await(const std::string& what, const Condition& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!holds()) {
-        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << what;
-        std::this_thread::yield();
-    }
-}
 
 class LoadedLibrary {
   public:

@@ -15,6 +15,7 @@
 
 #include "daemon/functions/function_trace.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
+#include "tests/unit/await.hpp"
 #include "tests/unit/daemon/bpf_fixture.hpp"
 #include "tests/unit/daemon/traced_functions.hpp"
 
@@ -92,12 +93,6 @@ class RunningFunctionRecorder : public BpfFixture {
         if (recorder_) recorder_->end();
         if (thread_.joinable()) thread_.join();
     }
-    template <typename Condition>
-    static void wait_for(Condition&& condition) {
-        for (const auto until = std::chrono::steady_clock::now() + 60s; !condition();
-             std::this_thread::yield())
-            ASSERT_LT(std::chrono::steady_clock::now(), until);
-    }
 
     LibraryCalls library_;
     OwnLibrary process_;
@@ -111,10 +106,10 @@ class RunningFunctionRecorder : public BpfFixture {
 TEST_F(RunningFunctionRecorder, AStandingTraceGivesWhatWasBeforeAndWhatFollows) {
     start(1h);
     run();
-    wait_for([this] { return recorder_->status().watched == 2; });
+    await("the recorder", [this] { return recorder_->status().watched == 2; });
     (void)library_.valloc(5);
     (void)library_.valloc(5);
-    wait_for([this] { return recorder_->status().kept_calls == 2; });
+    await("the recorder", [this] { return recorder_->status().kept_calls == 2; });
     FunctionRecorderStatus status = recorder_->status();
     EXPECT_EQ(status.process, "daemon_tests");
     EXPECT_EQ(status.detached, 0U);
@@ -124,12 +119,12 @@ TEST_F(RunningFunctionRecorder, AStandingTraceGivesWhatWasBeforeAndWhatFollows) 
     const auto lines = std::make_shared<Lines>();
     ASSERT_TRUE(recorder_->record(lines));
     EXPECT_FALSE(recorder_->record(std::make_shared<Lines>())) << "one at a time";
-    wait_for([&lines] { return lines->reported_calls() == 2; });
+    await("the recorder", [&lines] { return lines->reported_calls() == 2; });
     EXPECT_TRUE(recorder_->status().recording);
     (void)library_.realloc(5);
-    wait_for([&lines] { return lines->reported_calls() == 3; });
+    await("the recorder", [&lines] { return lines->reported_calls() == 3; });
     lines->unwanted = true;
-    wait_for([&lines] { return lines->ended.load(); });
+    await("the recorder", [&lines] { return lines->ended.load(); });
     const auto messages = lines->messages();
     ASSERT_TRUE(messages.front().started);
     EXPECT_EQ(messages.front().started->window_ns, 3'600'000'000'000U);
@@ -143,7 +138,7 @@ TEST_F(RunningFunctionRecorder, AStandingTraceGivesWhatWasBeforeAndWhatFollows) 
     ASSERT_EQ(ended.totals.size(), 2U);
     EXPECT_EQ(ended.totals[0].calls + ended.totals[1].calls, 3U);
     EXPECT_FALSE(recorder_->has_ended()) << "it stands";
-    wait_for([this] { return !recorder_->status().recording; });
+    await("the recorder", [this] { return !recorder_->status().recording; });
     EXPECT_TRUE(recorder_->record(std::make_shared<Lines>()));
     end();
     EXPECT_TRUE(recorder_->has_ended());
@@ -156,12 +151,12 @@ TEST_F(RunningFunctionRecorder, OneOfARecordingEndsWithIt) {
     const auto lines = std::make_shared<Lines>();
     ASSERT_TRUE(recorder_->record(lines));
     run();
-    wait_for([&lines] { return !lines->messages().empty(); });
+    await("the recorder", [&lines] { return !lines->messages().empty(); });
     (void)library_.valloc(5);
-    wait_for([&lines] { return lines->reported_calls() == 1; });
+    await("the recorder", [&lines] { return lines->reported_calls() == 1; });
     EXPECT_EQ(recorder_->status().kept_calls, 0U);
     lines->unwanted = true;
-    wait_for([this] { return recorder_->has_ended(); });
+    await("the recorder", [this] { return recorder_->has_ended(); });
     thread_.join();
     const auto messages = lines->messages();
     EXPECT_EQ(messages.front().started->window_ns, 0U);
@@ -176,7 +171,7 @@ TEST_F(RunningFunctionRecorder, EndsWithTheDaemon) {
     ASSERT_TRUE(recorder_->record(lines));
     stop_ = false;
     run();
-    wait_for([&lines] { return !lines->messages().empty(); });
+    await("the recorder", [&lines] { return !lines->messages().empty(); });
     stop_ = true;
     thread_.join();
     EXPECT_EQ(lines->messages().back().ended->reason, "lagtrapd is stopping");
@@ -219,7 +214,7 @@ TEST_F(RunningFunctionRecorder, AClientsTraceReportsAndCountsCalls) {
         trace_functions(
             request_, process_, [] { return CallCosts(); }, lines, stop_);
     });
-    wait_for([&lines] { return !lines.messages().empty(); });
+    await("the recorder", [&lines] { return !lines.messages().empty(); });
     (void)library_.valloc(5);
     (void)library_.realloc(5);
     lines.unwanted = true;

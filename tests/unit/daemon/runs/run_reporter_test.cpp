@@ -11,11 +11,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <thread>
 
 #include <gmock/gmock.h>
 
 #include "core/clock.hpp"
+#include "tests/unit/await.hpp"
 #include "tests/unit/daemon/bpf_fixture.hpp"
 #include "tests/unit/daemon/ring_writer.hpp"
 #include "trace/logs/session.hpp"
@@ -131,12 +131,6 @@ class RunReporterTest : public BpfFixture {
         reporter_.reset();  // writes what is left
         return batches();
     }
-    template <typename Condition>
-    static void wait_for(Condition&& condition) {
-        for (const auto until = std::chrono::steady_clock::now() + 60s; !condition();
-             std::this_thread::yield())
-            ASSERT_LT(std::chrono::steady_clock::now(), until);
-    }
 
     fs::path folder_;
     std::optional<spool::Spool> spool_;
@@ -181,7 +175,7 @@ TEST_F(RunReporterTest, CountsWhatItWrote) {
     write_run(0, 3'000'000);
     reporter_->use(source({event_named("query")}));
     reporter_->stop();
-    wait_for([this] { return reporter_->totals().written == 1; });
+    await("the reporter", [this] { return reporter_->totals().written == 1; });
     EXPECT_EQ(reporter_->totals().written_runs, 2U);
     EXPECT_EQ(reporter_->totals().lost_runs, 0U);
     EXPECT_THAT(reporter_->problem(), IsEmpty());
@@ -197,9 +191,9 @@ TEST_F(RunReporterTest, AnOldBatchIsClosed) {
     made.limits.batch_interval = 1ms;
     reporter_->use(std::move(made));
     write_run(0, 3'000'000);
-    wait_for([this] { return reporter_->totals().written == 1; });
+    await("the reporter", [this] { return reporter_->totals().written == 1; });
     write_run(0, 4'000'000);
-    wait_for([this] { return reporter_->totals().written == 2; });
+    await("the reporter", [this] { return reporter_->totals().written == 2; });
     const auto written = batches();
     EXPECT_EQ(written.at(0).runs.at(0).duration_ns, 3'000'000U);
     EXPECT_EQ(written.at(1).runs.at(0).duration_ns, 4'000'000U);
@@ -238,7 +232,7 @@ TEST_F(RunReporterTest, WhileItRunsALaterRunStandsForThoseAboveTheLimit) {
     RunSource made = source({event_named("query"), event_named("frame")});
     made.limits.batch_interval = 1ms;
     reporter_->use(std::move(made));
-    wait_for([this] { return reporter_->totals().written == 1; });
+    await("the reporter", [this] { return reporter_->totals().written == 1; });
     const auto written = batches();
     EXPECT_EQ(written.at(0).runs.at(0).weight, 7U);
     EXPECT_EQ(written.at(0).runs_lost, 0U);
@@ -298,10 +292,10 @@ TEST_F(RunReporterTest, RunsThatWillNeverEndAreAborted) {
     made.limits.batch_interval = 1ms;
     write_run(0, 3'000'000);
     reporter_->use(std::move(made));
-    wait_for([this] { return reporter_->totals().written == 1; });
+    await("the reporter", [this] { return reporter_->totals().written == 1; });
     reporter_->take_aborted({});
     reporter_->take_aborted({aborted_run(), aborted_run()});
-    wait_for([this] { return reporter_->totals().written_runs == 3; });
+    await("the reporter", [this] { return reporter_->totals().written_runs == 3; });
     const trace::RecordedRun run = batches().back().runs.back();
     EXPECT_TRUE(run.aborted);
     EXPECT_EQ(run.duration_ns, 8'000'000U);
@@ -333,7 +327,7 @@ TEST_F(RunReporterTest, AfterARecordingOneMoreBatchNamesIt) {
     reporter_->note_session("");
     for (std::uint64_t batch = 1; batch <= 3; ++batch) {
         write_run(0, batch * 1'000'000);
-        wait_for([this, batch] { return reporter_->totals().written == batch; });
+        await("the reporter", [this, batch] { return reporter_->totals().written == batch; });
     }
     std::size_t named = 0;
     for (const trace::RunBatch& batch : batches()) named += batch.session_hint.empty() ? 0 : 1;
@@ -345,7 +339,7 @@ TEST_F(RunReporterTest, AProcessWhoseStacksAreWantedIsReportedAtOnce) {
         source({event_named("query"), event_named("frame", settings::StackMode::Markers)}));
     write_run(0, 3'000'000);
     write_process();
-    wait_for([this] { return processes_ == 1; });
+    await("the reporter", [this] { return processes_ == 1; });
     reporter_->stop();
     EXPECT_EQ(processes_, 1) << "runs are not processes";
 }
@@ -354,10 +348,10 @@ TEST_F(RunReporterTest, AnUnusableSourceIsAProblemUntilTheNext) {
     RunSource unusable = source({event_named("query")});
     unusable.ring = UniqueFd(::dup(quotas_.get()));
     reporter_->use(std::move(unusable));
-    wait_for([this] { return !reporter_->problem().empty(); });
+    await("the reporter", [this] { return !reporter_->problem().empty(); });
     EXPECT_THAT(reporter_->problem(), HasSubstr("map the ring of reported runs"));
     reporter_->use(source({event_named("query")}));
-    wait_for([this] { return reporter_->problem().empty(); });
+    await("the reporter", [this] { return reporter_->problem().empty(); });
 }
 
 TEST_F(RunReporterTest, ProgramsSendStacksAgainThatItHasForgotten) {
@@ -373,7 +367,7 @@ TEST_F(RunReporterTest, ProgramsSendStacksAgainThatItHasForgotten) {
         stack->stack_id = number;
         programs_.write(memory);
     }
-    wait_for([this] { return quota(1).generation == 1; });
+    await("the reporter", [this] { return quota(1).generation == 1; });
     EXPECT_EQ(quota(0).generation, 1U);
     EXPECT_EQ(quota(2).generation, 0U) << "there is no such event";
 }

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <boost/json.hpp>
@@ -16,6 +15,7 @@
 #include "calls/object_stream.hpp"
 #include "daemon/tracing/trace_room.hpp"
 #include "daemon/unwinding/mapped_files.hpp"
+#include "tests/unit/await.hpp"
 #include "tests/unit/daemon/bpf_fixture.hpp"
 #include "tests/unit/daemon/traced_functions.hpp"
 
@@ -78,12 +78,6 @@ class CallTracesTest : public BpfFixture {
     static object calls_request() {
         return {{"command", "calls"}, {"pid", ::getpid()}, {"function", "valloc"}};
     }
-    template <typename Condition>
-    static void wait_for(Condition&& condition) {
-        for (const auto until = std::chrono::steady_clock::now() + 60s; !condition();
-             std::this_thread::yield())
-            ASSERT_LT(std::chrono::steady_clock::now(), until);
-    }
     [[nodiscard]] Status begin(const object& request, const Caller* only_of = nullptr) {
         lines_.push_back(std::make_shared<Lines>());
         return traces_->begin(request, only_of, lines_.back());
@@ -101,20 +95,20 @@ TEST_F(CallTracesTest, ATraceOfFunctionsEndsWhenNobodyWantsItsLines) {
     const Status begun = begin(functions_request());
     ASSERT_TRUE(begun) << begun.error().message;
     EXPECT_EQ(traces_->running(), 1U);
-    wait_for([this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
+    await("the trace", [this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
     ASSERT_THAT(lines_[0]->last(), IsEmpty());
     std::string all;
     for (const std::string& line : lines_[0]->said()) all += line;
     EXPECT_THAT(all, HasSubstr("\"valloc\""));
     EXPECT_THAT(all, HasSubstr("\"realloc\""));
     lines_[0]->unwanted = true;
-    wait_for([this] { return traces_->running() == 0; });
+    await("the trace", [this] { return traces_->running() == 0; });
     EXPECT_THAT(lines_[0]->last(), HasSubstr("\"stopped\""));
 }
 
 TEST_F(CallTracesTest, ATraceOfCallsHasItsFunctionAlone) {
     ASSERT_TRUE(begin(calls_request()));
-    wait_for([this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
+    await("the trace", [this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
     EXPECT_THAT(lines_[0]->last(), IsEmpty());
     EXPECT_THAT(lines_[0]->said().at(0), HasSubstr("\"valloc\""));
     EXPECT_THAT(lines_[0]->said().at(0), testing::Not(HasSubstr("\"realloc\"")));
@@ -122,7 +116,7 @@ TEST_F(CallTracesTest, ATraceOfCallsHasItsFunctionAlone) {
 
 TEST_F(CallTracesTest, TracesEndWithTheDaemon) {
     ASSERT_TRUE(begin(functions_request()));
-    wait_for([this] { return !lines_[0]->said().empty(); });
+    await("the trace", [this] { return !lines_[0]->said().empty(); });
     traces_.reset();
     EXPECT_THAT(lines_[0]->last(), HasSubstr("\"lagtrapd is stopping\""));
 }
@@ -171,7 +165,7 @@ TEST_F(CallTracesTest, ATraceThatCannotBeginSaysWhy) {
     request["exclude"] = ".";
     request["include"] = "";
     ASSERT_TRUE(begin(request));
-    wait_for([this] { return traces_->running() == 0; });
+    await("the trace", [this] { return traces_->running() == 0; });
     EXPECT_THAT(lines_[0]->last(), HasSubstr("\"error\""));
 }
 
@@ -179,10 +173,10 @@ TEST_F(CallTracesTest, ATraceOfCallsEndsWithTheNumberThatIsWanted) {
     object request = calls_request();
     request["count"] = 2;
     ASSERT_TRUE(begin(request));
-    wait_for([this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
+    await("the trace", [this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
     ASSERT_THAT(lines_[0]->last(), IsEmpty());
     const LibraryCalls library;
-    wait_for([&] {
+    await("the trace", [&] {
         library.valloc(16);
         return !lines_[0]->last().empty();
     });
@@ -208,12 +202,12 @@ TEST_F(CallTracesTest, CallsThatAreTooShortAreOnlyCounted) {
     object request = calls_request();
     request["least_ns"] = 10'000'000'000;
     ASSERT_TRUE(begin(request));
-    wait_for([this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
+    await("the trace", [this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
     ASSERT_THAT(lines_[0]->last(), IsEmpty());
     const LibraryCalls library;
     for (int i = 0; i < 3; ++i) library.valloc(16);
     lines_[0]->unwanted = true;
-    wait_for([this] { return traces_->running() == 0; });
+    await("the trace", [this] { return traces_->running() == 0; });
     for (const std::string& line : lines_[0]->said())
         EXPECT_FALSE(calls::parse_message(line).value().tree) << line;
     const auto last = calls::parse_message(lines_[0]->last());
@@ -230,7 +224,7 @@ TEST_F(CallTracesTest, ATraceOfObjectsFollowsThemFromTheirCreationToTheirRelease
                {"timeout_ns", 0},
                {"rules",
                 {{{"name", "thing"}, {"create", "valloc:result"}, {"release", "realloc:arg0"}}}}}));
-    wait_for([this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
+    await("the trace", [this] { return !lines_[0]->said().empty() || !lines_[0]->last().empty(); });
     ASSERT_THAT(lines_[0]->last(), IsEmpty());
     const auto first = calls::parse_objects_reply(lines_[0]->said().at(0));
     ASSERT_TRUE(first && first->started) << lines_[0]->said().at(0);
@@ -243,7 +237,7 @@ TEST_F(CallTracesTest, ATraceOfObjectsFollowsThemFromTheirCreationToTheirRelease
     EXPECT_EQ(library.valloc(0x6000), 0x6000U);
     library.realloc(0x5000);
     lines_[0]->unwanted = true;
-    wait_for([this] { return traces_->running() == 0; });
+    await("the trace", [this] { return traces_->running() == 0; });
     std::vector<std::uint64_t> objects;
     for (const std::string& line : lines_[0]->said()) {
         const auto reply = calls::parse_objects_reply(line);

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include <gmock/gmock.h>
 
+#include "tests/unit/await.hpp"
 #include "tests/unit/daemon/bpf_fixture.hpp"
 #include "tests/unit/daemon/sleeper.hpp"
 
@@ -69,12 +69,6 @@ class UnwinderTest : public BpfFixture {
     [[nodiscard]] std::optional<std::size_t> prepare() {
         return unwinder_->prepare(sleeper_.pid(), 60s, [] { return false; });
     }
-    template <typename Condition>
-    static void wait_for(Condition&& condition) {
-        for (const auto until = std::chrono::steady_clock::now() + 60s; !condition();
-             std::this_thread::yield())
-            ASSERT_LT(std::chrono::steady_clock::now(), until);
-    }
 
     Sleeper sleeper_;
     fs::path folder_;
@@ -86,7 +80,7 @@ class UnwinderTest : public BpfFixture {
 TEST_F(UnwinderTest, TablesOfAProcessAreMade) {
     create();
     EXPECT_EQ(prepare(), 0U);
-    wait_for([this] { return unwinder_->status().tables >= 2; });
+    await("the unwinder", [this] { return unwinder_->status().tables >= 2; });
     const UnwinderStatus status = unwinder_->status();
     EXPECT_GE(status.scans, 1U);
     EXPECT_GE(status.spaces.processes, 1U);
@@ -158,7 +152,7 @@ TEST_F(UnwinderTest, TablesOfWatchedProgramsAreMadeBeforeThereIsAProcess) {
     const fs::path program = fs::canonical("/proc/" + std::to_string(sleeper_.pid()) + "/exe");
     fs::copy_file(program, folder_ / "watched");
     unwinder_->watch({folder_ / "watched"});
-    wait_for([this] { return unwinder_->status().tables_kept > 0; });
+    await("the unwinder", [this] { return unwinder_->status().tables_kept > 0; });
     EXPECT_GT(unwinder_->status().kept_bytes, 0U);
 }
 
@@ -181,7 +175,7 @@ TEST_F(UnwinderTest, TablesAreKeptInAFolder) {
     EXPECT_FALSE(fs::is_empty(folder_ / "cache"));
     create(folder_ / "cache");
     ASSERT_EQ(prepare(), 0U);
-    wait_for([this] { return unwinder_->status().modules.from_cache >= 2; });
+    await("the unwinder", [this] { return unwinder_->status().modules.from_cache >= 2; });
 }
 
 TEST_F(UnwinderTest, WithoutItsFolderItWorksAndSaysWhy) {
