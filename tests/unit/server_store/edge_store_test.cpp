@@ -103,6 +103,24 @@ TEST_F(EdgeStoreTest, EdgesAreAddedUpByKindAndDay) {
     EXPECT_EQ(found.groups[2].culprit.event, "flush");
 }
 
+TEST_F(EdgeStoreTest, TheLongestExamplesAreKeptInWhateverOrderTheyCame) {
+    std::vector<BundleDelay> delays;
+    for (const std::uint32_t lost : {4U, 7U, 1U, 6U, 2U, 5U, 3U}) {
+        DelayEdge made = edge("report", lost * ms);
+        made.how = lost == 7 ? "cpu" : "lock";
+        delays.push_back(held_up(lost, monday + lost, {made}));
+    }
+    add_bundle(1, delays);
+    const EdgeSummary found = summary();
+    ASSERT_THAT(found.groups, SizeIs(1));
+    std::vector<std::uint32_t> examples;
+    for (const StoredEdge& one : found.groups[0].examples) examples.push_back(one.number);
+    EXPECT_THAT(examples, testing::ElementsAre(7, 6, 5, 4, 3));
+    EXPECT_EQ(found.groups[0].how, "cpu") << "of the longest";
+    EXPECT_EQ(found.groups[0].longest_ns, 7 * ms);
+    EXPECT_EQ(found.groups[0].delays, 7U);
+}
+
 TEST_F(EdgeStoreTest, OnlyTheLongestExamplesAndLargestGroupsAreKept) {
     std::vector<BundleDelay> delays;
     for (std::uint32_t i = 1; i <= 7; ++i)

@@ -1,5 +1,7 @@
 #include "server/store/run_detail.hpp"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "server/sketch/varint.hpp"
@@ -75,6 +77,19 @@ TEST(RunDetail, OtherVersionsAndPartsAreDamage) {
     }
 }
 
+TEST(RunDetail, StagesAreWholeOrDamage) {
+    const DetailRecord whole = whole_record();
+    DetailRecord one_stage = whole, none = whole;
+    one_stage.stages.pop_back();
+    none.stages.clear();
+    const std::string bytes = write_detail(whole);
+    const std::set<std::size_t> ends{write_detail(none).size(), write_detail(one_stage).size()};
+    for (std::size_t size = *ends.begin(); size < bytes.size(); ++size)
+        EXPECT_EQ(error_of(bytes.substr(0, size)),
+                  ends.contains(size) ? "" : "a stored run is damaged")
+            << size;
+}
+
 // A server of another version may know fewer or more kinds of waits.
 TEST(RunDetail, KindsOfWaitsMayBeMissingButNotTooMany) {
     DetailRecord detail;
@@ -113,6 +128,15 @@ TEST(RunStack, ComesBackAsItWas) {
     const auto cut = read_stack(std::string_view(bytes).substr(0, bytes.size() - 1));
     ASSERT_FALSE(cut.ok());
     EXPECT_EQ(cut.error().message, "a stored stack is damaged");
+}
+
+TEST(RunStack, FramesAreWholeOrDamage) {
+    const trace::RunFrame frame = {"libdemo.so", "ab12", 1ULL << 40, "load_data", "load.c", 7};
+    const std::string bytes = write_stack({frame, frame});
+    for (std::size_t size = 0; size < bytes.size(); ++size)
+        EXPECT_EQ(read_stack(std::string_view(bytes).substr(0, size)).ok(),
+                  size == 0 || size == bytes.size() / 2)
+            << size;
 }
 
 // Of the SHA-256, so that all servers give a stack one number, which fits a signed column.
