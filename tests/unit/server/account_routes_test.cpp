@@ -8,6 +8,7 @@
 
 #include "core/digest.hpp"
 #include "server/accounts/passwords.hpp"
+#include "server/accounts/sender_network.hpp"
 #include "tests/unit/server/store_fixture.hpp"
 
 namespace lagtrap::server::account_routes_test {
@@ -103,6 +104,21 @@ TEST_F(AccountRoutes, ASessionSaysWhatItsPersonMay) {
     EXPECT_EQ(answer.at("sees_everything"), json::value(false));
 }
 
+TEST_F(AccountRoutes, ASessionSaysWhetherOneRequestDelayedAnother) {
+    BundleDelay delay;
+    delay.number = 1;
+    delay.event = "open";
+    delay.begin_realtime_ns = 20'003ULL * 86'400 * 1'000'000'000;
+    delay.edges.emplace_back().event = "report";
+    BundleRow row;
+    row.digest = std::string(64, 'a');
+    ASSERT_TRUE(store_->inventory().add(row, {"parse", row.digest, 1}).ok());
+    ASSERT_TRUE(store_->inventory().set_contents(row.digest, {}, {}, {delay}).ok());
+    EXPECT_EQ(json::parse(get_session(principal_, store_->everything().edges()).body)
+                  .at("who_delays_whom"),
+              json::value(true));
+}
+
 TEST_F(AccountRoutes, PasswordsAreTakenOverHttpsOrFromThisMachine) {
     Request request = request_of(R"({"account":"ann","password":"no"})");
     request.secure = false;
@@ -169,6 +185,36 @@ TEST_F(AccountRoutes, OwnPasswordsAreChangedWithTheOldOne) {
     principal_.name = "sso";
     EXPECT_EQ(message_of(change(password, "another long one")),
               "this account has no password here");
+}
+
+TEST_F(AccountRoutes, OwnPasswordsAreNotGuessedEither) {
+    put_account("root", Role::Admin, false, hash_password(password).value());
+    const auto later = SignInLimits::Clock::now() + std::chrono::hours(1);  // none comes back
+    for (int i = 0; i < 10; ++i)
+        (void)limits_.take(
+            "root", "net", [] { return false; }, later);
+    const Reply waits = change_own_password(parts(), "net", principal_,
+                                            request_of(R"({"password":")" + std::string(password) +
+                                                       R"(","new_password":"another long one"})"));
+    EXPECT_EQ(waits.status, 429U);
+    EXPECT_EQ(message_of(waits), "too many attempts with a wrong password");
+    EXPECT_EQ(newest_note(), "|refuse password change||too many attempts, from 10.0.0.7");
+}
+
+TEST_F(AccountRoutes, GuessersElsewhereDoNotShutOutWhoHasASession) {
+    put_account("ann", Role::Reader, false, hash_password(password).value());
+    ASSERT_TRUE(authenticator_->sign_in("ann", password, "10.0.0.7", 5)->has_value());
+    int sender = 0;
+    const auto later = SignInLimits::Clock::now() + std::chrono::hours(1);  // none comes back
+    const auto guess = [&] {
+        return limits_.take(
+            "ann", "guesser " + std::to_string(sender), [] { return false; }, later);
+    };
+    while (guess().wait.count() == 0) ASSERT_LT(++sender, 10'000);
+    const Request right =
+        request_of(R"({"account":"ann","password":")" + std::string(password) + "\"}");
+    EXPECT_EQ(sign_in(parts(), network_of_sender("10.9.9.9"), right).status, 429U);
+    EXPECT_EQ(sign_in(parts(), network_of_sender("10.0.0.7"), right).status, 204U);
 }
 
 TEST_F(AccountRoutes, SigningOutDeletesTheCookie) {

@@ -287,6 +287,16 @@ TEST_F(AuthenticatorTest, ADisabledAccountIsShutOut) {
     EXPECT_FALSE(authenticator.sign_in("ann", password, "", now_ns)->has_value());
 }
 
+TEST_F(AuthenticatorTest, ADisabledAccountIsNobodyThoughASessionIsKept) {
+    add_account("ann", Role::Admin);
+    const std::string secret = sign_in("ann");
+    auto account = store_->accounts().find_account("ann");
+    (*account)->disabled = true;
+    ASSERT_TRUE(store_->accounts().change_account(**account, sha256_of(secret)).ok());
+    EXPECT_EQ(store_->accounts().sessions("ann")->size(), 1U);
+    EXPECT_FALSE(alive(secret, now_ns));
+}
+
 TEST_F(AuthenticatorTest, WhoeverIsInNoTeamSeesNothingWhereAnyTeamExists) {
     add_account("ann", Role::Admin);
     add_account("rita", Role::Reader);

@@ -1,5 +1,9 @@
 #include "server/admin_commands.hpp"
 
+#include <unistd.h>
+
+#include <array>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,6 +56,33 @@ class AdminCommands : public StoreFixture {
                       ErrorKind kind = ErrorKind::Invalid) {
         return output_of([&] { return label_build(*store_, build, name); }, kind);
     }
+    // As output_of(), with this at the standard input.
+    template <typename Command>
+    static std::string output_with(const std::string& input, const Command& command,
+                                   ErrorKind kind = ErrorKind::Invalid) {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(::pipe(ends.data()), 0);
+        EXPECT_EQ(::write(ends[1], input.data(), input.size()), static_cast<ssize_t>(input.size()));
+        ::close(ends[1]);
+        const int before = ::dup(STDIN_FILENO);
+        ::dup2(ends[0], STDIN_FILENO);
+        ::close(ends[0]);
+        const std::string output = output_of(command, kind);
+        ::dup2(before, STDIN_FILENO);
+        ::close(before);
+        return output;
+    }
+    std::string add(const std::string& name, const std::string& role, const std::string& input,
+                    ErrorKind kind = ErrorKind::Invalid) {
+        return output_with(
+            input, [&] { return add_user(*store_, name, role); }, kind);
+    }
+    bool signs_in(const std::string& name, const std::string& password) {
+        Authenticator authenticator(*store_);
+        const auto signed_in = authenticator.sign_in(name, password, "", 5);
+        EXPECT_TRUE(signed_in.ok());
+        return signed_in.ok() && signed_in->has_value();
+    }
     std::string team(const Team& wanted) {
         return output_of([&] { return set_team(*store_, wanted); });
     }
@@ -84,6 +115,45 @@ TEST_F(AdminCommands, TheLastAdminStays) {
     EXPECT_EQ(remove("off"), "removed off\n");
     EXPECT_EQ(remove("r"), "removed r\n");
     EXPECT_EQ(newest_note(), "command line|delete account|r|");
+}
+
+TEST_F(AdminCommands, AccountsAreAddedWithThePasswordFromTheInput) {
+    const std::string password = "correct horse battery";
+    EXPECT_EQ(add("ann", "reader", password + "\nnext line"), "added ann as reader\n");
+    EXPECT_EQ(newest_note(), "command line|add account|ann|reader");
+    EXPECT_EQ((*store_->accounts().find_account("ann"))->role, Role::Reader);
+    EXPECT_TRUE(signs_in("ann", password));
+    EXPECT_EQ(add("bob", "admin", password + "\r\n"), "added bob as admin\n");
+    EXPECT_TRUE(signs_in("bob", password)) << "without the end of a line of Windows";
+    EXPECT_EQ(add("eve", "uploader", password), "added eve as uploader\n");
+    EXPECT_EQ(add("ann", "admin", password), "wrong: account \"ann\" already exists");
+    EXPECT_EQ((*store_->accounts().find_account("ann"))->role, Role::Reader);
+    EXPECT_EQ(add("x", "reader", "short\n"),
+              "wrong: the password has 5 letters; at least 12 are needed");
+    EXPECT_EQ(add("x", "reader", std::string(2000, 'x'), ErrorKind::TooLarge),
+              "wrong: the password is too long");
+    EXPECT_EQ(add("x", "boss", password),
+              "wrong: role is \"boss\"; expected reader, uploader or admin");
+    EXPECT_THAT(add("a b", "reader", password), StartsWith("wrong: name is \"a b\""));
+    EXPECT_EQ(store_->accounts().list()->size(), 3U);
+}
+
+TEST_F(AdminCommands, APasswordIsChangedAndItsSessionsEnd) {
+    const std::string before = "correct horse battery", after = "another long password";
+    ASSERT_EQ(add("ann", "reader", before), "added ann as reader\n");
+    EXPECT_TRUE(signs_in("ann", before));
+    EXPECT_EQ(store_->accounts().sessions("ann")->size(), 1U);
+    const auto change = [&](const std::string& name, const std::string& input, ErrorKind kind) {
+        return output_with(
+            input, [&] { return change_password(*store_, name); }, kind);
+    };
+    EXPECT_EQ(change("ann", after, ErrorKind::Invalid),
+              "changed the password of ann; its sessions have ended\n");
+    EXPECT_EQ(newest_note(), "command line|change password|ann|");
+    EXPECT_TRUE(store_->accounts().sessions("ann")->empty());
+    EXPECT_FALSE(signs_in("ann", before));
+    EXPECT_TRUE(signs_in("ann", after));
+    EXPECT_EQ(change("bob", after, ErrorKind::NotFound), "wrong: no account \"bob\"");
 }
 
 TEST_F(AdminCommands, TokensAreMadeOnceAndRevokedByIdOrName) {

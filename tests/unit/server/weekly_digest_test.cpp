@@ -89,6 +89,40 @@ TEST(WeeklyDigest, SaysWhatHappenedInTheWeekAndNothingElse) {
     EXPECT_THAT(titles_of(nothing), IsEmpty());
 }
 
+TEST(WeeklyDigest, WhatIsNotResolvedOrWorseNowDoesNotCount) {
+    WeekReport report;
+    report.trends = {trend_from(week.from_ns), trend_from(week.from_ns)};
+    report.trends[0].verdict = reports::Verdict::Better;
+    report.trends[1].lasting.reset();
+    for (const std::uint64_t resolved_ns : {week.from_ns - 1, week.to_ns, week.from_ns}) {
+        CauseRecord& cause = report.causes.emplace_back(cause_of(1, 5, 1));
+        cause.id = cause.root = report.causes.size();
+        cause.status = CauseStatus::Resolved;
+        cause.resolved_realtime_ns = resolved_ns;
+    }
+    report.causes[2].status = CauseStatus::Regressed;
+    report.costs = {{4, "checkout", "Waits for a lock", 1, 5 * second_ns}};
+    const Finding digest = digest_of(week, report);
+    EXPECT_EQ(Facts::parse(digest.facts).title,
+              "Week of 2026-11-23: no events got worse, no new causes, no resolved causes.");
+    EXPECT_THAT(titles_of(digest), ElementsAre("Most costly: Waits for a lock (checkout): 5.00 s "
+                                               "in 1 recorded delay."));
+}
+
+TEST(WeeklyDigest, LinesAreCutBetweenCharacters) {
+    for (const std::string& first : {std::string(), std::string("x")}) {
+        WeekReport report;
+        CauseRecord cause = cause_of(1, week.from_ns, 1);
+        cause.title = first;
+        for (int i = 0; i < 200; ++i) cause.title += "\xc3\xa4";
+        report.causes = {cause};
+        const std::string line = titles_of(digest_of(week, report)).at(0);
+        EXPECT_LE(line.size(), 240U);
+        EXPECT_GE(line.size(), 239U);
+        EXPECT_THAT(line, testing::EndsWith("\xc3\xa4..."));
+    }
+}
+
 TEST(WeeklyDigest, FitsAFinding) {
     WeekReport report;
     for (std::uint64_t id = 1; id <= 100; ++id) {
