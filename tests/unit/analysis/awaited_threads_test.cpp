@@ -248,6 +248,26 @@ TEST_F(LockOwners, TheLastSightingBeforeTheEndOfTheWaitCounts) {
     EXPECT_EQ(waker(wait), 0U);
 }
 
+TEST_F(LockOwners, ShortTimeoutsForDifferentLocksNameNoOwner) {
+    thread(own_pid, 12);
+    const auto owner_of_two = [&](std::uint32_t second_lock) {
+        Interval wait = wait_for_lock(12);
+        wait.woken = true;
+        wait.wake_cause = WakeCause::Timeout;
+        wait.end_ns = begin_ns + 9 * ms;
+        Interval next = wait;
+        next.lock = second_lock;
+        next.begin_ns = wait.end_ns;
+        next.end_ns = next.begin_ns + 9 * ms;
+        std::vector<Interval> waits{wait, next};
+        find_awaited(made_.recording, waits, true);
+        EXPECT_EQ(waits[1].waker_tid, waits[0].waker_tid);
+        return waits[0].waker_tid;
+    };
+    EXPECT_EQ(owner_of_two(1), 12U);
+    EXPECT_EQ(owner_of_two(2), 0U);
+}
+
 TEST_F(LockOwners, WhoPassedTheLockOnHasItNoMore) {
     for (const std::uint32_t tid : {12U, 13U, 14U}) thread(own_pid, tid);
     Interval wait = wait_for_lock(12);
@@ -305,12 +325,41 @@ TEST_F(AwaitedThreads, AtItsOwnOtherEndOnlyABusyThreadIsLikely) {
     EXPECT_TRUE(found(wait).likely);
 }
 
+TEST_F(AwaitedThreads, OfSeveralThreadsAtTheOtherEndTheBusyOneIsLikely) {
+    thread(30, 30);
+    busy_thread(30, 31);
+    for (const auto& [stack, kind] :
+         {std::pair{in_pipe, WaitFileKind::Pipe},
+          {Frames{"main", "k:unix_stream_read_generic"}, WaitFileKind::LocalPeer},
+          {Frames{"main", "k:tcp_recvmsg"}, WaitFileKind::Peer}}) {
+        made_.recording.socket_owners.clear();
+        Interval wait = open_wait(stack);
+        other_end(wait, kind, 30);
+        const Interval seen = found(wait);
+        EXPECT_EQ(seen.waker_tid, 31U) << stack.back();
+        EXPECT_TRUE(seen.likely);
+        EXPECT_EQ(waker(wait, false), 0U) << "not outside of a run";
+        made_.recording.socket_owners.clear();
+        EXPECT_EQ(waker(wait), 0U) << "nobody is known to have the other end";
+    }
+}
+
+TEST_F(AwaitedThreads, OfMoreThanAThousandThreadsNoneIsLikely) {
+    busy_thread(own_pid, 12);
+    for (std::uint32_t tid = 13; tid <= 1010; ++tid) thread(own_pid, tid);
+    EXPECT_EQ(waker(open_wait(in_mutex)), 12U);
+    thread(own_pid, 1011);
+    EXPECT_EQ(waker(open_wait(in_mutex)), 0U);
+}
+
 TEST_F(AwaitedThreads, TheOnlyBusyThreadIsLikely) {
     busy_thread(own_pid, 12);
     busy_thread(20, 20);
     for (const Frames& stack :
          {in_mutex, in_condition, Frames{"main", "pthread_rwlock_wrlock", "k:futex_wait"},
           Frames{"main", "sem_wait", "k:futex_wait"}, Frames{"main", "k:futex_wait"},
+          Frames{"main", "pthread_once", "k:futex_wait"},
+          Frames{"main", "PyThread_acquire_lock_timed", "k:futex_wait"},
           Frames{"main", "k:eventfd_read"}, Frames{"main", "k:eventfd_write"}}) {
         const Interval seen = found(open_wait(stack));
         EXPECT_EQ(seen.waker_tid, 12U) << stack[1];
@@ -396,6 +445,10 @@ TEST_F(AwaitedThreads, WhoHoldsAnInterpreterRunsMeanwhile) {
     given.wake_cause = WakeCause::Timer;
     EXPECT_EQ(waker(given, false), 0U);
     EXPECT_EQ(waker(timed_out(in_condition, 5 * ms), false), 0U);
+    std::vector<Interval> waits(70, timed_out(in_interpreter, 5 * ms));
+    find_awaited(made_.recording, waits, false);
+    EXPECT_EQ(waits[63].waker_tid, 12U);
+    EXPECT_EQ(waits[64].waker_tid, 0U) << "searched too often";
 }
 
 // A packet or a timer of the other side tells the writer that there is room again.
@@ -418,6 +471,10 @@ TEST_F(AwaitedThreads, WhoDidNotReadHeldUpTheWriter) {
     Interval timeout = wait;
     timeout.wake_cause = WakeCause::Timeout;
     EXPECT_TRUE(found(timeout).outlasting) << "it should have read, and did not";
+    std::vector<Interval> waits(70, wait);
+    find_awaited(made_.recording, waits, true);
+    EXPECT_EQ(waits[63].waker_tid, 30U);
+    EXPECT_EQ(waits[64].waker_tid, 0U) << "searched too often";
 }
 
 class Guesses : public testing::Test {

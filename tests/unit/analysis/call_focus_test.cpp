@@ -148,6 +148,49 @@ TEST(CallFocus, IsALibraryIfItIsBelowTheInnermostFunction) {
     EXPECT_EQ(focus.time_ns, 100U);
 }
 
+TEST(CallFocus, IsALibraryBelowACallerWithMostOfTheTime) {
+    Focus times{{{"main", "a", zlib + "inflate"}, 45},
+                {{"main", "b", zlib + "deflate"}, 15},
+                {{"main", "c"}, 40}};
+    EXPECT_EQ(times.find().place.function, "main");
+    const CallFocus focus = times.find({"main"});
+    EXPECT_TRUE(focus.library);
+    EXPECT_EQ(focus.place.module, "/usr/lib/libz.so.1");
+    EXPECT_EQ(focus.time_ns, 60U);
+}
+
+TEST(CallFocus, CountsALibraryAndAFunctionOnceOnAPath) {
+    CallFocus focus = Focus{
+        {{"main", "a", zlib + "inflate", "fill", zlib + "crc32"}, 55},
+        {{"main", "b", zlib + "deflate"},
+         45}}.find();
+    EXPECT_TRUE(focus.library);
+    EXPECT_EQ(focus.time_ns, 100U);
+    EXPECT_EQ(parts_of(focus), (Names{"inflate 55", "deflate 45"}));
+    focus =
+        Focus{{{"main", "a", "f", "x", "f"}, 30}, {{"main", "b"}, 30}, {{"main", "c"}, 40}}.find();
+    EXPECT_EQ(focus.place.function, "main") << "30 of 100, not 60";
+}
+
+TEST(CallFocus, IsNeitherItsOwnLibraryNorTheRuntimeOfALanguage) {
+    const CallFocus inner =
+        Focus{{{zlib + "api", zlib + "a"}, 50}, {{zlib + "api", zlib + "b"}, 50}}.find();
+    EXPECT_FALSE(inner.library);
+    EXPECT_EQ(inner.place.function, "api");
+    EXPECT_EQ(parts_of(inner), (Names{"a 50", "b 50"}));
+    const std::string runtime = "!/usr/lib/libpython3.11.so.1.0!";
+    const CallFocus focus =
+        Focus{{{"main", "a", runtime + "f"}, 50}, {{"main", "b", runtime + "g"}, 50}}.find();
+    EXPECT_FALSE(focus.library);
+    EXPECT_EQ(focus.place.function, "main");
+}
+
+TEST(CallFocus, HasNoCallerInTheKernel) {
+    const CallFocus focus = Focus{{{"k:worker_thread", "k:flush"}, 100}}.find();
+    EXPECT_EQ(focus.place.function, "flush");
+    EXPECT_EQ(focus.direct_caller, "");
+}
+
 TEST(CallFocus, NamesTheCallerInAnotherFile) {
     const CallFocus focus = Focus{{{"main", "!/opt/x.so!api", "!/opt/x.so!work"}, 100}}.find();
     EXPECT_EQ(focus.place.function, "work");
