@@ -6,6 +6,7 @@
 
 #include "core/clock.hpp"
 #include "core/digest.hpp"
+#include "server/accounts/oidc_provider.hpp"
 #include "server/accounts/token_file.hpp"
 #include "tests/unit/server/store_fixture.hpp"
 
@@ -62,7 +63,7 @@ class ApplicationTest : public StoreFixture {
         alerts_ = std::make_unique<AlertSender>(*store_, AlertOptions{}, [](const std::string&) {});
         application_ = std::make_unique<Application>(
             Parts{*store_, *ingest_, *jobs_, *alerts_,
-                  [this](const std::string& line) { log_.push_back(line); }, nullptr, ""},
+                  [this](const std::string& line) { log_.push_back(line); }, provider_.get(), ""},
             limits, base.empty() ? BasePath() : BasePath::parse(base).value(), std::move(tokens));
     }
     // Makes a token and opens a server that knows only it.
@@ -109,6 +110,7 @@ class ApplicationTest : public StoreFixture {
     std::unique_ptr<Ingest> ingest_;
     std::unique_ptr<JobRunner> jobs_;
     std::unique_ptr<AlertSender> alerts_;
+    std::unique_ptr<OidcProvider> provider_;
     std::unique_ptr<Application> application_;
 };
 
@@ -154,6 +156,23 @@ TEST_F(ApplicationTest, TheFirstAccountClosesItAtOnce) {
     EXPECT_EQ(hint_of(refused), "sign in, or send \"Authorization: Bearer TOKEN\"");
 }
 
+// Who signs in at a provider needs no account here first.
+TEST_F(ApplicationTest, SingleSignOnClosesItWithoutAnyAccount) {
+    OidcSettings settings;
+    settings.title = "Login";
+    provider_ = std::make_unique<OidcProvider>(settings);
+    open();
+    const Reply refused = reply_to(asking("/api/v1/events"));
+    EXPECT_EQ(refused.status, 401U);
+    EXPECT_EQ(message_of(refused), "a token or a session is needed");
+    const Reply ways = reply_to(asking("/api/v1/session/ways"));
+    EXPECT_EQ(ways.status, 200U);
+    EXPECT_THAT(ways.body, HasSubstr("Login"));
+    provider_.reset();
+    open();
+    EXPECT_EQ(reply_to(asking("/api/v1/events")).status, 200U);
+}
+
 TEST_F(ApplicationTest, TokensMayDoWhatTheirScopeSays) {
     struct Case {
         Right right;
@@ -177,6 +196,17 @@ TEST_F(ApplicationTest, TokensMayDoWhatTheirScopeSays) {
     Request there = request_for(Method::Head, "/api/v1/bundles/" + std::string(64, 'a'));
     there.authorization = upload.authorization;
     EXPECT_EQ(reply_to(there).status, 404U);
+}
+
+TEST_F(ApplicationTest, OnlyWhoIsSignedInHasAPassword) {
+    Request change = request_for(Method::Put, "/api/v1/session/password");
+    change.authorization = open_with_token(Right::Administer);
+    change.content_type = "application/json";
+    change.body = R"({"old_password": "a", "new_password": "b"})";
+    const Reply refused = reply_to(change);
+    EXPECT_EQ(refused.status, 403U);
+    EXPECT_EQ(message_of(refused), "only who is signed in has a password to change");
+    EXPECT_EQ(hint_of(refused), "sign in first");
 }
 
 TEST_F(ApplicationTest, UnknownTokensAreRefusedAndSlowedDown) {
