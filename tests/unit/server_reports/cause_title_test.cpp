@@ -83,6 +83,41 @@ TEST(CauseTitle, names_what_a_run_waits_for) {
               "Blocked in usb_wait of the kernel, called by read_tape");
 }
 
+TEST(CauseTitle, of_a_wait_in_the_kernel_names_a_program_only_if_it_called) {
+    const std::string reason = "blocked in usb_wait";
+    EXPECT_EQ(title_of(blocked(WaitKind::Other, reason, {})), "Blocked in usb_wait of the kernel");
+    CauseParts parts = blocked(WaitKind::Other, reason, {"hub_event", "[kernel]"});
+    parts.of_kernel = true;
+    EXPECT_EQ(title_of(parts), "Blocked in usb_wait of the kernel");
+    parts = blocked(WaitKind::Disk, "disk", {"flush", "[kernel]"});
+    parts.of_kernel = true;
+    EXPECT_EQ(title_of(parts), "Waits for the disk in flush of the kernel");
+    parts.wait = WaitKind::Other;
+    parts.reason = "unknown reason";
+    EXPECT_EQ(title_of(parts), std::nullopt) << "no place of a program";
+}
+
+TEST(CauseTitle, says_each_thread_once_and_no_caller_without_a_name) {
+    CauseParts parts = blocked(WaitKind::Lock, "lock (futex)", {"parse", "shop"});
+    parts.awaited = true;
+    parts.thread = parts.last_thread = "refresher";
+    EXPECT_EQ(title_of(parts), "Waits for a lock held by refresher in parse");
+    EXPECT_EQ(holder_of(parts), "refresher");
+    parts.of_kernel = true;
+    EXPECT_EQ(holder_of(parts), "");
+    parts = blocked(WaitKind::LocalSocket, "local socket", {"ask", "db"});
+    parts.thread = "report";
+    EXPECT_EQ(title_of(parts), "Waits on a local socket in ask, for report");
+    parts.thread.clear();
+    parts.caller = "[shop]";
+    EXPECT_EQ(title_of(parts), "Waits on a local socket in ask");
+    parts.caller = "serve";
+    EXPECT_EQ(title_of(parts), "Waits on a local socket in ask, called by serve");
+    parts.state = TimeKind::OnCpu;
+    parts.thread = "report";
+    EXPECT_EQ(holder_of(parts), "") << "who computes waits for nobody";
+}
+
 TEST(CauseTitle, is_never_a_kernel_worker_or_an_unknown_reason) {
     CauseParts parts = blocked(WaitKind::Memory, "freeing memory", {"worker_thread", "[kernel]"});
     parts.awaited = true;

@@ -380,6 +380,30 @@ TEST(Causes, too_little_data_is_no_answer) {
     EXPECT_EQ(causes_of(runs).bundles, 100);
 }
 
+TEST(Causes, a_wait_of_which_nothing_is_known_is_said_to_be_unknown) {
+    std::vector<test::SimulatedRun> runs;
+    for (std::uint64_t i = 0; i < 56; ++i) {
+        test::SimulatedRun run;
+        run.run.delayed = i % 2 == 0;
+        run.run.host = "host-" + std::to_string(i % 7);
+        run.profile.frames = {{"main", "/bin/db", false}};
+        run.profile.nodes = {{0, 0}, {0, 0}};
+        run.profile.texts = {"", "unknown reason"};
+        const std::uint64_t waits_ns = (run.run.delayed ? 80'000'000 : 1'000'000) + i * 10'000;
+        run.profile.entries = {{5'000'000, {{TimeKind::OnCpu, 0, 0, 1}}},
+                               {waits_ns, {{TimeKind::Blocked, 1, 0, 0}}}};
+        run.profile.duration_ns = 5'000'000 + waits_ns;
+        runs.push_back(std::move(run));
+    }
+    const CauseReport unknown = causes_of(runs);
+    EXPECT_TRUE(unknown.causes.empty());
+    EXPECT_EQ(unknown.silent_because,
+              "Delayed runs were blocked longer than normal ones, but neither the reason nor the "
+              "place is known.");
+    for (auto& run : runs) run.profile.texts[1] = "disk";
+    EXPECT_EQ(causes_of(runs).causes.at(0).title, "Waits for the disk");
+}
+
 // Two causes in different runs, one of them twice as frequent.
 TEST(Causes, several_are_ranked) {
     Simulation simulation = small(Plant::Cpu);

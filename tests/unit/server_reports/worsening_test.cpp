@@ -195,6 +195,55 @@ TEST(LastingChange, OfDelaysAloneCountsDelaysByHour) {
     EXPECT_EQ(change->build, "new");
 }
 
+// Twenty hours, of which the last ten have a tenth of p50, twice p99, and delays that were none.
+History changed_in_three_ways(double delays_in_all) {
+    History history;
+    history.unit_ns = hour;
+    for (std::size_t i = 0; i < 20; ++i) {
+        const bool after = i >= 10;
+        HistoryUnit unit{i * hour,
+                         100,
+                         after ? delays_in_all / 10 : 0,
+                         after ? 1e6 : 10e6,
+                         after ? 200e6 : 100e6,
+                         {}};
+        history.units.push_back(unit);
+    }
+    return history;
+}
+
+const Step shorter{Figure::P50, 10 * hour, 10e6, 1e6, 0};
+const Step longer{Figure::P99, 10 * hour, 100e6, 200e6, 0};
+const Step delayed{Figure::Delays, 10 * hour, 0, 0.005, 0};
+
+TEST(LastingChange, OfSeveralIsOneForTheWorseThenTheLargest) {
+    const History history = changed_in_three_ways(5);
+    const auto figure_of = [&](const std::vector<Step>& steps) {
+        return lasting_change(history, steps, {}).value().step.figure;
+    };
+    EXPECT_EQ(figure_of({shorter}), Figure::P50);
+    EXPECT_EQ(figure_of({shorter, longer}), Figure::P99) << "two times worse, ten times better";
+    EXPECT_EQ(figure_of({shorter, longer, delayed}), Figure::Delays) << "there were none before";
+    const Step slower{Figure::P50, 10 * hour, 1e6, 10e6, 0};
+    History other = history;
+    for (HistoryUnit& unit : other.units) unit.p50_ns = unit.from_ns < 10 * hour ? 1e6 : 10e6;
+    EXPECT_EQ(lasting_change(other, std::vector{slower, longer}, {}).value().step.figure,
+              Figure::P50);
+}
+
+TEST(LastingChange, OfDelaysNeedsFiveOfThem) {
+    EXPECT_TRUE(lasting_change(changed_in_three_ways(5), std::vector{delayed}, {}));
+    EXPECT_FALSE(lasting_change(changed_in_three_ways(4), std::vector{delayed}, {}));
+}
+
+TEST(LastingChange, OfHoursWithoutRunsIsNone) {
+    History history = changed_in_three_ways(5);
+    for (HistoryUnit& unit : history.units) {
+        if (unit.from_ns < 10 * hour) unit.runs = unit.delays = unit.p50_ns = unit.p99_ns = 0;
+    }
+    EXPECT_FALSE(lasting_change(history, std::vector{shorter, longer, delayed}, {}));
+}
+
 TEST(FalseDiscoveryShares, AreOfAllTests) {
     EXPECT_THAT(
         false_discovery_shares({0.01, 0.04}),
