@@ -2,12 +2,10 @@
 
 #include <poll.h>
 #include <sys/inotify.h>
-#include <sys/signalfd.h>
 #include <systemd/sd-daemon.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdio>
 #include <iterator>
 #include <map>
@@ -16,26 +14,11 @@
 #include <spdlog/spdlog.h>
 
 #include "core/duration.hpp"
-#include "uploader/span_maker.hpp"
 
 namespace lagtrap::uploader {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds watchdog_interval{5};
-constexpr std::chrono::minutes tidy_interval{10};
-constexpr std::chrono::seconds min_spool_pause{1};
-constexpr std::chrono::seconds max_spool_pause{60};
-
-Result<UniqueFd> open_signals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
-    UniqueFd fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!fd.valid()) return system_error("signalfd");
-    return fd;
-}
 
 Result<UniqueFd> watch_folder(const std::filesystem::path& folder) {
     UniqueFd fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
@@ -53,60 +36,20 @@ void drain(int fd) {
 
 }  // namespace
 
-Service::Service(ServiceSettings settings, Reload reload, spool::Spool spool)
-    : settings_(std::move(settings)), reload_(std::move(reload)), spool_(std::move(spool)) {
-    take_routes();
-}
-
-void Service::take_routes() {
-    server_.reset();
-    collector_.reset();
-    if (settings_.target) server_ = Route{*settings_.target, Transfer(*settings_.target)};
-    if (settings_.collector)
-        collector_ = Route{*settings_.collector, Transfer(*settings_.collector)};
-}
-
-Service::Route* Service::route_of(const std::string& name) {
-    const auto parsed = spool::parse_entry_name(name);
-    if (!parsed) return nullptr;
-    auto& route = parsed->kind == spool::EntryKind::Spans ? collector_ : server_;
-    return route ? &*route : nullptr;
-}
-
-// Runs before a bundle leaves ready/, so that a search of ready/ for bundles without spans finds
-// it.
-Status Service::add_missing_spans(const std::vector<spool::SpoolEntry>& ready) {
-    std::set<std::string> known;
-    for (const spool::EntryState state : {spool::EntryState::Ready, spool::EntryState::Sending,
-                                          spool::EntryState::Sent, spool::EntryState::Rejected}) {
-        TRY_ASSIGN(const auto entries, spool_.list(state));
-        for (const spool::SpoolEntry& entry : entries)
-            if (entry.kind == spool::EntryKind::Spans)
-                known.insert(spool::parse_entry_name(entry.name)->id);
-    }
-    for (const spool::SpoolEntry& bundle : ready) {
-        if (bundle.kind != spool::EntryKind::Bundle || without_spans_.contains(bundle.name))
-            continue;
-        const std::string session = spool::parse_entry_name(bundle.name)->id;
-        if (known.contains(session) || stop_requested_) continue;
-        const auto path = spool_.path_of(spool::EntryState::Ready, bundle.name);
-        const auto spans = make_spans(settings_.lagtrap_program, path,
-                                      [this] { return keep_going() && !stop_requested_; });
-        if (stop_requested_) break;
-        if (!spans) {
-            without_spans_.insert(bundle.name);
-            spdlog::error("{}: no spans for the collector: {}", bundle.name, spans.error().message);
-            continue;
-        }
-        TRY(spool_.add_spans(session, *spans));
-    }
-    return success();
-}
+Service::Service(ServiceSettings settings, Reload reload, spool::Spool spool, UniqueFd lock,
+                 ServiceSignals signals)
+    : settings_(std::move(settings)),
+      reload_(std::move(reload)),
+      spool_(std::move(spool)),
+      lock_(std::move(lock)),
+      signals_(std::move(signals)),
+      routes_(settings_) {}
 
 Result<std::vector<std::string>> Service::ready_names() {
     TRY_ASSIGN(auto ready, spool_.list(spool::EntryState::Ready));
-    if (collector_) {
-        TRY(add_missing_spans(ready));
+    if (routes_.has_collector()) {
+        TRY(spans_.add(spool_, ready, settings_.lagtrap_program,
+                       [this] { return signals_.keep_going() && !signals_.stop_requested(); }));
         // A bundle that arrived in the meantime has no spans yet and waits for the next pass.
         TRY_ASSIGN(const auto now, spool_.list(spool::EntryState::Ready));
         for (const spool::SpoolEntry& entry : now)
@@ -117,18 +60,19 @@ Result<std::vector<std::string>> Service::ready_names() {
     }
     std::vector<std::string> names;
     for (const spool::SpoolEntry& entry : ready)
-        if (route_of(entry.name) != nullptr) names.push_back(entry.name);
+        if (routes_.of(entry.name) != nullptr) names.push_back(entry.name);
     return names;
 }
 
 Result<Service> Service::create(ServiceSettings settings, Reload reload) {
     TRY_ASSIGN(spool::Spool spool, spool::Spool::open(settings.spool_path));
-    Service service(std::move(settings), std::move(reload), std::move(spool));
-    TRY_ASSIGN(service.lock_, service.spool_.lock_for_sending());
+    TRY_ASSIGN(UniqueFd lock, spool.lock_for_sending());
+    TRY_ASSIGN(ServiceSignals signals, ServiceSignals::open());
+    Service service(std::move(settings), std::move(reload), std::move(spool), std::move(lock),
+                    std::move(signals));
     const auto left = service.spool_.recover();
-    if (!left) service.note_spool_trouble(left.error());
+    if (!left) service.note_spool_failure(left.error());
     if (left && *left > 0) spdlog::info("{} interrupted upload(s) will be sent again", *left);
-    TRY_ASSIGN(service.signals_, open_signals());
     TRY_ASSIGN(service.changes_, watch_folder(service.spool_.folder(spool::EntryState::Ready)));
     return service;
 }
@@ -136,14 +80,16 @@ Result<Service> Service::create(ServiceSettings settings, Reload reload) {
 Status Service::file_away(const std::string& name, const TransferOutcome& outcome) {
     switch (outcome.verdict) {
         case Verdict::Delivered:
-            ++delivered_;
+            ++progress_.delivered;
             return spool_.mark_sent(name, settings_.retention.sent_batch_age.count() > 0
                                               ? spool::Spool::SentBatch::Keep
                                               : spool::Spool::SentBatch::Delete);
-        case Verdict::Rejected: ++rejected_; return spool_.mark_rejected(name, outcome.message);
+        case Verdict::Rejected:
+            ++progress_.rejected;
+            return spool_.mark_rejected(name, outcome.message);
         case Verdict::TryLater: break;
     }
-    if (!outcome.cancelled) ++failed_;
+    if (!outcome.cancelled) ++progress_.failed;
     return spool_.put_back(name);
 }
 
@@ -153,14 +99,14 @@ Result<std::optional<TransferOutcome>> Service::send(const std::string& name) {
         return claimed.error();
     }
     const auto path = spool_.path_of(spool::EntryState::Sending, name);
-    const TransferOutcome outcome = route_of(name)->transfer.send(
-        path, *spool::parse_entry_name(name), [this] { return keep_going(); });
+    const TransferOutcome outcome = routes_.of(name)->transfer.send(
+        path, *spool::parse_entry_name(name), [this] { return signals_.keep_going(); });
     TRY(file_away(name, outcome));
     return std::optional(outcome);
 }
 
 Result<bool> Service::run_once() {
-    if (!server_ && !collector_)
+    if (routes_.all().empty())
         return make_error(ErrorKind::Invalid,
                           "no server configured: set <upload url=...>, <otlp url=...> or --url");
     TRY_ASSIGN(const auto ready, ready_names());
@@ -169,8 +115,8 @@ Result<bool> Service::run_once() {
     bool all_delivered = true;
     std::map<Route*, std::chrono::seconds> asked_to_wait;
     for (const std::string& name : ready) {
-        const auto asked = asked_to_wait.find(route_of(name));
-        if (asked != asked_to_wait.end() || stop_requested_) {
+        const auto asked = asked_to_wait.find(routes_.of(name));
+        if (asked != asked_to_wait.end() || signals_.stop_requested()) {
             all_delivered = false;
             fmt::print("{}: not tried: {}\n", name,
                        asked != asked_to_wait.end()
@@ -182,41 +128,37 @@ Result<bool> Service::run_once() {
         if (!outcome) continue;
         if (outcome->verdict != Verdict::Delivered) all_delivered = false;
         if (outcome->verdict == Verdict::TryLater && concerns_all_bundles(outcome->status))
-            if (outcome->retry_after) asked_to_wait[route_of(name)] = *outcome->retry_after;
+            if (outcome->retry_after) asked_to_wait[routes_.of(name)] = *outcome->retry_after;
         const char* word = outcome->verdict == Verdict::Delivered  ? "delivered"
                            : outcome->verdict == Verdict::Rejected ? "rejected"
                                                                    : "try later";
         fmt::print("{}: {}: {}\n", name, word, outcome->message);
         std::fflush(stdout);
     }
-    tidy();
+    tidying_.tidy(spool_, settings_.retention);
     return all_delivered;
 }
 
-// A disk that is full, read-only or broken may recover. Then whatever is in sending/ is sent again.
-void Service::note_spool_trouble(const Error& error) {
-    left_behind_ = true;
-    spool_pause_ = std::clamp(2 * spool_pause_, min_spool_pause, max_spool_pause);
-    last_trouble_ = error.message;
-    spdlog::error("cannot use the spool, retrying in {} s: {}", spool_pause_.count(),
-                  error.message);
-    spool_pause_ends_ = Clock::now() + spool_pause_;
+// Then whatever is in sending/ is sent again.
+void Service::note_spool_failure(const Error& error) {
+    const auto pause = pause_.note_failure(Clock::now());
+    progress_.last_problem = error.message;
+    spdlog::error("cannot use the spool, retrying in {} s: {}", pause.count(), error.message);
 }
 
 Result<std::optional<TimePoint>> Service::send_what_is_due() {
     // Putting an entry back also wakes the service, so check the pause first.
-    if (Clock::now() < spool_pause_ends_) return std::optional(spool_pause_ends_);
-    if (left_behind_) {
+    if (Clock::now() < pause_.ends_at()) return std::optional(pause_.ends_at());
+    if (pause_.recovery_due()) {
         TRY(spool_.recover());
-        left_behind_ = false;
+        pause_.note_recovery();
     }
-    while (!stop_requested_ && !reload_requested_) {
+    while (!signals_.stop_requested() && !signals_.reload_requested()) {
         TRY_ASSIGN(const auto names, ready_names());
         bool sent = false;
         std::optional<TimePoint> wake;
-        for (auto* const route : {&server_, &collector_}) {
-            if (!*route) continue;
-            TRY_ASSIGN(const Turn turn, take_turn(**route, names));
+        for (Route* const route : routes_.all()) {
+            TRY_ASSIGN(const Turn turn, take_turn(*route, names));
             sent = sent || turn.sent;
             if (turn.wake) wake = wake ? std::min(*wake, *turn.wake) : *turn.wake;
         }
@@ -228,78 +170,47 @@ Result<std::optional<TimePoint>> Service::send_what_is_due() {
 Result<Service::Turn> Service::take_turn(Route& route, const std::vector<std::string>& all) {
     std::vector<std::string> names;
     std::copy_if(all.begin(), all.end(), std::back_inserter(names),
-                 [&](const std::string& name) { return route_of(name) == &route; });
+                 [&](const std::string& name) { return routes_.of(name) == &route; });
     const auto choice = route.schedule.choose(names, Clock::now());
     if (!choice.name) return Turn{false, choice.wake};
     TRY_ASSIGN(const auto outcome, send(*choice.name));
-    spool_pause_ = {};
-    if (!outcome || outcome->cancelled) return Turn{true, {}};
-    if (outcome->verdict == Verdict::TryLater) {
-        const double share = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
-        const std::chrono::duration<double> wait = route.schedule.note_failure(
-            *choice.name, outcome->status, outcome->retry_after, Clock::now(), share);
-        last_trouble_ = outcome->message;
-        spdlog::warn("{}: retrying in {:.1f} s: {}", *choice.name, wait.count(), outcome->message);
-    } else {
-        route.schedule.note_success(*choice.name);
-        last_trouble_.clear();
-        if (outcome->verdict == Verdict::Rejected) {
-            spdlog::error("{}: rejected, kept in rejected/: {}", *choice.name, outcome->message);
-        } else {
-            spdlog::info("{}: {}", *choice.name, outcome->message);
-        }
+    pause_.note_success();
+    if (outcome && !outcome->cancelled) {
+        note_outcome(route.schedule, *choice.name, *outcome);
+        tell_systemd();
     }
-    tell_systemd();
     return Turn{true, {}};
 }
 
-void Service::take_signals() {
-    signalfd_siginfo signal{};
-    while (::read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
-        if (signal.ssi_signo == SIGHUP) {
-            reload_requested_ = true;
-        } else if (!stop_requested_) {
-            stop_requested_ = Clock::now();
-            ::sd_notify(0, "STOPPING=1");
-        }
+void Service::note_outcome(Schedule& schedule, const std::string& name,
+                           const TransferOutcome& outcome) {
+    if (outcome.verdict == Verdict::TryLater) {
+        const double share = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
+        const std::chrono::duration<double> wait =
+            schedule.note_failure(name, outcome.status, outcome.retry_after, Clock::now(), share);
+        progress_.last_problem = outcome.message;
+        spdlog::warn("{}: retrying in {:.1f} s: {}", name, wait.count(), outcome.message);
+        return;
     }
-}
-
-bool Service::keep_going() {
-    take_signals();
-    const TimePoint now = Clock::now();
-    if (now - last_watchdog_ >= watchdog_interval) {
-        last_watchdog_ = now;
-        ::sd_notify(0, "WATCHDOG=1");
-    }
-    return !stop_requested_ || now - *stop_requested_ < grace;
+    schedule.note_success(name);
+    progress_.last_problem.clear();
+    if (outcome.verdict == Verdict::Rejected)
+        spdlog::error("{}: rejected, kept in rejected/: {}", name, outcome.message);
+    else
+        spdlog::info("{}: {}", name, outcome.message);
 }
 
 void Service::wait_until(TimePoint wake) {
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(wake - Clock::now());
-    std::array<pollfd, 2> descriptors{pollfd{signals_.get(), POLLIN, 0},
+    std::array<pollfd, 2> descriptors{pollfd{signals_.fd(), POLLIN, 0},
                                       pollfd{changes_.get(), POLLIN, 0}};
     const auto timeout_ms = std::clamp<std::chrono::milliseconds::rep>(wait.count(), 0, 3'600'000);
     ::poll(descriptors.data(), descriptors.size(), static_cast<int>(timeout_ms));
     if ((descriptors[1].revents & POLLIN) != 0) drain(changes_.get());
 }
 
-void Service::tidy() {
-    last_tidy_ = Clock::now();
-    const auto outcome =
-        spool_.apply_retention(settings_.retention, std::chrono::system_clock::now());
-    if (!outcome) {
-        spdlog::error("retention: {}", outcome.error().message);
-    } else if (retention_lock_.note(outcome->left_to_another, last_tidy_)) {
-        spdlog::warn("cannot enforce the limits of the spool: {}, for more than a minute",
-                     spool_.who_holds_retention());
-    } else if (const std::string said = outcome->describe(); !said.empty()) {
-        spdlog::warn("{}", said);
-    }
-}
-
 void Service::reload() {
-    reload_requested_ = false;
+    signals_.note_reload();
     auto fresh = reload_();
     if (!fresh) {
         spdlog::error("the new settings are invalid; the old settings stay in effect: {}",
@@ -311,8 +222,8 @@ void Service::reload() {
         fresh->spool_path = settings_.spool_path;
     }
     settings_ = std::move(fresh).value();
-    take_routes();
-    without_spans_.clear();
+    routes_ = Routes(settings_);
+    spans_.forget_failures();
     spdlog::info("settings reloaded");
 }
 
@@ -320,9 +231,9 @@ void Service::tell_systemd() {
     const auto ready = spool_.list(spool::EntryState::Ready);
     const std::string state = fmt::format(
         "STATUS={} delivered, {} rejected, {} failed attempts, {} waiting, {} removed unsent{}{}",
-        delivered_, rejected_, failed_, ready ? ready->size() : 0,
+        progress_.delivered, progress_.rejected, progress_.failed, ready ? ready->size() : 0,
         spool_.unsent_removed() + spool_.unsent_batches_removed(),
-        last_trouble_.empty() ? "" : "; ", last_trouble_);
+        progress_.last_problem.empty() ? "" : "; ", progress_.last_problem);
     ::sd_notify(0, state.c_str());
 }
 
@@ -335,22 +246,23 @@ Status Service::run() {
     if (settings_.collector)
         spdlog::info("sending delays as spans to {}", settings_.collector->url);
     ::sd_notify(0, "READY=1");
-    while (!stop_requested_) {
-        if (reload_requested_) reload();
-        if (Clock::now() - last_tidy_ >= tidy_interval) tidy();
-        TimePoint wake = std::min(last_tidy_ + tidy_interval, Clock::now() + watchdog_interval);
-        if (::sd_watchdog_enabled(0, nullptr) <= 0) wake = last_tidy_ + tidy_interval;
-        if (server_ || collector_) {
+    while (!signals_.stop_requested()) {
+        if (signals_.reload_requested()) reload();
+        if (Clock::now() >= tidying_.due_at()) tidying_.tidy(spool_, settings_.retention);
+        TimePoint wake = tidying_.due_at();
+        if (::sd_watchdog_enabled(0, nullptr) > 0)
+            wake = std::min(wake, Clock::now() + ServiceSignals::watchdog_interval);
+        if (!routes_.all().empty()) {
             const auto due = send_what_is_due();
-            if (!due) note_spool_trouble(due.error());
-            const std::optional<TimePoint> next = due ? *due : spool_pause_ends_;
+            if (!due) note_spool_failure(due.error());
+            const std::optional<TimePoint> next = due ? *due : pause_.ends_at();
             if (next) wake = std::min(wake, *next);
         }
         tell_systemd();
-        if (!stop_requested_ && !reload_requested_) wait_until(wake);
-        static_cast<void>(keep_going());
+        if (!signals_.stop_requested() && !signals_.reload_requested()) wait_until(wake);
+        static_cast<void>(signals_.keep_going());
     }
-    spdlog::info("stopped; {} delivered, {} rejected", delivered_, rejected_);
+    spdlog::info("stopped; {} delivered, {} rejected", progress_.delivered, progress_.rejected);
     return success();
 }
 

@@ -72,7 +72,6 @@ MEMBERS = {
     "trace/merge/kernel_record_writer.hpp KernelRecordWriter": 16,
     "trace/merge/run_writer.hpp RunWriter": 13,
     "trace/perfetto/call_slices.hpp CallSlices": 13,
-    "uploader/service.hpp Service": 22,
 }
 
 
