@@ -13,8 +13,6 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include "core/duration.hpp"
-
 namespace lagtrap::uploader {
 namespace {
 
