@@ -35,10 +35,10 @@ class Service {
     // asks all senders to wait, skips the rest of its bundles. Returns true if all were delivered.
     [[nodiscard]] Result<bool> run_once();
 
-    // Runs until SIGTERM or SIGINT. A transfer in progress then has ServiceSignals::grace to finish;
-    // after that its bundle goes back to ready/. If the spool is unusable, logs that and retries
-    // (SpoolPause). SIGHUP rereads the settings; if they are invalid, logs that and keeps the old
-    // ones.
+    // Runs until SIGTERM or SIGINT. A transfer in progress then has ServiceSignals::grace to
+    // finish; after that its bundle goes back to ready/. If the spool is unusable, logs that and
+    // retries (SpoolPause). SIGHUP rereads the settings; if they are invalid, logs that and keeps
+    // the old ones.
     [[nodiscard]] Status run();
 
   private:
