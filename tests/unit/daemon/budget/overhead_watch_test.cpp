@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -26,6 +27,10 @@ class OverheadWatchTest : public WatchedLibrary {
             (level == Log::Level::Warning ? warnings_ : infos_).push_back(text);
         });
     }
+    static void switch_often() {
+        for (int i = 0; i < 100; ++i) std::this_thread::sleep_for(100us);
+    }
+    std::optional<TimedThreads> timed_threads_;
     std::vector<std::string> warnings_, infos_;
 };
 
@@ -70,6 +75,40 @@ TEST_F(OverheadWatchTest, TheHistoryIsDroppedAndKeptAgain) {
     EXPECT_THAT(overhead.disabled_now(), IsEmpty());
 }
 
+TEST_F(OverheadWatchTest, TheTimeOfRunsIsDroppedAndBrokenDownAgain) {
+    settings::Settings settings = plain_settings({query_in(path_)});
+    settings.history.times = true;
+    timed_threads_.emplace(TimedThreads::create(settings).value());
+    monitor_ = EventMonitor::create(settings, *store_, *timed_threads_, options_).value();
+    ASSERT_TRUE(monitor_->count_times(true));
+    OverheadWatch overhead(log());
+    settings::Budget budget;
+    budget.share_ppm = 1;
+    budget.pause = 1h;
+    overhead.use(budget, *monitor_, {});
+    switch_often();
+    EXPECT_EQ(overhead.look({}), std::nullopt) << "the history stays as it is";
+    EXPECT_EQ(monitor_->times_cost_ns(), 0U);
+    EXPECT_GT(overhead.times_again_in(), 50min);
+    EXPECT_LE(overhead.times_again_in(), 1h);
+    EXPECT_EQ(overhead.history_again_in(), 0ns);
+    ASSERT_THAT(warnings_, testing::SizeIs(1));
+    EXPECT_THAT(warnings_[0], StartsWith("the time of runs is not broken down: "));
+    EXPECT_THAT(warnings_[0], HasSubstr("; retry in 3")) << "in 3600 s or a bit less";
+    EXPECT_THAT(overhead.disabled_now(), ElementsAre("the time of runs is not broken down"));
+
+    ASSERT_TRUE(monitor_->count_times(true));
+    budget.pause = 1ns;
+    overhead.use(budget, *monitor_, {});
+    switch_often();
+    EXPECT_EQ(overhead.look({}), std::nullopt);
+    EXPECT_EQ(monitor_->times_cost_ns(), 0U);
+    EXPECT_EQ(overhead.look({}), std::nullopt);
+    EXPECT_THAT(infos_, ElementsAre("the time of runs is broken down again"));
+    EXPECT_GT(monitor_->times_cost_ns(), 0U);
+    EXPECT_THAT(overhead.disabled_now(), IsEmpty());
+}
+
 TEST_F(OverheadWatchTest, AnEventThatCostsTooMuchIsDetached) {
     watch({query_in(path_)});
     const LoadedLibrary library(path_);
@@ -81,6 +120,7 @@ TEST_F(OverheadWatchTest, AnEventThatCostsTooMuchIsDetached) {
     EXPECT_EQ(overhead.again_in(0), 0ns);
     EXPECT_EQ(overhead.watched_ppm(0), 1'000'000U);
     EXPECT_TRUE(overhead.counts_all(0));
+    monitor_->weights()->set(0, 5);  // as if it had been watched part of the time
     for (int i = 0; i < 2000; ++i) library.call_all({"marked_begin", "marked_end"});
     EXPECT_EQ(overhead.look({}), std::nullopt) << "the history stays as it is";
     EXPECT_EQ(overhead.status().disabled_count, 1U);
@@ -92,6 +132,7 @@ TEST_F(OverheadWatchTest, AnEventThatCostsTooMuchIsDetached) {
     EXPECT_THAT(warnings_[0], HasSubstr("; retry in "));
     await("the event to be disabled", [this] { return status().disabled; });
     EXPECT_FALSE(status().armed);
+    EXPECT_EQ(monitor_->weights()->of(0), 1U) << "it is not watched part of the time any more";
     EXPECT_THAT(status().problem, StartsWith("disabled: its markers took "));
     EXPECT_THAT(overhead.disabled_now(),
                 ElementsAre(StartsWith("event query is not watched: disabled: ")));
