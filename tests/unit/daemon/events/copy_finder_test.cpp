@@ -1,10 +1,15 @@
 // Files that this process maps, with the real kernel behind them.
 #include "daemon/events/copy_finder.hpp"
 
+#include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -86,6 +91,54 @@ TEST_F(CopyFinderTest, APathIsTheMachinesInItsView) {
     EXPECT_FALSE(finder_->is_on_root({program_, false}, root.st_dev));
     mapped_.mapping.mapping.pid = 0x7fffffff;
     EXPECT_FALSE(finder_->view_of(mapped_).machines) << "its view is not known";
+}
+
+// A fork of this process that waits where it went.
+class Elsewhere {
+  public:
+    template <typename Go>
+    explicit Elsewhere(const Go& go) {
+        std::array<int, 2> pipe{};
+        EXPECT_EQ(::pipe(pipe.data()), 0);
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            const char done = go() == 0 ? 'y' : 'n';
+            if (::write(pipe[1], &done, 1) == 1)
+                while (true) ::pause();
+            ::_exit(1);
+        }
+        char done = 0;
+        EXPECT_EQ(::read(pipe[0], &done, 1), 1);
+        EXPECT_EQ(done, 'y');
+        for (const int end : pipe) ::close(end);
+    }
+    ~Elsewhere() {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+    Elsewhere(const Elsewhere&) = delete;
+    Elsewhere& operator=(const Elsewhere&) = delete;
+    [[nodiscard]] std::uint32_t pid() const { return static_cast<std::uint32_t>(pid_); }
+
+  private:
+    pid_t pid_ = 0;
+};
+
+TEST_F(CopyFinderTest, APathElsewhereIsAsTheProcessSeesIt) {
+    const Elsewhere same([] { return 0; });
+    mapped_.mapping.mapping.pid = same.pid();
+    EXPECT_TRUE(finder_->view_of(mapped_).machines);
+    const Elsewhere other_mounts([] { return ::unshare(CLONE_NEWNS); });
+    mapped_.mapping.mapping.pid = other_mounts.pid();
+    EXPECT_EQ(finder_->view_of(mapped_).path, program_);
+    EXPECT_FALSE(finder_->view_of(mapped_).machines);
+    const Elsewhere other_root([] { return ::chroot("/usr"); });
+    mapped_.mapping.mapping.pid = other_root.pid();
+    mapped_.mapping.path = "/usr/bin/app";
+    EXPECT_EQ(finder_->view_of(mapped_).path, "/bin/app");
+    EXPECT_FALSE(finder_->view_of(mapped_).machines);
+    mapped_.mapping.path = "/usrs/bin/app";
+    EXPECT_EQ(finder_->view_of(mapped_).path, "/usrs/bin/app") << "it was opened outside";
 }
 
 TEST_F(CopyFinderTest, AProgramHasTheNameByWhichItWasStarted) {
