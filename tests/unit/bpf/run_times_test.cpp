@@ -243,6 +243,18 @@ TEST_F(RunTimes, a_switch_of_a_thread_that_did_not_block_counts_as_runnable_what
     EXPECT_EQ(only_report().parts.runnable_ns, 9);
 }
 
+TEST_F(RunTimes, a_thread_woken_while_it_leaves_its_cpu_is_runnable) {
+    add_event(0, timed);
+    begin(0, thread(101));
+    wake(thread(101), waker);
+    thread(101).woken_early = true;
+    block(thread(101), idle);
+    pass(9);
+    preempt(idle, thread(101));
+    end(0, thread(101));
+    EXPECT_EQ(only_report().parts.runnable_ns, 9);
+}
+
 TEST_F(RunTimes, of_a_thread_whose_coming_was_not_seen_the_kernels_count_says_how_long_it_ran) {
     add_event(0, timed);
     thread(101).ran_ns = 1'000'000;

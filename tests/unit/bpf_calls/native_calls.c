@@ -42,7 +42,11 @@ void native_load_programs(void) {
 }
 
 void native_switch(bool preempt, void* prev, void* next, unsigned int prev_state) {
-    ((struct task_struct*)prev)->__state = prev_state;
+    native_switch_of_woken(preempt, prev, next, prev_state, prev_state);
+}
+void native_switch_of_woken(bool preempt, void* prev, void* next, unsigned int prev_state,
+                            unsigned int state) {
+    ((struct task_struct*)prev)->__state = state;
     count_switch(preempt, prev, next, prev_state);
 }
 void native_waking(void* task) { count_waking(task); }

@@ -28,6 +28,9 @@ int on_go_indirect_call(struct pt_regs* registers);
 
 /* The same for programs whose arguments are kernel types. */
 void native_switch(bool preempt, void* prev, void* next, unsigned int prev_state);
+/* `state` is the thread's own by now. */
+void native_switch_of_woken(bool preempt, void* prev, void* next, unsigned int prev_state,
+                            unsigned int state);
 void native_waking(void* task);
 void native_exit_of_thread(void* task);
 void native_exec_of_thread(void* task);

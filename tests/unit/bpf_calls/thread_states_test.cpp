@@ -31,6 +31,23 @@ TEST_F(CallTrees, know_when_their_thread_waits_for_a_cpu) {
               "5 in none: 0-35 returned, on CPU 0-12, runnable 0-16\n");
 }
 
+// The tracepoint has the state with which it called the scheduler.
+TEST_F(CallTrees, know_of_threads_woken_while_they_leave_their_cpu) {
+    kernel::task_struct& own = thread(101).task;
+    begin(serve, top);
+    native_waking(&own);
+    native_switch_of_woken(false, &own, &idle_.task, 1, 0);
+    pass(3 * us);
+    native_switch(false, &idle_.task, &own, 0);
+    native_switch_of_woken(false, &own, &idle_.task, 1, 0x200);  // being woken
+    pass(4 * us);
+    native_switch(false, &idle_.task, &own, 0);
+    end(serve, top);
+    EXPECT_EQ(shown(),
+              "done, thread 101 worker-101, ended 7\n"
+              "5 in none: 0-7 returned, on CPU 0-0, runnable 0-7\n");
+}
+
 // It got its CPU before its tree began to be counted, or while a switch was not reported.
 TEST_F(CallTrees, take_the_kernels_word_for_a_thread_that_was_not_seen_to_run) {
     kernel::task_struct& own = thread(101).task;
