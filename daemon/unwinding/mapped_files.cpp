@@ -51,7 +51,10 @@ bool MappedFiles::want(const std::set<std::string>& names) {
     const std::lock_guard lock(mutex_);
     const bool some_new = names_.set(names);
     wanted_.store(!names.empty());
-    if (names.empty()) forget_processes();
+    if (names.empty()) {
+        forget_processes();
+        if (before_scan_) before_scan_->clear();
+    }
     return some_new;
 }
 

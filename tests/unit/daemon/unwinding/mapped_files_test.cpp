@@ -143,6 +143,10 @@ TEST_F(MappedFilesTest, DuringAScanItIsAsBefore) {
     EXPECT_THAT(mapped_files.all().front().pids, ElementsAre(1));
     EXPECT_EQ(changes, 0);
     EXPECT_EQ(mapped_files.version(), version);
+    (void)mapped_files.want({});
+    EXPECT_THAT(mapped_files.all(), IsEmpty());
+    (void)mapped_files.want({"/usr/bin/shop"});
+    map(2, "/usr/bin/shop");
     mapped_files.end_scan();
     mapped_files.done();
     EXPECT_EQ(changes, 1);
