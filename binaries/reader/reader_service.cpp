@@ -188,6 +188,7 @@ int run_reader(int nice) {
             answer = answer_to(*request);
         } catch (const std::bad_alloc&) {
         }
+        request->file = UniqueFd();  // closed before whoever asked for it goes on
         if (!write_answer(answer)) break;
         answer = std::string();
         return_free_memory();

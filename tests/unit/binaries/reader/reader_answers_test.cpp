@@ -279,7 +279,7 @@ TEST_F(ReaderAnswers, FilesAreClosedAfterwards) {
         (void)reader_.container(file_.get(), ContainerFile::Docker, "aa");
     }
     EXPECT_EQ(process(), pid);
-    EXPECT_LE(open_files_of(pid), before);
+    EXPECT_EQ(open_files_of(pid), before);
 }
 
 TEST_F(ReaderAnswers, EachThreadHasItsPriorityAndTime) {
