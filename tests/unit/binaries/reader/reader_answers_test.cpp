@@ -15,6 +15,7 @@
 
 #include "binaries/elf/elf_image.hpp"
 #include "binaries/reader/file_reader.hpp"
+#include "core/files.hpp"
 #include "sandbox/foreign_file.hpp"
 #include "tests/unit/binaries/support.hpp"
 
@@ -66,9 +67,10 @@ std::set<pid_t> reader_children() {
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
         const std::string name = entry.path().filename();
         if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-        const std::string status = content_of(entry.path() / "status");
-        if (status.starts_with("Name:\tlagtrap-reader\n") &&
-            status.find("\nPPid:\t" + std::to_string(::getpid()) + "\n") != std::string::npos)
+        const auto status = read_file(entry.path() / "status", 1 << 20);
+        if (!status) continue;  // it has ended meanwhile
+        if (status->starts_with("Name:\tlagtrap-reader\n") &&
+            status->find("\nPPid:\t" + std::to_string(::getpid()) + "\n") != std::string::npos)
             found.insert(std::stoi(name));
     }
     return found;
