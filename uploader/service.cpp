@@ -137,7 +137,7 @@ Result<bool> Service::run_once() {
     return all_delivered;
 }
 
-// Then whatever is in sending/ is sent again.
+// After the pause, whatever is in sending/ is sent again.
 void Service::note_spool_failure(const Error& error) {
     const auto pause = pause_.note_failure(Clock::now());
     progress_.last_problem = error.message;

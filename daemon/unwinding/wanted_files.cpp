@@ -31,7 +31,7 @@ bool WantedFiles::set(const std::set<std::string>& names) {
     return some_new;
 }
 
-// Other files with the same names are told apart when they are inspected.
+// Other files with the same names are left out when they are inspected.
 void WantedFiles::add_files_of(std::string_view package) {
     for (const std::string& path : *settings::files_of_package(package))
         file_names_.emplace(file_name_of(path));

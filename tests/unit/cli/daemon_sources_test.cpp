@@ -166,6 +166,16 @@ class Watching : public Recordings {
             return status(line);
         };
     }
+    // The same, of a session "s" that a trigger begins.
+    static ScriptedDaemon::Handler recorder_of(std::vector<std::string> statuses,
+                                               const std::string& bundle) {
+        return [watched = watcher(std::move(statuses), R"({"ok":true})", bundle)](
+                   const std::string& line) mutable -> ScriptedDaemon::Answer {
+            if (line.find("\"trigger\"") != std::string::npos)
+                return {"{\"ok\":true,\"session\":\"s\"}\n"};
+            return watched(line);
+        };
+    }
 };
 
 TEST_F(Watching, WaitsUntilTheEventIsArmed) {
@@ -209,14 +219,8 @@ TEST_F(Watching, AUserWhoMayTraceGetsRecordingsOfATemporaryEvent) {
     test::write_text(folder_.string("bundle"), "recorded");
     const std::string ended =
         R"({"ok":true,"capture":null,"last_bundle":{"session":"s","path":"/not/readable"}})";
-    const ScriptedDaemon daemon(socket_,
-                                [watched = watcher({armed, recording_status, ended},
-                                                   R"({"ok":true})", folder_.string("bundle"))](
-                                    const std::string& line) mutable -> ScriptedDaemon::Answer {
-                                    if (line.find("\"trigger\"") != std::string::npos)
-                                        return {"{\"ok\":true,\"session\":\"s\"}\n"};
-                                    return watched(line);
-                                });
+    const ScriptedDaemon daemon(
+        socket_, recorder_of({armed, recording_status, ended}, folder_.string("bundle")));
     fs::permissions(folder_.path(), fs::perms::all);
     fs::permissions(socket_, fs::perms::all);
     const OtherUser user;
@@ -244,14 +248,8 @@ TEST_F(Watching, TheBundleOfATemporaryEventIsAwaitedWhileItIsMade) {
         answers.insert(answers.end(), after.begin(), after.end());
         std::string outcome;
         {
-            const ScriptedDaemon daemon(
-                socket_,
-                [watched = watcher(std::move(answers), R"({"ok":true})", folder_.string("bundle"))](
-                    const std::string& line) mutable -> ScriptedDaemon::Answer {
-                    if (line.find("\"trigger\"") != std::string::npos)
-                        return {"{\"ok\":true,\"session\":\"s\"}\n"};
-                    return watched(line);
-                });
+            const ScriptedDaemon daemon(socket_,
+                                        recorder_of(std::move(answers), folder_.string("bundle")));
             fs::permissions(folder_.path(), fs::perms::all);
             fs::permissions(socket_, fs::perms::all);
             const OtherUser user;

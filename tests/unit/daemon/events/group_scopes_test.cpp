@@ -85,7 +85,7 @@ struct Told {
     bool operator==(const Told&) const = default;
 };
 
-// Keeps what it is told, on any thread.
+// Keeps each call, on any thread.
 class Listener {
   public:
     [[nodiscard]] GroupScopes::Tell tell() {
