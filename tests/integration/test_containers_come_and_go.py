@@ -12,8 +12,9 @@ import tempfile
 from lagtrap_test import PROGRAMS, Daemon, check, run, wait_for
 
 RUNS = 3  # of short_lived
+BOX = f"/opt/lagtrap-box-{os.getpid()}"  # other tests of this file may run at the same time
 EVENT = (
-    '<event name="work" threshold="10s" trace-length="1s" binary="*/lagtrap-box/server">'
+    f'<event name="work" threshold="10s" trace-length="1s" binary="*{BOX}/server">'
     '<function name="handle_request"/></event>'
 )
 
@@ -24,10 +25,11 @@ set -e
 mount -t tmpfs box "$0"
 mkdir "$0/upper" "$0/work" "$0/top"
 mount -t overlay box -o "lowerdir=/,upperdir=$0/upper,workdir=$0/work" "$0/top"
-mkdir -p "$0/top/opt/lagtrap-box"
-cp "$1" "$0/top/opt/lagtrap-box/server"
-shift
-exec chroot "$0/top" /opt/lagtrap-box/server "$@"
+mkdir -p "$0/top$1"
+cp "$2" "$0/top$1/server"
+server=$1/server
+shift 2
+exec chroot "$0/top" "$server" "$@"
 """
 
 
@@ -55,6 +57,7 @@ def run_container(daemon=None):
                 "-c",
                 INSIDE,
                 folder,
+                BOX,
                 PROGRAMS / "short_lived",
                 *(["wait"] if daemon else []),
             ],

@@ -197,13 +197,12 @@ def by_package():
 
 def by_another_name():
     """A program started through a link beside it is found by the link's name."""
+    link = f"/opt/link_{NAME}"
     with Image({"/opt/real-name": PLANTED}) as image:
-        os.symlink("real-name", f"{image.folder}/opt/planted_link")
-        with Container(image, "/opt/planted_link", *FAST) as before, Daemon(
-            event("*/planted_link")
-        ) as daemon:
+        os.symlink("real-name", image.folder + link)
+        with Container(image, link, *FAST) as before, Daemon(event(f"*{link}")) as daemon:
             wait_for(lambda: work(daemon)["processes"] == 1, "the process of before to be found")
-            with Container(image, "/opt/planted_link", *FAST) as after:
+            with Container(image, link, *FAST) as after:
                 wait_for(lambda: work(daemon)["processes"] == 2, "the new process to be found")
                 for container in (before, after):
                     container.go()
@@ -316,7 +315,7 @@ def large_program(folder):
         "#include <unistd.h>\n__attribute__((noinline)) void work(void) { usleep(1000); }\n"
         "int main(void) { for (;;) work(); }\n"
     )
-    program = folder / "large-program"
+    program = folder / f"large-{NAME}"
     subprocess.run(
         ["cc", "-O1", "-o", program, folder / "main.c", folder / "fillers.s"], check=True
     )
@@ -337,7 +336,7 @@ def too_slow_at_first():
     with tempfile.TemporaryDirectory() as folder:
         calls = (
             '<event name="work" threshold="100s" trace-length="1s">'
-            '<function name="work" binary="*/large-program"/></event>'
+            f'<function name="work" binary="*/large-{NAME}"/></event>'
         )
         with Daemon(calls) as daemon, subprocess.Popen(
             [large_program(pathlib.Path(folder))]

@@ -16,6 +16,8 @@ from test_copies import FAST, RUNS, shown, work
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "system"))
 from test_container import limits, podman_command, runtime  # noqa: E402  (the path is set above)
 
+# A name of its own: patterns would match the same program of other tests.
+NAME = f"planted_released_{os.getpid()}"
 SLOW = ("--kind", "sleep", "--fast", "1", "--slow-ms", "120", "--wait")
 WEIGHT_BYTES = 200 << 20
 
@@ -65,7 +67,7 @@ class Disk:
             file.truncate(256 << 20)
         subprocess.run(["mkfs.ext4", "-q", image], check=True)
         self.mount()
-        self.program = self.mounted / "planted_delays"
+        self.program = self.mounted / NAME
         shutil.copy(PLANTED, self.program)
         return self
 
@@ -94,7 +96,7 @@ def a_disk_is_unmounted():
         for binary, attributes in (
             (disk.program, ""),
             (disk.program, 'copies="none"'),
-            ("*/mounted/planted_delays", ""),
+            (f"*/mounted/{NAME}", ""),
         ):
             with Daemon(event(binary, "50ms", attributes)) as daemon:
                 check(work(daemon)["armed"] and work(daemon)["files"] == 0, work(daemon))
@@ -124,9 +126,9 @@ def a_container_gives_its_memory_back():
             << 10
         )
 
-    inside = "/opt/box/planted_delays"
+    inside = f"/opt/box/{NAME}"
     with Image({inside: PLANTED}) as image:
-        for binary in (inside, "*/box/planted_delays"):
+        for binary in (inside, f"*/box/{NAME}"):
             with Daemon(event(binary, "50ms")) as daemon:
                 with Container(image, inside, *SLOW) as container:
                     wait_for(lambda: work(daemon)["processes"] == 1, "the container to be watched")
@@ -189,11 +191,11 @@ class Podman:
 
 
 def a_container_of_podman_is_removed_and_its_disk_detached():
-    inside = "/opt/box/planted_delays"
+    inside = f"/opt/box/{NAME}"
     with Disk() as disk:
         podman = Podman(disk)
         podman.make_image("box", PLANTED, inside)
-        for binary in (inside, "*/box/planted_delays"):
+        for binary in (inside, f"*/box/{NAME}"):
             with Daemon(event(binary, "50ms")) as daemon:
                 container = podman.start("one", "box", inside, *SLOW)
                 wait_for(lambda: work(daemon)["processes"] == 1, "the container to be watched")
@@ -208,7 +210,7 @@ def a_container_of_podman_is_removed_and_its_disk_detached():
 
 
 def a_program_that_only_containers_have():
-    inside = "/opt/lagtrap-nowhere/planted_delays"
+    inside = f"/opt/lagtrap-nowhere/{NAME}"
     with Image({inside: PLANTED}) as image, Daemon(event(inside)) as daemon:
         check(work(daemon)["armed"] and work(daemon)["absent"] == [inside], work(daemon))
         check(f"no program at {inside} yet" in shown(daemon), shown(daemon))
