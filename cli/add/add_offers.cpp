@@ -31,7 +31,7 @@ Result<FileMarkers> markers_of_program(const AddTarget& target) {
         auto markers = markers_of_file(file_of(target, process), target.program, ListFunctions::No);
         if (markers) return markers;
         const ErrorKind kind = markers.error().kind;
-        if (kind != ErrorKind::NotFound && kind != ErrorKind::Vanished) return markers;
+        if (kind != ErrorKind::NotFound && kind != ErrorKind::Vanished) return markers.error();
     }
     return markers_of_file(target.program, target.program, ListFunctions::No);
 }

@@ -105,7 +105,7 @@ SettingsFiles::Change SettingsFiles::look_at(const std::string& path, bool mappe
         WatchedPath& entry = files_[path];
         if (!entry.has_changed(*target, follows_ && is_followed(path, *target), use))
             return Change::None;
-        if (entry.pause(Clock::now()) != 0s) return Change::Later;
+        if (entry.pause(Clock::now()) > Clock::duration::zero()) return Change::Later;
         entry.close();
     }
     if (follow(path)) return Change::Replaced;
