@@ -60,7 +60,7 @@ Status EventStore::count_bundle_events(Connection& connection, const NumberedFil
         if (!more) return success();
         EventRow& row = events[rows->small(0)];
         row.bundles = rows->natural(1);
-        row.delays += rows->natural(2);
+        if (row.runs == 0) row.delays = rows->natural(2);
         row.last_realtime_ns = std::max(row.last_realtime_ns, rows->natural(3));
     }
 }

@@ -21,7 +21,7 @@ struct EventRow {
     std::string event;
     std::uint64_t last_realtime_ns = 0;  // begin of its last run or delay
     std::uint64_t runs = 0;              // weighted, without hidden ones
-    std::uint64_t delays = 0;            // of these, plus delays in bundles without a known run
+    std::uint64_t delays = 0;            // of these; without runs, delays in bundles
     std::uint64_t hosts = 0;
     std::uint64_t bundles = 0;
 };
