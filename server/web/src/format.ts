@@ -84,10 +84,15 @@ export function formatTime(time_ns: string, precise = false): string {
 
 const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
+// "24 Nov", of "2026-11-24".
+export function dayAndMonth(date: string): string {
+  return `${Number(date.slice(8, 10))} ${months[Number(date.slice(5, 7)) - 1]}`;
+}
+
 // "24 Nov 13:15", for sentences; with the year if it is not the current one.
 export function formatMoment(time_ns: string, now_ms = Date.now()): string {
   const text = formatTime(time_ns);
-  const day = `${Number(text.slice(8, 10))} ${months[Number(text.slice(5, 7)) - 1]}`;
+  const day = dayAndMonth(text);
   const year =
     text.slice(0, 4) === String(new Date(now_ms).getUTCFullYear()) ? "" : ` ${text.slice(0, 4)}`;
   return `${day}${year} ${text.slice(11, 16)}`;

@@ -67,16 +67,26 @@ test("a cause is new for a week", () => {
   assert.equal(status(week_ms + 1, "resolved"), "resolved");
 });
 
-test("labels of cells have no arrows, and compact tables have none", () => {
+test("labels of cells have no arrows; compact tables have labels if they become cards", () => {
   const box = document.createElement("div");
   const table = (name: string) =>
     `<table class="${name}"><thead><tr><th>A ↑</th><th>B ↓</th><th></th></tr></thead>` +
     "<tbody><tr><td>1</td><td>2</td><td>3</td></tr></tbody></table>";
-  box.innerHTML = table("list") + table("list compact") + table("other");
-  labelCells(box);
+  const labels = (html: string) => {
+    box.innerHTML = html;
+    labelCells(box);
+    return [...box.querySelectorAll("td")].map((cell) => cell.dataset.label);
+  };
+  assert.deepEqual(labels(table("list")), ["A", "B", undefined]);
+  assert.deepEqual(labels(table("list compact cards")), ["A", "B", undefined]);
+  assert.deepEqual(labels(table("list compact")), [undefined, undefined, undefined]);
+  assert.deepEqual(labels(table("other")), [undefined, undefined, undefined]);
   assert.deepEqual(
-    [...box.querySelectorAll("td")].map((cell) => cell.dataset.label),
-    ["A", "B", undefined, undefined, undefined, undefined, undefined, undefined, undefined],
+    labels(
+      '<table class="list"><thead><tr><th>A</th><th>B</th><th>C</th></tr></thead>' +
+        '<tbody><tr><td colspan="2">1</td><td>3</td></tr></tbody></table>',
+    ),
+    ["A", "C"],
   );
 });
 

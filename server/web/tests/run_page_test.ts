@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bundleDelays, delay } from "./answers/delays";
 import { digest } from "./answers/digests";
 import { detail, dirty, frames, odd_frames, run, runList, times } from "./answers/runs";
 import { Expected, click, enter, open, reader, requested, shown, submit } from "./page/page";
@@ -33,7 +34,12 @@ test("a late run with all there is, against normal runs", async () => {
         delay: true,
         bundle: digest("e"),
         bundle_delay: 2,
-        times: times(),
+        times: times({
+          blocked: [
+            { reason: "disk", ns: 20e6 },
+            { reason: "lock (futex)", ns: 75e6 },
+          ],
+        }),
         markers,
         outlier: { rule: "duration", reason: "9 times the median.", by: null, at_ns: "0" },
         stages: [
@@ -41,7 +47,12 @@ test("a late run with all there is, against normal runs", async () => {
           { name: "other", at_ns: 1, duration_ns: 200e6 },
         ],
       },
-      { "/api/v1/events/checkout/runs": runList(on_time) },
+      {
+        "/api/v1/events/checkout/runs": runList(on_time),
+        [`/api/v1/bundles/${digest("e")}/delays`]: bundleDelays([
+          delay({ cause: { sentences: ["It waited 80 ms for a lock.", "It slept."], chain: [] } }),
+        ]),
+      },
     ),
   );
   expected.is("late", shown());

@@ -7,6 +7,7 @@ import { run_colours } from "../colours";
 import { eventAddress } from "../filters";
 import {
   baseName,
+  dayAndMonth,
   formatCount,
   formatDuration,
   formatMoment,
@@ -239,7 +240,7 @@ function Days({ cause }: { cause: CauseLife }) {
           filled: 0.86,
           whole: !of_runs,
           value: write,
-          labels: values.map((_, place) => nameOf(place).slice(5)),
+          labels: values.map((_, place) => dayAndMonth(nameOf(place))),
           padding: { top: 16, bottom: 0 },
           after: (context, area) => {
             context.fillStyle = theme.text;
@@ -382,7 +383,7 @@ function Delays({ cause }: { cause: CauseLife }) {
         )
       }>
       <Scroll label="Newest delays of the cause">
-        <table class="list compact">
+        <table class="list compact cards">
           <thead>
             <tr>
               <th scope="col">Delay</th>

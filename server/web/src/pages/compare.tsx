@@ -116,7 +116,7 @@ export function Compare({ a, b, slowest }: { a: string[]; b: string[]; slowest: 
               <>
                 <Verdict data={data} />
                 {data.stages.length > 0 && (
-                  <table class="list compact">
+                  <table class="list compact cards">
                     <thead>
                       <tr>
                         <th scope="col">Stage</th>

@@ -403,7 +403,7 @@ function Others({ digest, count, current }: { digest: string; count: number; cur
   return (
     <Section title={`All delays of this bundle (${formatCount(count)})`}>
       <Scroll label="Delays of this bundle">
-        <table class="list compact">
+        <table class="list compact cards">
           <thead>
             <tr>
               <th scope="col">Delay</th>

@@ -179,7 +179,7 @@ export function PartsTable({
   return (
     <>
       <Scroll label={`Before and after by ${by}`}>
-        <table class="list compact">
+        <table class="list compact cards">
           <thead>
             <tr>
               <th scope="col">{labels[by]}</th>

@@ -192,7 +192,7 @@ function DelayTable({
         </>
       }>
       <Scroll label="Delays">
-        <table class="list compact" data-testid="delays">
+        <table class="list compact cards" data-testid="delays">
           <thead>
             <tr>
               <th scope="col">Delay</th>

@@ -368,7 +368,7 @@ function DirtyRuns({
       <summary>Dirty runs ({formatCount(first.data?.total ?? dirty.length)})</summary>
       {trouble && <Failure error={trouble} />}
       <Scroll label="Dirty runs">
-        <table class="list compact" data-testid="dirty-runs">
+        <table class="list compact cards" data-testid="dirty-runs">
           <thead>
             <tr>
               <th scope="col">Run</th>
@@ -427,7 +427,7 @@ function RunTable({ runs }: { runs: Run[] }) {
       <summary>List of runs ({formatCount(runs.length)})</summary>
       {open && (
         <Scroll label="Runs">
-          <table class="list compact">
+          <table class="list compact cards">
             <thead>
               <tr>
                 <th scope="col">Run</th>

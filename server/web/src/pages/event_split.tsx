@@ -121,7 +121,7 @@ function Pictures({ split, by, filters }: { split: Split; by: By; filters: Filte
       <details class="sub">
         <summary>Show as a table</summary>
         <Scroll label={`Figures by ${words[by]}`}>
-          <table class="list compact">
+          <table class="list compact cards">
             <thead>
               <tr>
                 <th scope="col">{words[by]}</th>

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { type ApiError, send } from "../api";
 import { useBuildNames } from "../builds";
 import { stageColours } from "../charts/run_order";
-import { byTime, timeColours } from "../charts/run_times";
+import { byTime, mainShift, partName, timeColours, timeParts } from "../charts/run_times";
 import { other_stages_colour } from "../colours";
 import { eventAddress } from "../filters";
 import { formatCount, formatDuration, formatShare, shortId } from "../format";
@@ -13,7 +13,8 @@ import { type NormalRuns, useNormalRuns } from "../normal_runs";
 import { Help } from "../help";
 import { Failure, Figure, Ready, Scroll, Section, StackList, Swatch, Time, Title } from "../parts";
 import { zoneName } from "../zone";
-import type { Run, RunDetail, Session } from "../types";
+import { MostOfThat } from "./time_shift";
+import type { BundleDelays, Run, RunDetail, Session } from "../types";
 
 // The stages in order, as wide as their durations.
 export function StageLine({
@@ -243,8 +244,25 @@ function DirtyBox({
   );
 }
 
-function Parts({ run }: { run: Run }) {
-  const normal = useNormalRuns(run.event);
+// "79 ms longer than normal (22.9 ms). 97.4 % of that is lock (futex)."
+function Extra({ run, normal }: { run: Run; normal: NormalRuns }) {
+  const longer_ns = run.duration_ns - normal.duration_ns;
+  if (longer_ns <= 0) return null;
+  const parts = (run.times ? timeParts(run.times) : []).map((part) => ({
+    ...part,
+    middle_ns: normal.parts.get(partName(part)) ?? 0,
+    slow_ns: part.ns,
+  }));
+  return (
+    <p data-testid="extra-time">
+      <strong>{formatDuration(longer_ns)} longer</strong> than normal (
+      {formatDuration(normal.duration_ns)}).{" "}
+      <MostOfThat of={mainShift(parts, normal.duration_ns, run.duration_ns)} />
+    </p>
+  );
+}
+
+function Parts({ run, normal }: { run: Run; normal: NormalRuns | null }) {
   return (
     <div class="columns">
       <Section title="Stages">
@@ -262,6 +280,48 @@ function Parts({ run }: { run: Run }) {
     </div>
   );
 }
+
+// What the recording says about the run.
+function RecordedCause({
+  address,
+  bundle,
+  delay,
+}: {
+  address: string;
+  bundle: string;
+  delay: number;
+}) {
+  const { data } = useGet<BundleDelays>(`/api/v1/bundles/${bundle}/delays?number=${delay}`);
+  const sentences = data?.delays[0]?.cause?.sentences ?? [];
+  if (sentences.length === 0) return null;
+  return (
+    <Section title="Cause" id="cause" aside={<a href={address}>Evidence</a>}>
+      {sentences.map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+    </Section>
+  );
+}
+
+function Why({ run }: { run: RunDetail }) {
+  const normal = useNormalRuns(run.event);
+  return (
+    <>
+      {normal && <Extra run={run} normal={normal} />}
+      {run.bundle && run.bundle_delay && (
+        <RecordedCause
+          address={recordingAddress(run)}
+          bundle={run.bundle}
+          delay={run.bundle_delay}
+        />
+      )}
+      <Parts run={run} normal={normal} />
+    </>
+  );
+}
+
+const recordingAddress = (run: RunDetail) =>
+  `/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`;
 
 export function RunPage({ id, session }: { id: string; session: Session }) {
   const loaded = useGet<RunDetail>(`/api/v1/runs/${id}`);
@@ -312,14 +372,12 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
                 <>Represents {run.weight} runs; the others were dropped by sampling. </>
               )}
               {run.bundle ? (
-                <a href={`/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`}>
-                  Open the recording of this delay
-                </a>
+                <a href={recordingAddress(run)}>Open the recording of this delay</a>
               ) : (
                 <span class="muted">This run was not recorded.</span>
               )}
             </p>
-            <Parts run={run} />
+            <Why run={run} />
             <Section title="Markers and call stacks">
               {run.markers.length === 0 ? (
                 <p class="muted">No markers stored.</p>

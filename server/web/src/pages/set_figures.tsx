@@ -133,7 +133,7 @@ export function Figures({ data }: { data: SetComparison }) {
   const reach = reachOf(data.quantiles);
   return (
     <Scroll label="Table of figures">
-      <table class="list compact figures-table" data-testid="set-figures">
+      <table class="list compact cards figures-table" data-testid="set-figures">
         <Head first="Figure" />
         <tbody>
           <tr>
@@ -243,7 +243,7 @@ export function Stages({ data }: { data: SetComparison }) {
         />
       }>
       <Scroll label="Table of stages">
-        <table class="list compact figures-table" data-testid="set-stages">
+        <table class="list compact cards figures-table" data-testid="set-stages">
           <Head first={`${measure} of the stage`} />
           <tbody>
             {rows.map(({ name, figure }) => (
@@ -266,7 +266,7 @@ export function Times({ data }: { data: SetComparison }) {
   if (parts.length === 0) return <p class="muted">No timing breakdown for these runs.</p>;
   return (
     <Scroll label="Table of times">
-      <table class="list compact figures-table" data-testid="set-times">
+      <table class="list compact cards figures-table" data-testid="set-times">
         <Head first="Mean time of a run" />
         <tbody>
           {parts.map((part) => (
@@ -313,7 +313,7 @@ export function CausesOf({ data }: { data: SetComparison }) {
         <p>No cause found{a.silent_because && `: ${a.silent_because}`}</p>
       ) : (
         <Scroll label="Table of causes">
-          <table class="list compact" data-testid="set-causes">
+          <table class="list compact cards" data-testid="set-causes">
             <thead>
               <tr>
                 <th scope="col">Cause</th>

@@ -38,6 +38,16 @@ function TooFew({ shift }: { shift: TimeShift }) {
   );
 }
 
+export function MostOfThat({ of }: { of: ReturnType<typeof mainShift> }) {
+  return (
+    of && (
+      <>
+        {formatShare(of.share)} of that is <strong>{of.name}</strong>.
+      </>
+    )
+  );
+}
+
 function Shift({
   shift,
   middle,
@@ -51,7 +61,6 @@ function Shift({
   const colourOf = (name: string) =>
     colours.find((entry) => entry.name === name)?.colour ?? other_stages_colour;
   const longer = slow.mean_ns - middle.mean_ns;
-  const most = mainShift(shift.parts, middle.mean_ns, slow.mean_ns);
   const rows: [string, DurationGroup, (part: TimeShift["parts"][number]) => number][] = [
     ["Typical runs", middle, (part) => part.middle_ns],
     ["Slowest 1 %", slow, (part) => part.slow_ns],
@@ -71,11 +80,7 @@ function Shift({
         )}{" "}
         ({plural(middle.runs, "run")}, {formatDuration(middle.shortest_ns)} to{" "}
         {formatDuration(middle.longest_ns)}).{" "}
-        {most && (
-          <>
-            {formatShare(most.share)} of that is <strong>{most.name}</strong>.
-          </>
-        )}
+        <MostOfThat of={mainShift(shift.parts, middle.mean_ns, slow.mean_ns)} />
       </p>
       <div class="shift-bars" aria-hidden="true">
         {rows.map(([name, group, part_ns]) => (
