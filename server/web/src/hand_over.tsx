@@ -30,6 +30,7 @@ function pictureOf(canvas: HTMLCanvasElement, within: Document): HTMLImageElemen
     canvas.getAttribute("aria-label") ??
     canvas.closest("[aria-label]")?.getAttribute("aria-label") ??
     "";
+  if (canvas.className === "overlay") picture.className = "over";
   picture.setAttribute("width", String(canvas.clientWidth));
   picture.setAttribute("height", String(canvas.clientHeight));
   return picture;

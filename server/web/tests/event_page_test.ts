@@ -479,6 +479,18 @@ test("exactly thirty parts are all shown, and means are rounded", async () => {
   assert.match(shown("section#change tbody tr:first-child"), /1,235/);
 });
 
+test("builds that replace each other have no change of their own", async () => {
+  const none = { runs: 0, slow: 0, share: 0 };
+  const parts = [part("b1", 0.01, 0, { after: none }), part("b2", 0, 0.08, { before: none })];
+  const where = async (builds: ReturnType<typeof part>[]) => {
+    const path_of = { [`${path}/change`]: change({ builds: splitOf(builds) }) };
+    await open("/event/a%2Fb?where=build", answers(path_of));
+    return shown("[data-testid=where]");
+  };
+  assert.match(await where(parts), /No build has runs both before and after it, 23 Nov/);
+  assert.match(await where([...parts, part("b3", 0.01, 0.02)]), /on all 3 builds alike, 23 Nov/);
+});
+
 test("changed parts stand out only if the change is concentrated on them", async () => {
   const parts = [part("h1", 0.01, 0.08, { changed: true }), part("h2", 0.01, 0.02)];
   for (const concentrated of [true, false]) {

@@ -1,6 +1,6 @@
 // The distribution of durations, and the times of delays.
 import { run_colours } from "../colours";
-import { formatCount, formatDuration, formatMoment, formatTime, plural } from "../format";
+import { formatCount, formatDuration, formatMoment, plural } from "../format";
 import type { Summary } from "../types";
 import type { BarArea } from "./bar_area";
 import { ChartCanvas } from "./chart";
@@ -104,7 +104,7 @@ export function Hours({ summary }: { summary: Summary }) {
         labels: hours.map((hour) => formatMoment(hour.hour_ns)),
         padding: { top: 14, bottom: 0 },
         tip: (slot) => [
-          formatTime(hours[slot].hour_ns).slice(0, 16),
+          formatMoment(hours[slot].hour_ns),
           `${plural(hours[slot].delays, "delay")} of ${plural(hours[slot].runs, "run")}`,
         ],
       })}

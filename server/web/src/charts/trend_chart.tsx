@@ -1,6 +1,6 @@
 // Percentiles over time on a logarithmic scale, with level changes and first runs of builds marked.
 import { useState } from "preact/hooks";
-import { formatCount, formatDuration, formatTime, millisecondsOf, plural } from "../format";
+import { formatCount, formatDuration, formatMoment, millisecondsOf, plural } from "../format";
 import { BuildName } from "../builds";
 import { Scroll } from "../parts";
 import type { Trend, TrendUnits } from "../types";
@@ -93,7 +93,8 @@ export function TrendChart({ trend }: { trend: Trend }) {
     Number(BigInt(time_ns) - BigInt(trend.before_ns)) / (trend.unit_ns * count);
   const time = (index: number) =>
     String(BigInt(trend.before_ns) + BigInt(index) * BigInt(trend.unit_ns));
-  const digits = trend.unit_ns < 80000e9 ? [5, 16] : [0, 10];
+  const time_ends = trend.unit_ns < 80000e9 ? undefined : -6; // without the hour
+  const moment = (index: number) => formatMoment(time(index)).slice(0, time_ends);
   const labels = Array.from({ length: 4 }, (_, index) => Math.floor((index * count) / 4));
   const newcomers = trend.builds_seen.filter((build) => place(build.first_ns) > 0).slice(0, 8);
   return (
@@ -105,7 +106,7 @@ export function TrendChart({ trend }: { trend: Trend }) {
           </span>
         ) : (
           <>
-            {formatTime(time(at)).slice(digits[0], digits[1])}:{" "}
+            {moment(at)}:{" "}
             {units.runs[at] === 0 ? (
               "no runs"
             ) : (
@@ -202,7 +203,7 @@ export function TrendChart({ trend }: { trend: Trend }) {
         <div class="trend-times" aria-hidden="true">
           {labels.map((index) => (
             <span key={index} style={{ left: `${(index / count) * 100}%` }}>
-              {formatTime(time(index)).slice(digits[0], digits[1])}
+              {moment(index)}
             </span>
           ))}
         </div>
@@ -234,8 +235,7 @@ function ChangeList({ trend }: { trend: Trend }) {
     <ul class="changes" data-testid="changes">
       {changes.map((change) => (
         <li key={change.measure + change.from_ns}>
-          <strong>{formatTime(change.from_ns).slice(0, 16)}</strong>:{" "}
-          {levelChangeText(trend, change)}
+          <strong>{formatMoment(change.from_ns)}</strong>: {levelChangeText(trend, change)}
           {change.build !== null && (
             <>
               , with build <BuildName id={change.build} />
@@ -271,8 +271,8 @@ function BuildTable({ trend }: { trend: Trend }) {
               <th scope="row">
                 <BuildName id={build.build} />
               </th>
-              <td>{formatTime(build.first_ns).slice(0, 16)}</td>
-              <td>{formatTime(build.last_ns).slice(0, 16)}</td>
+              <td>{formatMoment(build.first_ns)}</td>
+              <td>{formatMoment(build.last_ns)}</td>
               <td class="number">{formatCount(build.runs)}</td>
               <td class="number">{formatCount(build.delays)}</td>
             </tr>

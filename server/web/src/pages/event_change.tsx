@@ -127,7 +127,9 @@ function Parts({ change, by, filters }: { change: FullChange; by: By; filters: F
         {where ??
           (split.total === 1
             ? `It changed on the only ${by}`
-            : `It changed on all ${formatCount(split.total)} ${by}s alike`)}
+            : split.parts.some((part) => part.before.runs > 0 && part.after.runs > 0)
+              ? `It changed on all ${formatCount(split.total)} ${by}s alike`
+              : `No ${by} has runs both before and after it`)}
         , {formatMoment(change.before_ns)} to {formatMoment(change.change.from_ns)} compared with
         the time from then to {formatMoment(change.to_ns)}.
         {split.pattern !== null && (

@@ -2,7 +2,7 @@
 import { useBuildNames } from "../builds";
 import { Percentiles, trendScale, type TrendScale } from "../charts/trend_chart";
 import { type Filters, addressQuery, apiQuery } from "../filters";
-import { formatCount, formatDuration, formatTime, plural } from "../format";
+import { formatCount, formatDuration, formatMoment, plural } from "../format";
 import { useGet } from "../load";
 import { shortenMiddle } from "../names";
 import { Choice, Ready, Scroll, Section, Shortened } from "../parts";
@@ -78,13 +78,13 @@ function Pictures({ split, by, filters }: { split: Split; by: By; filters: Filte
     <>
       <p class="muted">
         Most delays first; by {split.unit_ns < 80000e9 ? "hour" : "day"} since{" "}
-        {formatTime(split.from_ns).slice(0, 16)}
+        {formatMoment(split.from_ns)}
         {scale.ticks.length > 0 &&
           `; same scale for all (${formatDuration(scale.low)} to ${formatDuration(scale.high)})`}
         .
         {cut &&
           ` Only the newest ${plural(split.runs_read, "run")} are included, ` +
-            `back to ${formatTime(split.read_from_ns as string).slice(0, 16)}; ` +
+            `back to ${formatMoment(split.read_from_ns as string)}; ` +
             "choose a shorter span to include all."}
       </p>
       <ul class="multiples" data-testid="split">
