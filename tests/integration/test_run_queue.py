@@ -54,10 +54,11 @@ def program_in(folder):
 def each_wait_of_a_unit_is_counted():
     """Two units with an event each; both run at once, and the waits of one do not count for the
     other."""
-    with group("app.slice", "web.service") as web, group(
-        "app.slice", "batch.service"
+    own = os.getpid()  # scopes match units of that name in any group of the machine
+    with group("app.slice", f"web-{own}.service") as web, group(
+        "app.slice", f"batch-{own}.service"
     ) as batch, Daemon(
-        event("web", 'unit="web"') + event("batch", 'unit="batch"')
+        event("web", f'unit="web-{own}"') + event("batch", f'unit="batch-{own}"')
     ) as daemon, program_in(
         web
     ) as one, program_in(
