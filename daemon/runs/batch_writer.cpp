@@ -17,8 +17,6 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto warning_interval = 1min;
-// with more waiting batches than this, frames keep module and offset
-constexpr std::size_t waiting_for_names = 8;
 
 trace::NamingLimits naming_limits() {
     trace::NamingLimits limits;
@@ -84,7 +82,7 @@ BatchWriter::BatchWriter(spool::Spool spool, Log log)
 BatchWriter::~BatchWriter() {
     {
         const std::lock_guard lock(mutex_);
-        ending_ = true;
+        waiting_.end();
     }
     more_.notify_one();
     thread_.join();
@@ -94,11 +92,9 @@ void BatchWriter::put(GatheredBatch gathered) {
     {
         const std::lock_guard lock(mutex_);
         const std::uint64_t runs = runs_of(gathered.batch);
-        if (waiting_.size() >= waiting_batches_limit && waiting_runs_ >= waiting_runs_limit)
-            return ledger_.dropped(runs);
+        if (waiting_.full()) return ledger_.dropped(runs);
         ledger_.waits(runs);
-        waiting_runs_ += gathered.batch.runs.size();
-        waiting_.push_back(std::move(gathered));
+        waiting_.put(std::move(gathered));
     }
     more_.notify_one();
 }
@@ -108,7 +104,7 @@ void BatchWriter::note_gathered(std::uint64_t runs) {
         const std::lock_guard lock(mutex_);
         ledger_.gathered(runs);
     }
-    keep_count();
+    (void)keep_count();  // write() reports what fails here too
 }
 
 void BatchWriter::lose(std::uint64_t runs) {
@@ -116,21 +112,15 @@ void BatchWriter::lose(std::uint64_t runs) {
     ledger_.lost(runs);
 }
 
-void BatchWriter::keep_count() {
+Status BatchWriter::keep_count() {
     const std::lock_guard kept_lock(kept_mutex_);
-    if (!kept_) return;
+    if (!kept_) return success();
     std::uint64_t runs = 0;
     {
         const std::lock_guard lock(mutex_);
         runs = ledger_.unwritten();
     }
-    const Status kept = kept_->set(runs);
-    kept_problem_ = kept ? std::string() : kept.error().message;
-}
-
-std::string BatchWriter::kept_problem() {
-    const std::lock_guard lock(kept_mutex_);
-    return kept_problem_;
+    return kept_->set(runs);
 }
 
 std::uint64_t BatchWriter::take_lost() {
@@ -148,7 +138,7 @@ BatchTotals BatchWriter::totals() const {
 
 void BatchWriter::wait_until_idle() {
     std::unique_lock lock(mutex_);
-    idle_.wait(lock, [&] { return waiting_.empty() && !writing_; });
+    idle_.wait(lock, [&] { return waiting_.idle(); });
 }
 
 void BatchWriter::work() {
@@ -158,19 +148,14 @@ void BatchWriter::work() {
         GatheredBatch next;
         {
             std::unique_lock lock(mutex_);
-            more_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
+            more_.wait(lock, [&] { return waiting_.ending() || !waiting_.empty(); });
             if (waiting_.empty()) return;
-            next = std::move(waiting_.front());
-            writing_ = true;
-            waiting_.pop_front();
-            waiting_runs_ -= next.batch.runs.size();
-            // At shutdown, or if batches arrive faster than frames can be named, skip naming.
-            if (ending_ || waiting_.size() > waiting_for_names) next.modules.clear();
+            next = waiting_.take();
         }
         write(std::move(next));
         {
             const std::lock_guard lock(mutex_);
-            writing_ = false;
+            waiting_.finish();
         }
         idle_.notify_all();
     }
@@ -184,14 +169,13 @@ void BatchWriter::lose_batch(const trace::RunBatch& batch) {
 void BatchWriter::write(GatheredBatch gathered) {
     names_.name(gathered);
     const auto written = write_in_pieces(gathered.batch);
-    keep_count();
-    const std::string not_kept = kept_problem();
-    if ((written && not_kept.empty()) || Clock::now() < next_warning_) return;
+    const Status kept = keep_count();
+    if ((written && kept) || Clock::now() < next_warning_) return;
     next_warning_ = Clock::now() + warning_interval;
     if (!written)
         log_.warn("cannot write a batch of runs: " + written.error().message);
     else
-        log_.warn("cannot save the number of unwritten runs: " + not_kept);
+        log_.warn("cannot save the number of unwritten runs: " + kept.error().message);
 }
 
 Status BatchWriter::write_in_pieces(const trace::RunBatch& batch) {

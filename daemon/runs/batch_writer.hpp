@@ -4,7 +4,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "daemon/runs/gathered_batch.hpp"
 #include "daemon/runs/kept_count.hpp"
 #include "daemon/runs/run_ledger.hpp"
+#include "daemon/runs/waiting_batches.hpp"
 #include "spool/spool.hpp"
 #include "trace/run_batches/run_batch.hpp"
 
@@ -46,32 +46,25 @@ class BatchWriter {
     void wait_until_idle();
 
   private:
-    // A batch is dropped if both are reached: small batches, which take little memory, may be many.
-    static constexpr std::size_t waiting_batches_limit = 16,
-                                 waiting_runs_limit = trace::run_batch_runs_limit;
     void work();
     void write(GatheredBatch gathered);
     // Splits the batch if it exceeds the limits of a file.
     [[nodiscard]] Status write_in_pieces(const trace::RunBatch& batch);
     void lose_batch(const trace::RunBatch& batch);
-    void keep_count();
-    [[nodiscard]] std::string kept_problem();
+    // Error: the number cannot be written.
+    [[nodiscard]] Status keep_count();
 
     spool::Spool spool_;
     Log log_;
     FrameNames names_;
     mutable std::mutex mutex_;  // protects the following members
     std::condition_variable more_, idle_;
-    std::deque<GatheredBatch> waiting_;
-    bool writing_ = false;          // a batch that is not in waiting_ any more
-    std::size_t waiting_runs_ = 0;  // in waiting_
+    WaitingBatches waiting_;
     RunLedger ledger_;
-    bool ending_ = false;
-    // Protects the following members; lock it before mutex_. Threads that need only mutex_ do not
+    // Protects the following member; lock it before mutex_. Threads that need only mutex_ do not
     // wait for the disk.
     std::mutex kept_mutex_;
     std::optional<KeptCount> kept_;
-    std::string kept_problem_;
     std::chrono::steady_clock::time_point next_warning_;
     std::thread thread_;
 };

@@ -60,8 +60,6 @@ MEMBERS = {
     "daemon/merges/merge_job.hpp MergeJob": 13,
     "daemon/merges/merge_queue.hpp MergeQueue": 15,
     "daemon/processes/kept_roots.hpp KeptRoots": 15,
-    "daemon/runs/batch_writer.hpp BatchWriter": 16,
-    "daemon/runs/run_gatherer.hpp RunGatherer": 17,
     "daemon/runs/run_reporter.hpp RunReporter": 15,
     "daemon/unwinding/mapped_files.hpp MappedFiles": 14,
     "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
