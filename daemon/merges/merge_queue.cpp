@@ -38,7 +38,7 @@ void MergeQueue::set_limits(std::chrono::nanoseconds merge_limit, std::uint64_t 
 }
 
 MergeCounts MergeQueue::counts() const {
-    MergeCounts counts = counts_;
+    MergeCounts counts = outcomes_.counts();
     counts.waiting += queue_.size();
     return counts;
 }
@@ -79,18 +79,14 @@ void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merge
     if (work.then) work.then(merged);
     if (!work.output.empty()) return;
     if (!merged) {
-        ++counts_.failed;
-        ++counts_.waiting;
+        const auto pause = outcomes_.failed(options_.first_pause, options_.max_pause);
         options_.log.warn(fmt::format("capture {} could not be merged and stays in {}: {}",
                                       work.session, work.capture.string(), merged.error().message));
         owner_.bundle_changed();  // it may have lacked space
-        return try_again_later();
+        return try_again_after(pause);
     }
     KILL_POINT("merge.done");
-    ++counts_.done;
-    if (!work.with_names) ++counts_.without_names;
-    failed_in_row_ = 0;
-    last_bundle_ = LastBundle{merged->path, merged->digest, work.session, work.event};
+    outcomes_.merged({merged->path, merged->digest, work.session, work.event}, work.with_names);
     drop(work.capture);
     options_.log.inform("bundle " + merged->path);
     owner_.bundle_changed();
@@ -99,15 +95,15 @@ void MergeQueue::take_merged(const Work& work, const Result<MergedBundle>& merge
 // Most likely it waited for a file of a watched program on a hung file system. Without names, it
 // opens no such files. If that does not end either, no other attempt would.
 void MergeQueue::take_over_limit(const Work& work, const Error& error) {
-    ++counts_.failed;
-    ++counts_.over_limit;
     std::string reason = error.message;
+    std::optional<HeldUp> held_up;
     if (auto awaited = trace::read_awaited_file(work.capture)) {
         reason +=
             fmt::format("; it waited for {} of {}", awaited->path,
                         awaited->uid ? fmt::format("user {}", *awaited->uid) : "an unknown user");
-        held_up_ = HeldUp{work.session, std::move(*awaited)};
+        held_up = HeldUp{work.session, std::move(*awaited)};
     }
+    outcomes_.took_too_long(std::move(held_up));
     // A hung merge may hold the capture's lock until the next boot.
     if (const Status renewed = renew_folder(work.capture); !renewed)
         options_.log.warn(
@@ -121,7 +117,7 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
         return;
     }
     if (work.then) work.then(error);
-    ++counts_.set_aside;
+    outcomes_.set_aside();
     options_.log.warn(fmt::format("capture {} could not be merged and is set aside in {}: {}",
                                   work.session, work.capture.string(), reason));
     if (const Status kept = set_aside(work.capture, reason); !kept)
@@ -130,14 +126,8 @@ void MergeQueue::take_over_limit(const Work& work, const Error& error) {
             work.session, kept.error().message));
 }
 
-std::chrono::milliseconds MergeQueue::pause_after_failure() const {
-    const std::uint64_t failures = std::min<std::uint64_t>(failed_in_row_, 5);
-    return std::min(options_.first_pause * (1 << (2 * failures)), options_.max_pause);
-}
-
-void MergeQueue::try_again_later() {
-    again_timer_.expires_after(pause_after_failure());
-    ++failed_in_row_;
+void MergeQueue::try_again_after(std::chrono::milliseconds pause) {
+    again_timer_.expires_after(pause);
     again_timer_.async_wait([this](const auto& failure) {
         if (!failure) take_what_waits();
     });
@@ -156,7 +146,7 @@ bool MergeQueue::is_in_use(const fs::path& capture) const {
 
 void MergeQueue::look_at(const fs::path& capture) {
     if (const auto reason = reason_set_aside(capture)) {
-        ++counts_.set_aside;
+        outcomes_.set_aside();
         if (unreadable_.insert(capture).second)
             options_.log.warn("capture " + capture.string() + " is set aside: " + *reason);
         return;
@@ -173,15 +163,14 @@ void MergeQueue::look_at(const fs::path& capture) {
                             " had not started when its daemon exited; removed");
         return drop(capture);
     }
-    ++counts_.waiting;
+    outcomes_.waits();
     if (unreadable_.insert(capture).second)
         options_.log.warn("capture " + capture.string() +
                           " cannot be merged: " + session.error().message);
 }
 
 void MergeQueue::take_what_waits() {
-    counts_.waiting = 0;
-    counts_.set_aside = 0;
+    outcomes_.count_again();
     std::vector<fs::path> waiting;
     std::error_code failed;
     for (const auto& entry : fs::directory_iterator(spool_.captures(), failed)) {
@@ -212,7 +201,7 @@ std::vector<fs::path> MergeQueue::oldest_within_limits(const std::vector<fs::pat
             kept.push_back(capture);
             continue;
         }
-        ++counts_.removed;
+        outcomes_.removed();
         unreadable_.erase(capture);
         options_.log.warn("capture " + capture.string() +
                           " was removed before merging: captures exceed the spool's size limit");

@@ -19,34 +19,10 @@
 #include "core/log.hpp"
 #include "core/result.hpp"
 #include "daemon/merges/merge_job.hpp"
+#include "daemon/merges/merge_outcomes.hpp"
 #include "spool/spool.hpp"
-#include "trace/logs/awaited_file.hpp"
 
 namespace lagtrap::daemon {
-
-// Receives messages for people, one line each.
-struct MergeCounts {
-    std::uint64_t done = 0;
-    std::uint64_t failed = 0;         // attempts; the capture waits for the next one
-    std::uint64_t over_limit = 0;     // part of `failed`: took too long
-    std::uint64_t without_names = 0;  // part of `done`: a merge with names had taken too long
-    std::uint64_t waiting = 0;        // now
-    std::uint64_t set_aside = 0;      // now; not retried, because no merge of them ends
-    std::uint64_t removed = 0;        // waiting captures beyond the spool's limits
-};
-
-struct LastBundle {
-    std::string path;
-    std::string digest;
-    std::string session;
-    std::string event;
-};
-
-// The file that the last merge over its time limit was waiting for.
-struct HeldUp {
-    std::string session;
-    trace::AwaitedFile file;
-};
 
 // Use it only on the io_context's thread.
 class MergeQueue {
@@ -100,15 +76,19 @@ class MergeQueue {
     [[nodiscard]] bool is_running() const { return running_; }
     [[nodiscard]] MergeCounts counts() const;
     // Before the next attempt, if a merge fails now.
-    [[nodiscard]] std::chrono::milliseconds pause_after_failure() const;
-    [[nodiscard]] const std::optional<LastBundle>& last_bundle() const { return last_bundle_; }
-    [[nodiscard]] const std::optional<HeldUp>& held_up() const { return held_up_; }
+    [[nodiscard]] std::chrono::milliseconds pause_after_failure() const {
+        return outcomes_.pause_after_failure(options_.first_pause, options_.max_pause);
+    }
+    [[nodiscard]] const std::optional<LastBundle>& last_bundle() const {
+        return outcomes_.last_bundle();
+    }
+    [[nodiscard]] const std::optional<HeldUp>& held_up() const { return outcomes_.held_up(); }
 
   private:
     void begin_next();
     void take_merged(const Work& work, const Result<MergedBundle>& merged);
     void take_over_limit(const Work& work, const Error& error);
-    void try_again_later();
+    void try_again_after(std::chrono::milliseconds pause);
     [[nodiscard]] bool is_in_use(const std::filesystem::path& capture) const;
     void look_at(const std::filesystem::path& capture);
     void drop(const std::filesystem::path& capture);
@@ -125,12 +105,9 @@ class MergeQueue {
     std::deque<Work> queue_;
     bool running_ = false;
     bool held_ = false;
-    std::uint64_t failed_in_row_ = 0;
     boost::asio::steady_timer again_timer_;
     std::set<std::filesystem::path> unreadable_;  // or set aside; already reported
-    MergeCounts counts_;
-    std::optional<LastBundle> last_bundle_;
-    std::optional<HeldUp> held_up_;
+    MergeOutcomes outcomes_;
 };
 
 }  // namespace lagtrap::daemon

@@ -105,39 +105,13 @@ RunReporter::~RunReporter() { stop(); }
 
 void RunReporter::stop() {
     if (!thread_.joinable()) return;
-    {
-        const std::lock_guard lock(mutex_);
-        stopping_ = true;
-    }
-    orders_.notify();
+    orders_.stop();
     thread_.join();
 }
 
-void RunReporter::use(RunSource source) {
-    {
-        const std::lock_guard lock(mutex_);
-        sources_.push_back(std::move(source));
-    }
-    orders_.notify();
-}
-
 void RunReporter::take_aborted(std::vector<ReportedRun> aborted) {
-    if (aborted.empty()) return;
-    {
-        const std::lock_guard lock(mutex_);
-        if (!has_room_for_aborted(aborted_.size(), aborted.size()))
-            return writer_.lose(aborted.size());
-        std::move(aborted.begin(), aborted.end(), std::back_inserter(aborted_));
-    }
-    orders_.notify();
-}
-
-void RunReporter::note_session(const std::string& session) {
-    {
-        const std::lock_guard lock(mutex_);
-        sessions_.push_back(session);
-    }
-    orders_.notify();
+    const std::size_t runs = aborted.size();
+    if (runs > 0 && !orders_.add_aborted(std::move(aborted))) writer_.lose(runs);
 }
 
 std::string RunReporter::problem() const {
@@ -204,19 +178,10 @@ void RunReporter::change_source(RunSource source) {
 }
 
 void RunReporter::take_orders() {
-    orders_.clear();
-    std::vector<RunSource> sources;
-    std::vector<ReportedRun> aborted;
-    std::vector<std::string> sessions;
-    {
-        const std::lock_guard lock(mutex_);
-        sources.swap(sources_);
-        aborted.swap(aborted_);
-        sessions.swap(sessions_);
-    }
-    for (const ReportedRun& run : aborted) gatherer_.take_aborted(run);
-    for (RunSource& source : sources) change_source(std::move(source));
-    for (const std::string& session : sessions) session_.note(session);
+    RunOrders::Taken orders = orders_.take();
+    for (const ReportedRun& run : orders.aborted) gatherer_.take_aborted(run);
+    for (RunSource& source : orders.sources) change_source(std::move(source));
+    for (const std::string& session : orders.sessions) session_.note(session);
 }
 
 // Orders and clock changes always wake the thread. Runs wake it unless they may accumulate for a
@@ -252,8 +217,7 @@ void RunReporter::work() {
         if (gatherer_.full() || (gatherer_.due_ns() && *gatherer_.due_ns() <= monotonic_ns()))
             close_batch();
         writer_.note_gathered(gatherer_.runs());
-        const std::lock_guard lock(mutex_);
-        if (stopping_ && sources_.empty()) break;
+        if (orders_.done()) break;
     }
     drain();
     settle_pending();

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/log.hpp"
@@ -16,24 +17,10 @@
 #include "daemon/runs/batch_writer.hpp"
 #include "daemon/runs/report_pace.hpp"
 #include "daemon/runs/run_gatherer.hpp"
-#include "daemon/threads/wakeup.hpp"
-#include "settings/settings.hpp"
+#include "daemon/runs/run_orders.hpp"
 #include "spool/spool.hpp"
 
 namespace lagtrap::daemon {
-
-// The source of reports: the maps of one set of programs, as the reporter's own descriptors.
-struct RunSource {
-    UniqueFd ring;
-    UniqueFd quotas;
-    std::vector<settings::Event> events;
-    settings::Runs limits;
-    std::shared_ptr<const MarkerPlaces> places;
-    std::shared_ptr<const RunWeights> weights;
-    std::shared_ptr<const EventThresholds> thresholds;
-    std::uint64_t since_ns = 0;        // CLOCK_MONOTONIC: when its programs were attached
-    std::uint64_t ended_after_ns = 0;  // the previous source reported runs that ended before
-};
 
 // Thread-safe.
 class RunReporter {
@@ -49,10 +36,10 @@ class RunReporter {
 
     // Reads what the previous source, whose programs are detached by now, has left, then switches
     // to the new one.
-    void use(RunSource source);
+    void use(RunSource source) { orders_.use(std::move(source)); }
     void take_aborted(std::vector<ReportedRun> aborted);
     // The capture that is being recorded; empty if none.
-    void note_session(const std::string& session);
+    void note_session(const std::string& session) { orders_.note_session(session); }
     // Writes everything that was reported. Detach the programs before.
     void stop();
 
@@ -81,18 +68,14 @@ class RunReporter {
     BatchWriter writer_;
     RunGatherer gatherer_;
     std::unique_ptr<Ring> ring_;
-    Wakeup orders_;
+    RunOrders orders_;
     UniqueFd clock_;  // timerfd that signals clock changes
     std::function<void()> on_process_;
     BatchSession session_;  // only for the reporter's thread, like pace_
     ReportPace pace_;
 
-    mutable std::mutex mutex_;  // protects the following members
-    std::vector<RunSource> sources_;
-    std::vector<ReportedRun> aborted_;
-    std::vector<std::string> sessions_;
+    mutable std::mutex mutex_;  // protects the following member
     std::string problem_;
-    bool stopping_ = false;
     std::thread thread_;
 };
 
