@@ -74,8 +74,8 @@ CapturePolicy::Actions CapturePolicy::record(const Record& record, std::optional
     early_ = false;
     limits_.begin(by_delay ? std::optional(name) : std::nullopt, by_delay ? party : std::nullopt,
                   context.delays, now);
-    ++begun_;
-    if (!record.for_client) ++begun_for_[name];
+    ++totals_.begun;
+    if (!record.for_client) ++totals_.begun_for[name];
     ends_ = now + std::chrono::duration_cast<Clock::duration>(record.lengths.planned);
     return {WantBreaches{false}, record};
 }
@@ -112,7 +112,7 @@ std::optional<std::string> CapturePolicy::event_to_share(const CaptureContext& c
     for (const std::string& event : limits_.delayed(context.delays)) {
         if (closed_events_.contains(event)) continue;
         limits_.adopt(event, now);
-        ++begun_for_[event];
+        ++totals_.begun_for[event];
         shared_event_ = event;
         return event;
     }
@@ -122,7 +122,7 @@ std::optional<std::string> CapturePolicy::event_to_share(const CaptureContext& c
 CapturePolicy::Actions CapturePolicy::on(const capture_fact::Ended& ended,
                                          const CaptureContext& context, Clock::time_point now) {
     if (!recording_) return {};
-    if (ended.failed) ++failed_;
+    if (ended.failed) ++totals_.failed;
     const bool by_delay = recording_->reason != trace::TriggerReason::Manual;
     limits_.end(by_delay ? std::optional(rules_.events[recording_->event].name)
                          : std::exchange(shared_event_, std::nullopt),
@@ -217,8 +217,8 @@ std::optional<CapturePolicy::Clock::time_point> CapturePolicy::next_change() con
 }
 
 std::uint64_t CapturePolicy::begun_for(const std::string& event) const {
-    const auto found = begun_for_.find(event);
-    return found == begun_for_.end() ? 0 : found->second;
+    const auto found = totals_.begun_for.find(event);
+    return found == totals_.begun_for.end() ? 0 : found->second;
 }
 
 CapturePolicy::Actions CapturePolicy::on(const capture_fact::HistoryWanted& history) {

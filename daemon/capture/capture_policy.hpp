@@ -191,11 +191,16 @@ class CapturePolicy {
         return limits_.skipped(delays);
     }
     // Recordings begun, in total and for the delays of an event or by its name.
-    [[nodiscard]] std::uint64_t begun() const { return begun_; }
+    [[nodiscard]] std::uint64_t begun() const { return totals_.begun; }
     [[nodiscard]] std::uint64_t begun_for(const std::string& event) const;
-    [[nodiscard]] std::uint64_t failed() const { return failed_; }
+    [[nodiscard]] std::uint64_t failed() const { return totals_.failed; }
 
   private:
+    struct Totals {
+        std::uint64_t begun = 0, failed = 0;
+        std::map<std::string, std::uint64_t> begun_for;  // by event
+    };
+
     Actions record_breach(const capture_fact::Breached& breach, const CaptureContext& context,
                           Clock::time_point now);
     Actions record(const capture_action::Record& record, std::optional<Party> party,
@@ -218,8 +223,7 @@ class CapturePolicy {
     std::map<Party, Clock::time_point> closed_parties_;
     bool history_wanted_ = true;
     bool early_ = false;  // recording into memory
-    std::uint64_t begun_ = 0, failed_ = 0;
-    std::map<std::string, std::uint64_t> begun_for_;
+    Totals totals_;
 };
 
 }  // namespace lagtrap::daemon

@@ -51,7 +51,6 @@ MEMBERS = {
     "binaries/dwarf/line_program.hpp LineProgram": 15,
     "binaries/reader/file_reader.hpp FileReader": 14,
     "daemon/capture/capture_controller.hpp CaptureController": 23,
-    "daemon/capture/capture_policy.hpp CapturePolicy": 13,
     "daemon/capture/recorder_programs.hpp RecorderPrograms": 15,
     "daemon/capture/rundown.hpp Rundown": 15,
     "daemon/events/breach_watch.hpp BreachWatch": 19,
@@ -66,7 +65,6 @@ MEMBERS = {
     "server/reports/cause_tree.hpp CauseTree": 16,
     "server/store/sqlite_database.hpp SqliteDatabase": 15,
     "trace/merge/kernel_record_writer.hpp KernelRecordWriter": 16,
-    "trace/merge/run_writer.hpp RunWriter": 13,
     "trace/perfetto/call_slices.hpp CallSlices": 13,
 }
 

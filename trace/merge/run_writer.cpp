@@ -82,23 +82,14 @@ std::vector<lagtrap_stage_hit> stages_of(const lagtrap_run& run, std::uint64_t e
 RunWriter::RunWriter(const Session& session, ThreadTable& threads, PacketWriter& writer,
                      std::uint64_t boottime_offset_ns)
     : session_(session),
-      threads_(threads),
       writer_(writer),
-      boottime_offset_ns_(boottime_offset_ns) {
+      boottime_offset_ns_(boottime_offset_ns),
+      tracks_(session, threads, writer, boottime_offset_ns) {
     auto next = static_cast<std::uint32_t>(session.events.size() + 1);
     for (const SessionEvent& known : session.events) {
         first_stage_name_.push_back(next);
         next += static_cast<std::uint32_t>(known.stages.size());
     }
-}
-
-template <typename Fill>
-void RunWriter::descriptor(std::uint64_t at_ns, Fill fill) {
-    writer_.packet(Sequence::Runs, at_ns + boottime_offset_ns_, UsesInterning::No,
-                   [&](pbf_writer& packet) {
-                       pbf_writer track(packet, perfetto::trace_packet::track_descriptor);
-                       fill(track);
-                   });
 }
 
 template <typename Fill>
@@ -129,69 +120,14 @@ void RunWriter::event(std::uint64_t at_ns, Fill fill) {
         });
 }
 
-std::uint64_t RunWriter::process_track(const lagtrap_run& run) {
-    const ThreadState& leader = threads_.at(run.begin_pid, run.begin_pid, run.begin_ns);
-    std::uint64_t& track = process_tracks_[{run.begin_pid, leader.generation}];
-    if (track == 0) {
-        track = ++tracks_;
-        descriptor(run.begin_ns, [&](pbf_writer& descriptor) {
-            descriptor.add_uint64(perfetto::track_descriptor::uuid, track);
-            pbf_writer process(descriptor, perfetto::track_descriptor::process);
-            process.add_int32(perfetto::process_descriptor::pid,
-                              static_cast<std::int32_t>(run.begin_pid));
-            const std::string name = threads_.process_name(run.begin_pid, run.begin_ns);
-            if (!name.empty()) process.add_string(perfetto::process_descriptor::process_name, name);
-        });
-    }
-    return track;
-}
-
-RunWriter::ThreadTrack& RunWriter::thread_track(const lagtrap_run& run) {
-    const ThreadState& thread = threads_.at(run.begin_tid, run.begin_pid, run.begin_ns);
-    ThreadTrack& track = thread_tracks_[{run.begin_tid, thread.generation}];
-    if (track.uuid == 0) {
-        track.uuid = ++tracks_;
-        track_threads_[track.uuid] = {run.begin_tid, thread.generation};
-        descriptor(run.begin_ns, [&](pbf_writer& descriptor) {
-            descriptor.add_uint64(perfetto::track_descriptor::uuid, track.uuid);
-            pbf_writer part(descriptor, perfetto::track_descriptor::thread);
-            part.add_int32(perfetto::thread_descriptor::pid,
-                           static_cast<std::int32_t>(run.begin_pid));
-            part.add_int64(perfetto::thread_descriptor::tid, run.begin_tid);
-            const std::string name = thread.name.empty() ? comm_text(run.comm) : thread.name;
-            if (!name.empty()) part.add_string(perfetto::thread_descriptor::thread_name, name);
-        });
-    }
-    return track;
-}
-
-std::uint64_t RunWriter::own_track(const lagtrap_run& run, std::uint64_t end_ns) {
-    const std::uint64_t parent = process_track(run);
-    auto& lanes = lanes_[{parent, run.event}];
-    std::uint64_t track = 0;
-    if (!lanes.empty() && lanes.top().free_ns <= run.begin_ns) {
-        track = lanes.top().track;
-        lanes.pop();
-    } else {
-        track = ++tracks_;
-        descriptor(run.begin_ns, [&](pbf_writer& descriptor) {
-            descriptor.add_uint64(perfetto::track_descriptor::uuid, track);
-            descriptor.add_uint64(perfetto::track_descriptor::parent_uuid, parent);
-            descriptor.add_string(perfetto::track_descriptor::name,
-                                  printable(session_.events[run.event].name));
-        });
-    }
-    lanes.push({end_ns, track});
-    return track;
-}
-
 std::uint64_t RunWriter::track_for(const lagtrap_run& run, std::uint64_t end_ns, std::uint64_t id) {
     const bool ended_elsewhere =
         (run.flags & LAGTRAP_RUN_OPEN) == 0 && run.end_tid != 0 && run.end_tid != run.begin_tid;
-    if (ended_elsewhere || (run.flags & LAGTRAP_RUN_IN_GO) != 0) return own_track(run, end_ns);
-    ThreadTrack& track = thread_track(run);
+    if (ended_elsewhere || (run.flags & LAGTRAP_RUN_IN_GO) != 0)
+        return tracks_.below_process(run, end_ns);
+    ThreadTrack& track = tracks_.of_thread(run);
     if (!track.open.empty() && open_.at(track.open.back()).next_boundary_ns() < end_ns)
-        return own_track(run, end_ns);
+        return tracks_.below_process(run, end_ns);
     track.open.push_back(id);
     return track.uuid;
 }
@@ -287,8 +223,7 @@ void RunWriter::advance(OpenRun& run, std::uint64_t at_ns) {
 }
 
 void RunWriter::close(const OpenRun& run) {
-    if (const auto thread = track_threads_.find(run.track); thread != track_threads_.end())
-        std::erase(thread_tracks_.at(thread->second).open, run.id);
+    tracks_.close(run.track, run.id);
     open_.erase(run.id);
 }
 

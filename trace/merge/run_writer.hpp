@@ -2,14 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <queue>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "bpf/records.h"
 #include "trace/logs/session.hpp"
+#include "trace/merge/run_tracks.hpp"
 #include "trace/perfetto/packet_writer.hpp"
 #include "trace/processes/thread_table.hpp"
 
@@ -64,47 +63,25 @@ class RunWriter {
             return at_ns != other.at_ns ? at_ns > other.at_ns : run < other.run;
         }
     };
-    struct Lane {
-        std::uint64_t free_ns;
-        std::uint64_t track;
-        [[nodiscard]] bool operator<(const Lane& other) const { return free_ns > other.free_ns; }
-    };
-    struct ThreadTrack {
-        std::uint64_t uuid = 0;
-        std::vector<std::uint64_t> open;  // runs on it, innermost last
-    };
 
     std::uint64_t track_for(const lagtrap_run& run, std::uint64_t end_ns, std::uint64_t id);
-    ThreadTrack& thread_track(const lagtrap_run& run);
-    std::uint64_t process_track(const lagtrap_run& run);
-    std::uint64_t own_track(const lagtrap_run& run, std::uint64_t end_ns);
     void advance(OpenRun& run, std::uint64_t at_ns);
     void close(const OpenRun& run);
     void begin_slice(const OpenRun& open, const lagtrap_run& run, const RunFacts& facts);
     void begin_stage(const OpenRun& open, const lagtrap_stage_hit& stage);
     void end_slice(std::uint64_t track, std::uint64_t at_ns);
     template <typename Fill>
-    void descriptor(std::uint64_t at_ns, Fill fill);
-    template <typename Fill>
     void event(std::uint64_t at_ns, Fill fill);
 
     const Session& session_;
-    ThreadTable& threads_;
     PacketWriter& writer_;
     std::uint64_t boottime_offset_ns_;
     // interned number of each event's first stage name
     std::vector<std::uint32_t> first_stage_name_;
     bool names_defined_ = false;
-    std::uint64_t tracks_ = 0;
+    RunTracks tracks_;
     std::unordered_map<std::uint64_t, OpenRun> open_;
     std::priority_queue<Due> due_;
-    // tid, generation
-    std::map<std::pair<std::uint32_t, std::uint32_t>, ThreadTrack> thread_tracks_;
-    std::unordered_map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> track_threads_;
-    // pid, generation
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> process_tracks_;
-    // process track, event
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::priority_queue<Lane>> lanes_;
 };
 
 }  // namespace lagtrap::trace
