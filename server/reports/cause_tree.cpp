@@ -11,11 +11,8 @@ namespace lagtrap::server::reports {
 
 namespace {
 
-constexpr std::uint32_t part_of_caller = UINT32_MAX;
 constexpr std::uint32_t not_yet = UINT32_MAX;
-constexpr std::size_t max_name_bytes = 64 << 20;
-constexpr std::size_t max_awaited_bytes = 16 << 20;  // of names of threads waited for
-constexpr std::size_t max_filled = 64;               // longest entries of a profile to examine
+constexpr std::size_t max_filled = 64;  // longest entries of a profile to examine
 // of a run: 36 years; sums of such times do not overflow
 constexpr std::uint64_t max_ns = 1ULL << 60;
 
@@ -71,7 +68,7 @@ std::vector<std::uint64_t> times_of(const analysis::RunProfile& profile) {
 // Maps one profile's frames, texts and stacks to the tree's.
 struct CauseTree::Mapping {
     const analysis::RunProfile& profile;
-    std::vector<std::uint32_t> names;    // by frame; part_of_caller if it has no name of its own
+    std::vector<std::uint32_t> names;    // by frame; see TreeNames::part_of_caller
     std::vector<std::uint32_t> reasons;  // by text
     std::vector<bool> below_user;        // by node: has a frame of a program on its path
     std::vector<std::uint32_t> own;      // by node: for the run's own thread
@@ -95,63 +92,13 @@ analysis::WaitKind CauseTree::Mapping::kind_of(const analysis::ProfileLink& wait
 
 CauseTree::CauseTree(std::size_t max_nodes, std::size_t max_entries)
     : max_nodes_(std::max<std::size_t>(max_nodes, 1)), max_entries_(max_entries) {
-    names_.emplace_back();
     nodes_.emplace_back();
-    text_ids_.emplace(std::string(), 0);
-}
-
-std::uint32_t CauseTree::text_of(const std::string& text) {
-    const auto [known, added] =
-        text_ids_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
-    if (added) texts_.push_back(text);
-    return known->second;
 }
 
 std::uint32_t CauseTree::awaited_by(const analysis::RunProfile& profile,
                                     const analysis::ProfileEntry& entry) {
     if (entry.links.size() < 2) return 0;
-    const std::string& name = profile.texts[entry.links[1].thread];
-    if (const auto known = text_ids_.find(name); known != text_ids_.end()) return known->second;
-    if (awaited_bytes_ + name.size() > max_awaited_bytes) return 0;
-    awaited_bytes_ += name.size();
-    return text_of(name);
-}
-
-std::uint32_t CauseTree::name_of(std::string function, std::string module, NameKind kind) {
-    if (name_bytes_ > max_name_bytes) {
-        function = "[other]";
-        module.clear();
-    }
-    const std::string key = function + '\0' + module + '\0' + static_cast<char>(kind);
-    const auto [known, added] =
-        name_ids_.try_emplace(key, static_cast<std::uint32_t>(names_.size()));
-    if (added) {
-        name_bytes_ += key.size();
-        names_.push_back({{std::move(function), std::move(module)}, kind});
-    }
-    return known->second;
-}
-
-std::uint32_t CauseTree::name_of(const analysis::ProfileFrame& frame) {
-    const std::string key =
-        frame.function + '\0' + frame.module + '\0' + (frame.kernel ? 'k' : 'u');
-    if (const auto known = frame_names_.find(key); known != frame_names_.end())
-        return known->second;
-    if (name_bytes_ > max_name_bytes) {
-        ++paths_cut_;
-        return part_of_caller;
-    }
-    name_bytes_ += key.size();
-    std::uint32_t& name = frame_names_[key];
-    name = part_of_caller;
-    const std::string_view function = stable_function(frame.function);
-    const std::string_view module = stable_module(frame.module);
-    const bool hidden =
-        frame.kernel ? analysis::is_kernel_plumbing(frame.function) : is_run_time(function, module);
-    if (hidden) return name;
-    name = name_of(std::string(function), std::string(module), NameKind::Function);
-    names_[name].of_kernel = frame.kernel;
-    return name;
+    return texts_.number_of_thread(profile.texts[entry.links[1].thread]);
 }
 
 std::uint32_t CauseTree::child_of(std::uint32_t node, std::uint32_t name) {
@@ -171,8 +118,11 @@ std::uint32_t CauseTree::child_of(std::uint32_t node, std::uint32_t name) {
 CauseTree::Mapping CauseTree::mapping_of(const analysis::RunProfile& profile) {
     Mapping mapping{profile, {}, {}, {}, {}, {}, {}};
     mapping.names.reserve(profile.frames.size());
-    for (const analysis::ProfileFrame& frame : profile.frames)
-        mapping.names.push_back(name_of(frame));
+    for (const analysis::ProfileFrame& frame : profile.frames) {
+        const auto name = names_.number_of(frame);
+        if (!name) ++paths_cut_;
+        mapping.names.push_back(name.value_or(TreeNames::part_of_caller));
+    }
     mapping.below_user.assign(profile.nodes.size(), false);
     for (std::size_t i = 1; i < profile.nodes.size(); ++i) {
         const analysis::ProfileNode& node = profile.nodes[i];
@@ -202,7 +152,7 @@ std::uint32_t CauseTree::node_of(Mapping& mapping, std::uint32_t base, std::uint
         // Kernel work for a program counts as the program's function. A kernel thread has only
         // kernel functions.
         const bool for_program = mapping.profile.frames[frame].kernel && mapping.below_user[*place];
-        if (mapping.names[frame] != part_of_caller && !for_program)
+        if (mapping.names[frame] != TreeNames::part_of_caller && !for_program)
             at = child_of(at, mapping.names[frame]);
         if (base == 0) {
             mapping.own[*place] = at;
@@ -227,8 +177,8 @@ std::uint32_t CauseTree::place_of(Mapping& mapping, std::uint32_t base, std::uin
     }
     if (outermost == nullptr) return place;
     const std::string module(stable_module(outermost->module));
-    return child_of(
-        place, name_of(owner_of(stable_function(outermost->function)), module, NameKind::Function));
+    return child_of(place, names_.number_of(owner_of(stable_function(outermost->function)), module,
+                                            NameKind::Function));
 }
 
 std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& entry,
@@ -237,23 +187,23 @@ std::uint32_t CauseTree::end_of(Mapping& mapping, const analysis::ProfileEntry& 
     for (const analysis::ProfileLink& link : entry.links) {
         switch (link.kind) {
             case analysis::TimeKind::Unknown:
-                return child_of(at, name_of("[not recorded]", "", NameKind::Unknown));
+                return child_of(at, names_.number_of("[not recorded]", "", NameKind::Unknown));
             // On a busy machine all functions wait for a CPU, so this is one cause wherever they
             // are. If a run waits for another thread, the cause is what that thread was doing,
             // whether or not it had a CPU.
             case analysis::TimeKind::Runnable:
                 if (&link != entry.links.data()) at = place_of(mapping, at, link.node);
-                return child_of(at, name_of("[waits for a CPU]", "", NameKind::Runnable));
+                return child_of(at, names_.number_of("[waits for a CPU]", "", NameKind::Runnable));
             case analysis::TimeKind::OnCpu:
                 at = child_of(place_of(mapping, at, link.node),
-                              name_of("[on CPU]", "", NameKind::OnCpu));
+                              names_.number_of("[on CPU]", "", NameKind::OnCpu));
                 break;
             case analysis::TimeKind::Blocked: {
                 at = place_of(mapping, at, link.node);
                 std::uint32_t& reason = mapping.reasons[link.reason];
                 if (reason == not_yet) {
-                    reason = name_of("[" + mapping.profile.texts[link.reason] + "]", "",
-                                     NameKind::Blocked);
+                    reason = names_.number_of("[" + mapping.profile.texts[link.reason] + "]", "",
+                                              NameKind::Blocked);
                 }
                 at = child_of(at, reason);
                 if (noted_ns == 0) break;
@@ -274,10 +224,10 @@ void CauseTree::add(const ProfiledRun& run, const analysis::RunProfile& profile)
     }
     TreeRun added;
     added.delayed = run.delayed;
-    added.host = text_of(run.host);
-    added.user = text_of(run.user);
-    added.build = text_of(run.build);
-    added.bundle = text_of(run.bundle);
+    added.host = texts_.number_of(run.host);
+    added.user = texts_.number_of(run.user);
+    added.build = texts_.number_of(run.build);
+    added.bundle = texts_.number_of(run.bundle);
     added.delay = run.delay;
     added.begin_realtime_ns = run.begin_realtime_ns;
     Mapping mapping = mapping_of(profile);

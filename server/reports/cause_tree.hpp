@@ -4,29 +4,14 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "server/reports/causes.hpp"
+#include "server/reports/tree_names.hpp"
 #include "server/reports/wait_notes.hpp"
 
 namespace lagtrap::server::reports {
-
-enum class NameKind : std::uint8_t {
-    Function,
-    // "[on CPU]", below the function that ran: a function's own time is a place of its own
-    OnCpu,
-    Blocked,   // "[disk]"; the other thread's functions are below it
-    Runnable,  // "[waits for a CPU]"
-    Unknown,   // "[not recorded]"
-};
-
-struct TreeName {
-    CauseFrame frame;
-    NameKind kind = NameKind::Function;
-    bool of_kernel = false;  // a function of the kernel, where no function of a program called it
-};
 
 // Node 0 is the root. Parents come before their children.
 struct TreeNode {
@@ -59,11 +44,13 @@ class CauseTree {
     // Skips a run of which nothing was recorded.
     void add(const ProfiledRun& run, const analysis::RunProfile& profile);
 
-    [[nodiscard]] const std::vector<TreeName>& names() const { return names_; }
+    [[nodiscard]] const std::vector<TreeName>& names() const { return names_.all(); }
     [[nodiscard]] const std::vector<TreeNode>& nodes() const { return nodes_; }
     [[nodiscard]] const std::vector<TreeRun>& runs() const { return runs_; }
     [[nodiscard]] const std::vector<TreeEntry>& entries() const { return entries_; }
-    [[nodiscard]] const std::vector<std::string>& texts() const { return texts_; }  // 0 is empty
+    [[nodiscard]] const std::vector<std::string>& texts() const {
+        return texts_.all();
+    }  // 0 is empty
     // of delayed runs
     [[nodiscard]] const WaitNotes& waits() const { return waits_; }
     [[nodiscard]] std::uint64_t runs_left_out() const { return runs_left_out_; }
@@ -71,12 +58,8 @@ class CauseTree {
 
   private:
     struct Mapping;
-    std::uint32_t text_of(const std::string& text);
-    // 0 beyond a number of names, because threads of untrusted machines may have any number.
     std::uint32_t awaited_by(const analysis::RunProfile& profile,
                              const analysis::ProfileEntry& entry);
-    std::uint32_t name_of(std::string function, std::string module, NameKind kind);
-    std::uint32_t name_of(const analysis::ProfileFrame& frame);
     std::uint32_t child_of(std::uint32_t node, std::uint32_t name);
     std::uint32_t node_of(Mapping& mapping, std::uint32_t base, std::uint32_t local);
     std::uint32_t place_of(Mapping& mapping, std::uint32_t base, std::uint32_t local);
@@ -91,18 +74,13 @@ class CauseTree {
 
     std::size_t max_nodes_;
     std::size_t max_entries_;
-    std::vector<TreeName> names_;
-    std::unordered_map<std::string, std::uint32_t> name_ids_;
-    std::unordered_map<std::string, std::uint32_t> frame_names_;  // by a profile's frame
+    TreeNames names_;
     std::vector<TreeNode> nodes_;
     std::unordered_map<std::uint64_t, std::uint32_t, Hash> children_;
     std::vector<TreeRun> runs_;
     std::vector<TreeEntry> entries_;
     WaitNotes waits_;
-    std::vector<std::string> texts_{std::string()};
-    std::unordered_map<std::string, std::uint32_t> text_ids_;
-    std::size_t name_bytes_ = 0;
-    std::size_t awaited_bytes_ = 0;
+    TreeTexts texts_;
     std::uint64_t runs_left_out_ = 0;
     std::uint64_t paths_cut_ = 0;
 };

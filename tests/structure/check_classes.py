@@ -62,7 +62,6 @@ MEMBERS = {
     "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
     "server/api/application.hpp Application": 24,
     "server/api/http_server.cpp AsioServer": 20,
-    "server/reports/cause_tree.hpp CauseTree": 16,
     "server/store/sqlite_database.hpp SqliteDatabase": 15,
     "trace/merge/kernel_record_writer.hpp KernelRecordWriter": 16,
     "trace/perfetto/call_slices.hpp CallSlices": 13,
