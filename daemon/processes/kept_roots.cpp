@@ -36,9 +36,6 @@ std::uint64_t mount_of(int fd) {
     return number;
 }
 
-// Limit for counting them individually.
-constexpr std::size_t max_left_out = 10'000;
-
 }  // namespace
 
 bool RootAge::is_due(std::uint64_t mounts, const std::string& program) {
@@ -71,11 +68,11 @@ void KeptRoots::work() {
         lock.unlock();
         look();
         lock.lock();
-        looked_ = true;
+        progress_ = Progress::Looked;
         changed_.notify_all();
         if (!is_last) (void)changed_.wait_for(lock, look_interval, [this] { return ending_; });
     }
-    ended_ = true;
+    progress_ = Progress::Ended;
     changed_.notify_all();
 }
 
@@ -96,24 +93,15 @@ void KeptRoots::look_at(std::uint32_t pid) {
         !ages_[pid].is_due(mounts, program_of(process)))
         return;
     auto root = inspector_.open_root(pid);
-    if (root) hold(pid, mounts, std::move(*root));
-}
-
-void KeptRoots::hold(std::uint32_t pid, std::uint64_t mounts, UniqueFd root) {
-    const View view(mounts, mount_of(root.get()));
-    if (!roots_.contains(view)) {
-        if (roots_.size() >= roots_limit) {
-            if (left_out_.size() < max_left_out) left_out_.insert(view);
-            return;
-        }
-        roots_[view] = std::move(root);
-    }
-    views_[pid] = view;
+    if (!root) return;
+    const HeldViews::View view(mounts, mount_of(root->get()));
+    views_.add(pid, view, std::move(*root));
 }
 
 void KeptRoots::await_first_look() {
     std::unique_lock lock(mutex_);
-    (void)changed_.wait_for(lock, first_look_timeout, [this] { return looked_; });
+    (void)changed_.wait_for(lock, first_look_timeout,
+                            [this] { return progress_ != Progress::Begun; });
 }
 
 void KeptRoots::begin_to_finish() {
@@ -127,19 +115,13 @@ void KeptRoots::finish() {
     begin_to_finish();
     {
         std::unique_lock lock(mutex_);
-        (void)changed_.wait_for(lock, finish_timeout,
-                                [this] { return ended_ || given_up_.load(); });
+        (void)changed_.wait_for(lock, finish_timeout, [this] {
+            return progress_ == Progress::Ended || given_up_.load();
+        });
     }
     // Makes all further inspections fail.
     given_up_ = true;
     thread_.join();
-}
-
-trace::HeldRoots KeptRoots::held() const {
-    trace::HeldRoots held;
-    held.holder = ::getpid();
-    for (const auto& [pid, view] : views_) held.descriptors[pid] = roots_.at(view).get();
-    return held;
 }
 
 }  // namespace lagtrap::daemon

@@ -14,9 +14,8 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
 
-#include "core/unique_fd.hpp"
+#include "daemon/processes/held_views.hpp"
 #include "daemon/processes/process_inspector.hpp"
 #include "trace/logs/held_roots.hpp"
 
@@ -62,16 +61,15 @@ class KeptRoots {
     // Waits for the last scan, up to finish_timeout. Root folders not opened by then are not held.
     void finish();
     // Call it after finish().
-    [[nodiscard]] trace::HeldRoots held() const;
+    [[nodiscard]] trace::HeldRoots held() const { return views_.held(); }
     // Number of views beyond the limit. Call it after finish().
-    [[nodiscard]] std::size_t left_out() const { return left_out_.size(); }
+    [[nodiscard]] std::size_t left_out() const { return views_.left_out(); }
 
   private:
-    using View = std::pair<std::uint64_t, std::uint64_t>;  // mount namespace, and the root's mount
+    enum class Progress { Begun, Looked, Ended };
     void work();
     void look();
     void look_at(std::uint32_t pid);
-    void hold(std::uint32_t pid, std::uint64_t mounts, UniqueFd root);
 
     ProcessInspector& inspector_;
     std::uint32_t first_;
@@ -79,16 +77,13 @@ class KeptRoots {
     // namespaces in which paths mean the same files as for this process
     std::set<std::uint64_t> machines_;
     std::map<std::uint32_t, RootAge> ages_;
-    std::map<View, UniqueFd> roots_;
-    std::map<std::uint32_t, View> views_;  // by pid
-    std::set<View> left_out_;
+    HeldViews views_{roots_limit};
 
     std::atomic<bool> given_up_{false};
     std::mutex mutex_;  // protects the following members
     std::condition_variable changed_;
-    bool looked_ = false;
     bool ending_ = false;
-    bool ended_ = false;
+    Progress progress_ = Progress::Begun;
     std::thread thread_;
 };
 

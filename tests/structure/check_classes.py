@@ -57,7 +57,6 @@ MEMBERS = {
     "daemon/events/copy_arming.hpp CopyArming": 17,
     "daemon/events/event_monitor.hpp EventMonitor": 14,
     "daemon/merges/merge_job.hpp MergeJob": 13,
-    "daemon/processes/kept_roots.hpp KeptRoots": 15,
     "daemon/unwinding/mapped_files.hpp MappedFiles": 14,
     "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
     "server/api/application.hpp Application": 24,
