@@ -59,22 +59,14 @@ void Rundown::work(bpf_program* threads, std::uint32_t first_pid) {
     run_iterator(threads, 0);
     scan.add_others(ProcessScan::Code::Known);
     scan.records().for_each([this](const lagtrap_record* record) { name_container(record); });
-    std::unique_lock lock(mutex_);
-    records_ = scan.take_records();
-    for (;;) {
-        more_.wait(lock, [this] { return ending_ || !events_.empty(); });
-        const RecordBuffer events = std::exchange(events_, RecordBuffer());
-        const bool ending = ending_;
-        lock.unlock();
-        follow(events, scan);
+    exchange_.deliver(scan.take_records());
+    for (bool last = false; !last;) {
+        const RecordExchange::Next next = exchange_.next();
+        last = next.last;
+        follow(next.events, scan);
         copied_bytes_ = code_.counts().bytes;
-        if (ending) code_.finish();
-        lock.lock();
-        records_.append(scan.take_records());
-        if (!ending) continue;
-        ended_ = true;
-        end_.notify_one();
-        return;
+        if (last) code_.finish();
+        exchange_.deliver(scan.take_records(), last);
     }
 }
 
@@ -91,31 +83,10 @@ void Rundown::follow(const RecordBuffer& events, ProcessScan& scan) {
     scan.records().for_each([this](const lagtrap_record* record) { name_container(record); });
 }
 
-void Rundown::add(const RecordBuffer& events) {
-    if (events.empty()) return;
-    {
-        const std::scoped_lock lock(mutex_);
-        events_.append(events);
-    }
-    more_.notify_one();
-}
-
-RecordBuffer Rundown::take_records() {
-    const std::scoped_lock lock(mutex_);
-    return std::exchange(records_, RecordBuffer());
-}
-
 void Rundown::finish() {
     if (!thread_.joinable()) return;
-    {
-        const std::scoped_lock lock(mutex_);
-        ending_ = true;
-    }
-    more_.notify_one();
-    {
-        std::unique_lock lock(mutex_);
-        (void)end_.wait_for(lock, finish_timeout, [this] { return ended_; });
-    }
+    exchange_.end();
+    (void)exchange_.wait_for_last(finish_timeout);
     // Makes all further inspections fail.
     given_up_ = true;
     thread_.join();

@@ -6,15 +6,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "daemon/capture/code_rundown.hpp"
 #include "daemon/capture/group_memory.hpp"
+#include "daemon/capture/record_exchange.hpp"
 #include "daemon/processes/container_names.hpp"
 #include "daemon/processes/process_scan.hpp"
 #include "trace/logs/session.hpp"
@@ -36,10 +35,10 @@ class Rundown {
     Rundown& operator=(const Rundown&) = delete;
 
     // Adds later events: exec, mmap, exit.
-    void add(const RecordBuffer& events);
+    void add(const RecordBuffer& events) { exchange_.add(events); }
     // Returns new records. The records of all processes that existed at the start come together,
     // once they are complete.
-    [[nodiscard]] RecordBuffer take_records();
+    [[nodiscard]] RecordBuffer take_records() { return exchange_.take_records(); }
     // Ends the rundown. Afterwards take_records() has the rest, and counts() and containers() are
     // final. Waits up to finish_timeout; whatever has not been read by then counts as lost.
     void finish();
@@ -65,13 +64,7 @@ class Rundown {
     std::optional<GroupMemory> group_memory_;
     std::size_t started_ = 0;  // started programs that were read
     std::atomic<std::uint64_t> copied_bytes_{0};
-    std::mutex mutex_;  // protects the following members
-    std::condition_variable more_;
-    RecordBuffer events_;
-    RecordBuffer records_;
-    bool ending_ = false;
-    bool ended_ = false;
-    std::condition_variable end_;
+    RecordExchange exchange_;
     std::atomic<bool> given_up_{false};
     std::thread thread_;
 };

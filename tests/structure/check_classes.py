@@ -52,7 +52,6 @@ MEMBERS = {
     "binaries/reader/file_reader.hpp FileReader": 14,
     "daemon/capture/capture_controller.hpp CaptureController": 23,
     "daemon/capture/recorder_programs.hpp RecorderPrograms": 15,
-    "daemon/capture/rundown.hpp Rundown": 15,
     "daemon/events/breach_watch.hpp BreachWatch": 19,
     "daemon/events/copy_arming.hpp CopyArming": 17,
     "daemon/events/event_monitor.hpp EventMonitor": 14,
