@@ -97,10 +97,10 @@ function WatchList({ watches }: { watches: ObjectWatch[] }) {
               <th scope="col">Objects</th>
               <th scope="col">State</th>
               <th scope="col" class="number">
-                Calls recorded
+                Calls
               </th>
               <th scope="col" class="number">
-                Failed calls
+                Failed
               </th>
               <th scope="col">Missing</th>
             </tr>
