@@ -62,7 +62,6 @@ MEMBERS = {
     "server/api/http_server.cpp AsioServer": 20,
     "server/store/sqlite_database.hpp SqliteDatabase": 15,
     "trace/merge/kernel_record_writer.hpp KernelRecordWriter": 16,
-    "trace/perfetto/call_slices.hpp CallSlices": 13,
 }
 
 

@@ -54,7 +54,7 @@ bool CallSlices::add(const calls::Tree& tree, const std::vector<calls::Times>& t
     if (calls_ + tree.calls.size() > call_slices_limit) return false;
     calls_ += tree.calls.size();
     trees_.push_back(
-        {pid, tree.tid, tree.goroutine, tree.thread, std::string(process), tree.calls, times, {}});
+        {{pid, tree.tid, tree.goroutine, tree.thread, std::string(process)}, tree.calls, times});
     add_edges(static_cast<std::uint32_t>(trees_.size() - 1), tree.began_monotonic_ns);
     return true;
 }
@@ -94,52 +94,6 @@ std::uint64_t CallSlices::next_due_ns() const {
 
 void CallSlices::write_due(std::uint64_t at_ns) {
     while (next_ < edges_.size() && edges_[next_].at_ns <= at_ns) write(edges_[next_++]);
-}
-
-std::uint64_t CallSlices::track_of(const KeptTree& tree, std::uint64_t at_ns) {
-    const auto [known, is_new] =
-        tracks_.try_emplace({tree.goroutine, tree.goroutine == 0 ? tree.tid : 0},
-                            kind_.first_track + 2 * tracks_.size() + 1);
-    const std::uint64_t track = known->second;
-    if (!is_new) return track;
-    const auto describe = [&](auto fill) {
-        writer_.packet(kind_.sequence, at_ns, UsesInterning::No, [&](pbf_writer& packet) {
-            pbf_writer descriptor(packet, perfetto::trace_packet::track_descriptor);
-            fill(descriptor);
-        });
-    };
-    if (!tree.process.empty() && processes_.insert(tree.pid).second)
-        describe([&](pbf_writer& descriptor) {
-            descriptor.add_uint64(perfetto::track_descriptor::uuid,
-                                  kind_.first_process_track + tree.pid);
-            pbf_writer process(descriptor, perfetto::track_descriptor::process);
-            process.add_int32(perfetto::process_descriptor::pid,
-                              static_cast<std::int32_t>(tree.pid));
-            process.add_string(perfetto::process_descriptor::process_name, tree.process);
-        });
-    if (tree.goroutine != 0) {
-        describe([&](pbf_writer& descriptor) {
-            descriptor.add_uint64(perfetto::track_descriptor::uuid, track);
-            descriptor.add_string(perfetto::track_descriptor::name,
-                                  "goroutine " + std::to_string(tree.goroutine) + ", " + name_);
-            descriptor.add_uint64(perfetto::track_descriptor::parent_uuid,
-                                  kind_.first_process_track + tree.pid);
-        });
-        return track;
-    }
-    describe([&](pbf_writer& descriptor) {
-        descriptor.add_uint64(perfetto::track_descriptor::uuid, track - 1);
-        pbf_writer thread(descriptor, perfetto::track_descriptor::thread);
-        thread.add_int32(perfetto::thread_descriptor::pid, static_cast<std::int32_t>(tree.pid));
-        thread.add_int64(perfetto::thread_descriptor::tid, tree.tid);
-        thread.add_string(perfetto::thread_descriptor::thread_name, tree.thread);
-    });
-    describe([&](pbf_writer& descriptor) {
-        descriptor.add_uint64(perfetto::track_descriptor::uuid, track);
-        descriptor.add_string(perfetto::track_descriptor::name, name_);
-        descriptor.add_uint64(perfetto::track_descriptor::parent_uuid, track - 1);
-    });
-    return track;
 }
 
 std::uint64_t CallSlices::text_number(const std::string& text, std::vector<std::string>& fresh) {
@@ -189,7 +143,7 @@ void CallSlices::write_begin(const Edge& edge, std::uint64_t track) {
         slice.add_uint64(perfetto::track_event::track_uuid, track);
         perfetto::annotate(slice, wall_ns, times.wall_ns);
         perfetto::annotate(slice, own_ns, times.own_ns);
-        if (tree.goroutine == 0) {
+        if (tree.owner.goroutine == 0) {
             perfetto::annotate(slice, on_cpu_ns, times.on_cpu_ns);
             perfetto::annotate(slice, runnable_ns, times.runnable_ns);
             perfetto::annotate(slice, blocked_ns, times.blocked_ns);
@@ -200,15 +154,15 @@ void CallSlices::write_begin(const Edge& edge, std::uint64_t track) {
         if (call.left_out != 0) perfetto::annotate(slice, not_kept, call.left_out);
         if (function.seen) perfetto::annotate(slice, seen, 1);
         if (edge.call == 0) {
-            perfetto::annotate(slice, begin_pid, tree.pid);
-            perfetto::annotate(slice, begin_tid, tree.tid);
+            perfetto::annotate(slice, begin_pid, tree.owner.pid);
+            perfetto::annotate(slice, begin_tid, tree.owner.tid);
         }
     });
 }
 
 void CallSlices::write(const Edge& edge) {
     const std::uint64_t at_ns = edge.at_ns + boottime_offset_ns_;
-    const std::uint64_t track = track_of(trees_[edge.tree], at_ns);
+    const std::uint64_t track = tracks_.of(trees_[edge.tree].owner, at_ns);
     if (edge.begins) return write_begin(edge, track);
     writer_.packet(kind_.sequence, at_ns, UsesInterning::Yes, [&](pbf_writer& packet) {
         pbf_writer slice(packet, perfetto::trace_packet::track_event);

@@ -11,23 +11,12 @@
 #include <vector>
 
 #include "calls/call_tree.hpp"
+#include "trace/perfetto/call_tracks.hpp"
 #include "trace/perfetto/packet_writer.hpp"
 
 namespace lagtrap::trace {
 
 inline constexpr std::size_t call_slices_limit = 1'000'000;
-
-// Kinds of slices. Each kind has its own sequence and tracks within a trace.
-struct SliceKind {
-    Sequence sequence;
-    const char* category;
-    std::uint64_t first_track;  // first track id of threads; those of processes follow
-    std::uint64_t first_process_track;
-};
-// Tracks of runs count from 1.
-inline constexpr SliceKind call_slices{Sequence::Calls, "lagtrap.call", 1ULL << 32, 2ULL << 32};
-inline constexpr SliceKind function_slices{Sequence::Functions, "lagtrap.function", 3ULL << 32,
-                                           4ULL << 32};
 
 // First add all trees, then sort(), then write the slices by time. Times are CLOCK_MONOTONIC, as in
 // trees. Not thread-safe.
@@ -36,7 +25,10 @@ class CallSlices {
     // `name` is the name of the tracks. `writer` must outlive this object.
     CallSlices(PacketWriter& writer, std::uint64_t offset_ns, std::string name,
                const SliceKind& kind = call_slices)
-        : writer_(writer), boottime_offset_ns_(offset_ns), name_(std::move(name)), kind_(kind) {}
+        : writer_(writer),
+          boottime_offset_ns_(offset_ns),
+          kind_(kind),
+          tracks_(writer, std::move(name), kind) {}
 
     // Numbers continue after those of earlier functions.
     void add_functions(const std::vector<calls::Function>& functions);
@@ -55,12 +47,9 @@ class CallSlices {
 
   private:
     struct KeptTree {
-        std::uint32_t pid = 0, tid = 0;
-        std::uint64_t goroutine = 0;
-        std::string thread, process;
+        CallOwner owner;
         std::vector<calls::Call> calls;
         std::vector<calls::Times> times;
-        std::vector<std::uint64_t> ends_ns;  // CLOCK_MONOTONIC, none later than its caller's
     };
     struct Edge {
         std::uint64_t at_ns = 0;
@@ -69,7 +58,6 @@ class CallSlices {
         bool begins = false;
     };
     void add_edges(std::uint32_t number, std::uint64_t began_ns);
-    [[nodiscard]] std::uint64_t track_of(const KeptTree& tree, std::uint64_t at_ns);
     void write(const Edge& edge);
     void write_begin(const Edge& edge, std::uint64_t track);
     [[nodiscard]] std::uint64_t text_number(const std::string& text,
@@ -77,15 +65,12 @@ class CallSlices {
 
     PacketWriter& writer_;
     std::uint64_t boottime_offset_ns_;
-    std::string name_;
     const SliceKind kind_;
     std::vector<calls::Function> functions_;
     std::vector<KeptTree> trees_;
     std::vector<Edge> edges_;
     std::size_t next_ = 0, calls_ = 0;
-    // by goroutine or thread
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> tracks_;
-    std::set<std::uint32_t> processes_;  // already described
+    CallTracks tracks_;
     bool names_defined_ = false;
     std::set<std::uint32_t> named_functions_;
     std::map<std::string, std::uint64_t> texts_;
