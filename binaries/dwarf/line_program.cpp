@@ -34,19 +34,20 @@ Status LineProgram::read_header() {
     ByteCursor unit(source_.debug_line,
                     std::min<std::uint64_t>(source_.offset, source_.debug_line.size()));
     std::uint64_t length = unit.number<std::uint32_t>();
-    wide_ = length == 0xffffffff;
-    if (wide_) length = unit.number<std::uint64_t>();
+    header_.wide = length == 0xffffffff;
+    if (header_.wide) length = unit.number<std::uint64_t>();
     ByteCursor header(unit.take(length));
-    version_ = header.number<std::uint16_t>();
-    if (!unit.ok() || version_ < 2 || version_ > 5) return damaged("its length or its version");
-    if (version_ == 5) {
+    header_.version = header.number<std::uint16_t>();
+    if (!unit.ok() || header_.version < 2 || header_.version > 5)
+        return damaged("its length or its version");
+    if (header_.version == 5) {
         const auto address_bytes = header.number<std::uint8_t>();
         const auto segment_bytes = header.number<std::uint8_t>();
         if (address_bytes != 8 || segment_bytes != 0)
             return damaged("addresses are not of 8 bytes");
     }
     const std::uint64_t rest =
-        wide_ ? header.number<std::uint64_t>() : header.number<std::uint32_t>();
+        header_.wide ? header.number<std::uint64_t>() : header.number<std::uint32_t>();
     ByteCursor body = header;
     const std::string_view tables = body.take(rest);
     const std::string_view unit_bytes = source_.debug_line.substr(
@@ -54,17 +55,18 @@ Status LineProgram::read_header() {
     if (!body.ok()) return damaged("its header is longer than the table");
     code_ = unit_bytes.substr(body.position());
     ByteCursor fields(tables);
-    smallest_step_ = fields.number<std::uint8_t>();
-    if (version_ >= 4)
-        operations_per_step_ = std::max<std::uint8_t>(fields.number<std::uint8_t>(), 1);
+    header_.smallest_step = fields.number<std::uint8_t>();
+    if (header_.version >= 4)
+        header_.operations_per_step = std::max<std::uint8_t>(fields.number<std::uint8_t>(), 1);
     (void)fields.number<std::uint8_t>();  // default_is_stmt
-    line_base_ = fields.number<std::int8_t>();
-    line_range_ = fields.number<std::uint8_t>();
-    opcode_base_ = fields.number<std::uint8_t>();
-    for (unsigned opcode = 1; opcode < opcode_base_; ++opcode)
-        operands_[opcode] = fields.number<std::uint8_t>();
-    if (!fields.ok() || line_range_ == 0 || opcode_base_ == 0) return damaged("its header");
-    if (version_ == 5) return read_new_files(fields);
+    header_.line_base = fields.number<std::int8_t>();
+    header_.line_range = fields.number<std::uint8_t>();
+    header_.opcode_base = fields.number<std::uint8_t>();
+    for (unsigned opcode = 1; opcode < header_.opcode_base; ++opcode)
+        header_.operands[opcode] = fields.number<std::uint8_t>();
+    if (!fields.ok() || header_.line_range == 0 || header_.opcode_base == 0)
+        return damaged("its header");
+    if (header_.version == 5) return read_new_files(fields);
     read_old_files(fields);
     return fields.ok() && fits() ? success() : damaged("its list of files");
 }
@@ -90,7 +92,7 @@ void LineProgram::read_old_files(ByteCursor& header) {
 
 std::string_view LineProgram::text_of(ByteCursor& header, std::uint64_t form) const {
     const auto offset = [&] {
-        return wide_ ? header.number<std::uint64_t>() : header.number<std::uint32_t>();
+        return header_.wide ? header.number<std::uint64_t>() : header.number<std::uint32_t>();
     };
     switch (form) {
         case DW_FORM_string: return header.text();
@@ -189,10 +191,11 @@ Status LineProgram::run() {
     ByteCursor code(code_);
     while (!code.at_end()) {
         const auto opcode = code.number<std::uint8_t>();
-        if (opcode >= opcode_base_) {
-            const unsigned step = opcode - opcode_base_;
-            advance(step / line_range_);
-            now_.line += static_cast<std::uint64_t>(std::int64_t{line_base_} + step % line_range_);
+        if (opcode >= header_.opcode_base) {
+            const unsigned step = opcode - header_.opcode_base;
+            advance(step / header_.line_range);
+            now_.line += static_cast<std::uint64_t>(std::int64_t{header_.line_base} +
+                                                    step % header_.line_range);
             TRY(add_row());
         } else if (opcode == 0) {
             TRY(run_extended(code));
@@ -214,13 +217,15 @@ void LineProgram::run_standard(ByteCursor& code, std::uint8_t opcode) {
             now_.line += static_cast<std::uint64_t>(code.signed_leb128());
             return;
         case DW_LNS_set_file: now_.file = code.unsigned_leb128(); return;
-        case DW_LNS_const_add_pc: advance((255U - opcode_base_) / line_range_); return;
+        case DW_LNS_const_add_pc:
+            advance((255U - header_.opcode_base) / header_.line_range);
+            return;
         case DW_LNS_fixed_advance_pc:
             now_.address += code.number<std::uint16_t>();
             now_.operation = 0;
             return;
         default:
-            for (unsigned operand = 0; operand < operands_[opcode]; ++operand)
+            for (unsigned operand = 0; operand < header_.operands[opcode]; ++operand)
                 (void)code.unsigned_leb128();
     }
 }
@@ -242,13 +247,13 @@ Status LineProgram::run_extended(ByteCursor& code) {
 }
 
 void LineProgram::advance(std::uint64_t operations) {
-    if (operations_per_step_ == 1) {
-        now_.address += smallest_step_ * operations;
+    if (header_.operations_per_step == 1) {
+        now_.address += header_.smallest_step * operations;
         return;
     }
     const std::uint64_t total = now_.operation + operations;
-    now_.address += smallest_step_ * (total / operations_per_step_);
-    now_.operation = total % operations_per_step_;
+    now_.address += header_.smallest_step * (total / header_.operations_per_step);
+    now_.operation = total % header_.operations_per_step;
 }
 
 Status LineProgram::add_row() {

@@ -19,6 +19,17 @@ class LineProgram {
     [[nodiscard]] Status read();
 
   private:
+    // What the program's header says about its code.
+    struct Header {
+        std::uint16_t version = 0;
+        bool wide = false;  // 64-bit DWARF
+        std::uint8_t smallest_step = 1;
+        std::uint8_t operations_per_step = 1;
+        std::int8_t line_base = 0;
+        std::uint8_t line_range = 1;
+        std::uint8_t opcode_base = 1;
+        std::array<std::uint8_t, 256> operands{};
+    };
     struct Registers {
         std::uint64_t address = 0;
         std::uint64_t operation = 0;  // op_index
@@ -45,14 +56,7 @@ class LineProgram {
     std::uint64_t limit_bytes_;
     LineTable& table_;
     std::string_view code_;
-    std::uint16_t version_ = 0;
-    bool wide_ = false;  // 64-bit DWARF
-    std::uint8_t smallest_step_ = 1;
-    std::uint8_t operations_per_step_ = 1;
-    std::int8_t line_base_ = 0;
-    std::uint8_t line_range_ = 1;
-    std::uint8_t opcode_base_ = 1;
-    std::array<std::uint8_t, 256> operands_{};
+    Header header_;
     Registers now_;
     std::size_t first_row_ = 0;  // of the current sequence
     bool ordered_ = true;
