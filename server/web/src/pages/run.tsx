@@ -282,20 +282,12 @@ function Parts({ run, normal }: { run: Run; normal: NormalRuns | null }) {
 }
 
 // What the recording says about the run.
-function RecordedCause({
-  address,
-  bundle,
-  delay,
-}: {
-  address: string;
-  bundle: string;
-  delay: number;
-}) {
+function RecordedCause({ bundle, delay }: { bundle: string; delay: number }) {
   const { data } = useGet<BundleDelays>(`/api/v1/bundles/${bundle}/delays?number=${delay}`);
   const sentences = data?.delays[0]?.cause?.sentences ?? [];
   if (sentences.length === 0) return null;
   return (
-    <Section title="Cause" id="cause" aside={<a href={address}>Evidence</a>}>
+    <Section title="Cause" id="cause">
       {sentences.map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
@@ -309,19 +301,12 @@ function Why({ run }: { run: RunDetail }) {
     <>
       {normal && <Extra run={run} normal={normal} />}
       {run.bundle && run.bundle_delay && (
-        <RecordedCause
-          address={recordingAddress(run)}
-          bundle={run.bundle}
-          delay={run.bundle_delay}
-        />
+        <RecordedCause bundle={run.bundle} delay={run.bundle_delay} />
       )}
       <Parts run={run} normal={normal} />
     </>
   );
 }
-
-const recordingAddress = (run: RunDetail) =>
-  `/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`;
 
 export function RunPage({ id, session }: { id: string; session: Session }) {
   const loaded = useGet<RunDetail>(`/api/v1/runs/${id}`);
@@ -372,7 +357,9 @@ export function RunPage({ id, session }: { id: string; session: Session }) {
                 <>Represents {run.weight} runs; the others were dropped by sampling. </>
               )}
               {run.bundle ? (
-                <a href={recordingAddress(run)}>Open the recording of this delay</a>
+                <a href={`/bundle/${run.bundle}${run.bundle_delay ? `/${run.bundle_delay}` : ""}`}>
+                  Open the recording of this delay
+                </a>
               ) : (
                 <span class="muted">This run was not recorded.</span>
               )}
