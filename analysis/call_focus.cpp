@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
@@ -179,6 +180,7 @@ class FocusFinder {
             modules[elsewhere ? name(frame(caller).module) : ""] += time_of(node);
         }
         focus.direct_caller = prevailing(direct, focus.time_ns);
+        focus.direct_caller_ns = time_of_caller(spot, focus.direct_caller);
         focus.caller = prevailing(of_another_module, focus.time_ns);
         focus.caller_module = prevailing(modules, focus.time_ns);
     }
@@ -190,6 +192,17 @@ class FocusFinder {
         return caller.named && !caller.kernel && !is_thread_start(name(caller.label))
                    ? name(caller.label)
                    : "";
+    }
+
+    [[nodiscard]] std::uint64_t time_of_caller(const Spot& spot, const std::string& caller) const {
+        if (caller.empty()) return 0;
+        std::set<std::size_t> parents;
+        for (const std::size_t node : spot.nodes)
+            if (direct_caller(node) == caller && !is_caller(nodes_[node].parent))
+                parents.insert(nodes_[node].parent);
+        std::uint64_t time_ns = 0;
+        for (const std::size_t parent : parents) time_ns += time_of(parent);
+        return time_ns;
     }
 
     // A function from a header means little without the function it was inlined into.

@@ -22,7 +22,8 @@ struct CallFocus {
     std::string caller_module;  // path of the calling file, if it is another
     // program function that called it; empty if unnamed, or if a thread begins there
     std::string direct_caller;
-    std::uint64_t time_ns = 0;  // in `place` and what it calls; 0 if no function is known
+    std::uint64_t direct_caller_ns = 0;  // in it and what it calls; 0 for one of `callers`
+    std::uint64_t time_ns = 0;           // in `place` and what it calls; 0 if no function is known
     // Where the time below went, if in several functions: at most 2, longest first. Without a
     // place, they are parts of the whole.
     std::vector<CallLine> parts;

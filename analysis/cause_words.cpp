@@ -236,13 +236,15 @@ class Sentence {
                    : "";
     }
 
-    // The functions of the delay's own threads are listed elsewhere. Other threads get only this.
+    // The functions of the delay's own threads are listed elsewhere, so a caller is named only if
+    // it has time of its own. Other threads get only this.
     static std::string caller_words(const ThreadDoing& doing, std::uint64_t wall_ns) {
         const CallFocus& focus = doing.focus;
         const bool plain =
             focus.caller.empty() && focus.place.called.empty() && focus.parts.empty();
-        if (wall_ns > 0 || !plain || !doing.kernel.empty() || !focus.has_place()) return "";
-        return focus.direct_caller.empty()
+        if (!plain || !doing.kernel.empty() || !focus.has_place()) return "";
+        const bool needless = wall_ns > 0 && is_nearly(focus.time_ns, focus.direct_caller_ns);
+        return focus.direct_caller.empty() || needless || !doing.handler.empty()
                    ? ""
                    : ", called by " + short_function_name(focus.direct_caller);
     }

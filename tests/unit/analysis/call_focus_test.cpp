@@ -41,6 +41,7 @@ TEST(CallFocus, IsTheInnermostFunctionWithMostOfTheTime) {
     CallFocus focus = Focus{{{"main", "handle", "parse"}, 60}, {{"main", "other"}, 40}}.find();
     EXPECT_EQ(focus.place.function, "parse");
     EXPECT_EQ(focus.direct_caller, "handle");
+    EXPECT_EQ(focus.direct_caller_ns, 60U);
     EXPECT_EQ(focus.caller, "");
     EXPECT_EQ(focus.caller_module, "");
     EXPECT_EQ(focus.time_ns, 60U);
@@ -52,6 +53,19 @@ TEST(CallFocus, IsTheInnermostFunctionWithMostOfTheTime) {
     EXPECT_EQ(focus.direct_caller, "");
     EXPECT_EQ(focus.time_ns, 100U);
     EXPECT_EQ(parts_of(focus), (Names{"handle 59", "other 41"}));
+}
+
+TEST(CallFocus, KnowsTheTimeOfItsCallerOnAllPaths) {
+    Focus times{{{"main", "keys", "next"}, 40},
+                {{"main", "keys"}, 10},
+                {{"loop", "keys", "next"}, 30},
+                {{"loop", "keys"}, 15},
+                {{"other", "next"}, 5}};
+    const CallFocus focus = times.find();
+    EXPECT_EQ(focus.place.function, "next");
+    EXPECT_EQ(focus.direct_caller, "keys");
+    EXPECT_EQ(focus.direct_caller_ns, 95U);
+    EXPECT_EQ(times.find({"keys"}).direct_caller_ns, 0U);
 }
 
 TEST(CallFocus, HasPartsIfLessThanHalfOfTheTimeIsItsOwn) {

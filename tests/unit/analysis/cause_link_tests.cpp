@@ -311,6 +311,11 @@ TEST(CauseLinks, OtherThreadsHaveACaller) {
     ThreadDoing own = work_in("burn");
     own.focus.direct_caller = "rebuild";
     EXPECT_EQ(sentence_of(own), "Computed for 100 ms (50 %) in burn.");
+    own.focus.time_ns = 9'400;
+    own.focus.direct_caller_ns = 10'000;
+    EXPECT_EQ(sentence_of(own), "Computed for 100 ms (50 %) in burn, called by rebuild.");
+    own.focus.time_ns = 9'600;
+    EXPECT_EQ(sentence_of(own), "Computed for 100 ms (50 %) in burn.");
 }
 
 TEST(CauseLinks, TheWorkOfALinkIsSaidFirst) {

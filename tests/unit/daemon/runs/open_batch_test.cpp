@@ -56,7 +56,7 @@ TEST(OpenBatch, CountsRunsThatAreNotInIt) {
     ASSERT_EQ(closed.batch.runs.size(), 2U);
     EXPECT_EQ(closed.batch.runs[0].weight, 5U);
     EXPECT_EQ(closed.batch.runs[1].weight, UINT32_MAX);
-    EXPECT_EQ(closed.batch.runs_sampled_away, 4U + UINT32_MAX - 1);
+    EXPECT_EQ(closed.batch.runs_sampled_away, std::uint64_t{4} + UINT32_MAX - 1);
     EXPECT_EQ(closed.batch.runs_lost, 10U);
     EXPECT_EQ(batch.runs(), 0U);
     EXPECT_FALSE(batch.add_weight(4, 1)) << "its run is in the closed batch";
