@@ -26,7 +26,9 @@ class ARecorder : public BpfFixture {
         settings_.events[0].threshold = 50ms;
         Unwinder::Options options;
         options.memory_bytes = 8 << 20;
-        unwinder_ = Unwinder::create(options, inspector_, mapped_files_).value();
+        auto unwinder = Unwinder::create(options, inspector_, mapped_files_);
+        ASSERT_TRUE(unwinder) << unwinder.error().message;
+        unwinder_ = std::move(unwinder).value();
         const auto threads = TimedThreads::create(settings_).value();
         auto monitor = EventMonitor::create(settings_, unwinder_->store(), threads, {});
         ASSERT_TRUE(monitor) << monitor.error().message;

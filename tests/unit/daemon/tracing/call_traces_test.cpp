@@ -61,7 +61,9 @@ class CallTracesTest : public BpfFixture {
     void SetUp() override {
         BpfFixture::SetUp();
         if (IsSkipped()) return;
-        unwinder_ = Unwinder::create({}, process_, mapped_files_).value();
+        auto unwinder = Unwinder::create({}, process_, mapped_files_);
+        ASSERT_TRUE(unwinder) << unwinder.error().message;
+        unwinder_ = std::move(unwinder).value();
         traces_.emplace(process_, *unwinder_);
     }
     void TearDown() override {
