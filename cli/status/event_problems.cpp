@@ -13,7 +13,6 @@
 #include "core/text.hpp"
 
 namespace lagtrap::cli {
-namespace {
 
 using boost::json::object;
 
@@ -22,6 +21,8 @@ std::string place_of(const object& copy) {
     return text(copy, "path") + " (process " + std::to_string(number(copy, "pid")) +
            (where.empty() ? "" : " of " + where) + ")";
 }
+
+namespace {
 
 // Problems with the control groups in its scope.
 void add_group_problems(const object& event, std::vector<std::string>& problems) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/text.hpp"
+#include "server/store/token_store.hpp"
 
 namespace lagtrap::server {
 namespace {

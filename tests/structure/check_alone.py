@@ -21,7 +21,7 @@ def options(build: Path) -> list:
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
         for word, after in zip(words, [*words[1:], ""]):
-            if word.startswith(("-DLAGTRAP", "-DBOOST", "-I")):
+            if word.startswith(("-DLAGTRAP", "-DBOOST", "-DSPDLOG", "-I")):
                 found[word] = [word]
             elif word == "-isystem":
                 found[after] = [word, after]
