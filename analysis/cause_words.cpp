@@ -237,7 +237,7 @@ class Sentence {
     }
 
     // The functions of the delay's own threads are listed elsewhere, so a caller is named only if
-    // it has time of its own. Other threads get only this.
+    // it also spent time outside of the function. Other threads get only this.
     static std::string caller_words(const ThreadDoing& doing, std::uint64_t wall_ns) {
         const CallFocus& focus = doing.focus;
         const bool plain =
