@@ -514,6 +514,10 @@ class Sentence {
             link.is_late()
                 ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)"
                 : "";
+        if (link.started.tid != 0)
+            return ", until " + who(link.started) + ", started after " +
+                   format_duration_ns(link.started_after_ns) + " by " + who(link.who) + ", " +
+                   std::string(words_of_waker(waited));
         return ", until " + who(link.who) + others + late + " " +
                std::string(words_of_waker(waited));
     }

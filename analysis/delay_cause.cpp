@@ -78,8 +78,18 @@ class CauseSearch {
         bool is_likely = false;
         while (const Thread* next = followed(doing, known)) {
             known.insert(next->tid);
-            std::vector<IntervalGroup> groups = groups_of(recording_, meanwhile(waits, next->tid));
+            const Thread* const ended_by = next;
+            if (const Thread* creator = creator_of_late(*ended_by, waits);
+                creator != nullptr && known.insert(creator->tid).second)
+                next = creator;
+            std::vector<IntervalGroup> groups =
+                groups_of(recording_, meanwhile(waits, *ended_by, *next));
             cause.chain.push_back(link_of(*next, doing.wakers.front().time_ns, groups));
+            if (next != ended_by) {
+                cause.chain.back().started = name_of(ended_by->tid);
+                cause.chain.back().started_after_ns =
+                    ended_by->created_ns - first_ended_by(*ended_by, waits.intervals).begin_ns;
+            }
             cause.chain.back().alike = doing.alike;
             cause.chain.back().likely = is_likely = is_likely || doing.likely;
             cause.chain.back().began_after_ns = began_after(*next, waits.intervals);
@@ -423,13 +433,40 @@ class CauseSearch {
                 end_of_wait(recording_, wait, waits.wait) == WaitEnd::Thread);
     }
 
-    std::vector<Interval> meanwhile(const IntervalGroup& waits, std::uint32_t waker) {
+    // The thread that started `thread` after most of the wait that `thread` ended, such as a server
+    // that starts a thread or process for each connection; nullptr if there is none.
+    [[nodiscard]] const Thread* creator_of_late(const Thread& thread,
+                                                const IntervalGroup& waits) const {
+        if (thread.creator_tid == 0 || !is_answered(waits.wait)) return nullptr;
+        const Interval& wait = first_ended_by(thread, waits.intervals);
+        if (thread.created_ns < wait.begin_ns + wait.length_ns() / 2) return nullptr;
+        const Thread* const creator = recording_.find_thread(thread.creator_tid);
+        if (creator == nullptr) return nullptr;
+        const bool is_same_program = creator->pid == thread.pid ||
+                                     name_of(creator->tid).process == name_of(thread.tid).process;
+        return is_same_program ? creator : nullptr;
+    }
+
+    [[nodiscard]] static const Interval& first_ended_by(const Thread& thread,
+                                                        const std::vector<Interval>& waits) {
+        const auto first = std::find_if(waits.begin(), waits.end(), [&](const Interval& wait) {
+            return wait.waker_tid == thread.tid;
+        });
+        return first == waits.end() ? waits.front() : *first;
+    }
+
+    // What `doer` did during the waits that `waker` ended; if it created the waker, until then.
+    std::vector<Interval> meanwhile(const IntervalGroup& waits, const Thread& waker,
+                                    const Thread& doer) {
         std::vector<Interval> intervals;
         for (const Interval& wait : waits.intervals) {
-            if (!is_for(wait, waits, waker)) continue;
+            if (!is_for(wait, waits, waker.tid)) continue;
             if (visited_ > visit_limit) break;
+            const std::uint64_t end_ns =
+                &doer == &waker ? wait.end_ns : std::min(wait.end_ns, waker.created_ns);
+            if (end_ns <= wait.begin_ns) continue;
             for (Interval& interval :
-                 intervals_of_thread(recording_, waker, {wait.begin_ns, wait.end_ns})) {
+                 intervals_of_thread(recording_, doer.tid, {wait.begin_ns, end_ns})) {
                 intervals.push_back(interval);
                 ++visited_;
             }
@@ -459,10 +496,7 @@ class CauseSearch {
                                             const std::vector<Interval>& waits) const {
         const auto process = recording_.processes.find(thread.pid);
         if (process == recording_.processes.end()) return 0;
-        const auto first = std::find_if(waits.begin(), waits.end(), [&](const Interval& wait) {
-            return wait.waker_tid == thread.tid;
-        });
-        const std::uint64_t at_ns = first == waits.end() ? waits.front().begin_ns : first->begin_ns;
+        const std::uint64_t at_ns = first_ended_by(thread, waits).begin_ns;
         const std::uint64_t started_ns = process->second.started_ns;
         return started_ns > std::max(at_ns, recording_.begin_ns) ? started_ns - at_ns : 0;
     }

@@ -97,7 +97,11 @@ struct ThreadDoing {
 // What a thread did while the previous one in the chain waited for it.
 struct CauseLink {
     ThreadName who;
-    std::uint64_t whole_ns = 0;  // how long the previous one waited for it
+    // The thread that ended the wait, if it did not exist for most of it: `who` started it, which
+    // is what the wait was for. tid 0 if `who` itself ended the wait.
+    ThreadName started;
+    std::uint64_t started_after_ns = 0;  // from the begin of the wait; 0 without `started`
+    std::uint64_t whole_ns = 0;          // how long the previous one waited for it
     // other threads with its name and process that the previous one also waited for
     std::uint32_t alike = 0;
     // nothing shows that it was waited for, or that the previous one was

@@ -158,6 +158,8 @@ struct Thread {
     std::uint32_t tid = 0;
     NameId name = 0;
     bool alive_at_start = false;
+    std::uint32_t creator_tid = 0;  // the thread that started it; 0: unknown, or it is older
+    std::uint64_t created_ns = 0;   // 0 with creator_tid
     std::vector<StateChange> changes;  // in time order; empty if scheduling was not recorded
     std::vector<Sample> samples;       // in time order
 };

@@ -132,6 +132,8 @@ void TimelineBuilder::add_known_threads() {
         Thread& thread = recording_.threads[place_of(tid, known.pid)];
         thread.name = known.name;
         thread.alive_at_start = known.first_seen_ns <= recording_.begin_ns;
+        thread.creator_tid = known.creator_tid;
+        thread.created_ns = known.created_ns;
     }
 }
 

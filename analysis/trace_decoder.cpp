@@ -9,6 +9,7 @@
 #include "analysis/module_symbols.hpp"
 #include "analysis/raw_trace.hpp"
 #include "analysis/run_decoder.hpp"
+#include "analysis/task_decoder.hpp"
 #include "analysis/trace_fields.hpp"
 #include "analysis/trace_packet.hpp"
 #include "analysis/written_decoder.hpp"
@@ -69,12 +70,6 @@ class TraceDecoder {
     void take_sample(data_view message, const Packet& packet, const Sequence& sequence);
     void take_wait(data_view wait, RawSample& sample);
     void take_earlier(const RawSample& sample, data_view wait);
-    void take_process_tree(data_view message, std::uint64_t at_ns);
-    void take_process(data_view message);
-    void take_thread(data_view message, std::uint64_t at_ns);
-    void take_track(data_view message, std::uint64_t at_ns);
-    void name_thread(std::uint64_t tid, std::uint64_t pid, std::string_view name,
-                     std::uint64_t at_ns);
 
     RawTrace trace_;
     std::unordered_map<std::uint32_t, Sequence> sequences_;
@@ -94,7 +89,9 @@ void TraceDecoder::take_packet(const Packet& packet) {
     for (const auto& [field, message] : packet.parts) {
         switch (field) {
             case fields::packet::ftrace_events: take_ftrace(message, packet); break;
-            case fields::packet::process_tree: take_process_tree(message, packet.at_ns); break;
+            case fields::packet::process_tree:
+                take_process_tree(message, packet.at_ns, trace_);
+                break;
             case fields::packet::lagtrap_wait_file: take_wait_file(message, packet.at_ns); break;
             case fields::packet::lagtrap_written:
                 take_written(message, packet.at_ns, trace_);
@@ -110,7 +107,7 @@ void TraceDecoder::take_packet(const Packet& packet) {
                 runs_.take_event(message, packet.at_ns, packet.sequence, sequence.interning,
                                  trace_);
                 break;
-            case fields::packet::track_descriptor: take_track(message, packet.at_ns); break;
+            case fields::packet::track_descriptor: take_track(message, packet.at_ns, trace_); break;
             case fields::packet::module_symbols: add_module_symbols(message, trace_); break;
             default: take_sample(message, packet, sequence);
         }
@@ -163,7 +160,7 @@ void TraceDecoder::take_ftrace_event(data_view message, std::uint32_t cpu, const
     std::uint64_t at_ns = 0;
     std::uint64_t flags = 0;
     std::uint32_t tid = 0;
-    data_view switching, waking;
+    data_view switching, waking, creating;
     pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
@@ -172,6 +169,7 @@ void TraceDecoder::take_ftrace_event(data_view message, std::uint32_t cpu, const
             case fields::ftrace_event::common_flags: flags = reader.get_uint64(); break;
             case fields::ftrace_event::sched_switch: switching = reader.get_view(); break;
             case fields::ftrace_event::sched_waking: waking = reader.get_view(); break;
+            case fields::ftrace_event::task_newtask: creating = reader.get_view(); break;
             default: reader.skip();
         }
     }
@@ -183,6 +181,7 @@ void TraceDecoder::take_ftrace_event(data_view message, std::uint32_t cpu, const
         event.by_interrupt = (flags & fields::ftrace_event::in_interrupt) != 0;
         take_waking(waking, event, packet);
     }
+    if (creating.size() > 0) take_new_task(creating, at_ns, tid, trace_);
 }
 
 void TraceDecoder::take_switch_facts(data_view message, RawSwitch& event) {
@@ -392,134 +391,6 @@ void TraceDecoder::take_sample(data_view message, const Packet& packet, const Se
     if (sequence.history) return take_earlier(sample, packet.earlier_wait);
     if (sequence.off_cpu && packet.wait.size() > 0) take_wait(packet.wait, sample);
     (sequence.off_cpu ? trace_.off_cpu : trace_.samples).push_back(sample);
-}
-
-void TraceDecoder::take_process_tree(data_view message, std::uint64_t at_ns) {
-    pbf_reader reader(message);
-    while (reader.next() && !trace_.too_large()) {
-        switch (reader.tag_and_type()) {
-            case fields::process_tree::process: take_process(reader.get_view()); break;
-            case fields::process_tree::thread: take_thread(reader.get_view(), at_ns); break;
-            default: reader.skip();
-        }
-    }
-}
-
-void TraceDecoder::take_process(data_view message) {
-    constexpr std::size_t command_line_limit = 4096;
-    Process process;
-    pbf_reader reader(message);
-    while (reader.next()) {
-        switch (reader.tag_and_type()) {
-            case fields::process_tree::of_process::pid: process.pid = reader.get_uint32(); break;
-            case fields::process_tree::of_process::parent_pid:
-                process.parent_pid = reader.get_uint32();
-                break;
-            case fields::process_tree::of_process::uid: process.uid = reader.get_uint32(); break;
-            case fields::process_tree::of_process::started:
-                process.started_ns = reader.get_uint64();
-                break;
-            case fields::process_tree::of_process::command_line: {
-                const auto part = reader.get_view();
-                if (process.command_line.size() >= command_line_limit) break;
-                if (!process.command_line.empty()) process.command_line += ' ';
-                process.command_line +=
-                    printable({part.data(), std::min(part.size(), command_line_limit)});
-                break;
-            }
-            default: reader.skip();
-        }
-    }
-    if (process.pid >= tid_limit) {
-        ++trace_.unreadable;
-        return;
-    }
-    trace_.name_bytes += process.command_line.size();
-    ++trace_.records;
-    Process& known = trace_.processes[process.pid];
-    process.name = known.name;
-    process.unit = known.unit;
-    known = std::move(process);
-}
-
-void TraceDecoder::take_thread(data_view message, std::uint64_t at_ns) {
-    std::uint64_t tid = 0;
-    std::uint64_t pid = 0;
-    std::string_view name;
-    pbf_reader reader(message);
-    while (reader.next()) {
-        switch (reader.tag_and_type()) {
-            case fields::process_tree::of_thread::tid: tid = reader.get_uint64(); break;
-            case fields::process_tree::of_thread::pid: pid = reader.get_uint64(); break;
-            case fields::process_tree::of_thread::name: {
-                const auto view = reader.get_view();
-                name = {view.data(), view.size()};
-                break;
-            }
-            default: reader.skip();
-        }
-    }
-    name_thread(tid, pid, name, at_ns);
-}
-
-void TraceDecoder::take_track(data_view message, std::uint64_t at_ns) {
-    pbf_reader reader(message);
-    while (reader.next()) {
-        const std::uint32_t field = reader.tag_and_type();
-        if (field != fields::track_descriptor::thread &&
-            field != fields::track_descriptor::process) {
-            reader.skip();
-            continue;
-        }
-        const bool is_thread = field == fields::track_descriptor::thread;
-        std::uint64_t pid = 0;
-        std::uint64_t tid = 0;
-        std::string_view name, label;
-        pbf_reader part(reader.get_view());
-        while (part.next()) {
-            const std::uint32_t tag = part.tag_and_type();
-            if (tag == fields::track_descriptor::of_thread::pid) {
-                pid = part.get_uint64();  // of_process::pid has the same number
-            } else if (is_thread && tag == fields::track_descriptor::of_thread::tid) {
-                tid = part.get_uint64();
-            } else if (tag == (is_thread ? fields::track_descriptor::of_thread::name
-                                         : fields::track_descriptor::of_process::name)) {
-                const auto view = part.get_view();
-                name = {view.data(), view.size()};
-            } else if (!is_thread && label.empty() &&
-                       tag == fields::track_descriptor::of_process::label) {
-                const auto view = part.get_view();
-                label = {view.data(), view.size()};
-            } else {
-                part.skip();
-            }
-        }
-        if (!is_thread && pid < tid_limit && !label.empty()) {
-            Process& process = trace_.processes[static_cast<std::uint32_t>(pid)];
-            process.pid = static_cast<std::uint32_t>(pid);
-            process.unit = trace_.intern(printable(label.substr(0, 4096)));
-        }
-        if (is_thread) {
-            name_thread(tid, pid, name, at_ns);
-        } else if (pid < tid_limit && !name.empty()) {
-            Process& process = trace_.processes[static_cast<std::uint32_t>(pid)];
-            process.pid = static_cast<std::uint32_t>(pid);
-            process.name = trace_.intern(printable(name.substr(0, 4096)));
-        }
-    }
-}
-
-void TraceDecoder::name_thread(std::uint64_t tid, std::uint64_t pid, std::string_view name,
-                               std::uint64_t at_ns) {
-    if (tid >= tid_limit || pid >= tid_limit) {
-        ++trace_.unreadable;
-        return;
-    }
-    ++trace_.records;
-    RawThread& thread = trace_.threads[static_cast<std::uint32_t>(tid)];
-    if (pid != 0) thread.pid = static_cast<std::uint32_t>(pid);
-    if (!name.empty()) thread.name = trace_.intern(printable(name.substr(0, 4096)));
-    thread.first_seen_ns = std::min(thread.first_seen_ns, at_ns);
 }
 
 Result<RawTrace> TraceDecoder::decode(std::string_view trace) {

@@ -136,9 +136,14 @@ constexpr std::uint32_t tid = varint(perfetto::ftrace_event::pid);
 constexpr std::uint32_t sched_switch = bytes(perfetto::ftrace_event::sched_switch);
 constexpr std::uint32_t common_flags = varint(perfetto::ftrace_event::common_flags);
 constexpr std::uint32_t sched_waking = bytes(perfetto::ftrace_event::sched_waking);
+constexpr std::uint32_t task_newtask = bytes(perfetto::ftrace_event::task_newtask);
 constexpr std::uint64_t in_interrupt =
     perfetto::ftrace_event::flag_hardirq | perfetto::ftrace_event::flag_softirq;
 }  // namespace ftrace_event
+
+namespace task_newtask {
+constexpr std::uint32_t tid = varint(perfetto::task_newtask::pid);
+}  // namespace task_newtask
 
 namespace sched_switch {
 constexpr std::uint32_t prev_tid = varint(perfetto::sched_switch::prev_pid);

@@ -333,6 +333,12 @@ bool is_held(WaitKind kind) {
            kind == WaitKind::RowLock || kind == WaitKind::MemoryMap;
 }
 
+bool is_answered(WaitKind kind) {
+    return kind == WaitKind::Network || kind == WaitKind::LocalSocket || kind == WaitKind::Pipe ||
+           kind == WaitKind::Events || kind == WaitKind::Signal || kind == WaitKind::Semaphore ||
+           kind == WaitKind::Futex || kind == WaitKind::PythonLock;
+}
+
 std::string_view words_of_waker(WaitKind kind) {
     switch (kind) {
         case WaitKind::Lock:

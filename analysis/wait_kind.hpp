@@ -59,6 +59,10 @@ enum class WaitKind : std::uint8_t {
 // the cause.
 [[nodiscard]] bool is_held(WaitKind kind);
 
+// True if whoever ends such a wait may answer a request, so that a thread that was started for the
+// answer stands for the one that started it.
+[[nodiscard]] bool is_answered(WaitKind kind);
+
 // What the thread that ended such a wait did: "released it", "signalled it", "ended", "woke it".
 [[nodiscard]] std::string_view words_of_waker(WaitKind kind);
 

@@ -161,6 +161,10 @@ object causes_json(const analysis::DelayCauses& causes) {
             object json = thread_json(link.who);
             json["whole_ns"] = link.whole_ns;
             if (link.likely) json["likely"] = true;
+            if (link.started.tid != 0) {
+                json["started"] = thread_json(link.started);
+                json["started_after_ns"] = link.started_after_ns;
+            }
             if (link.request) json["request"] = request_json(link.request->request);
             array doings;
             for (const ThreadDoing& doing : link.doings)
