@@ -135,6 +135,20 @@ TraceBuilder& TraceBuilder::switched(std::uint64_t at, std::uint32_t cpu, std::u
     return *this;
 }
 
+TraceBuilder& TraceBuilder::created(std::uint64_t at, std::uint32_t cpu, std::uint32_t creator,
+                                    std::uint32_t tid) {
+    std::string event;
+    {
+        pbf_writer writer(event);
+        writer.add_uint64(1, begin_ns + at);
+        writer.add_uint32(2, creator);
+        pbf_writer task(writer, 235);
+        task.add_int32(1, static_cast<std::int32_t>(tid));
+    }
+    ftrace(at, cpu, event);
+    return *this;
+}
+
 TraceBuilder& TraceBuilder::wait_file(std::uint64_t at, std::uint32_t cpu, std::uint32_t tid,
                                       std::uint32_t kind, const std::string& path,
                                       const std::string& disk, std::uint32_t queue_depth,

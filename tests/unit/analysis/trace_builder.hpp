@@ -36,6 +36,9 @@ class TraceBuilder {
                            std::uint32_t next_priority = 120, std::uint32_t prev_priority = 120);
     TraceBuilder& waking(std::uint64_t at, std::uint32_t cpu, std::uint32_t waker,
                          std::uint32_t wakee, bool by_interrupt = false);
+    // `creator` starts the thread `tid`.
+    TraceBuilder& created(std::uint64_t at, std::uint32_t cpu, std::uint32_t creator,
+                          std::uint32_t tid);
     // Switches with facts about CPU quotas: whether the previous thread's group has used up its
     // quota, and from when to when (after the recording's begin) the next thread's group had.
     TraceBuilder& concluded_switch(std::uint64_t at, std::uint32_t cpu, std::uint32_t prev,
