@@ -191,7 +191,9 @@ const std::string& Recording::unit_of(std::uint32_t pid) const {
 
 const std::string& Recording::thread_name(std::uint32_t tid) const {
     const Thread* thread = find_thread(tid);
-    return names[thread != nullptr ? thread->name : 0];
+    if (thread == nullptr) return names[0];
+    const bool is_main = thread->pid == tid && tid != 0;
+    return thread->name == 0 && is_main ? process_name(tid) : names[thread->name];
 }
 
 std::uint64_t Recording::sample_interval_ns() const {

@@ -158,8 +158,8 @@ struct Thread {
     std::uint32_t tid = 0;
     NameId name = 0;
     bool alive_at_start = false;
-    std::uint32_t creator_tid = 0;  // the thread that started it; 0: unknown, or it is older
-    std::uint64_t created_ns = 0;   // 0 with creator_tid
+    std::uint32_t creator_tid = 0;     // the thread that started it; 0: unknown, or it is older
+    std::uint64_t created_ns = 0;      // 0 with creator_tid
     std::vector<StateChange> changes;  // in time order; empty if scheduling was not recorded
     std::vector<Sample> samples;       // in time order
 };
@@ -363,7 +363,7 @@ struct Recording {
     [[nodiscard]] const std::string& process_name(std::uint32_t pid) const;
     // As Process::unit; empty if unknown.
     [[nodiscard]] const std::string& unit_of(std::uint32_t pid) const;
-    // Name of the thread, or "" if unknown.
+    // Name of the thread, or of the process if it is its main thread, or "" if unknown.
     [[nodiscard]] const std::string& thread_name(std::uint32_t tid) const;
     // From the system file; 1 ms if it does not say.
     [[nodiscard]] std::uint64_t sample_interval_ns() const;

@@ -8,6 +8,7 @@
 #include "analysis/recording.hpp"
 #include "analysis/time_split.hpp"
 #include "analysis/trace_places.hpp"
+#include "tests/unit/analysis/made_recording.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 #include "tests/unit/trace/temporary_directory.hpp"
 
@@ -57,6 +58,20 @@ TEST(Recording, holds_what_the_trace_says) {
     EXPECT_EQ(recording->name(recording->frames[stack[2]].label), "[libz.so.1]");
     EXPECT_FALSE(recording->frames[stack[2]].named);
     EXPECT_EQ(recording->name(recording->frames[stack[2]].module), "/lib/libz.so.1");
+}
+
+TEST(Recording, a_main_thread_without_a_name_has_that_of_its_process) {
+    test::MadeRecording made;
+    made.thread(10, 10);
+    made.thread(10, 11);
+    made.thread(20, 20, "renamed");
+    for (const std::uint32_t pid : {10, 20}) {
+        made.process(pid, 1);
+        made.recording.processes[pid].name = made.name("app");
+    }
+    EXPECT_EQ(made.recording.thread_name(10), "app");
+    EXPECT_EQ(made.recording.thread_name(11), "");
+    EXPECT_EQ(made.recording.thread_name(20), "renamed");
 }
 
 TEST(Recording, holds_runs_and_stages) {
