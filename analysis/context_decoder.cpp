@@ -4,8 +4,8 @@
 
 #include <protozero/pbf_reader.hpp>
 
+#include "analysis/interning.hpp"
 #include "analysis/trace_fields.hpp"
-#include "core/text.hpp"
 
 namespace lagtrap::analysis {
 
@@ -14,18 +14,18 @@ namespace {
 constexpr std::size_t max_attributes = 16, max_text_bytes = 256;
 constexpr std::size_t trace_id_digits = 32, span_id_digits = 16;
 
-NameId interned(RawTrace& trace, protozero::data_view text) {
-    return trace.intern(printable({text.data(), std::min(text.size(), max_text_bytes)}));
-}
-
 SpanAttribute attribute_in(protozero::data_view message, RawTrace& trace) {
     namespace field = fields::lagtrap_context;
     SpanAttribute attribute;
     protozero::pbf_reader reader(message);
     while (reader.next()) {
         switch (reader.tag_and_type()) {
-            case field::name: attribute.name = interned(trace, reader.get_view()); break;
-            case field::value: attribute.value = interned(trace, reader.get_view()); break;
+            case field::name:
+                attribute.name = interned(view_of(reader.get_view()), max_text_bytes, trace);
+                break;
+            case field::value:
+                attribute.value = interned(view_of(reader.get_view()), max_text_bytes, trace);
+                break;
             default: reader.skip();
         }
     }
@@ -49,8 +49,12 @@ void take_context(protozero::data_view message, std::uint64_t at_ns, RawTrace& t
     while (reader.next()) {
         switch (reader.tag_and_type()) {
             case field::tid: tid = reader.get_uint32(); break;
-            case field::trace_id: span.trace_id = interned(trace, reader.get_view()); break;
-            case field::span_id: span.span_id = interned(trace, reader.get_view()); break;
+            case field::trace_id:
+                span.trace_id = interned(view_of(reader.get_view()), max_text_bytes, trace);
+                break;
+            case field::span_id:
+                span.span_id = interned(view_of(reader.get_view()), max_text_bytes, trace);
+                break;
             case field::attribute:
                 if (span.attributes.size() < max_attributes)
                     span.attributes.push_back(attribute_in(reader.get_view(), trace));

@@ -6,7 +6,6 @@
 
 #include "analysis/module_symbols.hpp"
 #include "analysis/trace_fields.hpp"
-#include "core/text.hpp"
 
 namespace lagtrap::analysis {
 
@@ -72,7 +71,7 @@ void Interning::add_name(protozero::data_view message, Ids& ids, RawTrace& trace
             default: reader.skip();
         }
     }
-    ids[id] = trace.intern(printable(text.substr(0, name_length_limit)));
+    ids[id] = interned(text, name_length_limit, trace);
 }
 
 void Interning::add_build_id(protozero::data_view message, RawTrace& trace) {

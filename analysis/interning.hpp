@@ -11,11 +11,18 @@
 #include <protozero/data_view.hpp>
 
 #include "analysis/raw_trace.hpp"
+#include "core/text.hpp"
 
 namespace lagtrap::analysis {
 
 [[nodiscard]] inline std::string_view view_of(protozero::data_view data) {
     return {data.data(), data.size()};
+}
+
+// The text, made printable, and truncated to this many bytes.
+[[nodiscard]] inline NameId interned(std::string_view text, std::size_t limit_bytes,
+                                     RawTrace& trace) {
+    return trace.intern(printable(text.substr(0, limit_bytes)));
 }
 
 class Interning {

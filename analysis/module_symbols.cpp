@@ -1,13 +1,11 @@
 #include "analysis/module_symbols.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <protozero/pbf_reader.hpp>
 
 #include "analysis/interning.hpp"
 #include "analysis/trace_fields.hpp"
-#include "core/text.hpp"
 
 namespace lagtrap::analysis {
 
@@ -18,7 +16,7 @@ constexpr std::size_t functions_of_place_limit = 64;
 constexpr std::size_t places_limit = 4'000'000;
 
 NameId name_of(protozero::data_view text, RawTrace& trace) {
-    return trace.intern(printable(view_of(text).substr(0, name_length_limit)));
+    return interned(view_of(text), name_length_limit, trace);
 }
 
 LaterSymbol read_line(protozero::data_view message, RawTrace& trace) {

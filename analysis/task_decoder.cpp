@@ -6,6 +6,7 @@
 
 #include <protozero/pbf_reader.hpp>
 
+#include "analysis/interning.hpp"
 #include "analysis/trace_fields.hpp"
 #include "core/text.hpp"
 
@@ -27,7 +28,7 @@ void name_thread(std::uint64_t tid, std::uint64_t pid, std::string_view name, st
     ++trace.records;
     RawThread& thread = trace.threads[static_cast<std::uint32_t>(tid)];
     if (pid != 0) thread.pid = static_cast<std::uint32_t>(pid);
-    if (!name.empty()) thread.name = trace.intern(printable(name.substr(0, name_limit_bytes)));
+    if (!name.empty()) thread.name = interned(name, name_limit_bytes, trace);
     thread.first_seen_ns = std::min(thread.first_seen_ns, at_ns);
 }
 
@@ -77,18 +78,12 @@ void take_thread(data_view message, std::uint64_t at_ns, RawTrace& trace) {
         switch (reader.tag_and_type()) {
             case fields::process_tree::of_thread::tid: tid = reader.get_uint64(); break;
             case fields::process_tree::of_thread::pid: pid = reader.get_uint64(); break;
-            case fields::process_tree::of_thread::name: {
-                const auto view = reader.get_view();
-                name = {view.data(), view.size()};
-                break;
-            }
+            case fields::process_tree::of_thread::name: name = view_of(reader.get_view()); break;
             default: reader.skip();
         }
     }
     name_thread(tid, pid, name, at_ns, trace);
 }
-
-std::string_view text_of(data_view view) { return {view.data(), view.size()}; }
 
 void take_thread_track(data_view message, std::uint64_t at_ns, RawTrace& trace) {
     namespace field = fields::track_descriptor::of_thread;
@@ -99,7 +94,7 @@ void take_thread_track(data_view message, std::uint64_t at_ns, RawTrace& trace) 
         switch (reader.tag_and_type()) {
             case field::pid: pid = reader.get_uint64(); break;
             case field::tid: tid = reader.get_uint64(); break;
-            case field::name: name = text_of(reader.get_view()); break;
+            case field::name: name = view_of(reader.get_view()); break;
             default: reader.skip();
         }
     }
@@ -114,9 +109,9 @@ void take_process_track(data_view message, RawTrace& trace) {
     while (reader.next()) {
         switch (reader.tag_and_type()) {
             case field::pid: pid = reader.get_uint64(); break;
-            case field::name: name = text_of(reader.get_view()); break;
+            case field::name: name = view_of(reader.get_view()); break;
             case field::label: {
-                const std::string_view text = text_of(reader.get_view());
+                const std::string_view text = view_of(reader.get_view());
                 if (label.empty()) label = text;
                 break;
             }
@@ -126,8 +121,8 @@ void take_process_track(data_view message, RawTrace& trace) {
     if (pid >= tid_limit || (name.empty() && label.empty())) return;
     Process& process = trace.processes[static_cast<std::uint32_t>(pid)];
     process.pid = static_cast<std::uint32_t>(pid);
-    if (!label.empty()) process.unit = trace.intern(printable(label.substr(0, name_limit_bytes)));
-    if (!name.empty()) process.name = trace.intern(printable(name.substr(0, name_limit_bytes)));
+    if (!label.empty()) process.unit = interned(label, name_limit_bytes, trace);
+    if (!name.empty()) process.name = interned(name, name_limit_bytes, trace);
 }
 
 }  // namespace

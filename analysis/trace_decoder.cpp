@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <cctype>
-
 #include <protozero/exception.hpp>
 #include <protozero/pbf_reader.hpp>
 
@@ -9,11 +6,11 @@
 #include "analysis/module_symbols.hpp"
 #include "analysis/raw_trace.hpp"
 #include "analysis/run_decoder.hpp"
+#include "analysis/switch_decoder.hpp"
 #include "analysis/task_decoder.hpp"
 #include "analysis/trace_fields.hpp"
 #include "analysis/trace_packet.hpp"
 #include "analysis/written_decoder.hpp"
-#include "core/text.hpp"
 
 namespace lagtrap::analysis {
 
@@ -21,24 +18,6 @@ namespace {
 
 using protozero::data_view;
 using protozero::pbf_reader;
-
-// Bits of prev_state as the tracepoint reports it. Exited is EXIT_DEAD, EXIT_ZOMBIE and TASK_DEAD
-// of the kernel's linux/sched.h after TASK_REPORT; 0x80 is an idle kernel thread. Preempted is the
-// bit above all of these.
-constexpr std::uint64_t state_exited = 0x10 | 0x20;
-constexpr std::uint64_t state_preempted = 0x100;
-
-constexpr std::uint32_t policy_idle = 5;  // SCHED_IDLE of the kernel's linux/sched.h
-
-std::int16_t priority_of(std::int64_t value) {
-    constexpr std::int64_t highest = 139;
-    return value >= 0 && value <= highest ? static_cast<std::int16_t>(value) : std::int16_t{-1};
-}
-
-SwitchOut switch_out_of(std::uint64_t prev_state) {
-    if ((prev_state & 0xff) == 0 || (prev_state & state_preempted) != 0) return SwitchOut::Runnable;
-    return (prev_state & state_exited) != 0 ? SwitchOut::Exited : SwitchOut::Blocked;
-}
 
 constexpr std::size_t device_bytes = 64;
 constexpr std::size_t path_bytes = 4096;
@@ -59,14 +38,7 @@ class TraceDecoder {
     void take_defaults(data_view message, Sequence& sequence) const;
     void take_ftrace(data_view message, const Packet& packet);
     void take_ftrace_event(data_view message, std::uint32_t cpu, const Packet& packet);
-    void take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu,
-                     const Packet& packet);
-    void take_switch_facts(data_view message, RawSwitch& event);
-    void take_waking(data_view message, RawWaking event, const Packet& packet);
-    void take_wake_cause(data_view message, RawWaking& event);
     void take_wait_file(data_view message, std::uint64_t at_ns);
-    // Truncates longer texts.
-    NameId intern_text(data_view text, std::size_t limit_bytes);
     void take_sample(data_view message, const Packet& packet, const Sequence& sequence);
     void take_wait(data_view wait, RawSample& sample);
     void take_earlier(const RawSample& sample, data_view wait);
@@ -173,71 +145,15 @@ void TraceDecoder::take_ftrace_event(data_view message, std::uint32_t cpu, const
             default: reader.skip();
         }
     }
-    if (switching.size() > 0) take_switch(switching, at_ns, cpu, packet);
+    if (switching.size() > 0) take_switch(switching, at_ns, cpu, packet.switching, trace_);
     if (waking.size() > 0) {
         RawWaking event;
         event.at_ns = at_ns;
         event.waker_tid = tid;
         event.by_interrupt = (flags & fields::ftrace_event::in_interrupt) != 0;
-        take_waking(waking, event, packet);
+        take_waking(waking, event, packet.waking, trace_);
     }
     if (creating.size() > 0) take_new_task(creating, at_ns, tid, trace_);
-}
-
-void TraceDecoder::take_switch_facts(data_view message, RawSwitch& event) {
-    namespace field = fields::lagtrap_switch;
-    RawThrottling throttling;
-    pbf_reader reader(message);
-    while (reader.next()) {
-        switch (reader.tag_and_type()) {
-            case field::next_policy:
-                if (reader.get_uint32() == policy_idle) event.next_priority = idle_priority;
-                break;
-            case field::prev_throttled: event.prev_throttled = reader.get_bool(); break;
-            case field::throttled_from: throttling.from_ns = reader.get_uint64(); break;
-            case field::throttled_to: throttling.to_ns = reader.get_uint64(); break;
-            case field::prev_yielded: event.prev_yielded = reader.get_bool(); break;
-            case field::concluded: event.concluded = reader.get_bool(); break;
-            default: reader.skip();
-        }
-    }
-    if (throttling.to_ns == 0) return;
-    trace_.throttlings.push_back(throttling);
-    event.throttling = static_cast<std::uint32_t>(trace_.throttlings.size());
-}
-
-void TraceDecoder::take_switch(data_view message, std::uint64_t at_ns, std::uint32_t cpu,
-                               const Packet& packet) {
-    RawSwitch event;
-    std::uint64_t state = 0;
-    event.at_ns = at_ns;
-    pbf_reader reader(message);
-    while (reader.next()) {
-        switch (reader.tag_and_type()) {
-            case fields::sched_switch::prev_tid: event.prev_tid = reader.get_uint32(); break;
-            case fields::sched_switch::prev_state: state = reader.get_uint64(); break;
-            case fields::sched_switch::next_tid: event.next_tid = reader.get_uint32(); break;
-            case fields::sched_switch::prev_priority:
-                event.prev_priority = priority_of(reader.get_int64());
-                break;
-            case fields::sched_switch::next_priority:
-                event.next_priority = priority_of(reader.get_int64());
-                break;
-            default: reader.skip();
-        }
-    }
-    if (event.prev_tid >= tid_limit || event.next_tid >= tid_limit) {
-        ++trace_.unreadable;
-        return;
-    }
-    event.out = switch_out_of(state);
-    if (packet.switching.size() > 0) take_switch_facts(packet.switching, event);
-    trace_.switches[cpu].push_back(event);
-    ++trace_.records;
-}
-
-NameId TraceDecoder::intern_text(data_view text, std::size_t limit_bytes) {
-    return trace_.intern(printable({text.data(), std::min(text.size(), limit_bytes)}));
 }
 
 void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
@@ -250,8 +166,12 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
         switch (reader.tag_and_type()) {
             case field::tid: wait.tid = reader.get_uint32(); break;
             case field::kind: kind = reader.get_uint64(); break;
-            case field::path: wait.file.path = intern_text(reader.get_view(), path_bytes); break;
-            case field::disk: wait.file.disk = intern_text(reader.get_view(), device_bytes); break;
+            case field::path:
+                wait.file.path = interned(view_of(reader.get_view()), path_bytes, trace_);
+                break;
+            case field::disk:
+                wait.file.disk = interned(view_of(reader.get_view()), device_bytes, trace_);
+                break;
             case field::queue_depth: wait.file.queue_depth = reader.get_uint32(); break;
             case field::holder_pid: wait.file.holder_pid = reader.get_uint32(); break;
             case field::socket: wait.file.socket = reader.get_uint64(); break;
@@ -277,45 +197,6 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
         return;
     }
     if (wait.tid != 0 && wait.tid < tid_limit) trace_.wait_files.push_back(wait);
-}
-
-void TraceDecoder::take_wake_cause(data_view message, RawWaking& event) {
-    std::uint64_t cause = 0;
-    pbf_reader reader(message);
-    while (reader.next()) {
-        switch (reader.tag_and_type()) {
-            case fields::lagtrap_waking::cause: cause = reader.get_uint64(); break;
-            case fields::lagtrap_waking::device:
-                event.device = intern_text(reader.get_view(), device_bytes);
-                break;
-            default: reader.skip();
-        }
-    }
-    // A cause from a later version: as far as known here, not a thread.
-    const bool known = cause <= static_cast<std::uint64_t>(WakeCause::Killed);
-    event.cause = known ? static_cast<WakeCause>(cause) : WakeCause::Interrupt;
-    const bool by_thread = event.cause == WakeCause::Unknown || event.cause == WakeCause::Thread ||
-                           event.cause == WakeCause::Packet || event.cause == WakeCause::Signal ||
-                           event.cause == WakeCause::Killed;
-    if (!by_thread) event.by_interrupt = true;
-}
-
-void TraceDecoder::take_waking(data_view message, RawWaking event, const Packet& packet) {
-    pbf_reader reader(message);
-    while (reader.next()) {
-        if (reader.tag_and_type() == fields::sched_waking::tid) {
-            event.wakee_tid = reader.get_uint32();
-        } else {
-            reader.skip();
-        }
-    }
-    if (event.waker_tid >= tid_limit || event.wakee_tid >= tid_limit) {
-        ++trace_.unreadable;
-        return;
-    }
-    if (packet.waking.size() > 0) take_wake_cause(packet.waking, event);
-    trace_.wakings.push_back(event);
-    ++trace_.records;
 }
 
 // A sample without `wait` is of a CPU. If it is not a wait, it is the stack of the last wait's

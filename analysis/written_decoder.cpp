@@ -1,21 +1,15 @@
 #include "analysis/written_decoder.hpp"
 
-#include <algorithm>
-
 #include <protozero/pbf_reader.hpp>
 
+#include "analysis/interning.hpp"
 #include "analysis/trace_fields.hpp"
-#include "core/text.hpp"
 
 namespace lagtrap::analysis {
 
 namespace {
 
 constexpr std::size_t max_name_bytes = 64, max_path_bytes = 4096;
-
-NameId interned(RawTrace& trace, protozero::data_view text, std::size_t limit_bytes) {
-    return trace.intern(printable({text.data(), std::min(text.size(), limit_bytes)}));
-}
 
 }  // namespace
 
@@ -31,10 +25,10 @@ void take_written(protozero::data_view message, std::uint64_t at_ns, RawTrace& t
             case field::file: written.file = reader.get_uint64(); break;
             case field::bytes: written.bytes = reader.get_uint64(); break;
             case field::path:
-                written.path = interned(trace, reader.get_view(), max_path_bytes);
+                written.path = interned(view_of(reader.get_view()), max_path_bytes, trace);
                 break;
             case field::name:
-                written.disk = interned(trace, reader.get_view(), max_name_bytes);
+                written.disk = interned(view_of(reader.get_view()), max_name_bytes, trace);
                 break;
             case field::pid: pid = reader.get_uint32(); break;
             case field::ended: ended_ns = reader.get_uint64(); break;
@@ -60,10 +54,10 @@ void take_disk_limit(protozero::data_view message, std::uint64_t at_ns, RawTrace
         switch (reader.tag_and_type()) {
             case field::tid: limit.tid = reader.get_uint32(); break;
             case field::disk:
-                limit.disk = interned(trace, reader.get_view(), max_name_bytes);
+                limit.disk = interned(view_of(reader.get_view()), max_name_bytes, trace);
                 break;
             case field::group:
-                limit.group = interned(trace, reader.get_view(), max_name_bytes);
+                limit.group = interned(view_of(reader.get_view()), max_name_bytes, trace);
                 break;
             case field::writes: limit.writes = reader.get_bool(); break;
             case field::bytes_per_s: limit.bytes_per_s = reader.get_uint64(); break;
@@ -86,7 +80,7 @@ void take_group_memory(protozero::data_view message, RawTrace& trace) {
         switch (reader.tag_and_type()) {
             case field::pid: memory.pid = reader.get_uint32(); break;
             case field::path:
-                memory.path = interned(trace, reader.get_view(), max_path_bytes);
+                memory.path = interned(view_of(reader.get_view()), max_path_bytes, trace);
                 break;
             case field::limit_bytes: memory.limit_bytes = reader.get_uint64(); break;
             case field::used_bytes: memory.used_bytes = reader.get_uint64(); break;
