@@ -445,14 +445,6 @@ class Sentence {
         return doing.kind == TimeKind::Unknown && doing.unknown == UnknownTime::BeforeRecording;
     }
 
-    static bool ends_by_device(const ThreadDoing& doing) {
-        const WaitKind wait = doing.wait;
-        return wait == WaitKind::Disk || wait == WaitKind::PageFault || wait == WaitKind::Sleep ||
-               wait == WaitKind::Stopped || wait == WaitKind::Memory ||
-               wait == WaitKind::GroupMemory || wait == WaitKind::CpuLimit ||
-               doing.block == BlockReason::RcuGracePeriod;
-    }
-
     // Of a process that "ended" more than once, most were stops for a debugger.
     static std::string_view words_of_waker(const ThreadDoing& waited) {
         if (waited.room != Room::None) return words_of_room_maker(waited.room);
@@ -503,13 +495,13 @@ class Sentence {
         if (lock && once && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
             return ", which " + who(link.who) + " held";
         }
-        const std::string one = waited.wait == WaitKind::Child ? "process" : "thread";
-        const std::string others = link.alike == 0 ? ""
-                                   : link.alike == 1
-                                       ? " and another " + one + " with that name"
-                                       : " and " + std::to_string(link.alike) + " other " + one +
-                                             (waited.wait == WaitKind::Child ? "es" : "s") +
-                                             " with that name";
+        const bool child = waited.wait == WaitKind::Child;
+        const std::string one = child ? "process" : "thread",
+                          many = child ? "processes" : "threads";
+        const std::string others = link.alike == 0   ? ""
+                                   : link.alike == 1 ? " and another " + one + " with that name"
+                                                     : " and " + std::to_string(link.alike) +
+                                                           " other " + many + " with that name";
         const std::string late =
             link.is_late()
                 ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)"

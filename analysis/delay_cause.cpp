@@ -21,6 +21,7 @@
 #include "analysis/spinning.hpp"
 #include "analysis/wait_chain.hpp"
 #include "analysis/wait_groups.hpp"
+#include "analysis/wakers.hpp"
 
 namespace lagtrap::analysis {
 
@@ -29,7 +30,6 @@ namespace {
 // Intervals examined, over all links of all chains of a delay.
 constexpr std::uint64_t visit_limit = 1'000'000;
 constexpr std::size_t reported_limit = 3;
-constexpr std::size_t waker_limit = 3;
 
 bool is_wait(const IntervalGroup& group) {
     return group.kind == TimeKind::Blocked || group.spin != SpinKind::None;
@@ -51,13 +51,6 @@ std::uint64_t count_whole(const std::vector<Interval>& intervals) {
         last = &one;
     }
     return count;
-}
-
-WaitEnd end_of_wait(const Recording& recording, const Interval& wait, WaitKind kind) {
-    if (!wait.woken) return wait.end_ns >= recording.end_ns ? WaitEnd::NotYet : WaitEnd::Unknown;
-    if (!ended_by_nobody(recording, wait)) return WaitEnd::Thread;
-    if (kind == WaitKind::Sleep || wait.wake_cause == WakeCause::Timeout) return WaitEnd::Timeout;
-    return wait.by_interrupt ? WaitEnd::Interrupt : WaitEnd::Unknown;
 }
 
 // Finds the causes of one delay.
@@ -88,7 +81,7 @@ class CauseSearch {
             if (next != ended_by) {
                 cause.chain.back().started = name_of(ended_by->tid);
                 cause.chain.back().started_after_ns =
-                    ended_by->created_ns - first_ended_by(*ended_by, waits.intervals).begin_ns;
+                    ended_by->creation.at_ns - first_ended_by(*ended_by, waits.intervals).begin_ns;
             }
             cause.chain.back().alike = doing.alike;
             cause.chain.back().likely = is_likely = is_likely || doing.likely;
@@ -155,9 +148,7 @@ class CauseSearch {
     }
 
     [[nodiscard]] ThreadName name_of(std::uint32_t tid) const {
-        ThreadName name = name_thread(recording_, delay_, tid);
-        name.unit = recording_.unit_of(name.pid);
-        return name;
+        return name_with_unit(recording_, delay_, tid);
     }
 
   private:
@@ -176,7 +167,7 @@ class CauseSearch {
         if (group.kind == TimeKind::OnCpu || group.kind == TimeKind::Blocked)
             find_place(group, doing);
         if (group.kind == TimeKind::Blocked) {
-            find_wakers(group, doing);
+            find_wakers(recording_, delay_, group, doing);
             find_stopper(group, doing);
             doing.room = room_of_most(group);
             doing.files = file_waits_of(recording_, group.intervals, group.wait);
@@ -351,64 +342,6 @@ class CauseSearch {
         doing.alike_ns = group.time_ns;
     }
 
-    void find_wakers(const IntervalGroup& group, ThreadDoing& doing) const {
-        std::map<WaitEnd, std::uint64_t> ends;
-        std::map<WakeCause, std::uint64_t> interrupts;
-        std::map<std::uint32_t, std::uint64_t> wakers;
-        std::map<Interruption, std::uint64_t> interruptions;
-        for (const Interval& wait : group.intervals) {
-            const WaitEnd end = end_of_wait(recording_, wait, group.wait);
-            doing.likely = doing.likely || wait.likely;
-            ends[end] += wait.length_ns();
-            if (end == WaitEnd::Thread) wakers[wait.waker_tid] += wait.length_ns();
-            if (end == WaitEnd::Thread)
-                interruptions[interruption_of(recording_, wait)] += wait.length_ns();
-            if (end == WaitEnd::Interrupt) interrupts[wait.wake_cause] += wait.length_ns();
-        }
-        std::uint64_t max_ns = 0;
-        for (const auto& [end, time_ns] : ends) {
-            if (time_ns > max_ns) doing.end = end;
-            max_ns = std::max(max_ns, time_ns);
-        }
-        for (const auto& [cause, time_ns] : interrupts)
-            if (time_ns * 2 > ends[WaitEnd::Interrupt]) doing.interrupt = cause;
-        for (const auto& [interruption, time_ns] : interruptions)
-            if (time_ns * 2 > ends[WaitEnd::Thread]) doing.interruption = interruption;
-        for (const auto& [tid, time_ns] : wakers) doing.wakers.push_back({name_of(tid), time_ns});
-        doing.waker_count = static_cast<std::uint32_t>(wakers.size());
-        std::stable_sort(
-            doing.wakers.begin(), doing.wakers.end(),
-            [](const ThreadTime& a, const ThreadTime& b) { return a.time_ns > b.time_ns; });
-        if (doing.wakers.empty()) return;
-        const auto is_known = [](const Interval& wait) {
-            return wait.lock != 0 || (wait.outlasting && !wait.likely);
-        };
-        for (const Interval& wait : group.intervals) {
-            if (wait.waker_tid != doing.wakers.front().who.tid) continue;
-            doing.outlasts = wait.outlasting;
-            doing.timed_out = wait.timed_out;
-            if (wait.signaller_tid == 0) continue;
-            doing.interruption = wait.killed ? Interruption::Killed : Interruption::Signal;
-            doing.interrupter = name_of(wait.signaller_tid);
-        }
-        const auto is_turn = [](const Interval& wait) { return wait.handed_on; };
-        doing.object_known = std::all_of(group.intervals.begin(), group.intervals.end(), is_known);
-        if (std::any_of(group.intervals.begin(), group.intervals.end(), is_turn))
-            doing.turns = doing.waker_count;
-        const ThreadName& first = doing.wakers.front().who;
-        if (doing.turns > 0 && doing.wakers.front().time_ns * 2 >= group.time_ns) {
-            doing.alike_ns = doing.wakers.front().time_ns;
-            doing.wakers.resize(std::min(doing.wakers.size(), waker_limit));
-            return;
-        }
-        for (const ThreadTime& waker : doing.wakers) {
-            if (!are_alike(waker.who, first, group.wait == WaitKind::Child)) continue;
-            doing.alike_ns += waker.time_ns;
-            if (waker.who.tid != first.tid) ++doing.alike;
-        }
-        if (doing.wakers.size() > waker_limit) doing.wakers.resize(waker_limit);
-    }
-
     // The thread that most of the waits were for; nullptr if there is none, or if it is already in
     // the chain.
     [[nodiscard]] const Thread* followed(const ThreadDoing& doing,
@@ -437,10 +370,10 @@ class CauseSearch {
     // that starts a thread or process for each connection; nullptr if there is none.
     [[nodiscard]] const Thread* creator_of_late(const Thread& thread,
                                                 const IntervalGroup& waits) const {
-        if (thread.creator_tid == 0 || !is_answered(waits.wait)) return nullptr;
+        if (thread.creation.creator_tid == 0 || !is_answered(waits.wait)) return nullptr;
         const Interval& wait = first_ended_by(thread, waits.intervals);
-        if (thread.created_ns < wait.begin_ns + wait.length_ns() / 2) return nullptr;
-        const Thread* const creator = recording_.find_thread(thread.creator_tid);
+        if (thread.creation.at_ns < wait.begin_ns + wait.length_ns() / 2) return nullptr;
+        const Thread* const creator = recording_.find_thread(thread.creation.creator_tid);
         if (creator == nullptr) return nullptr;
         const bool is_same_program = creator->pid == thread.pid ||
                                      name_of(creator->tid).process == name_of(thread.tid).process;
@@ -463,7 +396,7 @@ class CauseSearch {
             if (!is_for(wait, waits, waker.tid)) continue;
             if (visited_ > visit_limit) break;
             const std::uint64_t end_ns =
-                &doer == &waker ? wait.end_ns : std::min(wait.end_ns, waker.created_ns);
+                &doer == &waker ? wait.end_ns : std::min(wait.end_ns, waker.creation.at_ns);
             if (end_ns <= wait.begin_ns) continue;
             for (Interval& interval :
                  intervals_of_thread(recording_, doer.tid, {wait.begin_ns, end_ns})) {
@@ -532,6 +465,13 @@ class CauseSearch {
 };
 
 }  // namespace
+
+bool ends_by_device(const ThreadDoing& doing) {
+    const WaitKind wait = doing.wait;
+    return wait == WaitKind::Disk || wait == WaitKind::PageFault || wait == WaitKind::Sleep ||
+           wait == WaitKind::Stopped || wait == WaitKind::Memory || wait == WaitKind::GroupMemory ||
+           wait == WaitKind::CpuLimit || doing.block == BlockReason::RcuGracePeriod;
+}
 
 std::size_t DelayCauses::reported() const {
     std::size_t count = 0;

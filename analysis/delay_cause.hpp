@@ -94,6 +94,9 @@ struct ThreadDoing {
     CpuWaits cpu;                // Runnable
 };
 
+// True if a device, the kernel or time ends such a wait, not another thread.
+[[nodiscard]] bool ends_by_device(const ThreadDoing& doing);
+
 // What a thread did while the previous one in the chain waited for it.
 struct CauseLink {
     ThreadName who;

@@ -19,6 +19,8 @@ namespace lagtrap::analysis {
     return {data.data(), data.size()};
 }
 
+inline constexpr std::size_t device_length_limit = 64;
+
 // The text, made printable, and truncated to this many bytes.
 [[nodiscard]] inline NameId interned(std::string_view text, std::size_t limit_bytes,
                                      RawTrace& trace) {

@@ -72,8 +72,7 @@ struct RawThread {
     std::uint32_t pid = 0;
     NameId name = 0;
     std::uint64_t first_seen_ns = UINT64_MAX;
-    std::uint32_t creator_tid = 0;  // 0: existed before the recording, or unknown
-    std::uint64_t created_ns = 0;
+    Creation creation;
 };
 
 // A place as in ModuleSymbols packets.

@@ -153,13 +153,18 @@ struct Sample {
 };
 
 // A thread id stands for one thread throughout the recording; its last name counts.
+// Which thread started another one, and when; 0 if that is unknown, or before the recording.
+struct Creation {
+    std::uint32_t creator_tid = 0;
+    std::uint64_t at_ns = 0;
+};
+
 struct Thread {
     std::uint32_t pid = 0;
     std::uint32_t tid = 0;
     NameId name = 0;
     bool alive_at_start = false;
-    std::uint32_t creator_tid = 0;     // the thread that started it; 0: unknown, or it is older
-    std::uint64_t created_ns = 0;      // 0 with creator_tid
+    Creation creation;
     std::vector<StateChange> changes;  // in time order; empty if scheduling was not recorded
     std::vector<Sample> samples;       // in time order
 };

@@ -12,8 +12,6 @@ namespace {
 using protozero::data_view;
 using protozero::pbf_reader;
 
-constexpr std::size_t device_bytes = 64;
-
 // Bits of prev_state as the tracepoint reports it. Exited is EXIT_DEAD, EXIT_ZOMBIE and TASK_DEAD
 // of the kernel's linux/sched.h after TASK_REPORT; 0x80 is an idle kernel thread. Preempted is the
 // bit above all of these.
@@ -61,7 +59,7 @@ void take_wake_cause(data_view message, RawWaking& event, RawTrace& trace) {
         switch (reader.tag_and_type()) {
             case fields::lagtrap_waking::cause: cause = reader.get_uint64(); break;
             case fields::lagtrap_waking::device:
-                event.device = interned(view_of(reader.get_view()), device_bytes, trace);
+                event.device = interned(view_of(reader.get_view()), device_length_limit, trace);
                 break;
             default: reader.skip();
         }

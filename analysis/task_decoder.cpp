@@ -169,9 +169,7 @@ void take_new_task(data_view message, std::uint64_t at_ns, std::uint32_t creator
         return;
     }
     ++trace.records;
-    RawThread& thread = trace.threads[static_cast<std::uint32_t>(tid)];
-    thread.creator_tid = creator_tid;
-    thread.created_ns = at_ns;
+    trace.threads[static_cast<std::uint32_t>(tid)].creation = {creator_tid, at_ns};
 }
 
 }  // namespace lagtrap::analysis

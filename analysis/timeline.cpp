@@ -132,8 +132,7 @@ void TimelineBuilder::add_known_threads() {
         Thread& thread = recording_.threads[place_of(tid, known.pid)];
         thread.name = known.name;
         thread.alive_at_start = known.first_seen_ns <= recording_.begin_ns;
-        thread.creator_tid = known.creator_tid;
-        thread.created_ns = known.created_ns;
+        thread.creation = known.creation;
     }
 }
 
@@ -383,9 +382,8 @@ void TimelineBuilder::build() {
         const auto by_time = [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; };
         std::stable_sort(input.off_cpu.begin(), input.off_cpu.end(), by_time);
         std::stable_sort(input.files.begin(), input.files.end(), by_time);
-        if (!std::is_sorted(thread.samples.begin(), thread.samples.end(), by_time)) {
+        if (!std::is_sorted(thread.samples.begin(), thread.samples.end(), by_time))
             std::stable_sort(thread.samples.begin(), thread.samples.end(), by_time);
-        }
         if (recording_.has_scheduling) make_changes(thread, input);
         input = ThreadInput{};
     }

@@ -19,7 +19,6 @@ namespace {
 using protozero::data_view;
 using protozero::pbf_reader;
 
-constexpr std::size_t device_bytes = 64;
 constexpr std::size_t path_bytes = 4096;
 
 // A packet sequence: its interned data, and the kind of its samples.
@@ -170,7 +169,7 @@ void TraceDecoder::take_wait_file(data_view message, std::uint64_t at_ns) {
                 wait.file.path = interned(view_of(reader.get_view()), path_bytes, trace_);
                 break;
             case field::disk:
-                wait.file.disk = interned(view_of(reader.get_view()), device_bytes, trace_);
+                wait.file.disk = interned(view_of(reader.get_view()), device_length_limit, trace_);
                 break;
             case field::queue_depth: wait.file.queue_depth = reader.get_uint32(); break;
             case field::holder_pid: wait.file.holder_pid = reader.get_uint32(); break;

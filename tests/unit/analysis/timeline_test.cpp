@@ -69,7 +69,7 @@ class Timelines : public testing::Test {
         raw_.wait_files.push_back(wait);
     }
     void known(std::uint32_t tid, std::uint64_t first_seen_ns = begin_ns) {
-        raw_.threads[tid] = {10, raw_.intern("thread " + std::to_string(tid)), first_seen_ns};
+        raw_.threads[tid] = {10, raw_.intern("thread " + std::to_string(tid)), first_seen_ns, {}};
     }
     void build() { build_timelines(raw_, recording_); }
 

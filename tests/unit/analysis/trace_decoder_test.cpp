@@ -291,31 +291,6 @@ TEST(TraceDecoder, OwnersOfSocketsAreNoWaits) {
     EXPECT_TRUE(waited(11, 10, tid_limit).socket_owners.empty());
 }
 
-RawTrace created(std::uint32_t creator, std::uint32_t tid) {
-    const std::string event = message_of([&](pbf_writer& event) {
-        event.add_uint64(1, at_ns + 7);
-        event.add_uint32(2, creator);
-        pbf_writer message(event, 235);
-        message.add_uint32(1, tid);
-    });
-    return decoded(packet_of(ftrace, bundle(0, event), 0, ""));
-}
-
-TEST(TraceDecoder, AThreadHasItsCreator) {
-    const RawTrace raw = created(11, 22);
-    EXPECT_EQ(raw.threads.at(22).creator_tid, 11U);
-    EXPECT_EQ(raw.threads.at(22).created_ns, at_ns + 7);
-    EXPECT_EQ(raw.unreadable, 0U);
-}
-
-TEST(TraceDecoder, ThreadNumbersOfCreationsAreBounded) {
-    EXPECT_EQ(created(tid_limit - 1, tid_limit - 1).unreadable, 0U);
-    for (const RawTrace& raw : {created(11, tid_limit), created(tid_limit, 22), created(11, 0)}) {
-        EXPECT_EQ(raw.unreadable, 1U);
-        EXPECT_TRUE(raw.threads.empty());
-    }
-}
-
 TEST(TraceDecoder, KindsOfFilesFromLaterVersionsAreLeftOut) {
     const RawTrace raw = waited(16);
     EXPECT_TRUE(raw.wait_files.empty() && raw.socket_owners.empty());
