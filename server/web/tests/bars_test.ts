@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { run } from "./answers/runs";
 import { BarArea, labelStep, valueTicks } from "../src/charts/bar_area";
+import { drawBars } from "../src/charts/chart";
 import { describeRun } from "../src/charts/run_bars";
 import {
   arrange,
@@ -39,6 +40,38 @@ test("labels are left out where they would touch", () => {
   const area = new BarArea({ left: 0, right: 1000, top: 0, bottom: 1 }, 100, 1);
   assert.equal(labelStep(area, 34), 5);
   assert.equal(labelStep(new BarArea({ left: 0, right: 1000, top: 0, bottom: 1 }, 4, 1), 34), 1);
+});
+
+test("no label touches the one before, not even the last, which stays inside", () => {
+  const width = 36;
+  for (let size = 300; size < 420; ++size) {
+    const at: number[] = [];
+    const none = () => {};
+    const context = {
+      measureText: () => ({ width }),
+      fillText: (text: string, x: number) => text.endsWith("Oct") && at.push(x),
+      fillRect: none,
+      save: none,
+      restore: none,
+      beginPath: none,
+      rect: none,
+      clip: none,
+    };
+    const labels = Array.from({ length: 61 }, (_, day) => `${day} Oct`);
+    const bars = {
+      sets: [{ colour: "red", values: labels.map(() => 1) }],
+      stacked: true,
+      filled: 1,
+      labels,
+      value: String,
+      whole: true,
+      padding: { top: 0, bottom: 0 },
+    };
+    drawBars(context as never, bars, size, 100, {} as never);
+    assert.ok(at.length > 2 && at[at.length - 1] <= size - width / 2);
+    for (let label = 1; label < at.length; ++label)
+      assert.ok(at[label] - at[label - 1] >= width + 6, `${size}: ${at}`);
+  }
 });
 
 test("the axis ends above ordinary runs: outliers and dirty runs far above are cut", () => {

@@ -110,13 +110,13 @@ function drawLabels(
     Math.max(0, ...labels.map((label) => context.measureText(label).width)),
   );
   context.fillStyle = theme.muted;
+  let free = 0; // the last label is moved to the left, perhaps into the one before it
   for (let slot = 0; slot < labels.length; slot += every) {
     const half = context.measureText(labels[slot]).width / 2;
-    context.fillText(
-      labels[slot],
-      Math.max(half, Math.min(area.box.right - half, area.x(slot))),
-      area.box.bottom + 11,
-    );
+    const x = Math.max(half, Math.min(area.box.right - half, area.x(slot)));
+    if (x - half < free) continue;
+    context.fillText(labels[slot], x, area.box.bottom + 11);
+    free = x + half + 6;
   }
 }
 
