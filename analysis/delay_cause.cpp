@@ -349,6 +349,8 @@ class CauseSearch {
         if (doing.wakers.empty() || known.size() > wait_chain_depth) return nullptr;
         if (doing.interruption != Interruption::None && !doing.outlasts) return nullptr;
         if (doing.wait == WaitKind::NoGoroutine) return nullptr;
+        // Whoever cut a sleep short, such as a debugger that attached, was not waited for.
+        if (doing.wait == WaitKind::Sleep && !doing.outlasts && !doing.likely) return nullptr;
         const ThreadTime& most = doing.wakers.front();
         // If one thread alone ended any of the waits, the others timed out, such as the first part
         // of a wait for an answer.

@@ -130,5 +130,17 @@ TEST(Interruptions, a_stop_belongs_to_whoever_began_it) {
               "Was frozen by gdb (30) for 60.0 ms (30 %) in ask, until timeout (20) thawed it.");
 }
 
+TEST(Interruptions, WhoeverCutASleepShortWasNotWaitedFor) {
+    TraceBuilder builder = two_programs();
+    builder.switched(3 * ms, 2, 0, 0, 12)
+        .samples(3 * ms, 200 * ms, 2, 10, 12, {"clone3", "start_thread", "attach_everywhere"});
+    builder.switched(20 * ms, 0, 11, 1, 0)
+        .off_cpu(20 * ms, 10, 11, {"nap", libc + "nanosleep", "k:do_nanosleep", "k:schedule"});
+    builder.waking(150 * ms, 2, 12, 11).switched(150 * ms, 0, 0, 0, 11);
+    builder.run(TraceBuilder::delay(1, "work", 20 * ms, 140 * ms, 10 * ms, 10, 11));
+    EXPECT_THAT(sentences_of(builder).at(0),
+                AllOf(HasSubstr("Slept 130 ms"), Not(HasSubstr("attach_everywhere"))));
+}
+
 }  // namespace
 }  // namespace lagtrap::analysis::interruptions_test
