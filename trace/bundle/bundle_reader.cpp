@@ -89,23 +89,23 @@ class BundleReader {
         TRY_ASSIGN(const std::size_t got,
                    stream_.read(reinterpret_cast<char*>(&header_), sizeof header_));
         if (got == 0 && first_) return invalid("not a bundle: it is empty");
-        if (got != sizeof header_) return invalid(first_ ? "not a bundle" : "is cut short");
+        if (got != sizeof header_) return invalid(first_ ? "not a bundle" : "it is cut short");
         if (!first_ && is_blank(reinterpret_cast<const char*>(&header_), sizeof header_))
             return nullptr;
         if (!text_of(header_.magic).starts_with("ustar") || !has_right_checksum(header_))
             return invalid(first_ ? "not a bundle: no tar file is packed in it"
-                                  : "is damaged: a header is malformed");
+                                  : "it is damaged: a header is malformed");
         first_ = false;
         if ((header_.kind != plain_file && header_.kind != plain_file_of_old) ||
             header_.link[0] != 0)
-            return invalid("holds something that is not a plain file");
+            return invalid("it holds something that is not a plain file");
         return &header_;
     }
 
     // Passes the content of the file with the last header to `member`.
     Status read(Member& member) {
         const std::string name = member.name;
-        if (member.seen) return invalid("holds " + name + " twice");
+        if (member.seen) return invalid("it holds " + name + " twice");
         member.seen = true;
         const auto size_bytes = number_of(header_.size);
         if (!size_bytes || *size_bytes > member.limit_bytes)
@@ -135,7 +135,7 @@ class BundleReader {
             if (!is_blank(buffer.data(), got)) break;
             size_bytes += got;
         }
-        return invalid("goes on after its end");
+        return invalid("it goes on after its end");
     }
 
   private:
@@ -174,7 +174,7 @@ Status read_members(int fd, std::array<Member, 3>& members, std::size_t stop_aft
                                         [&](const Member& member) { return name == member.name; });
         if (known == members.end() || header->prefix[0] != 0)
             return invalid(
-                "holds \"" + printable(name) +
+                "it holds \"" + printable(name) +
                 "\"; only system.xml, settings.xml and trace.pftrace belong into a bundle");
         TRY(reader.read(*known));
     }
@@ -186,7 +186,7 @@ Status read_archive(int fd, std::array<Member, 3> members, std::size_t stop_afte
     for (const auto& member : members)
         if (!member.seen &&
             (member.name == system_name || (stop_after == 0 && member.name == trace_name)))
-            return invalid(std::string("holds no ") + member.name +
+            return invalid(std::string("it holds no ") + member.name +
                            (stop_after == 0 ? "" : " as its first file"));
     return success();
 }

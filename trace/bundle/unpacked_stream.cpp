@@ -49,14 +49,14 @@ Result<std::size_t> UnpackedStream::read(char* into, std::size_t size) {
         const std::size_t answer = ZSTD_decompressStream(context_.get(), &output, &input);
         if (ZSTD_isError(answer) != 0)
             return make_error(ErrorKind::Invalid,
-                              std::string("is damaged: ") + ZSTD_getErrorName(answer));
+                              std::string("it is damaged: ") + ZSTD_getErrorName(answer));
         const bool moved = input.pos != packed_begin_ || output.pos != unpacked_before;
         if (moved) within_frame_ = answer != 0;
         packed_begin_ = input.pos;
         unpacked_bytes_ += output.pos - unpacked_before;
         TRY(check_expansion());
         if (!moved && file_ended_) {
-            if (within_frame_) return make_error(ErrorKind::Invalid, "is cut short");
+            if (within_frame_) return make_error(ErrorKind::Invalid, "it is cut short");
             break;
         }
     }

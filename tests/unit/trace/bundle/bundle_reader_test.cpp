@@ -79,7 +79,7 @@ TEST_F(BundleReaderTest, ReadsEachFileInAnyOrder) {
     EXPECT_EQ(content->settings_xml, "");
     EXPECT_EQ(content->system_xml, "s");
     EXPECT_EQ(system_problem(member("trace.pftrace", "") + member("system.xml", "s")),
-              "holds no system.xml as its first file");
+              "it holds no system.xml as its first file");
 }
 
 TEST_F(BundleReaderTest, FilesOfWholeBlocksHaveNoPadding) {
@@ -96,13 +96,14 @@ TEST_F(BundleReaderTest, HeadersAreThoseOfPlainFilesOfTar) {
     EXPECT_EQ(problem(good), "");
     EXPECT_EQ(problem_with(156, "0"), "");
     EXPECT_EQ(problem_with(156, std::string(1, '\0')), "") << "as old programs wrote them";
-    const std::string strange = "holds something that is not a plain file";
+    const std::string strange = "it holds something that is not a plain file";
     EXPECT_EQ(problem_with(156, "5"), strange);
     EXPECT_EQ(problem_with(157, "x"), strange) << "a link";
     EXPECT_EQ(problem_with(257, "USTAR"), "not a bundle: no tar file is packed in it");
-    EXPECT_EQ(problem_with(345, "folder"),
-              "holds \"system.xml\"; only system.xml, settings.xml and trace.pftrace belong into a "
-              "bundle");
+    EXPECT_EQ(
+        problem_with(345, "folder"),
+        "it holds \"system.xml\"; only system.xml, settings.xml and trace.pftrace belong into a "
+        "bundle");
     EXPECT_EQ(problem_with(257, "ustar  "), "") << "as GNU tar writes it";
     EXPECT_EQ(problem_with(124, "       11  "), "") << "spaces around the size";
 }
@@ -113,7 +114,7 @@ TEST_F(BundleReaderTest, ChecksumsAreRight) {
     EXPECT_EQ(problem(tar), "not a bundle: no tar file is packed in it");
     tar = good;
     tar[1024] = 'S';  // the second header
-    EXPECT_EQ(problem(tar), "is damaged: a header is malformed");
+    EXPECT_EQ(problem(tar), "it is damaged: a header is malformed");
 }
 
 TEST_F(BundleReaderTest, SaysWhereItIsCutShort) {
@@ -123,8 +124,8 @@ TEST_F(BundleReaderTest, SaysWhereItIsCutShort) {
     EXPECT_EQ(problem(good.substr(0, 520)), "system.xml is cut short");
     EXPECT_EQ(problem(good.substr(0, 521)), "system.xml is cut short") << "within its padding";
     EXPECT_EQ(problem(good.substr(0, 1023)), "system.xml is cut short");
-    EXPECT_EQ(problem(good.substr(0, 1024)), "is cut short") << "without the blocks at the end";
-    EXPECT_EQ(problem(good.substr(0, 1100)), "is cut short");
+    EXPECT_EQ(problem(good.substr(0, 1024)), "it is cut short") << "without the blocks at the end";
+    EXPECT_EQ(problem(good.substr(0, 1100)), "it is cut short");
 }
 
 TEST_F(BundleReaderTest, TextsAreUpTo16MiB) {
@@ -145,9 +146,9 @@ TEST_F(BundleReaderTest, TextsAreUpTo16MiB) {
 TEST_F(BundleReaderTest, ZerosMayFollowUpToAMebibyte) {
     const auto with = [&](std::size_t zeros) { return problem(good + std::string(zeros, '\0')); };
     EXPECT_EQ(with(9216), "");
-    EXPECT_EQ(problem(good + std::string(100, '\0') + "x"), "goes on after its end");
+    EXPECT_EQ(problem(good + std::string(100, '\0') + "x"), "it goes on after its end");
     // The last block of zeros that is read may reach beyond the limit.
-    EXPECT_EQ(with(3 << 20), "goes on after its end");
+    EXPECT_EQ(with(3 << 20), "it goes on after its end");
 }
 
 TEST_F(BundleReaderTest, ReadsFromTheCurrentPosition) {
@@ -190,8 +191,8 @@ TEST_F(BundleTrace, IsPassedOnInPieces) {
     EXPECT_EQ(pieces(tar, 150'000), "65536 65536 18928 ");
     EXPECT_EQ(pieces(tar, 149'999), "trace.pftrace is larger than 149999 bytes");
     EXPECT_EQ(pieces(tar, 150'000, 1), "65536 no room");
-    EXPECT_EQ(pieces(member("system.xml", "s") + end_of_tar, 10), "holds no trace.pftrace");
-    EXPECT_EQ(pieces(member("trace.pftrace", "s") + end_of_tar, 10), "1 holds no system.xml");
+    EXPECT_EQ(pieces(member("system.xml", "s") + end_of_tar, 10), "it holds no trace.pftrace");
+    EXPECT_EQ(pieces(member("trace.pftrace", "s") + end_of_tar, 10), "1 it holds no system.xml");
 }
 
 }  // namespace

@@ -52,10 +52,10 @@ TEST(UnpackedStream, UnpacksAFileOfOneOrSeveralFramesInPieces) {
 
 TEST(UnpackedStream, RefusesFilesThatAreDamagedOrCutShort) {
     const std::string file = packed("one two three");
-    EXPECT_EQ(unpacked(file.substr(0, file.size() - 1)), "invalid: is cut short");
-    EXPECT_EQ(unpacked(file.substr(0, 3)), "invalid: is cut short");
-    EXPECT_TRUE(unpacked("no zstd file").starts_with("invalid: is damaged: "));
-    EXPECT_TRUE(unpacked(file + "more").starts_with("invalid: is "));
+    EXPECT_EQ(unpacked(file.substr(0, file.size() - 1)), "invalid: it is cut short");
+    EXPECT_EQ(unpacked(file.substr(0, 3)), "invalid: it is cut short");
+    EXPECT_TRUE(unpacked("no zstd file").starts_with("invalid: it is damaged: "));
+    EXPECT_TRUE(unpacked(file + "more").starts_with("invalid: it is "));
 }
 
 TEST(UnpackedStream, LimitsExpansionBeyondTheFreeBytes) {
