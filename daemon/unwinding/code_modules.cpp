@@ -182,6 +182,8 @@ void CodeModules::take(MadeTable made) {
     module.problem = made.problem;
     if (made.table) return take_table(module, made);
     module.state = made.state;
+    // It may be that of a file that was mapped there before.
+    if (made.state == ModuleState::Waiting) module.build_id.clear();
     if (made.state == ModuleState::Failed) {
         ++totals_.failed;
         unreadable_.push_back({module.path, made.problem});

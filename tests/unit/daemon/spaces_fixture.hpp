@@ -15,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/processes/mapping_build_id.hpp"
 #include "daemon/unwinding/process_spaces.hpp"
 
 namespace lagtrap::daemon {
@@ -125,7 +126,7 @@ class SpacesFixture : public ::testing::Test {
 
     void map(std::uint32_t pid, std::uint64_t start, std::uint64_t end,
              const std::string& path = "//anon", std::uint64_t file_offset = 0,
-             std::uint64_t inode = 0) {
+             std::uint64_t inode = 0, const std::string& build_id = "") {
         std::vector<char> bytes(sizeof(lagtrap_mapping) + path.size());
         lagtrap_mapping mapping{};
         mapping.header.type = LAGTRAP_RECORD_MAPPING;
@@ -136,6 +137,7 @@ class SpacesFixture : public ::testing::Test {
         mapping.file_offset = file_offset;
         mapping.inode = inode;
         mapping.path_bytes = static_cast<std::uint16_t>(path.size());
+        set_build_id(mapping, build_id);
         std::memcpy(bytes.data(), &mapping, sizeof(mapping));
         std::memcpy(bytes.data() + sizeof(mapping), path.data(), path.size());
         spaces.take(reinterpret_cast<const lagtrap_record*>(bytes.data()));

@@ -16,6 +16,8 @@
 
 #include <gtest/gtest.h>
 
+#include "binaries/elf/program_file.hpp"
+#include "core/unique_fd.hpp"
 #include "daemon/unwinding/kept_tables.hpp"
 #include "daemon/unwinding/watched_code.hpp"
 #include "tests/unit/daemon/spaces_fixture.hpp"
@@ -66,6 +68,25 @@ TEST_F(SharedTables, FilesOfTheSameBuildIdAreToldApart) {
     EXPECT_EQ(modules_known(), 2U);
     EXPECT_EQ(modules.totals().made, 2U)
         << "a table was taken for another file's, by its build id alone";
+}
+
+// A file can be inspected before the event of its mapping arrives, where another one was before.
+TEST_F(SharedTables, AFileGetsItsTableAfterAMappingWithAnothersBuildId) {
+    const auto path = copy("one");
+    struct stat facts {};
+    ASSERT_EQ(::stat(path.c_str(), &facts), 0);
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const auto map_with = [&](const std::string& build_id) {
+        map(1, 0x100000, 0x200000, path.string(), 0, facts.st_ino, build_id);
+        publish();
+        make_all();
+    };
+    map_with("0123456789abcdef0123");
+    modules.for_each(
+        [](const CodeModule& module) { EXPECT_EQ(module.state, ModuleState::Waiting); });
+    map_with(binaries::read_build_id(file.get()));
+    modules.for_each([](const CodeModule& module) { EXPECT_EQ(module.state, ModuleState::Ready); });
+    EXPECT_EQ(modules_known(), 1U);
 }
 
 TEST_F(SharedTables, TheSameContentTakesTheRoomOfOne) {
