@@ -374,7 +374,9 @@ class CauseSearch {
                                                 const IntervalGroup& waits) const {
         if (thread.creation.creator_tid == 0 || !is_answered(waits.wait)) return nullptr;
         const Interval& wait = first_ended_by(thread, waits.intervals);
-        if (thread.creation.at_ns < wait.begin_ns + wait.length_ns() / 2) return nullptr;
+        const std::uint64_t at_ns =
+            thread.creation.at_ns;  // perhaps of a later thread of that number
+        if (at_ns < wait.begin_ns + wait.length_ns() / 2 || at_ns > wait.end_ns) return nullptr;
         const Thread* const creator = recording_.find_thread(thread.creation.creator_tid);
         if (creator == nullptr) return nullptr;
         const bool is_same_program = creator->pid == thread.pid ||

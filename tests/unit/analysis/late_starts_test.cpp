@@ -45,6 +45,10 @@ TEST(LateStarts, WhoWasThereForHalfOfTheWaitStandsForItself) {
                 AllOf(HasSubstr("until server (31) woke it"), HasSubstr("in serve_client")));
 }
 
+TEST(LateStarts, ALaterThreadOfTheSameNumberIsNotMeant) {
+    EXPECT_THAT(wait_for_started(240 * ms), HasSubstr("until server (31) woke it"));
+}
+
 TEST(LateStarts, AShellThatStartsAnotherProgramIsNotWhatTheWaitWasFor) {
     EXPECT_THAT(wait_for_started(200 * ms, "sh"), HasSubstr("until server (31) woke it"));
 }
