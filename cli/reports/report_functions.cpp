@@ -132,16 +132,21 @@ std::string call_row(const CallLine& line, const std::string& module_above, std:
         if (!source.empty()) below = source + (note.empty() ? "" : ", " + note);
     }
     const std::string state = state_of(line, whole_ns);
-    if (width_of(state) <= state_width) {
+    const std::size_t room_below = look.columns - begin - 2;
+    std::vector<std::string> lines_below{below};
+    if (width_of(state) <= state_width)
         text += "  " + state;
-    } else {
-        below = state + (below.empty() ? "" : "; " + below);
-    }
+    else if (below.empty() || width_of(state) + width_of(below) + 2 <= room_below)
+        lines_below = {state + (below.empty() ? "" : "; " + below)};
+    else
+        lines_below = {state, below};
     text.erase(text.find_last_not_of(' ') + 1);
     text += "\n";
-    if (below.empty()) return text;
-    return text + std::string(begin + 2, ' ') +
-           look.paint(Colour::Dim, cut_end(below, look.columns - begin - 2)) + "\n";
+    for (const std::string& line_below : lines_below)
+        if (!line_below.empty())
+            text += std::string(begin + 2, ' ') +
+                    look.paint(Colour::Dim, cut_end(line_below, room_below)) + "\n";
+    return text;
 }
 
 // The calls with most time. They form a tree too, since a caller has at least as much time as its

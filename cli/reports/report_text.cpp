@@ -87,6 +87,14 @@ std::string program_row(const trace::Delay& delay, std::size_t columns) {
     return label + cut_middle(delay.program, std::min(longest_path, room)) + version + "\n";
 }
 
+// A control group is one word, a container has words for its id, name and image.
+std::string unit_rows(const std::string& unit, std::size_t columns) {
+    const std::string label = "  unit      ";
+    const bool has_words = unit.find(' ') != std::string::npos;
+    if (!has_words) return label + cut_middle(unit, columns - label.size()) + "\n";
+    return label + wrap_words(unit, columns, label.size()).substr(label.size());
+}
+
 std::string facts(const Recording& recording, const DelayReport& report, const ReportLook& look) {
     const trace::Delay& delay = report.delay;
     // A delay may begin before the recording; unsigned arithmetic wraps around twice and is
@@ -95,8 +103,7 @@ std::string facts(const Recording& recording, const DelayReport& report, const R
         recording.system.started_realtime_ns + (delay.begin_ns - recording.begin_ns);
     std::string text = process_row(delay, look.columns) + program_row(delay, look.columns);
     text += command_line_of(recording, delay, look);
-    if (!delay.unit.empty())
-        text += "  unit      " + cut_middle(delay.unit, look.columns - 12) + "\n";
+    if (!delay.unit.empty()) text += unit_rows(delay.unit, look.columns);
     if (!delay.user.empty()) text += "  user      " + cut_end(delay.user, 48) + "\n";
     text += "  began     " + format_utc(wall_clock_ns) + " on " +
             cut_end(recording.system.host, 30) + "\n";

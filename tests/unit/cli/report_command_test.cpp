@@ -63,6 +63,20 @@ TEST_F(ReportCommand, DelaysOfOneAreNumberedFromOne) {
     }
 }
 
+TEST_F(ReportCommand, NamesTheContainerHoweverLongItsImageIs) {
+    const std::string container = "container 31d733c1c2f0 shop-of-the-world image ";
+    const std::string image = "registry.example/team/application-program:latest";
+    TraceBuilder builder(900 * ms, 1);
+    builder.process(10, "/usr/bin/app").thread(10, 10, "app");
+    auto delay = TraceBuilder::delay(1, "work", 1 * ms, 300 * ms, 50 * ms, 10, 10);
+    delay.unit = container + image;
+    builder.run(delay);
+    test::write_capture(builder, folder_.path() / "boxed");
+    EXPECT_THAT(report({folder_.string("boxed")}).out,
+                HasSubstr("\n  unit      container 31d733c1c2f0 shop-of-the-world image\n" +
+                          std::string(12, ' ') + image + "\n"));
+}
+
 TEST_F(ReportCommand, OfSeveralListsAllAndShowsTheNewest) {
     const std::string old = capture("older", {300}), young = capture("newer", {100}, 1'700'000'100);
     const auto outcome = report({old, young});

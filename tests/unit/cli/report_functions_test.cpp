@@ -116,6 +116,18 @@ TEST(ReportFunctions, ShowEachKindOfLine) {
                       "report_functions.txt");
 }
 
+TEST(ReportFunctions, CutNothingThatFitsOnALineOfItsOwn) {
+    analysis::DelayReport report = waits_of_main();
+    report.calls[0].on_cpu_ns = 60 * ms;
+    report.calls[0].waiting_ns = 30 * ms;
+    report.calls[0].place.called = "fsync";
+    report.calls[0].place.called_module = "/lib/libc.so.6";
+    report.calls[0].called_ns = 390 * ms;
+    EXPECT_THAT(functions_part(report, {Paint(false), 80, false}),
+                HasSubstr("on CPU 15 %, lock (futex) 50 %, otherwise blocked 25 %, waiting 8 %\n"
+                          "           in libc: fsync\n"));
+}
+
 TEST(ReportFunctions, SayWhatIsMissing) {
     analysis::DelayReport report;
     EXPECT_EQ(functions_part(report, plain), "\nFunctions\n  nothing of this delay was recorded\n");
