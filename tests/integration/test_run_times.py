@@ -226,7 +226,8 @@ def nested_runs_have_each_their_own():
 
 def more_threads_than_the_table_holds():
     """9,000 threads with an open run each: those that do not fit in the table are counted, and
-    nothing else is claimed about them."""
+    nothing else is claimed about them. On a busy machine, some of the runs are lost on the way, and
+    counted."""
     threads = 9000
     with timed_daemon() as daemon:
         with Watched(WAITS, "crowd", threads) as program:
@@ -237,11 +238,17 @@ def more_threads_than_the_table_holds():
             f"{status['runs']} runs and {status['lost']} lost of {threads}",
         )
         check(status["timed"]["left_out"] > 0, f"{status['timed']}")
-        runs = runs_of(daemon, "timed", status["runs"])
+        batches = lambda: read_spool(daemon.spool)
+        lost_in = lambda batch: batch.get("runs_lost", 0)
+        told = lambda: sum(len(batch["runs"]) + lost_in(batch) for batch in batches())
+        wait_for(lambda: told() == status["runs"], f"{status['runs']} runs, received or lost")
+        lost = sum(map(lost_in, batches()))
+        runs = runs_of(daemon, "timed", status["runs"] - lost)
     without = [one for one in runs if not one["times"]]
+    left_out = status["timed"]["left_out"]
     check(
-        len(without) == status["timed"]["left_out"],
-        f"{len(without)} without times, {status['timed']['left_out']} left out",
+        len(without) <= left_out <= len(without) + lost,
+        f"{len(without)} without times, {left_out} left out, {lost} lost",
     )
     check(len(without) < len(runs) // 2, f"{len(without)} of {len(runs)} have no times")
     for one in runs:
