@@ -66,7 +66,8 @@ void CallTree::add(StackId stack, const StackTimes::Times& times) {
     if (path.called) {
         const Frame& called = recording_.frames[*path.called];
         auto& known = last.called[called.label];
-        known = {known.first + times.total_ns(), called.module};
+        const bool of_script = is_of_script(recording_, called);
+        known = {known.first + times.total_ns(), of_script ? called.source : called.module};
     }
 }
 

@@ -155,13 +155,12 @@ class Sentence {
                             (nameless || (of_runtime && function.starts_with("rb_")));
         const bool in_interpreter = sleeps ||
                                     (nameless && doing.wait == WaitKind::InterpreterLock) ||
-                                    doing.wait == WaitKind::PythonLock;
+                                    (of_runtime && doing.wait == WaitKind::PythonLock);
         const bool with_place = with_work && !in_interpreter;
         const bool frees_memory =
             doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory;
-        return blocked_words(doing, time, who_did) +
-               (with_place ? place_of_wait(doing.focus) : "") + handler_clause(doing) +
-               file_clause(doing) + held_back_clause(doing.held_back) +
+        return blocked_words(doing, time, who_did) + (with_place ? place_of_wait(doing) : "") +
+               handler_clause(doing) + file_clause(doing) + held_back_clause(doing.held_back) +
                (with_work && !frees_memory ? work_clause(doing, who_did) : "") +
                memory_clause(doing, who_did) + full_listener_clause(doing.files) +
                (followed && !retries(doing) ? "" : end_clause(doing, who_did)) +
@@ -274,7 +273,7 @@ class Sentence {
         if (doing.wait == WaitKind::GroupMemory)
             return "for memory of its control group" + group_name(who_waited);
         if (doing.wait == WaitKind::InterpreterLock)
-            return interpreter_lock_words(doing.focus.place.module);
+            return interpreter_lock_words(doing.focus.place.module, doing.focus.place.source);
         if (has_other_end(doing.files.kind) && doing.files.time_ns * 2 >= doing.files.asked_ns)
             return peer_words(doing.files, names_owner(doing, who_waited), doing.room);
         if (doing.block == BlockReason::MessageQueue)

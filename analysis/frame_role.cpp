@@ -137,6 +137,16 @@ bool is_of_standard_source(std::string_view path) {
     });
 }
 
+// A Python function, unlike other run-time code, is known with its file (or "<frozen os>").
+FrameRole role_of_script(std::string_view path) {
+    const std::size_t library = path.find("/lib/python3");
+    const bool is_installed = path.find("/site-packages/") != std::string_view::npos ||
+                              path.find("/dist-packages/") != std::string_view::npos;
+    const bool is_own =
+        (library != std::string_view::npos && !is_installed) || path.starts_with("<frozen ");
+    return is_own ? FrameRole::ScriptLibrary : FrameRole::RunTimeCode;
+}
+
 }  // namespace
 
 std::string_view module_name(std::string_view path) {
@@ -168,9 +178,19 @@ std::string_view plain_function(std::string_view function) {
     return plain.empty() ? function : plain;
 }
 
+bool is_of_script(std::string_view module, std::string_view source) {
+    return module == "[jit]" && !source.empty();
+}
+
+bool is_of_script(const Recording& recording, const Frame& frame) {
+    return is_of_script(recording.name(frame.module), recording.name(frame.source));
+}
+
 FrameRole role_of(const Recording& recording, const Frame& frame) {
     if (frame.kernel) return FrameRole::Kernel;
     const std::string_view module = recording.name(frame.module);
+    const std::string_view source = recording.name(frame.source);
+    if (is_of_script(recording, frame)) return role_of_script(source);
     if (frame.named) {
         const std::string_view function = recording.name(frame.label);
         if (is_thread_start(function)) return FrameRole::Start;
@@ -178,7 +198,7 @@ FrameRole role_of(const Recording& recording, const Frame& frame) {
         if (matches_any(function, interpreter_functions)) return FrameRole::Interpreter;
         if (matches_any(function, plumbing_functions) || is_of_std(function))
             return FrameRole::Plumbing;
-        if (is_of_standard_source(recording.name(frame.source))) return FrameRole::Plumbing;
+        if (is_of_standard_source(source)) return FrameRole::Plumbing;
     }
     if (module == "[jit]") return FrameRole::RunTimeCode;
     if (matches_any(module_name(module), plumbing_modules)) return FrameRole::Plumbing;

@@ -16,11 +16,17 @@ enum class FrameRole : std::uint8_t {
     Plumbing,
     // the loop that runs a script, and calls to and from it ("_PyEval_EvalFrameDefault")
     Interpreter,
-    RunTimeCode,  // JIT code: functions of a script
-    Code,         // the program, its libraries, and third-party libraries it uses
+    RunTimeCode,  // JIT code and functions of a script
+    // functions of a script in its language's own library ("/usr/lib/python3.11/threading.py")
+    ScriptLibrary,
+    Code,  // the program, its libraries, and third-party libraries it uses
 };
 
 [[nodiscard]] FrameRole role_of(const Recording& recording, const Frame& frame);
+
+// True for functions of a script, whatever their names: of run-time code, only they have a file.
+[[nodiscard]] bool is_of_script(std::string_view module, std::string_view source);
+[[nodiscard]] bool is_of_script(const Recording& recording, const Frame& frame);
 
 // True if the file is the runtime of a language ("/usr/bin/node", "libjvm.so",
 // "libpython3.11.so.1.0"), which is plumbing wherever the script's own functions are known.

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "analysis/frame_role.hpp"
+
 namespace lagtrap::analysis {
 namespace {
 
@@ -16,9 +18,13 @@ struct Use {
     std::map<NameId, std::uint64_t> functions;
 };
 
-// Innermost function of the program itself; 0 if none is named.
+// Innermost function of the script if there is one, else of the program; 0 if that has no name.
 NameId function_of(const Recording& recording, StackId stack) {
     const auto& frames = recording.stacks[stack];
+    for (auto place = frames.rbegin(); place != frames.rend(); ++place) {
+        const Frame& frame = recording.frames[*place];
+        if (frame.named && role_of(recording, frame) == FrameRole::RunTimeCode) return frame.label;
+    }
     for (auto place = frames.rbegin(); place != frames.rend(); ++place) {
         const Frame& frame = recording.frames[*place];
         if (!frame.kernel) return frame.named ? frame.label : 0;

@@ -65,10 +65,15 @@ std::string place_words(const CallFocus& focus) {
     return focus.library ? library_words(focus) : function_words(focus.place);
 }
 
-std::string place_of_wait(const CallFocus& focus) {
+std::string place_of_wait(const ThreadDoing& doing) {
+    const CallFocus& focus = doing.focus;
     if (!focus.has_place()) return "";
     std::string text = " in " + place_words(focus);
-    if (!focus.place.called.empty()) text += " (" + short_function_name(focus.place.called) + ")";
+    // How an interpreter waits for its locks says nothing.
+    const bool says_how =
+        doing.wait != WaitKind::InterpreterLock && doing.wait != WaitKind::PythonLock;
+    if (says_how && !focus.place.called.empty())
+        text += " (" + short_function_name(focus.place.called) + ")";
     return text + called_by(focus);
 }
 

@@ -15,7 +15,7 @@ namespace lagtrap::analysis {
 [[nodiscard]] std::string place_words(const CallFocus& focus);
 
 // " in f", with what it called or what called it; empty if the place is unknown.
-[[nodiscard]] std::string place_of_wait(const CallFocus& focus);
+[[nodiscard]] std::string place_of_wait(const ThreadDoing& doing);
 
 // " in f (52 % in g)", " in the kernel, called by mlock in f".
 [[nodiscard]] std::string place_of_work(const ThreadDoing& doing);

@@ -23,9 +23,12 @@ class PathMaker {
   public:
     PathMaker(const Recording& recording, StackId stack)
         : recording_(recording), frames_(recording.stacks[stack]) {
-        knows_script_ = std::any_of(frames_.begin(), frames_.end(), [&](std::uint32_t place) {
-            return recording_.frames[place].named && role(place) == FrameRole::RunTimeCode;
-        });
+        for (const std::uint32_t place : frames_) {
+            const FrameRole role = role_of(recording_, recording_.frames[place]);
+            const bool is_named = recording_.frames[place].named;
+            has_own_script_ = has_own_script_ || (is_named && role == FrameRole::RunTimeCode);
+            knows_script_ = knows_script_ || has_own_script_ || role == FrameRole::ScriptLibrary;
+        }
     }
 
     ProgramPath make() {
@@ -38,10 +41,13 @@ class PathMaker {
     FrameRole role(std::uint32_t place) const {
         const Frame& frame = recording_.frames[place];
         const FrameRole role = role_of(recording_, frame);
-        const bool own = role == FrameRole::Code || role == FrameRole::Interpreter;
-        if (knows_script_ && own && is_language_runtime(recording_.name(frame.module)))
-            return FrameRole::Plumbing;
-        return role;
+        // Without functions of the program's own, those of the library are better than none.
+        if (role == FrameRole::ScriptLibrary)
+            return has_own_script_ ? FrameRole::Plumbing : FrameRole::RunTimeCode;
+        if (!knows_script_ || !is_language_runtime(recording_.name(frame.module))) return role;
+        // What runs the script is of no interest, and what the script calls in it is plumbing.
+        if (role == FrameRole::Interpreter) return FrameRole::Start;
+        return role == FrameRole::Code ? FrameRole::Plumbing : role;
     }
 
     void take(std::uint32_t place) {
@@ -71,6 +77,7 @@ class PathMaker {
                 path_.called.reset();
                 nameless_.reset();
                 break;
+            case FrameRole::ScriptLibrary:
             case FrameRole::RunTimeCode:
             case FrameRole::Code: take_code(place); break;
         }
@@ -101,7 +108,8 @@ class PathMaker {
         const auto begin = path_.steps.begin() + static_cast<std::ptrdiff_t>(handler_.value_or(0));
         const auto known = std::find_if(begin, path_.steps.end(), [&](std::uint32_t step) {
             const Frame& other = recording_.frames[step];
-            return other.label == frame.label && other.module == frame.module;
+            return other.label == frame.label && other.module == frame.module &&
+                   other.source == frame.source;
         });
         path_.steps.erase(known, path_.steps.end());
         path_.steps.push_back(place);
@@ -142,6 +150,7 @@ class PathMaker {
     const Recording& recording_;
     std::span<const std::uint32_t> frames_;
     bool knows_script_ = false;
+    bool has_own_script_ = false;
     ProgramPath path_;
     // the last one, unless a program function is inside it
     std::optional<std::uint32_t> interpreter_;

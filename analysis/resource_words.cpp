@@ -58,9 +58,9 @@ std::string words_of_room(Room room, BlockReason reason) {
     }
 }
 
-std::string interpreter_lock_words(std::string_view module) {
+std::string interpreter_lock_words(std::string_view module, std::string_view source) {
     const std::string_view name = module_name(module);
-    if (name.starts_with("python") || name.starts_with("libpython"))
+    if (name.starts_with("python") || name.starts_with("libpython") || is_of_script(module, source))
         return "for Python's lock (GIL)";
     if (name.starts_with("ruby") || name.starts_with("libruby")) return "for Ruby's lock (GVL)";
     return words_of_wait(WaitKind::InterpreterLock, "");

@@ -27,8 +27,9 @@ namespace lagtrap::analysis {
 // The same for a wait of which nothing more is known. `room` is not None.
 [[nodiscard]] std::string words_of_room(Room room, BlockReason reason);
 
-// "for Python's lock (GIL)"; `module` is the file of the interpreter.
-[[nodiscard]] std::string interpreter_lock_words(std::string_view module);
+// "for Python's lock (GIL)"; `module` and `source` are those of the function that waits for it,
+// the interpreter's or the script's.
+[[nodiscard]] std::string interpreter_lock_words(std::string_view module, std::string_view source);
 
 // The path of the file that was waited for; empty if there were several.
 [[nodiscard]] std::string only_path(const FileWaits& files);

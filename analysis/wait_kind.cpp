@@ -208,7 +208,8 @@ std::vector<std::string_view> functions_of(const Recording& recording, StackId s
     std::vector<std::string_view> functions;
     for (const std::uint32_t place : recording.stacks[stack]) {
         const Frame& frame = recording.frames[place];
-        if (!frame.kernel && frame.named) functions.push_back(recording.name(frame.label));
+        if (!frame.kernel && frame.named && !is_of_script(recording, frame))
+            functions.push_back(recording.name(frame.label));
     }
     return functions;
 }

@@ -37,6 +37,19 @@ TEST(FrameRoles, LibrariesOfCAndCppArePlumbing) {
     EXPECT_EQ(role("clone3@@GLIBC_2.34"), FrameRole::Start);
 }
 
+// Whatever their names: "run_module" begins as functions of the interpreter do.
+TEST(FrameRoles, FunctionsOfScriptsAreKnownByTheirFiles) {
+    for (const char* own : {"/srv/app.py", "app.py", "/usr/lib/python3/dist-packages/yaml/a.py",
+                            "/venv/lib/python3.11/site-packages/flask/app.py", "<string>"}) {
+        EXPECT_EQ(role("![jit]!run_module", own), FrameRole::RunTimeCode) << own;
+        EXPECT_EQ(role("![jit]!std::find", own), FrameRole::RunTimeCode) << own;
+    }
+    for (const char* library :
+         {"/usr/lib/python3.11/threading.py", "<frozen importlib._bootstrap>"})
+        EXPECT_EQ(role("![jit]!wait", library), FrameRole::ScriptLibrary) << library;
+    EXPECT_EQ(role("![jit]!Builtins_JSEntry"), FrameRole::Interpreter);
+}
+
 const Names plumbing_functions{
     "std::more",       "__gnu_cxx::more",  "__cxxabiv1::more",    "__lll_more",
     "lll_more",        "futex_waitmore",   "__futex_more",        "futex_abstimed_waitmore",

@@ -116,6 +116,13 @@ class MachineBeforeRecording : public ::testing::Test {
     trace::Delay delay_;
 };
 
+TEST_F(MachineBeforeRecording, AScriptsFunctionIsMoreThanTheInterpreters) {
+    process(20, "node");
+    samples(20, 6, {"![jit]!handle", "!/usr/bin/node!Builtins_JSRun", "k:getpid"});
+    ASSERT_EQ(before().processes.size(), 1U);
+    EXPECT_EQ(before().processes[0].function, "handle");
+}
+
 TEST_F(MachineBeforeRecording, AProcessHasItsNumberUnitAndFunction) {
     process(20, "cc1plus", "build.service");
     samples(20, 6, {"main", "parse", "k:getpid"});

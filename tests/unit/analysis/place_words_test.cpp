@@ -53,15 +53,20 @@ TEST(PlaceWords, ALibraryAsAWhole) {
 }
 
 TEST(PlaceWords, AWaitHasWhatItCalledAndWhoCalledIt) {
-    CallFocus focus;
-    EXPECT_EQ(place_of_wait(focus), "");
+    ThreadDoing doing;
+    CallFocus& focus = doing.focus;
+    EXPECT_EQ(place_of_wait(doing), "");
     focus.place = part("save", 1).place;
-    EXPECT_EQ(place_of_wait(focus), " in save");
+    EXPECT_EQ(place_of_wait(doing), " in save");
     focus.place.called = "fsync";
     focus.caller = "commit";
-    EXPECT_EQ(place_of_wait(focus), " in save (fsync), called by commit");
+    EXPECT_EQ(place_of_wait(doing), " in save (fsync), called by commit");
     focus.caller = "[app]";
-    EXPECT_EQ(place_of_wait(focus), " in save (fsync)");
+    EXPECT_EQ(place_of_wait(doing), " in save (fsync)");
+    for (const WaitKind lock : {WaitKind::InterpreterLock, WaitKind::PythonLock}) {
+        doing.wait = lock;
+        EXPECT_EQ(place_of_wait(doing), " in save");
+    }
 }
 
 TEST(PlaceWords, WorkWithoutAPlaceIsMostlyInAFunctionThatHasHalfOfIt) {

@@ -91,6 +91,66 @@ TEST(ProgramPath, HasAnInterpreterOnlyIfNothingIsInsideIt) {
               (Names{"list_sort", "list_merge"}));
 }
 
+class ScriptPath : public testing::Test {
+  protected:
+    // Frames as for path_of(); those of [jit] are functions of files.
+    Path path_of_script(const std::vector<std::pair<std::string, std::string>>& frames) {
+        Names texts;
+        for (const auto& [text, source] : frames) texts.push_back(text);
+        const auto first = made_.recording.frames.size();
+        const StackId stack = made_.stack(texts);
+        for (std::size_t i = 0; i < frames.size(); ++i)
+            made_.recording.frames[first + i].source = made_.name(frames[i].second);
+        const ProgramPath path = program_path(made_.recording, stack);
+        const auto label = [&](std::optional<std::uint32_t> frame) {
+            return frame ? made_.labels({*frame}).front() : std::string();
+        };
+        return {made_.labels(path.steps), label(path.called), label(path.kernel), path.handler,
+                path.nameless};
+    }
+    const std::string loop_ = python + "_PyEval_EvalFrameDefault",
+                      call_ = python + "_PyEval_Vector", file_ = "/srv/app.py",
+                      library_ = "/usr/lib/python3.11/subprocess.py";
+    test::MadeRecording made_;
+};
+
+TEST_F(ScriptPath, HasNothingOfTheInterpreter) {
+    const Path path = path_of_script({{call_, ""},
+                                      {"![jit]!serve", file_},
+                                      {loop_, ""},
+                                      {call_, ""},
+                                      {"![jit]!convert", file_},
+                                      {loop_, ""},
+                                      {python + "time_sleep", ""},
+                                      {libc + "clock_nanosleep", ""}});
+    EXPECT_EQ(path.steps, (Names{"serve", "convert"}));
+    EXPECT_EQ(path.called, "time_sleep");
+}
+
+TEST_F(ScriptPath, EndsBeforeTheLanguagesLibrary) {
+    const Path path = path_of_script({{"![jit]!convert", file_},
+                                      {"![jit]!Popen.wait", library_},
+                                      {"![jit]!Popen._wait", library_},
+                                      {loop_, ""},
+                                      {libc + "wait4", ""}});
+    EXPECT_EQ(path.steps, (Names{"convert"}));
+    EXPECT_EQ(path.called, "Popen.wait");
+    EXPECT_EQ(
+        path_of_script({{"![jit]!Popen.wait", library_}, {loop_, ""}, {libc + "wait4", ""}}).steps,
+        (Names{"Popen.wait"}))
+        << "if there is nothing else";
+}
+
+TEST_F(ScriptPath, FunctionsOfOneNameInTwoFilesAreTwo) {
+    EXPECT_EQ(
+        path_of_script({{"![jit]!run", file_}, {"![jit]!go", file_}, {"![jit]!run", "/srv/b.py"}})
+            .steps,
+        (Names{"run", "go", "run"}));
+    EXPECT_EQ(
+        path_of_script({{"![jit]!run", file_}, {"![jit]!go", file_}, {"![jit]!run", file_}}).steps,
+        (Names{"run"}));
+}
+
 TEST(ProgramPath, EndsBeforeHelpersThatWaitForTheirCallers) {
     Path path = path_of(
         {"main", "query", "WaitLatch", "WaitEventSetWait", libc + "epoll_wait", "k:ep_poll"});

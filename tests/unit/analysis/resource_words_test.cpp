@@ -153,12 +153,14 @@ TEST(ResourceWords, OnlyConnectionsHaveListeners) {
 }
 
 TEST(ResourceWords, LocksOfInterpretersHaveTheirName) {
-    EXPECT_EQ(interpreter_lock_words("/usr/bin/python3.11"), "for Python's lock (GIL)");
-    EXPECT_EQ(interpreter_lock_words("/usr/lib/libpython3.11.so.1"), "for Python's lock (GIL)");
-    EXPECT_EQ(interpreter_lock_words("/usr/bin/ruby3.1"), "for Ruby's lock (GVL)");
-    EXPECT_EQ(interpreter_lock_words("/usr/lib/libruby-3.1.so.3.1"), "for Ruby's lock (GVL)");
-    EXPECT_EQ(interpreter_lock_words("/usr/bin/app"), words_of_wait(WaitKind::InterpreterLock, ""));
-    EXPECT_NE(interpreter_lock_words("/usr/bin/app"), "for Ruby's lock (GVL)");
+    EXPECT_EQ(interpreter_lock_words("/usr/bin/python3.11", ""), "for Python's lock (GIL)");
+    EXPECT_EQ(interpreter_lock_words("/usr/lib/libpython3.11.so.1", ""), "for Python's lock (GIL)");
+    EXPECT_EQ(interpreter_lock_words("[jit]", "/srv/app.py"), "for Python's lock (GIL)");
+    EXPECT_EQ(interpreter_lock_words("/usr/bin/ruby3.1", ""), "for Ruby's lock (GVL)");
+    EXPECT_EQ(interpreter_lock_words("/usr/lib/libruby-3.1.so.3.1", ""), "for Ruby's lock (GVL)");
+    EXPECT_EQ(interpreter_lock_words("/usr/bin/app", ""),
+              words_of_wait(WaitKind::InterpreterLock, ""));
+    EXPECT_NE(interpreter_lock_words("/usr/bin/app", ""), "for Ruby's lock (GVL)");
 }
 
 TEST(ResourceWords, TheLimitOfADiskHasItsGroup) {
