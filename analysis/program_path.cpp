@@ -19,6 +19,11 @@ bool is_signal_return(const Recording& recording, std::uint32_t place) {
     return name == "__restore_rt" || name == "__restore" || name.starts_with("runtime.sigreturn");
 }
 
+// A language's runtime or, for Python, an extension in C that comes with it, such as _json.
+bool comes_with_runtime(std::string_view path) {
+    return is_language_runtime(path) || path.find("/lib-dynload/") != std::string_view::npos;
+}
+
 class PathMaker {
   public:
     PathMaker(const Recording& recording, StackId stack)
@@ -44,7 +49,7 @@ class PathMaker {
         // Without functions of the program's own, those of the library are better than none.
         if (role == FrameRole::ScriptLibrary)
             return has_own_script_ ? FrameRole::Plumbing : FrameRole::RunTimeCode;
-        if (!knows_script_ || !is_language_runtime(recording_.name(frame.module))) return role;
+        if (!knows_script_ || !comes_with_runtime(recording_.name(frame.module))) return role;
         // What runs the script is of no interest, and what the script calls in it is plumbing.
         if (role == FrameRole::Interpreter) return FrameRole::Start;
         return role == FrameRole::Code ? FrameRole::Plumbing : role;

@@ -106,10 +106,12 @@ static __always_inline void report_history(const void* record, __u64 size, __u64
 /* Does not copy stacks that cannot be walked at once: without a recording, no merge would use
  * the copies. */
 static __always_inline __u64 note_history_stack(struct stack_scratch* stack, __u32 pid,
-                                                __u64 now_ns) {
+                                                __u64 now_ns, __u32 user) {
     walk_current_user_stack(&stack->walk, stack->frames, false);
-    return note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
-                      stack->walk.frame_count, now_ns);
+    __u64 id = note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
+                          stack->walk.frame_count, now_ns);
+    if (!stack->walk.python.is_named) note_python_names(stack, pid, now_ns, user);
+    return id;
 }
 
 static __always_inline int note_wait_begin(void* ctx, struct task_struct* task) {
@@ -127,7 +129,7 @@ static __always_inline int note_wait_begin(void* ctx, struct task_struct* task) 
     if (may_walk(now_ns)) {
         wait.kernel_stack_id = note_kernel_stack(ctx, stack, now_ns);
         if (!(task->flags & TASK_IS_KERNEL_THREAD))
-            wait.user_stack_id = note_history_stack(stack, task->tgid, now_ns);
+            wait.user_stack_id = note_history_stack(stack, task->tgid, now_ns, kind);
     }
     bpf_map_update_elem(&waits_begun, &tid, &wait, BPF_ANY);
     return 0;
@@ -166,7 +168,7 @@ static __always_inline int note_wait_end(void* ctx, struct task_struct* wakee) {
         bool has_memory = !(waker->flags & TASK_IS_KERNEL_THREAD);
         if (in_run && stack && has_memory && now_ns - begin_ns >= HISTORY_LONG_WAIT_NS &&
             may_walk(now_ns))
-            record.waker_user_stack_id = note_history_stack(stack, record.waker_pid, now_ns);
+            record.waker_user_stack_id = note_history_stack(stack, record.waker_pid, now_ns, kind);
     }
     report_history(&record, sizeof(record), now_ns);
     return 0;
@@ -188,7 +190,7 @@ int on_tick(void* ctx) {
     BPF_CORE_READ_STR_INTO(&record.comm, task, comm);
     BPF_CORE_READ_STR_INTO(&record.process, task, group_leader, comm);
     if (!(task->flags & TASK_IS_KERNEL_THREAD))
-        record.user_stack_id = note_history_stack(stack, record.pid, now_ns);
+        record.user_stack_id = note_history_stack(stack, record.pid, now_ns, kind);
     report_history(&record, sizeof(record), now_ns);
     return 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "bpf/recorder.h"
 
+#define LAGTRAP_WALK_PYTHON
 #include "bpf/kernel.bpf.h"
 #include "bpf/lock_owner.bpf.h"
 #include "bpf/stack_copy.bpf.h"
@@ -117,7 +118,10 @@ __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_a
     __u64 id = lagtrap_stack_id((__u64)pid << 1 | (kind_and_end & 1), stack->frames, frame_count);
     __u32 capture = recording.capture;
     __u32* seen_in = bpf_map_lookup_elem(&seen_stacks, &id);
-    if (seen_in && *seen_in == capture) return id;
+    if (seen_in && *seen_in == capture) {
+        stack->walk.python.is_named = 1;
+        return id;
+    }
 
     __u64 size = sizeof(struct lagtrap_stack) + frame_count * sizeof(__u64);
     barrier_var(size); /* otherwise the compiler drops this check, without which 6.1 and 6.12 refuse
@@ -139,6 +143,8 @@ __noinline __u64 note_stack(struct stack_scratch* stack, __u32 pid, __u32 kind_a
     return id;
 }
 
+#include "bpf/python_names.bpf.h"
+
 static __always_inline __u64 note_kernel_stack(void* ctx, struct stack_scratch* stack,
                                                __u64 now_ns) {
     long bytes = bpf_get_stack(ctx, stack->frames, sizeof(stack->frames), 0);
@@ -151,6 +157,7 @@ static __always_inline __u64 note_user_stack(struct stack_scratch* stack, __u32 
     walk_current_user_stack(&stack->walk, stack->frames, sampled_in_kernel);
     __u64 id = note_stack(stack, pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
                           stack->walk.frame_count, now_ns);
+    if (!stack->walk.python.is_named) note_python_names(stack, pid, now_ns, user);
     return complete_current_stack(&stack->walk, id, user, now_ns);
 }
 
@@ -418,22 +425,7 @@ static __always_inline void note_last_switch(const struct lagtrap_switch* record
     last->next_priority = record->next_priority;
 }
 
-#define CALL_SCHED_YIELD 24 /* arch/x86/entry/syscalls/syscall_64.tbl */
-#define YIELD_STACK_INTERVAL_NS 1000000
-
-static __always_inline bool is_yielding(struct task_struct* task) {
-    struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
-    return registers && registers->orig_ax == CALL_SCHED_YIELD && registers->cs != USER_CODE_32_BIT;
-}
-
-/* A spinning thread yields many thousand times per second; a few stacks show where. */
-static __always_inline bool is_stack_of_yield_due(__u64 now_ns) {
-    __u32 zero = 0;
-    struct last_switch* last = bpf_map_lookup_elem(&last_switches, &zero);
-    if (!last || now_ns - last->yield_stack_ns < YIELD_STACK_INTERVAL_NS) return false;
-    last->yield_stack_ns = now_ns;
-    return true;
-}
+#include "bpf/yields.bpf.h"
 
 /* Not inline, because on_switch() has no room on its stack. */
 static __noinline __u32 current_lock_owner(struct task_struct* task) {
@@ -539,6 +531,7 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
     if (!space) return 0;
     struct lagtrap_unwind_space copy = *space;
     bpf_map_update_elem(&unwind_processes, &child_pid, &copy, BPF_NOEXIST);
+    pass_on_python(parent_pid, child_pid);
     return 0;
 }
 
@@ -548,6 +541,7 @@ int BPF_PROG(on_exec, struct task_struct* task) {
     __u32 pid = task->tgid;
     bpf_map_delete_elem(&unwind_processes, &pid);
     bpf_map_delete_elem(&context_places, &pid);
+    bpf_map_delete_elem(&python_processes, &pid);
     return 0;
 }
 
@@ -587,6 +581,8 @@ int on_thread(struct bpf_iter__task* ctx) {
             record->user_stack_id =
                 note_stack(stack, record->pid, LAGTRAP_STACK_USER | stack->walk.end << 1,
                            stack->walk.frame_count, record->header.at_ns);
+            if (!stack->walk.python.is_named)
+                note_python_names_of(stack, task, record->header.at_ns);
             record->user_stack_id = complete_sleeping_stack(&stack->walk, record->user_stack_id,
                                                             task, record->header.at_ns);
         }

@@ -28,11 +28,10 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_RUN = 1, /* user log: struct lagtrap_run */
     LAGTRAP_RECORD_STACK =
         2, /* user log (user stacks), kernel log (kernel stacks): struct lagtrap_stack */
-    LAGTRAP_RECORD_SAMPLE = 3, /* kernel log: struct lagtrap_sample */
-    LAGTRAP_RECORD_SWITCH = 4, /* kernel log: struct lagtrap_switch */
-    LAGTRAP_RECORD_WAKING = 5, /* kernel log: struct lagtrap_waking */
-    LAGTRAP_RECORD_THREAD =
-        6, /* rundown log: struct lagtrap_thread, one per thread alive at the start */
+    LAGTRAP_RECORD_SAMPLE = 3,  /* kernel log: struct lagtrap_sample */
+    LAGTRAP_RECORD_SWITCH = 4,  /* kernel log: struct lagtrap_switch */
+    LAGTRAP_RECORD_WAKING = 5,  /* kernel log: struct lagtrap_waking */
+    LAGTRAP_RECORD_THREAD = 6,  /* rundown log: struct lagtrap_thread, one alive at the start */
     LAGTRAP_RECORD_PROCESS = 7, /* rundown log: struct lagtrap_process and its texts */
     LAGTRAP_RECORD_MAPPING = 8, /* rundown log: struct lagtrap_mapping and its path */
     LAGTRAP_RECORD_FORK = 9,  /* rundown log: struct lagtrap_task_change (new thread or process) */
@@ -41,8 +40,7 @@ enum lagtrap_record_type {
         11, /* rundown log: struct lagtrap_name (a thread's name changed, perhaps by exec) */
     LAGTRAP_RECORD_BREACH =
         12, /* event monitor only: struct lagtrap_run of a run at or over its threshold */
-    LAGTRAP_RECORD_WAKE =
-        13, /* event monitor only: just the header; a run's deadline is before the next check */
+    LAGTRAP_RECORD_WAKE = 13, /* event monitor only: header; a deadline is before the next check */
     LAGTRAP_RECORD_WAIT_FILE = 14,      /* kernel log: struct lagtrap_wait_file and its path */
     LAGTRAP_RECORD_RUN_SO_FAR = 15,     /* struct lagtrap_run_so_far */
     LAGTRAP_RECORD_HISTORY_SAMPLE = 18, /* kernel log: struct lagtrap_history_sample */
@@ -54,6 +52,7 @@ enum lagtrap_record_type {
     LAGTRAP_RECORD_CONTEXT = 24,        /* kernel log: struct lagtrap_context + attributes */
     LAGTRAP_RECORD_CONTEXT_KEYS = 25,   /* kernel log: struct lagtrap_context_keys + names */
     LAGTRAP_RECORD_DISK_LIMIT = 26,     /* kernel log: struct lagtrap_disk_limit */
+    LAGTRAP_RECORD_PYTHON_CODE = 27,    /* kernel log: struct lagtrap_python_code (python.h) */
 };
 
 struct lagtrap_record {
@@ -225,7 +224,7 @@ struct lagtrap_stack {
     __u16 frame_count;
     __u8 kind;      /* enum lagtrap_stack_kind */
     __u8 end;       /* enum lagtrap_stack_end, | LAGTRAP_STACK_BY_FRAME_POINTER */
-    __u64 frames[]; /* frame_count addresses */
+    __u64 frames[]; /* frame_count addresses, or Python functions (python.h) */
 };
 #define LAGTRAP_STACK_BY_FRAME_POINTER \
     0x80 /* some frames were found by frame pointers: probable, not certain */

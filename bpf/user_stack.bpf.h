@@ -51,6 +51,34 @@ struct {
     __type(value, struct lagtrap_unwind_space);
 } unwind_processes SEC(".maps");
 
+#ifdef LAGTRAP_WALK_PYTHON
+#include "bpf/python.h"
+
+/* What the next step of the walk reads. */
+enum python_mode {
+    PYTHON_NATIVE = 0,     /* a native frame */
+    PYTHON_FIND_ENTRY = 1, /* a Python frame, to find where its call of the interpreter began */
+    PYTHON_FRAMES = 2,     /* a Python frame, which belongs to the stack */
+};
+
+/* The Python side of a walk (python_frames.bpf.h). */
+struct python_walk {
+    struct lagtrap_python layout;
+    __u64 words[9]; /* a frame, as read */
+    __u64 ident;
+    __u64 state;    /* of the thread */
+    __u64 frame;    /* the next Python frame */
+    __u64 entry;    /* in PYTHON_FIND_ENTRY: the frame to look at */
+    __u64 anchor;   /* what the call of the interpreter that runs `frame` has on the thread's stack;
+                       0: none */
+    __u32 mode;     /* enum python_mode */
+    __u32 is_named; /* 0: the stack has Python frames whose names may not be written yet */
+};
+#define MAX_WALK_STEPS (4 * LAGTRAP_MAX_FRAMES)
+#else
+#define MAX_WALK_STEPS (LAGTRAP_MAX_FRAMES + 1)
+#endif
+
 /* A walk: its position and its results. */
 struct user_walk {
     __u64 pc, sp, bp;
@@ -66,6 +94,9 @@ struct user_walk {
     __u8 pc_is_return_address;
     __u8 registers_in_user_memory; /* in a signal's ucontext, not in the kernel's pt_regs */
     __u8 rbx_in_user_memory;
+#ifdef LAGTRAP_WALK_PYTHON
+    struct python_walk python;
+#endif
 };
 
 /* Passed to each step by bpf_loop(); `task` is set for sleeping threads. */
@@ -357,11 +388,19 @@ static __always_inline long walk_frame(struct walk_context* context, bool sleepi
     }
 }
 
+#ifdef LAGTRAP_WALK_PYTHON
+#include "bpf/python_frames.bpf.h"
+#else
+static __always_inline long walk_any_frame(struct walk_context* context, bool sleeping) {
+    return walk_frame(context, sleeping);
+}
+#endif
+
 static long walk_current_frame(__u32 step, struct walk_context* context) {
-    return walk_frame(context, false);
+    return walk_any_frame(context, false);
 }
 static long walk_sleeping_frame(__u32 step, struct walk_context* context) {
-    return walk_frame(context, true);
+    return walk_any_frame(context, true);
 }
 
 /* The kernel may have been entered by a breakpoint that it is still handling. Then pc is the
@@ -398,6 +437,11 @@ static __always_inline bool begin_walk(struct user_walk* walk, struct task_struc
     walk->frame_count = 0;
     walk->end = 0;
     walk->mapping.length = 0;
+#ifdef LAGTRAP_WALK_PYTHON
+    walk->python.mode = PYTHON_NATIVE;
+    walk->python.anchor = 0;
+    walk->python.is_named = 1;
+#endif
     walk->pc_is_return_address = 0;
     walk->registers_in_user_memory = 0;
     struct pt_regs___kernel* registers = (void*)bpf_task_pt_regs(task);
@@ -434,10 +478,16 @@ static __always_inline bool begin_walk(struct user_walk* walk, struct task_struc
 static __always_inline void walk_current_user_stack(struct user_walk* walk, __u64* frames,
                                                     bool sampled_in_kernel) {
     struct walk_context context = {.walk = walk, .frames = frames};
-    if (!begin_walk(walk, bpf_get_current_task_btf(), sampled_in_kernel)) return;
+    struct task_struct* task = bpf_get_current_task_btf();
+    if (!begin_walk(walk, task, sampled_in_kernel)) return;
     frames[0] = walk->pc;
     walk->frame_count = walk->end != 0;
-    if (walk->end == 0) bpf_loop(LAGTRAP_MAX_FRAMES + 1, walk_current_frame, &context, 0);
+    if (walk->end != 0) return;
+#ifdef LAGTRAP_WALK_PYTHON
+    if (python_runs)
+        begin_python_of_current(walk, task->thread.fsbase, (__u64)task->tgid << 32 | task->pid);
+#endif
+    bpf_loop(MAX_WALK_STEPS, walk_current_frame, &context, 0);
 }
 
 /* Walks a sleeping thread's stack. Only from a sleepable program, because its memory may have to
@@ -448,7 +498,11 @@ static __always_inline void walk_sleeping_user_stack(struct user_walk* walk,
     if (!begin_walk(walk, task, false)) return;
     frames[0] = walk->pc;
     walk->frame_count = walk->end != 0;
-    if (walk->end == 0) bpf_loop(LAGTRAP_MAX_FRAMES + 1, walk_sleeping_frame, &context, 0);
+    if (walk->end != 0) return;
+#ifdef LAGTRAP_WALK_PYTHON
+    if (python_runs) begin_python(&context, task->thread.fsbase, task->tgid, task->pid, true);
+#endif
+    bpf_loop(MAX_WALK_STEPS, walk_sleeping_frame, &context, 0);
 }
 
 #endif

@@ -1,5 +1,8 @@
 #include "daemon/applied_settings.hpp"
 
+#include "daemon/capture/python_processes.hpp"
+#include "daemon/events/watched_programs.hpp"
+
 namespace lagtrap::daemon {
 
 spool::RetentionLimits retention_of(const settings::Settings& settings) {
@@ -11,6 +14,12 @@ CommandLines command_lines_of(const settings::Privacy& privacy) {
     if (privacy.command_lines == settings::CommandLines::Program) return CommandLines::Program;
     return privacy.command_lines == settings::CommandLines::All ? CommandLines::All
                                                                 : CommandLines::Masked;
+}
+
+std::set<std::string> files_to_track(const settings::Settings& settings) {
+    std::set<std::string> names = programs_to_find(settings);
+    names.merge(python_file_names());
+    return names;
 }
 
 std::vector<std::string> changes_at_restart(const settings::Settings& in_force,

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,10 @@ namespace lagtrap::daemon {
 [[nodiscard]] spool::RetentionLimits retention_of(const settings::Settings& settings);
 
 [[nodiscard]] CommandLines command_lines_of(const settings::Privacy& privacy);
+
+// As MappedFiles::want() takes them: the programs that events name (programs_to_find()), and those
+// whose Python functions are named.
+[[nodiscard]] std::set<std::string> files_to_track(const settings::Settings& settings);
 
 // One sentence for each part that differs and stays as it is until the daemon restarts.
 [[nodiscard]] std::vector<std::string> changes_at_restart(const settings::Settings& in_force,

@@ -4,7 +4,6 @@
 
 #include "core/clock.hpp"
 #include "daemon/applied_settings.hpp"
-#include "daemon/events/watched_programs.hpp"
 #include "daemon/thresholds/history_file.hpp"
 
 namespace lagtrap::daemon {
@@ -14,7 +13,7 @@ Status DaemonParts::create(boost::asio::io_context& context, const settings::Set
     TRY_ASSIGN(spool::Spool spool,
                spool::Spool::create(wanted.spool.path, spool::group_of_writers()));
     // before the first scan of all processes
-    (void)mapped_files.want(programs_to_find(wanted));
+    (void)mapped_files.want(files_to_track(wanted));
     TRY_ASSIGN(unwinder,
                Unwinder::create({wanted.unwinding.memory_bytes, wanted.unwinding.cache_path,
                                  wanted.unwinding.cache_limit_bytes},

@@ -114,15 +114,16 @@ Status SettingsApplier::arm(const settings::Settings& settings) {
     arming->settings = settings;
     parts_.thresholds->fill(arming->settings);
     // Also keep the programs of the current settings while those are in force.
-    std::set<std::string> wanted = programs_to_find(settings);
-    wanted.merge(programs_to_find(parts_.settings));
+    std::set<std::string> wanted = files_to_track(settings);
+    wanted.merge(files_to_track(parts_.settings));
     parts_.unwinder->want_files(wanted);
     TRY_ASSIGN(const TimedThreads threads, TimedThreads::create(settings));
     const auto types = kernel_types();  // kept alive until both have used it
     // The verifier takes most of the startup time, so load both in parallel, if another thread is
     // available.
     auto recorder = std::async([&] {
-        return Recorder::create(arming->settings, *parts_.unwinder, threads, &parts_.names);
+        return Recorder::create(arming->settings, *parts_.unwinder, parts_.mapped_files, threads,
+                                &parts_.names);
     });
     auto monitor = EventMonitor::create(arming->settings, parts_.unwinder->store(), threads,
                                         monitor_options(!arming->first));
@@ -150,7 +151,7 @@ void SettingsApplier::put_in_place(Arming& arming) {
     parts_.options.inspectors->show_command_lines(command_lines_of(parts_.settings.privacy));
     parts_.call_traces->show_texts(command_lines_of(parts_.settings.privacy));
     parts_.unwinder->watch(watched_programs(parts_.settings));
-    parts_.unwinder->want_files(programs_to_find(parts_.settings));
+    parts_.unwinder->want_files(files_to_track(parts_.settings));
     parts_.keeper->set_limits(retention_of(parts_.settings));
     parts_.facts.settings_loaded_realtime_ns = ClockSnapshot::take().realtime_ns;
     parts_.pairing_reports.clear();

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "binaries/elf/elf_table.hpp"
+
 namespace lagtrap::binaries {
 namespace {
 
 constexpr std::uint64_t max_relocations = 16'000'000;
-constexpr std::uint64_t piece_entries = 64 << 10;  // of a table, read at once
 constexpr std::uint64_t max_thread_block_bytes = 1ULL << 30;
 // A descriptor's argument is an offset up to here, and an address beyond. On x86-64, offsets are
 // negative.
@@ -25,24 +26,6 @@ std::optional<Machine> machine_of(const ElfImage& image) {
     if (image.machine() == EM_AARCH64)
         return Machine{R_AARCH64_TLS_TPREL, R_AARCH64_TLSDESC, R_AARCH64_TLS_DTPMOD};
     return std::nullopt;
-}
-
-// Calls visit(entry, number) for each entry of a table until it returns false.
-template <typename Entry, typename Visit>
-Status for_each_entry(const ElfImage& image, const ElfSection& section, std::uint64_t limit,
-                      Visit&& visit) {
-    const std::uint64_t count = section.size / sizeof(Entry);
-    if (count > limit)
-        return make_error(ErrorKind::TooLarge,
-                          image.name() + ": " + section.name + " has too many entries");
-    for (std::uint64_t first = 0; first < count; first += piece_entries) {
-        const std::uint64_t bytes = std::min(piece_entries, count - first) * sizeof(Entry);
-        TRY_ASSIGN(const std::string piece,
-                   image.read(section.offset + first * sizeof(Entry), bytes, bytes));
-        for (std::uint64_t i = 0; i * sizeof(Entry) < piece.size(); ++i)
-            if (!visit(number_at<Entry>(piece, i * sizeof(Entry)), first + i)) return success();
-    }
-    return success();
 }
 
 struct FoundSymbol {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "binaries/reader/call_messages.hpp"
+#include "binaries/reader/place_messages.hpp"
 #include "binaries/reader/reader_messages.hpp"
 #include "binaries/reader/reader_process.hpp"
 #include "core/text.hpp"
@@ -243,6 +244,11 @@ Result<ThreadVariable> FileReader::thread_variable(int file, const std::string& 
     TRY_ASSIGN(const std::string body,
                ask(ReaderTask::ThreadVariable, file, request.take(), {}, {}));
     return checked(decode_thread_variable(body));
+}
+
+Result<lagtrap_python> FileReader::python_layout(int file) {
+    TRY_ASSIGN(const std::string body, ask(ReaderTask::PythonLayout, file, {}, {}, {}));
+    return checked(decode_python_layout(body));
 }
 
 Result<UnwindTable> FileReader::unwind_table(int file, const std::string& name,

@@ -22,6 +22,7 @@
 #include "binaries/code/return_sites.hpp"
 #include "binaries/dwarf/place_names.hpp"
 #include "binaries/elf/program_file.hpp"
+#include "binaries/elf/python_layout.hpp"
 #include "binaries/elf/thread_variable.hpp"
 #include "binaries/reader/container_state.hpp"
 #include "binaries/reader/left_processes.hpp"
@@ -126,6 +127,7 @@ class FileReader {
         const ReadBudget& budget = {});
     [[nodiscard]] Result<PlaceNames> names(int file, const PlaceNamesRequest& request);
     [[nodiscard]] Result<ThreadVariable> thread_variable(int file, const std::string& variable);
+    [[nodiscard]] Result<lagtrap_python> python_layout(int file);
     [[nodiscard]] Result<ContainerFacts> container(int file, ContainerFile kind,
                                                    const std::string& id);
 

@@ -211,26 +211,6 @@ Result<std::vector<Function>> decode_functions(std::string_view body) {
     return functions;
 }
 
-std::string encode_thread_variable(const ThreadVariable& variable) {
-    WireWriter writer;
-    writer.number(static_cast<std::uint32_t>(variable.access));
-    writer.number(variable.offset);
-    writer.number(variable.words);
-    return writer.take();
-}
-
-Result<ThreadVariable> decode_thread_variable(std::string_view body) {
-    WireReader reader(body);
-    const auto access = reader.number<std::uint32_t>();
-    ThreadVariable variable;
-    variable.offset = reader.number<std::int64_t>();
-    variable.words = reader.number<std::uint64_t>();
-    if (!reader.complete() || access > static_cast<std::uint32_t>(ThreadAccess::Block))
-        return malformed();
-    variable.access = static_cast<ThreadAccess>(access);
-    return variable;
-}
-
 std::string encode_code(const std::string& code) {
     WireWriter writer;
     writer.text(code);

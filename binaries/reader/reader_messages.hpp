@@ -17,8 +17,6 @@ namespace lagtrap::binaries {
 [[nodiscard]] Result<std::string> decode_build_id(std::string_view body);
 [[nodiscard]] std::string encode_container(const ContainerFacts& facts);
 [[nodiscard]] Result<ContainerFacts> decode_container(std::string_view body);
-[[nodiscard]] std::string encode_thread_variable(const ThreadVariable& variable);
-[[nodiscard]] Result<ThreadVariable> decode_thread_variable(std::string_view body);
 [[nodiscard]] std::string encode_table(const UnwindTable& table);
 [[nodiscard]] Result<UnwindTable> decode_table(std::string_view body);
 [[nodiscard]] std::string encode_program(const ProgramFacts& facts);

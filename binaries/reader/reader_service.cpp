@@ -12,6 +12,7 @@
 
 #include "binaries/elf/elf_image.hpp"
 #include "binaries/reader/call_messages.hpp"
+#include "binaries/reader/place_messages.hpp"
 #include "binaries/reader/reader_messages.hpp"
 #include "core/files.hpp"
 #include "core/heap.hpp"
@@ -99,6 +100,12 @@ Result<std::string> variable_answer(Request& request, WireReader& body) {
     return encode_thread_variable(variable);
 }
 
+Result<std::string> python_answer(Request& request) {
+    TRY_ASSIGN(const ElfImage image, ElfImage::from_file(std::move(request.file), "file"));
+    TRY_ASSIGN(const lagtrap_python layout, find_python_layout(image));
+    return encode_python_layout(layout);
+}
+
 Result<std::string> answer_to(Request& request) {
     WireReader body(request.body);
     switch (static_cast<ReaderTask>(request.head.task_or_error)) {
@@ -134,6 +141,7 @@ Result<std::string> answer_to(Request& request) {
         }
         case ReaderTask::Container: return container_answer(request, body);
         case ReaderTask::ThreadVariable: return variable_answer(request, body);
+        case ReaderTask::PythonLayout: return python_answer(request);
         case ReaderTask::Names: {
             TRY_ASSIGN(const PlaceNamesRequest wanted, decode_names_request(request.body));
             TRY_ASSIGN(const PlaceNames names, name_places(request.file, wanted));

@@ -28,7 +28,8 @@ enum class ReaderTask : std::uint32_t {
     Places,
     Container,
     Calls,
-    ThreadVariable
+    ThreadVariable,
+    PythonLayout
 };
 
 // A request is this with the file's descriptor, then the body. An answer is this, then the body:

@@ -19,7 +19,7 @@ namespace {
 
 // A file contains this header, the segments and the pages, in the machine's number format. Increase
 // the version when this, bpf/unwind.h or the output of make_unwind_table() changes.
-constexpr char magic_bytes[8] = {'l', 'a', 'g', 't', 'r', 'a', 'p', 'U'};
+constexpr char cache_magic_bytes[8] = {'l', 'a', 'g', 't', 'r', 'a', 'p', 'U'};
 constexpr std::uint32_t format_version = 4;
 constexpr std::size_t max_key_bytes = 128;
 
@@ -146,7 +146,7 @@ std::string read_table(int fd, std::uint64_t file_bytes, const std::string& key,
                        UnwindTable& table) {
     Header header{};
     if (!read_exactly(fd, &header, sizeof header)) return "is shorter than its header";
-    if (std::memcmp(header.magic, magic_bytes, sizeof magic_bytes) != 0)
+    if (std::memcmp(header.magic, cache_magic_bytes, sizeof cache_magic_bytes) != 0)
         return "is not an unwind table";
     if (header.version != format_version)
         return "has version " + std::to_string(header.version) + "; " +
@@ -282,7 +282,7 @@ Result<UnwindTable> UnwindCache::load(const std::string& key) const {
 Status UnwindCache::store(const std::string& key, const UnwindTable& table) const {
     if (!is_key(key)) return bad_key(key);
     Header header{};
-    std::memcpy(header.magic, magic_bytes, sizeof magic_bytes);
+    std::memcpy(header.magic, cache_magic_bytes, sizeof cache_magic_bytes);
     header.version = format_version;
     key.copy(header.key, sizeof header.key);
     header.base_address = table.base_address;

@@ -95,16 +95,20 @@ Recorder::~Recorder() {
 }
 
 Result<std::unique_ptr<Recorder>> Recorder::create(const settings::Settings& settings,
-                                                   Unwinder& unwinder, const TimedThreads& threads,
+                                                   Unwinder& unwinder, MappedFiles& mapped_files,
+                                                   const TimedThreads& threads,
                                                    ContainerNames* names) {
     std::unique_ptr<Recorder> self(new Recorder(settings, unwinder));
     self->container_names_ = names;
     TRY(self->programs_.load(threads));
+    ProcessInspector* const pool = process_inspector();
+    self->python_map_.emplace(self->programs_.python_map());
+    self->python_.emplace(*self->python_map_, mapped_files,
+                          pool != nullptr ? *pool : self->direct_python_inspector_);
     if (!settings.context.read) return self;
-    ProcessInspector* const inspector = process_inspector();
     self->context_map_.emplace(self->programs_.context_map());
     self->contexts_.emplace(*self->context_map_,
-                            inspector != nullptr ? *inspector : self->direct_inspector_,
+                            pool != nullptr ? *pool : self->direct_context_inspector_,
                             settings.context.attributes);
     return self;
 }

@@ -14,6 +14,7 @@
 #include "daemon/budget/overhead_recording.hpp"
 #include "daemon/capture/awaited_run.hpp"
 #include "daemon/capture/published_contexts.hpp"
+#include "daemon/capture/python_processes.hpp"
 #include "daemon/capture/recorder_programs.hpp"
 #include "daemon/events/event_monitor.hpp"
 #include "daemon/unwinding/unwinder.hpp"
@@ -25,12 +26,12 @@ namespace lagtrap::daemon {
 // Use it only on the capture controller's thread.
 class Recorder {
   public:
-    // Loads the programs and opens a disabled sampler on every CPU. `unwinder` must outlive the
-    // recorder. `threads` must be those of the event monitor whose runs it records. `names` may be
-    // null; see Rundown. Errors: BPF or perf events are refused.
+    // Loads the programs and opens a disabled sampler on every CPU. `unwinder` and `mapped_files`
+    // must outlive the recorder. `threads` must be those of the event monitor whose runs it
+    // records. `names` may be null; see Rundown. Errors: BPF or perf events are refused.
     [[nodiscard]] static Result<std::unique_ptr<Recorder>> create(
-        const settings::Settings& settings, Unwinder& unwinder, const TimedThreads& threads,
-        ContainerNames* names);
+        const settings::Settings& settings, Unwinder& unwinder, MappedFiles& mapped_files,
+        const TimedThreads& threads, ContainerNames* names);
     ~Recorder();
 
     // Starts keeping the history, and does in advance what would delay an early recording by
@@ -116,11 +117,14 @@ class Recorder {
     Unwinder& unwinder_;
     ContainerNames* container_names_ = nullptr;
     RecorderPrograms programs_;
-    DirectInspector direct_inspector_;  // if this process has no other
+    // if this process has no pool: one for each of the following two
+    DirectInspector direct_context_inspector_, direct_python_inspector_;
     std::optional<ContextMap> context_map_;
     std::optional<PublishedContexts> contexts_;  // if they are wanted
-    std::vector<int> cpus_that_came_;            // not yet returned by look_at_cpus()
-    std::unique_ptr<Capture> capture_;           // while it records
+    std::optional<PythonMap> python_map_;
+    std::optional<PythonProcesses> python_;
+    std::vector<int> cpus_that_came_;   // not yet returned by look_at_cpus()
+    std::unique_ptr<Capture> capture_;  // while it records
 };
 
 }  // namespace lagtrap::daemon

@@ -332,6 +332,10 @@ ContextMap RecorderPrograms::context_map() const {
             &programs_->bss->contexts_published};
 }
 
+PythonMap RecorderPrograms::python_map() const {
+    return {programs_->maps.python_processes, &programs_->bss->python_runs};
+}
+
 std::vector<bpf_program*> RecorderPrograms::cause_programs() const {
     const auto& all = programs_->progs;
     return {all.on_interrupt,   all.on_interrupt_end, all.on_softirq,      all.on_timer,

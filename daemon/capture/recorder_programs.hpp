@@ -12,6 +12,7 @@
 #include "core/result.hpp"
 #include "daemon/capture/context_map.hpp"
 #include "daemon/capture/history_window.hpp"
+#include "daemon/capture/python_map.hpp"
 #include "daemon/events/timed_threads.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 #include "daemon/unwinding/unwinder.hpp"
@@ -90,6 +91,7 @@ class RecorderPrograms {
     // Iterates over all threads.
     [[nodiscard]] bpf_program* thread_lister() const;
     [[nodiscard]] ContextMap context_map() const;
+    [[nodiscard]] PythonMap python_map() const;
     // Without the thread lister, because it runs in the daemon's own time and the kernel's count
     // includes time while it was preempted.
     [[nodiscard]] std::vector<int> program_fds() const;

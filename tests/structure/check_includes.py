@@ -89,8 +89,8 @@ ROOMS = {
 }
 # Which of the headers shared by the kernel's side and user space a folder may see.
 ONLY_HEADERS = {
-    ("trace", "bpf"): {"bpf/records.h"},
-    ("binaries", "bpf"): {"bpf/unwind.h"},
+    ("trace", "bpf"): {"bpf/python.h", "bpf/records.h"},
+    ("binaries", "bpf"): {"bpf/python.h", "bpf/unwind.h"},
     ("cli", "bpf"): {"bpf/kernel_features.hpp"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "bpf/python.h"
+
 namespace lagtrap::trace {
 namespace {
 
@@ -91,6 +93,7 @@ RecordCheck check_record(const lagtrap_record* record, std::size_t available_byt
         case LAGTRAP_RECORD_WRITTEN: return check_with_path<lagtrap_written>(record);
         case LAGTRAP_RECORD_GROUP_MEMORY: return check_with_path<lagtrap_group_memory>(record);
         case LAGTRAP_RECORD_DISK_LIMIT: return check_plain<lagtrap_disk_limit>(record);
+        case LAGTRAP_RECORD_PYTHON_CODE: return check_plain<lagtrap_python_code>(record);
         case LAGTRAP_RECORD_CONTEXT: return check_context(record);
         case LAGTRAP_RECORD_CONTEXT_KEYS: return check_context_keys(record);
         case LAGTRAP_RECORD_THREAD: return check_least(record, LAGTRAP_THREAD_LEAST_BYTES);

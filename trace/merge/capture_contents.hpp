@@ -17,6 +17,7 @@
 #include "trace/merge/run_sorter.hpp"
 #include "trace/merge/thread_contexts.hpp"
 #include "trace/merge/thread_ends.hpp"
+#include "trace/names/python_names.hpp"
 #include "trace/processes/address_spaces.hpp"
 #include "trace/stacks/stack_table.hpp"
 #include "trace/system_file/system_file.hpp"
@@ -50,6 +51,7 @@ struct CaptureContents {
     ThreadEnds thread_ends;
     CallsInTrace calls;
     FunctionsInTrace functions;
+    PythonNames python;
     NamingQuality naming;
     SystemFile file;       // as far as it is known
     bool partial = false;  // the capture was cut short, or a log is torn or missing

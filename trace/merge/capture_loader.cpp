@@ -81,6 +81,8 @@ Status CaptureLoader::load_kernel_log() {
                 reinterpret_cast<const lagtrap_sample*>(record)->user_stack_id);
         if (record->type == LAGTRAP_RECORD_CONTEXT_KEYS)
             contents_.thread_contexts.take(*reinterpret_cast<const lagtrap_context_keys*>(record));
+        if (record->type == LAGTRAP_RECORD_PYTHON_CODE)
+            contents_.python.take(*reinterpret_cast<const lagtrap_python_code*>(record));
         if (record->type == LAGTRAP_RECORD_CONTEXT)
             contents_.thread_contexts.take(*reinterpret_cast<const lagtrap_context*>(record));
         if (record->type != LAGTRAP_RECORD_SWITCH) continue;
@@ -132,6 +134,7 @@ Status CaptureLoader::load() {
     contents_.file.quality.stacks_lost += contents_.stacks.dropped();
     contents_.modules.at(kernel_module).build_id =
         read_kernel_build_id(contents_.options.symbols.kernel_notes);
+    contents_.python.name(contents_.stacks);
     contents_.file.quality.code_files_lost +=
         name_run_time_code(contents_.stacks, contents_.directory, contents_.session.started_ns)
             .files_bad;

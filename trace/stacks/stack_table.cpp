@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "bpf/python.h"
+
 namespace lagtrap::trace {
 namespace {
 
@@ -42,7 +44,10 @@ bool StackTable::has_room() {
 }
 
 void StackTable::append_user_frame(std::uint32_t pid, std::uint64_t address, std::uint64_t at_ns) {
-    frame_ids_.push_back(intern_frame(spaces_.find(pid, address, at_ns), at_ns));
+    const bool is_python = (address & LAGTRAP_PYTHON_FRAME) != 0;
+    const CodePlace place =
+        is_python ? CodePlace{unknown_module, pid, address} : spaces_.find(pid, address, at_ns);
+    frame_ids_.push_back(intern_frame(place, at_ns));
 }
 
 // Its frames are at the end of the list.
@@ -64,8 +69,9 @@ void StackTable::add(const lagtrap_stack& stack) {
     for (std::uint16_t i = 0; i < stack.frame_count; ++i) {
         // All but the innermost are return addresses. The call precedes them, possibly at the very
         // end of a function.
-        const std::uint64_t address =
-            i > 0 && stack.frames[i] > 0 ? stack.frames[i] - 1 : stack.frames[i];
+        const bool is_return_address =
+            i > 0 && stack.frames[i] > 0 && (stack.frames[i] & LAGTRAP_PYTHON_FRAME) == 0;
+        const std::uint64_t address = is_return_address ? stack.frames[i] - 1 : stack.frames[i];
         if (stack.kind == LAGTRAP_STACK_KERNEL)
             frame_ids_.push_back(intern_frame({kernel_module, 0, address}, stack.header.at_ns));
         else

@@ -30,7 +30,8 @@ struct CodeFrame {
     FrameId inlined_into = no_frame;
 };
 
-// A frame of JIT code or unknown code, and when it was first seen.
+// A frame of JIT code, of a Python function (its offset is as in lagtrap_stack) or of unknown code,
+// and when it was first seen.
 struct RunTimeFrame {
     FrameId frame = 0;
     std::uint32_t pid = 0;

@@ -127,6 +127,14 @@ TEST_F(ScriptPath, HasNothingOfTheInterpreter) {
     EXPECT_EQ(path.called, "time_sleep");
 }
 
+TEST_F(ScriptPath, EndsBeforeExtensionsThatComeWithTheRuntime) {
+    const std::string json = "!/usr/lib/python3.11/lib-dynload/_json.cpython-311.so!encode";
+    const std::string other = "!/srv/lib/fast.cpython-311.so!encode";
+    EXPECT_EQ(path_of_script({{"![jit]!report", file_}, {loop_, ""}, {json, ""}}).called, "encode");
+    EXPECT_EQ(path_of_script({{"![jit]!report", file_}, {loop_, ""}, {other, ""}}).steps,
+              (Names{"report", "encode"}));
+}
+
 TEST_F(ScriptPath, EndsBeforeTheLanguagesLibrary) {
     const Path path = path_of_script({{"![jit]!convert", file_},
                                       {"![jit]!Popen.wait", library_},

@@ -150,3 +150,24 @@ lagtrap_variable_file(descriptor_symbolic.so -fPIC -shared -mtls-dialect=gnu2 -W
 lagtrap_variable_file(initial.so -fPIC -shared -ftls-model=initial-exec)
 add_custom_target(binaries_variable_files DEPENDS ${variable_files})
 add_dependencies(binaries_tests binaries_variable_files)
+
+# Libraries with the symbols of Python interpreters.
+set(python_source ${PROJECT_SOURCE_DIR}/tests/data/binaries/python_runtime.c)
+set(python_folder ${CMAKE_CURRENT_BINARY_DIR}/python)
+set(python_files "")
+function(lagtrap_python_file name)
+  set(output ${python_folder}/${name})
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${python_folder}
+    COMMAND ${BINARIES_GCC} -O1 -fPIC -shared ${ARGN} -o ${output} ${python_source}
+    DEPENDS ${python_source} VERBATIM)
+  set(python_files ${python_files} ${output} PARENT_SCOPE)
+endfunction()
+lagtrap_python_file(libpython3.10.so.1.0 -DVERSION=0x030a0df0)
+lagtrap_python_file(libpython3.11.so.1.0 -DVERSION=0x030b02f0)
+lagtrap_python_file(libpython3.12.so.1.0 -DVERSION=0x030c01f0)
+lagtrap_python_file(libpython3.13.so.1.0 -DVERSION=0x030d00f0)
+lagtrap_python_file(libpython3.13t.so.1.0 -DVERSION=0x030d00f0 -DFREE_THREADED=1)
+lagtrap_python_file(libpython3.13_impossible.so -DVERSION=0x030d00f0 -DOWNER_OFFSET=80)
+add_custom_target(binaries_python_files DEPENDS ${python_files})
+add_dependencies(binaries_tests binaries_python_files)

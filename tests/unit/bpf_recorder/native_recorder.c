@@ -11,7 +11,7 @@ static void* const ctx = NULL;
 struct recorder_maps {
     void *records, *capture_counters, *history_turns, *timed_sets, *thread_times, *last_switches,
         *disk_requests, *refused_locks, *written_files, *ended_writers, *unwind_processes,
-        *namespaced_threads, *stack_copies, *copied_shares, *context_places;
+        *namespaced_threads, *stack_copies, *copied_shares, *context_places, *python_processes;
 };
 const struct recorder_maps recorder_maps = {
     .records = &records,
@@ -29,6 +29,7 @@ const struct recorder_maps recorder_maps = {
     .stack_copies = &stack_copies,
     .copied_shares = &copied_shares,
     .context_places = &context_places,
+    .python_processes = &python_processes,
 };
 
 static void define_maps(void) {
@@ -66,6 +67,10 @@ static void define_maps(void) {
     DEFINE_MAP(last_contexts);
     DEFINE_MAP(context_scratch);
     DEFINE_MAP(iterator_context_scratch);
+    DEFINE_MAP(python_processes);
+    DEFINE_MAP(python_threads);
+    DEFINE_MAP(python_name_scratch);
+    DEFINE_MAP(iterator_python_name_scratch);
 }
 
 void native_set_preempt_count_place(__s64 bytes) {
@@ -81,7 +86,7 @@ void native_load_programs(void) {
     *(struct lagtrap_recording*)&recording = recording_at_first;
     *(struct lagtrap_copying*)&copying = copying_at_first;
     quotas_seen = preempt_count_is_wrong = locks_refused = false;
-    writers_ended = files_written_in = ends_wanted_in = contexts_published = 0;
+    writers_ended = files_written_in = ends_wanted_in = contexts_published = python_runs = 0;
     open_files_until_ns = history_turned_ns = 0;
     native_set_preempt_count_place(0);
     forget_task();

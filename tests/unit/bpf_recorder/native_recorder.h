@@ -16,7 +16,7 @@ extern "C" {
 struct recorder_maps {
     void *records, *capture_counters, *history_turns, *timed_sets, *thread_times, *last_switches,
         *disk_requests, *refused_locks, *written_files, *ended_writers, *unwind_processes,
-        *namespaced_threads, *stack_copies, *copied_shares, *context_places;
+        *namespaced_threads, *stack_copies, *copied_shares, *context_places, *python_processes;
 };
 extern const struct recorder_maps recorder_maps;
 
@@ -28,6 +28,7 @@ extern volatile __u32 files_written_in;
 extern volatile __u32 ends_wanted_in;
 extern volatile __u64 open_files_until_ns;
 extern volatile __u32 contexts_published;
+extern volatile __u32 python_runs;
 
 /* Clears all maps, and resets the programs' variables to their values at load time. */
 void native_load_programs(void);

@@ -74,7 +74,7 @@ class ControllerFixture : public BpfFixture {
         const auto threads = TimedThreads::create(settings_).value();
         auto monitor = EventMonitor::create(settings_, unwinder_->store(), threads, {});
         ASSERT_TRUE(monitor) << monitor.error().message;
-        auto recorder = Recorder::create(settings_, *unwinder_, threads, nullptr);
+        auto recorder = Recorder::create(settings_, *unwinder_, mapped_files_, threads, nullptr);
         ASSERT_TRUE(recorder) << recorder.error().message;
         controller_->use(settings_, std::move(*monitor), std::move(*recorder));
     }

@@ -33,7 +33,7 @@ class ARecorder : public BpfFixture {
         auto monitor = EventMonitor::create(settings_, unwinder_->store(), threads, {});
         ASSERT_TRUE(monitor) << monitor.error().message;
         monitor_ = std::move(*monitor);
-        auto recorder = Recorder::create(settings_, *unwinder_, threads, nullptr);
+        auto recorder = Recorder::create(settings_, *unwinder_, mapped_files_, threads, nullptr);
         ASSERT_TRUE(recorder) << recorder.error().message;
         recorder_ = std::move(*recorder);
     }

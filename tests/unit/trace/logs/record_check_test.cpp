@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "bpf/python.h"
+
 #include "trace/logs/whole_record.hpp"
 
 namespace lagtrap::trace {
@@ -59,6 +61,7 @@ TEST(RecordCheck, EachTypeHasItsLeastSize) {
         {LAGTRAP_RECORD_WRITTEN, sizeof(lagtrap_written)},
         {LAGTRAP_RECORD_GROUP_MEMORY, sizeof(lagtrap_group_memory)},
         {LAGTRAP_RECORD_DISK_LIMIT, sizeof(lagtrap_disk_limit)},
+        {LAGTRAP_RECORD_PYTHON_CODE, sizeof(lagtrap_python_code)},
         {LAGTRAP_RECORD_CONTEXT, sizeof(lagtrap_context)},
         {LAGTRAP_RECORD_CONTEXT_KEYS, sizeof(lagtrap_context_keys)},
         {LAGTRAP_RECORD_RUN_SO_FAR, sizeof(lagtrap_run_so_far)},
