@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "bpf/python.h"
-
 #include "trace/logs/whole_record.hpp"
 
 namespace lagtrap::trace {
