@@ -95,7 +95,9 @@ std::string place_of_work(const ThreadDoing& doing) {
         return " in " + short_function_name(focus.place.called) + ", called by " + function;
     }
     const std::string shares = parts.empty() ? "" : " (" + parts + ")";
-    return " in " + function + shares + (parts.empty() || focus.library ? called_by(focus) : "");
+    // Below a script, its own function is what readers know.
+    const bool says_caller = parts.empty() || focus.library || focus.caller_module == "[jit]";
+    return " in " + function + shares + (says_caller ? called_by(focus) : "");
 }
 
 std::string handler_clause(const ThreadDoing& doing) {

@@ -126,6 +126,7 @@ static __always_inline void begin_python(struct walk_context* context, __u64 ide
     if (python->layout.has_calls) return go_to_python_call(context, innermost, sleeping);
     python->frame = innermost;
     python->entry = innermost;
+    python->steps = 0;
     python->mode = PYTHON_FIND_ENTRY;
 }
 
@@ -155,6 +156,7 @@ static __always_inline long walk_python_frame(struct walk_context* context, bool
     struct user_walk* walk = context->walk;
     struct python_walk* python = &walk->python;
     __u64 at = python->mode == PYTHON_FIND_ENTRY ? python->entry : python->frame;
+    if (python->mode == PYTHON_FIND_ENTRY && python->steps++ >= MAX_ENTRY_STEPS) at = 0;
     if (at == 0 || read_user(context, python->words, sizeof(python->words), at, sleeping)) {
         leave_python(python);
         return STEP_ON;

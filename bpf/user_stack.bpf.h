@@ -73,8 +73,12 @@ struct python_walk {
                        0: none */
     __u32 mode;     /* enum python_mode */
     __u32 is_named; /* 0: the stack has Python frames whose names may not be written yet */
+    __u32 steps;    /* in PYTHON_FIND_ENTRY, of the whole walk */
+    __u32 padding;
 };
-#define MAX_WALK_STEPS (4 * LAGTRAP_MAX_FRAMES)
+#define MAX_ENTRY_STEPS 254 /* of programs with deeper recursion, native frames are seen alone */
+/* Each other step adds a frame, or goes on to another call of the interpreter. */
+#define MAX_WALK_STEPS (MAX_ENTRY_STEPS + 3 * LAGTRAP_MAX_FRAMES)
 #else
 #define MAX_WALK_STEPS (LAGTRAP_MAX_FRAMES + 1)
 #endif

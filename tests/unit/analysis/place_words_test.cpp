@@ -113,6 +113,8 @@ TEST(PlaceWords, WorkInAFunctionHasItsPartsOrItsCaller) {
     EXPECT_EQ(place_of_work(doing), " in serve, called by main");
     doing.focus.parts = {part("inflate", 300, "/usr/lib/libz.so.1")};
     EXPECT_EQ(place_of_work(doing), " in serve (30 % in inflate (libz))");
+    doing.focus.caller_module = "[jit]";
+    EXPECT_EQ(place_of_work(doing), " in serve (30 % in inflate (libz)), called by main");
     doing.focus.place.called = "memcpy";
     EXPECT_EQ(place_of_work(doing), " in memcpy, called by serve");
 }
