@@ -28,7 +28,7 @@ CASE = Case(
     provoke,
     Expected(
         cause=r"^Waited .* for Python's lock \(GIL\), which python3 \(\d+\) held",
-        guilty=r"_json|PyUnicode|PyDict|PyLong",
+        guilty=r"\breport\b",
         holder=r"^python3 of python3\b",
     ),
     100,
