@@ -95,10 +95,14 @@ class SmallCapture:
             logs.HISTORY_SAMPLE,
             logs.HISTORY_WAIT,
             logs.STACK,
+            logs.PYTHON_CODE,
         ):
             at = {logs.SAMPLE: 32, logs.HISTORY_WAIT: 48}.get(kind, 24)
             if self.is_other(record, at):
                 return b""
+        # A child is the recorder until it executes its program.
+        if kind == logs.PYTHON_CODE and any(text.encode() in record for text in self.hidden):
+            return b""
         if kind == logs.HISTORY_WAIT and self.is_other(record, 56):
             return record[:56] + NOBODY + record[64:104] + bytes(16)
         if not self.keep_priorities:

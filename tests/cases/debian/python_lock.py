@@ -27,7 +27,7 @@ CASE = Case(
     lambda world: call_event("PyEval_RestoreThread", os.path.realpath(PYTHON)),
     provoke,
     Expected(
-        cause=r"^Waited .* for Python's lock \(GIL\), which python3 \(\d+\) held",
+        cause=r"^Waited .* for Python's lock \(GIL\) in .*, which python3 \(\d+\) held",
         guilty=r"\breport\b",
         holder=r"^python3 of python3\b",
     ),
