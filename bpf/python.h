@@ -24,7 +24,7 @@ struct lagtrap_python_code {
     __u64 code; /* address of the code object */
     __u32 pid;
     __u32 line;       /* its first; 0 or less (as signed): unknown */
-    __u16 name_bytes; /* of `name`: the qualified name, or its begin */
+    __u16 name_bytes; /* of `name`: the qualified name, or its beginning */
     __u16 path_bytes; /* of `path`: the file as Python knows it, or the end of it */
     __u8 name_character_bytes;
     __u8 path_character_bytes;
@@ -38,14 +38,15 @@ LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_python_code) == 424, "layout of Pyth
 
 /* Offsets are in bytes. */
 struct lagtrap_python {
-    __u64 runtime;      /* address of _PyRuntime */
-    __u64 code_type;    /* address of PyCode_Type */
-    __u16 interpreters; /* in the runtime: its first interpreter */
-    __u16 threads;      /* in an interpreter: the state of its first thread */
-    __u16 next_thread;  /* in a thread's state, as the next two */
-    __u16 thread_ident; /* pthread_self() */
-    __u16 thread_frame; /* its innermost frame, or its innermost call of the interpreter */
-    __u16 call_frame;   /* in a call of the interpreter, if there are such: its innermost frame */
+    __u64 runtime;        /* address of _PyRuntime */
+    __u64 code_type;      /* address of PyCode_Type */
+    __u64 next_search_ns; /* the programs' own: no earlier search for a thread's state */
+    __u16 interpreters;   /* in the runtime: its first interpreter */
+    __u16 threads;        /* in an interpreter: the state of its first thread */
+    __u16 next_thread;    /* in a thread's state, as the next two */
+    __u16 thread_ident;   /* pthread_self() */
+    __u16 thread_frame;   /* its innermost frame, or its innermost call of the interpreter */
+    __u16 call_frame;     /* in a call of the interpreter, if there are such: its innermost frame */
     __u16 call_previous;
     __u16 frame_code; /* in a frame, as the next two */
     __u16 frame_previous;
@@ -59,6 +60,6 @@ struct lagtrap_python {
     __u8 has_own_entry; /* 1: a call begins with a frame that is no function, on the thread's
                            stack; 0: the first function's frame is marked */
 };
-LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_python) == 48, "layout of Python's places");
+LAGTRAP_STATIC_ASSERT(sizeof(struct lagtrap_python) == 56, "layout of Python's places");
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
  *
- * The Python functions of a stack, in place of nothing: the walk (user_stack.bpf.h, which includes
- * this) sees only the interpreter, which runs any number of Python calls in one call of its own.
+ * The Python functions of a stack. The walk (user_stack.bpf.h, which includes this) sees only the
+ * interpreter, which runs any number of Python calls in one call of its own.
  * Each of these keeps something on the thread's stack (the anchor). Where the walk has passed it,
  * the functions of that call follow, as LAGTRAP_PYTHON_FRAME | address of their code object.
  *
@@ -12,6 +12,8 @@
 
 #define PYTHON_THREADS 1024      /* searched, of one process */
 #define PYTHON_LOOK_NS 100000000 /* between two searches for a thread that runs no Python */
+#define PYTHON_SEARCH_NS 1000000 /* between two in one process, whose list may be made to be long \
+                                  */
 #define PYTHON_OWNED_BY_C 3      /* FRAME_OWNED_BY_CSTACK (pycore_frame.h) */
 
 struct {
@@ -22,7 +24,7 @@ struct {
     __type(value, struct lagtrap_python);
 } python_processes SEC(".maps");
 
-/* 1: python_processes is not empty. */
+/* 1: some process runs Python, or did. */
 volatile __u32 python_runs = 0;
 
 struct python_thread {
@@ -85,7 +87,9 @@ static __always_inline void search_python_thread(struct walk_context* context, b
         python->state = 0;
 }
 
-static __always_inline void find_python_thread(struct walk_context* context, __u32 tid,
+/* `process` is the layout in the map. */
+static __always_inline void find_python_thread(struct walk_context* context,
+                                               struct lagtrap_python* process, __u32 tid,
                                                bool sleeping) {
     struct python_walk* python = &context->walk->python;
     struct python_thread* known = bpf_map_lookup_elem(&python_threads, &tid);
@@ -95,6 +99,9 @@ static __always_inline void find_python_thread(struct walk_context* context, __u
         if (known->state == 0 && now_ns - known->searched_ns < PYTHON_LOOK_NS) return;
         if (known->state != 0 && is_state_of_thread(context, known->state, sleeping)) return;
     }
+    python->state = 0;
+    if (now_ns < process->next_search_ns) return;
+    process->next_search_ns = now_ns + PYTHON_SEARCH_NS;
     search_python_thread(context, sleeping);
     struct python_thread found = {.state = python->state, .searched_ns = now_ns};
     bpf_map_update_elem(&python_threads, &tid, &found, BPF_ANY);
@@ -118,7 +125,7 @@ static __always_inline void begin_python(struct walk_context* context, __u64 ide
     if (!layout) return;
     python->layout = *layout;
     python->ident = ident;
-    find_python_thread(context, tid, sleeping);
+    find_python_thread(context, layout, tid, sleeping);
     __u64 innermost = 0;
     if (python->state == 0 ||
         read_user(context, &innermost, 8, python->state + python->layout.thread_frame, sleeping))

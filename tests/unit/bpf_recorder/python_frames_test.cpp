@@ -195,6 +195,15 @@ TEST_P(PythonVersion, a_thread_without_a_state_is_searched_for_now_and_then) {
     EXPECT_EQ(walk().frames, all_);
 }
 
+TEST_P(PythonVersion, a_process_is_searched_at_most_once_in_a_millisecond) {
+    task(102).task.thread.fsbase = 2;
+    select(102);
+    on_switch(false, &task(102).task, &task(201).task, interruptible);
+    EXPECT_EQ(walk().frames, native_);
+    kernel_.now_ns += ms;
+    EXPECT_EQ(walk().frames, all_);
+}
+
 TEST_P(PythonVersion, states_in_a_ring_end_the_search) {
     set_thread(state_at, 1, state_at);
     EXPECT_EQ(walk().frames, native_);
