@@ -13,6 +13,8 @@
 /* A Python function among the frames of a stack: this | address of its code object. */
 #define LAGTRAP_PYTHON_FRAME (1ULL << 62)
 #define LAGTRAP_PYTHON_CODE ((1ULL << 56) - 1)
+/* False for addresses of the kernel's half, such as the vsyscall page. */
+#define LAGTRAP_IS_PYTHON_FRAME(frame) (((frame) & ~LAGTRAP_PYTHON_CODE) == LAGTRAP_PYTHON_FRAME)
 
 #define LAGTRAP_PYTHON_NAME_BYTES 128
 #define LAGTRAP_PYTHON_PATH_BYTES 256

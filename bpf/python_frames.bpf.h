@@ -12,9 +12,10 @@
 
 #define PYTHON_THREADS 1024      /* searched, of one process */
 #define PYTHON_LOOK_NS 100000000 /* between two searches for a thread that runs no Python */
-#define PYTHON_SEARCH_NS 1000000 /* between two in one process, whose list may be made to be long \
-                                  */
-#define PYTHON_OWNED_BY_C 3      /* FRAME_OWNED_BY_CSTACK (pycore_frame.h) */
+#define PYTHON_SEARCH_NS                                                                     \
+    1000000                 /* between two in one process, whose list may be made to be long \
+                             */
+#define PYTHON_OWNED_BY_C 3 /* FRAME_OWNED_BY_CSTACK (pycore_frame.h) */
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);

@@ -103,7 +103,7 @@ static __always_inline long note_python_name(__u32 place, struct python_question
                                              bool sleeping) {
     if (place >= LAGTRAP_MAX_FRAMES) return 1;
     __u64 frame = question->stack->frames[place];
-    if (!(frame & LAGTRAP_PYTHON_FRAME)) return 0;
+    if (!LAGTRAP_IS_PYTHON_FRAME(frame)) return 0;
     __u64 key = lagtrap_hash_in(lagtrap_hash_in(0xcbf29ce484222325ULL, question->pid), frame);
     __u32 capture = recording.capture;
     __u32* seen_in = bpf_map_lookup_elem(&seen_stacks, &key);

@@ -62,7 +62,7 @@ std::string PythonNames::name_of(const Function& function) {
 void PythonNames::name(StackTable& stacks) const {
     for (const RunTimeFrame& seen : stacks.run_time_frames()) {
         CodeFrame& frame = stacks.frames()[seen.frame];
-        if ((frame.offset & LAGTRAP_PYTHON_FRAME) == 0) continue;
+        if (!LAGTRAP_IS_PYTHON_FRAME(frame.offset)) continue;
         const auto found = functions_.find({seen.pid, frame.offset & LAGTRAP_PYTHON_CODE});
         if (found == functions_.end()) continue;
         frame.name = stacks.intern_name(printable(name_of(found->second)));

@@ -44,7 +44,7 @@ bool StackTable::has_room() {
 }
 
 void StackTable::append_user_frame(std::uint32_t pid, std::uint64_t address, std::uint64_t at_ns) {
-    const bool is_python = (address & LAGTRAP_PYTHON_FRAME) != 0;
+    const bool is_python = LAGTRAP_IS_PYTHON_FRAME(address);
     const CodePlace place =
         is_python ? CodePlace{unknown_module, pid, address} : spaces_.find(pid, address, at_ns);
     frame_ids_.push_back(intern_frame(place, at_ns));
@@ -70,7 +70,7 @@ void StackTable::add(const lagtrap_stack& stack) {
         // All but the innermost are return addresses. The call precedes them, possibly at the very
         // end of a function.
         const bool is_return_address =
-            i > 0 && stack.frames[i] > 0 && (stack.frames[i] & LAGTRAP_PYTHON_FRAME) == 0;
+            i > 0 && stack.frames[i] > 0 && !LAGTRAP_IS_PYTHON_FRAME(stack.frames[i]);
         const std::uint64_t address = is_return_address ? stack.frames[i] - 1 : stack.frames[i];
         if (stack.kind == LAGTRAP_STACK_KERNEL)
             frame_ids_.push_back(intern_frame({kernel_module, 0, address}, stack.header.at_ns));

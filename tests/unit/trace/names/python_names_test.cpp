@@ -23,9 +23,9 @@ class PythonNamesTest : public testing::Test {
         names_.take(record);
     }
     // The frame of the function in a stack of the process, called by a native function.
-    const CodeFrame& frame(std::uint32_t pid) {
+    const CodeFrame& frame(std::uint32_t pid, std::uint64_t outer = LAGTRAP_PYTHON_FRAME | code) {
         std::vector<std::uint64_t> words(sizeof(lagtrap_stack) / 8);
-        words.insert(words.end(), {0x1000, LAGTRAP_PYTHON_FRAME | code});
+        words.insert(words.end(), {0x1000, outer});
         auto* const stack = reinterpret_cast<lagtrap_stack*>(words.data());
         stack->stack_id = pid;
         stack->pid = pid;
@@ -54,6 +54,13 @@ TEST_F(PythonNamesTest, AreThoseOfTheProcess) {
     EXPECT_EQ(frame(20).line, 0U);
     EXPECT_EQ(frame(30).name, no_name);
     EXPECT_EQ(frame(30).module, unknown_module);
+}
+
+TEST_F(PythonNamesTest, NoOtherAddressIsAFunction) {
+    describe(10, "Cart.add", "/srv/cart.py");
+    constexpr std::uint64_t vsyscall = 0xffff'ffff'ff60'0008;
+    EXPECT_EQ(frame(10, vsyscall).offset, vsyscall - 1) << "the call is before it";
+    EXPECT_EQ(frame(20, code).name, no_name);
 }
 
 TEST_F(PythonNamesTest, TheLastTimeCounts) {
