@@ -1,7 +1,10 @@
 #include "trace/names/python_names.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+
+#include <boost/locale/utf.hpp>
 
 #include "core/text.hpp"
 
@@ -9,21 +12,10 @@ namespace lagtrap::trace {
 namespace {
 
 void append_utf8(std::string& text, std::uint32_t character) {
-    const bool is_character = character <= 0x10'ffff && (character < 0xd800 || character > 0xdfff);
-    const std::uint32_t code = is_character ? character : 0xfffd;
-    const auto append = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
-    if (code < 0x80) return append(code);
-    if (code < 0x800) {
-        append(0xc0 | code >> 6);
-    } else if (code < 0x1'0000) {
-        append(0xe0 | code >> 12);
-        append(0x80 | (code >> 6 & 0x3f));
-    } else {
-        append(0xf0 | code >> 18);
-        append(0x80 | (code >> 12 & 0x3f));
-        append(0x80 | (code >> 6 & 0x3f));
-    }
-    append(0x80 | (code & 0x3f));
+    constexpr std::uint32_t no_character = 0xfffd;
+    boost::locale::utf::utf_traits<char>::encode(
+        boost::locale::utf::is_valid_codepoint(character) ? character : no_character,
+        std::back_inserter(text));
 }
 
 }  // namespace
