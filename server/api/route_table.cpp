@@ -85,7 +85,7 @@ Reply list_delays_as_seen(const RouteCall& call) {
 
 // In the order of openapi.yaml.
 // clang-format off
-constexpr RouteRow rows[] = {
+constexpr RouteRow all_rows[] = {
     {Method::Get, "/healthz", "", anybody, Work::Health, report_health},
     {Method::Get, "/metrics", "", reading, Work::Light, report_metrics},
     {Method::Get, "/api/v1/openapi.yaml", "", anybody, Work::Light, describe_api},
@@ -208,12 +208,12 @@ constexpr RouteRow rows[] = {
 };
 // clang-format on
 
-constexpr RouteRow page{Method::Get, "", "", anybody, Work::Light, find_page};
+constexpr RouteRow page_files_row{Method::Get, "", "", anybody, Work::Light, find_page};
 
 }  // namespace
 
-std::span<const RouteRow> route_rows() { return rows; }
+std::span<const RouteRow> route_rows() { return all_rows; }
 
-const RouteRow& page_row() { return page; }
+const RouteRow& page_row() { return page_files_row; }
 
 }  // namespace lagtrap::server
