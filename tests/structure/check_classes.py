@@ -29,7 +29,6 @@ LINES = {
     "analysis/spinning.cpp": 450,
     "binaries/reader/reader_messages.cpp": 450,
     "cli/add/add_offers.cpp": 450,
-    "cli/command_arguments.cpp": 450,
     "cli/reports/report_text.cpp": 500,
     "cli/status/status_text.cpp": 450,
     "daemon/budget/overhead_budget.cpp": 450,
