@@ -10,7 +10,7 @@
 
 #include "cli/control/status_fields.hpp"
 #include "cli/programs/marker_list.hpp"
-#include "cli/status/status_events.hpp"
+#include "cli/status/histogram.hpp"
 #include "settings/element_text.hpp"
 #include "settings/preset.hpp"
 #include "settings/program_name.hpp"

@@ -9,8 +9,8 @@
 
 #include "cli/console/text_layout.hpp"
 #include "cli/control/status_fields.hpp"
+#include "cli/status/histogram.hpp"
 #include "cli/status/limited_party.hpp"
-#include "cli/status/status_events.hpp"
 #include "cli/status/threshold_text.hpp"
 #include "core/clock.hpp"
 #include "core/duration.hpp"

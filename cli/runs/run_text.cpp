@@ -10,8 +10,7 @@
 #include "cli/console/ratio.hpp"
 #include "cli/console/text_layout.hpp"
 #include "cli/control/status_fields.hpp"
-#include "cli/status/status_events.hpp"
-#include "cli/status/status_text.hpp"
+#include "cli/status/histogram.hpp"
 #include "core/clock.hpp"
 #include "core/text.hpp"
 

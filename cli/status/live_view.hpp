@@ -11,7 +11,7 @@
 #include <boost/json/object.hpp>
 
 #include "cli/console/console.hpp"
-#include "cli/status/status_text.hpp"
+#include "cli/status/histogram.hpp"
 #include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::cli {

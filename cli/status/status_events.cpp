@@ -12,6 +12,7 @@
 #include "cli/console/text_layout.hpp"
 #include "cli/control/status_fields.hpp"
 #include "cli/status/event_problems.hpp"
+#include "cli/status/histogram.hpp"
 #include "cli/status/limited_party.hpp"
 #include "cli/status/threshold_text.hpp"
 #include "core/clock.hpp"
@@ -222,19 +223,6 @@ std::string time_table(const object& answer, const Paint& paint) {
 std::string recorded_for(const object& capture) {
     const object& client = part(capture, "client");
     return client.empty() ? text(capture, "event") : "a client, " + party_text(client);
-}
-
-std::vector<HistogramBucket> histogram_of(const object& event) {
-    std::vector<HistogramBucket> buckets;
-    const auto* value = event.if_contains("histogram");
-    if (value == nullptr || !value->is_array()) return buckets;
-    for (const auto& entry : value->as_array()) {
-        if (!entry.is_object()) continue;
-        const object& bucket = entry.as_object();
-        buckets.push_back(
-            {number(bucket, "from_ns"), number(bucket, "to_ns"), number(bucket, "count")});
-    }
-    return buckets;
 }
 
 std::string trouble_of(const object& event) {

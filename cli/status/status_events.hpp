@@ -3,17 +3,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include <boost/json/object.hpp>
 
 #include "cli/console/console.hpp"
-#include "cli/status/status_text.hpp"
 
 namespace lagtrap::cli {
-
-// An event's histogram from the daemon's answer.
-[[nodiscard]] std::vector<HistogramBucket> histogram_of(const boost::json::object& event);
 
 [[nodiscard]] std::string event_lines(const boost::json::object& answer, const Paint& paint);
 

@@ -11,7 +11,6 @@
 #include "cli/add/add_offers.hpp"
 #include "cli/console/text_layout.hpp"
 #include "cli/control/status_fields.hpp"
-#include "cli/status/status_events.hpp"
 #include "core/duration.hpp"
 
 namespace lagtrap::cli {

@@ -9,7 +9,7 @@
 
 #include <boost/json/object.hpp>
 
-#include "cli/status/status_text.hpp"
+#include "cli/status/histogram.hpp"
 
 namespace lagtrap::cli {
 

@@ -30,7 +30,6 @@ LINES = {
     "binaries/reader/reader_messages.cpp": 450,
     "cli/add/add_offers.cpp": 450,
     "cli/reports/report_text.cpp": 500,
-    "cli/status/status_text.cpp": 450,
     "daemon/budget/overhead_budget.cpp": 450,
     "daemon/capture/capture_controller.cpp": 500,
     "daemon/events/monitor_programs.cpp": 450,

@@ -13,7 +13,6 @@
 
 #include "cli/console/name_column.hpp"
 #include "cli/status/status_events.hpp"
-#include "cli/status/status_text.hpp"
 #include "core/unique_fd.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 #include "tests/unit/test_paths.hpp"
@@ -271,16 +270,6 @@ TEST(Control, sends_what_it_is_told) {
     EXPECT_EQ(refused.code, 1);
     EXPECT_EQ(refused.err, "lagtrap: no breach waits for an answer\n");
     EXPECT_EQ(test::run_lagtrap({"trigger"}).code, 2);
-}
-
-TEST(Percentile, lies_within_its_bucket) {
-    const std::vector<cli::HistogramBucket> histogram{{0, 100, 50}, {100, 200, 0}, {200, 400, 50}};
-    EXPECT_EQ(cli::percentile_ns(histogram, 0.25), 50);
-    EXPECT_EQ(cli::percentile_ns(histogram, 0.5), 100);
-    EXPECT_EQ(cli::percentile_ns(histogram, 0.75), 300);
-    EXPECT_EQ(cli::percentile_ns(histogram, 1.0), 400);
-    EXPECT_EQ(cli::percentile_ns({}, 0.5), 0);
-    EXPECT_EQ(cli::percentile_ns({{5, 1, 10}}, 0.5), 0);
 }
 
 // A histogram's bucket extends beyond the longest run.
