@@ -14,7 +14,7 @@
 #include "analysis/request_words.hpp"
 #include "analysis/resource_words.hpp"
 #include "analysis/sleep_words.hpp"
-#include "analysis/spinning.hpp"
+#include "analysis/spin_kind.hpp"
 #include "core/duration.hpp"
 
 namespace lagtrap::analysis {

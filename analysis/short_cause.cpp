@@ -5,7 +5,7 @@
 
 #include "analysis/parts.hpp"
 #include "analysis/place_words.hpp"
-#include "analysis/spinning.hpp"
+#include "analysis/spin_kind.hpp"
 
 namespace lagtrap::analysis {
 namespace {

@@ -2,19 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "analysis/recording.hpp"
 #include "analysis/time_split.hpp"
 
 namespace lagtrap::analysis {
-
-// What a thread on a CPU with this stack was spinning on.
-[[nodiscard]] SpinKind spin_of_stack(const Recording& recording, StackId stack);
-
-// "calling sched_yield over and over", to follow the place.
-[[nodiscard]] std::string_view to_text(SpinKind kind);
 
 // Sets Interval::spin where a thread spun, including waits for a CPU between two tries, and splits
 // intervals in which spinning begins or ends. Needs several samples of a loop: a single call of

@@ -9,6 +9,7 @@
 #include "analysis/awaited_threads.hpp"
 #include "analysis/program_path.hpp"
 #include "analysis/sightings.hpp"
+#include "analysis/spin_kind.hpp"
 #include "analysis/spinning.hpp"
 
 namespace lagtrap::analysis {

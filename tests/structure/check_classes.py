@@ -26,7 +26,6 @@ LINES = {
     "analysis/block_reason.cpp": 450,
     "analysis/cause_words.cpp": 600,
     "analysis/delay_cause.cpp": 530,
-    "analysis/spinning.cpp": 450,
     "binaries/reader/reader_messages.cpp": 450,
     "cli/add/add_offers.cpp": 450,
     "cli/reports/report_text.cpp": 500,
