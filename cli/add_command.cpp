@@ -13,6 +13,7 @@
 #include "cli/add/add_offers.hpp"
 #include "cli/add/add_text.hpp"
 #include "cli/add/add_write.hpp"
+#include "cli/add/offer_elements.hpp"
 #include "cli/bundles/confined_decoding.hpp"
 #include "cli/bundles/confined_reading.hpp"
 #include "cli/commands.hpp"

@@ -7,6 +7,7 @@
 
 #include "analysis/block_reason.hpp"
 #include "cli/add/add_offers.hpp"
+#include "cli/add/event_names.hpp"
 #include "cli/console/text_layout.hpp"
 #include "cli/programs/function_ways.hpp"
 #include "core/text.hpp"

@@ -1,13 +1,14 @@
 #include "cli/add/add_offers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include <fmt/core.h>
 
+#include "cli/add/event_names.hpp"
+#include "cli/add/offer_elements.hpp"
 #include "cli/control/status_fields.hpp"
 #include "cli/programs/marker_list.hpp"
 #include "cli/status/histogram.hpp"
@@ -20,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t name_bytes = 63;
 constexpr std::size_t probes_limit = 24;
 constexpr std::size_t offers_with_stages = 3;
 
@@ -90,70 +90,7 @@ std::string pair_element(const std::string& provider, const std::string& stem,
     return text + "/>\n";
 }
 
-// Empty if neither is given.
-std::string scope_element(const std::string& unit, const std::string& program) {
-    if (unit.empty() && program.empty()) return {};
-    std::string text = "<scope";
-    if (!unit.empty()) text += fmt::format(" unit=\"{}\"", settings::attribute_text(unit));
-    if (!program.empty()) text += fmt::format(" binary=\"{}\"", settings::attribute_text(program));
-    return text + "/>";
-}
-
-// For an event whose markers are in a file.
-std::string binary_attribute(const char* before, const Offer& offer) {
-    if (offer.binary.empty()) return {};
-    return fmt::format("{}binary=\"{}\"", before, settings::attribute_text(offer.binary));
-}
-
-// "buy" for "app::Shop::buy(int)".
-std::string last_part(std::string function) {
-    function = without_parameters(function);
-    if (const auto template_part = function.find('<'); template_part != std::string::npos)
-        function.resize(template_part);
-    if (const auto part = function.rfind("::"); part != std::string::npos)
-        function.erase(0, part + 2);
-    return function;
-}
-
-// `first` precedes what no name begins with.
-std::string allowed_name(std::string name, const char* first) {
-    for (char& c : name)
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-              c == '_' || c == '-'))
-            c = '-';
-    if (name.empty() || name[0] == '-' || (name[0] >= '0' && name[0] <= '9')) name.insert(0, first);
-    return name;
-}
-
-std::string stage_elements(const Offer& offer) {
-    std::string text;
-    for (const OfferedStage& stage : offer.stages)
-        text += fmt::format("    <stage name=\"{}\" function=\"{}\"/>\n",
-                            settings::attribute_text(stage.name),
-                            settings::attribute_text(stage.function));
-    return text;
-}
-
 }  // namespace
-
-std::string without_parameters(const std::string& function) {
-    constexpr std::string_view nameless = "(anonymous namespace)";
-    for (std::size_t at = function.find('('); at != std::string::npos;
-         at = function.find('(', at + 1))
-        if (at > 0 && function.compare(at, nameless.size(), nameless) != 0)
-            return function.substr(0, at);
-    return function;
-}
-
-std::string setting_name(std::string function) {
-    return allowed_name(last_part(std::move(function)), "f").substr(0, name_bytes - 4);
-}
-
-std::string event_name(const std::string& program, std::string function) {
-    return allowed_name(
-               fs::path(program).filename().string() + "-" + last_part(std::move(function)), "e")
-        .substr(0, name_bytes);
-}
 
 std::uint64_t Offer::runs() const {
     std::uint64_t sum = 0;
@@ -229,50 +166,12 @@ std::vector<Offer> probe_offers(const AddTarget& target) {
     return offers;
 }
 
-std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& target) {
-    std::string elements;
-    for (std::size_t i = 0; i < offers.size(); ++i) {
-        const Offer& offer = offers[i];
-        if (offer.kind == OfferKind::Preset) {
-            elements += fmt::format(
-                "<use preset=\"{}\" prefix=\"t{}-\" threshold=\"1h\" "
-                "trace-length=\"10ms\">{}</use>\n",
-                offer.preset, i,
-                offer.may_have_scope ? scope_element(target.unit, {}) : std::string());
-            continue;
-        }
-        elements += fmt::format(
-            "<event name=\"t{}-{}\" threshold=\"1h\" trace-length=\"10ms\" "
-            "breach=\"end\"{}>{}\n{}</event>\n",
-            i, offer.events.front().name.substr(0, name_bytes - 5), binary_attribute(" ", offer),
-            scope_element(target.unit, offer.scope_program), offer.events.front().element);
-    }
-    return elements;
-}
-
 void keep_stages_to_try(std::vector<Offer>& offers) {
     std::size_t count = 0;
     for (Offer& offer : offers)
         if (offer.events.front().measured.too_often ||
             (!offer.stages.empty() && ++count > offers_with_stages))
             offer.stages.clear();
-}
-
-std::string stage_trial_name(std::size_t i) { return fmt::format("stages{}", i); }
-
-std::string stage_trial_elements(const std::vector<Offer>& offers, const AddTarget& target) {
-    std::string elements;
-    for (std::size_t i = 0; i < offers.size(); ++i) {
-        const Offer& offer = offers[i];
-        if (offer.stages.empty()) continue;
-        elements += fmt::format(
-            "<event name=\"{}\" threshold=\"1h\" trace-length=\"10ms\" breach=\"end\" "
-            "record=\"runs\"{}>{}\n{}{}</event>\n",
-            stage_trial_name(i), binary_attribute(" ", offer),
-            scope_element(target.unit, offer.scope_program), offer.events.front().element,
-            stage_elements(offer));
-    }
-    return elements;
 }
 
 void take_stages(Offer& offer, const std::vector<trace::RecordedRun>& runs) {
@@ -290,9 +189,7 @@ void take_measured(std::vector<Offer>& offers, const boost::json::object& status
     for (std::size_t i = 0; i < offers.size(); ++i) {
         Offer& offer = offers[i];
         for (OfferedEvent& event : offer.events) {
-            const std::string suffix =
-                offer.kind == OfferKind::Preset ? event.name : event.name.substr(0, name_bytes - 5);
-            const auto one = found.find(fmt::format("t{}-{}", i, suffix));
+            const auto one = found.find(trial_event_name(i, offer.kind, event));
             if (one == found.end()) continue;
             const boost::json::object& seen = *one->second;
             Measured& measured = event.measured;
@@ -371,57 +268,6 @@ std::string threshold_for(const Measured& measured) {
             if (const std::uint64_t ms = decade_ms * step; ms * 1'000'000 >= wanted_ns)
                 return ms % 1000 == 0 ? fmt::format("{}s", ms / 1000) : fmt::format("{}ms", ms);
     return "1h";
-}
-
-namespace {
-
-std::string use_element(const Offer& offer, const std::string& events, const std::string& threshold,
-                        const OfferChoice& choice) {
-    std::string text = fmt::format("  <use preset=\"{}\"", offer.preset);
-    if (!events.empty()) text += fmt::format(" events=\"{}\"", events);
-    if (!threshold.empty())
-        text += fmt::format(" threshold=\"{}\"", settings::attribute_text(threshold));
-    if (!choice.prefix.empty())
-        text += fmt::format(" prefix=\"{}\"", settings::attribute_text(choice.prefix));
-    if (choice.unit.empty() || !offer.may_have_scope) return text + "/>\n";
-    return text + ">\n    " + scope_element(choice.unit, {}) + "\n  </use>\n";
-}
-
-// Events that ran get their own thresholds, the others keep the preset's.
-std::string preset_elements(const Offer& offer, const OfferChoice& choice) {
-    if (!choice.threshold.empty()) return use_element(offer, {}, choice.threshold, choice);
-    if (offer.events.size() == 1)
-        return use_element(offer, {}, offer.events.front().threshold, choice);
-    std::string text, others;
-    std::size_t measured = 0;
-    for (const OfferedEvent& event : offer.events) {
-        if (event.threshold.empty()) {
-            others += (others.empty() ? "" : " ") + event.name;
-        } else {
-            ++measured;
-            text += use_element(offer, event.name, event.threshold, choice);
-        }
-    }
-    if (!others.empty())
-        text += use_element(offer, measured == 0 ? std::string() : others, {}, choice);
-    return text;
-}
-
-}  // namespace
-
-std::string settings_elements(const Offer& offer, const OfferChoice& choice) {
-    if (offer.kind == OfferKind::Preset) return preset_elements(offer, choice);
-    const OfferedEvent& event = offer.events.front();
-    constexpr const char* unmeasured_threshold = "500ms";
-    std::string threshold = choice.threshold.empty() ? event.threshold : choice.threshold;
-    if (threshold.empty()) threshold = unmeasured_threshold;
-    std::string text =
-        fmt::format("  <event name=\"{}\" threshold=\"{}\"{}>\n",
-                    settings::attribute_text((choice.prefix + event.name).substr(0, name_bytes)),
-                    settings::attribute_text(threshold), binary_attribute("\n         ", offer));
-    if (const std::string scope = scope_element(choice.unit, offer.scope_program); !scope.empty())
-        text += "    " + scope + "\n";
-    return text + event.element + stage_elements(offer) + "  </event>\n";
 }
 
 }  // namespace lagtrap::cli

@@ -91,17 +91,9 @@ void note_waiting_calls(const AddTarget& target, WaitingCalls& seen,
 // Turns of the loops around these calls.
 [[nodiscard]] std::vector<Offer> loop_offers(const AddTarget& target, const WaitingCalls& seen);
 
-// Settings elements for a trial that measures all offers. They never trigger a recording: their
-// thresholds are one hour.
-[[nodiscard]] std::string trial_elements(const std::vector<Offer>& offers, const AddTarget& target);
 // Drops the stages of functions that are called too often, and all but those of the first three
 // offers.
 void keep_stages_to_try(std::vector<Offer>& offers);
-// A trial of the stages of these offers, which records their runs. The event of the offer at `i`
-// is named stage_trial_name(i).
-[[nodiscard]] std::string stage_trial_elements(const std::vector<Offer>& offers,
-                                               const AddTarget& target);
-[[nodiscard]] std::string stage_trial_name(std::size_t i);
 // Keeps the stages that divide the trial's runs, with what the runs say of them.
 void take_stages(Offer& offer, const std::vector<trace::RecordedRun>& runs);
 // Adds the trial's results over `time` to the offers, with proposed thresholds; marks functions
@@ -116,21 +108,5 @@ void take_measured(std::vector<Offer>& offers, const boost::json::object& status
 // Smallest of 1, 2, 5, 10, 20, ... ms that is at least twice the longest run and four times the
 // 99th percentile, so that no run seen so far would have been a delay.
 [[nodiscard]] std::string threshold_for(const Measured& measured);
-
-// "shop::(anonymous namespace)::buy" for "shop::(anonymous namespace)::buy(int)".
-[[nodiscard]] std::string without_parameters(const std::string& function);
-// A name for the settings, from a function: "buy" for "app::Shop::buy(int)".
-[[nodiscard]] std::string setting_name(std::string function);
-// An event name for the settings, from a program and a function or other subject: "shop-buy" for
-// /usr/bin/shop and "app::Shop::buy(int)".
-[[nodiscard]] std::string event_name(const std::string& program, std::string function);
-
-struct OfferChoice {
-    std::string threshold;  // overrides the proposed one; for a preset, for all its events
-    std::string prefix;     // prepended to event names
-    std::string unit;       // only its runs count; empty: all
-};
-// The elements for the settings, indented by two spaces.
-[[nodiscard]] std::string settings_elements(const Offer& offer, const OfferChoice& choice);
 
 }  // namespace lagtrap::cli

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "cli/add/add_offers.hpp"
+#include "cli/add/event_names.hpp"
 
 namespace lagtrap::cli {
 namespace {

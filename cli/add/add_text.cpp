@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <fmt/core.h>
 
+#include "cli/add/offer_elements.hpp"
 #include "cli/console/text_layout.hpp"
 #include "core/duration.hpp"
 #include "core/text.hpp"

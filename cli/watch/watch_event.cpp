@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/add/add_offers.hpp"
+#include "cli/add/event_names.hpp"
 #include "core/text.hpp"
 #include "settings/element_text.hpp"
 

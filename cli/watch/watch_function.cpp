@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "binaries/elf/program_file.hpp"
-#include "cli/add/add_offers.hpp"
+#include "cli/add/event_names.hpp"
 #include "core/text.hpp"
 
 namespace lagtrap::cli {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "cli/add/add_offers.hpp"
+#include "cli/add/offer_elements.hpp"
 #include "settings/parser.hpp"
 
 namespace lagtrap::cli::add_stages_test {

@@ -1,4 +1,4 @@
-// The suggestions of `lagtrap add`: names, thresholds, order, elements for the settings.
+// The suggestions of `lagtrap add`: thresholds, order, elements for the settings.
 #include <sys/syscall.h>
 
 #include <fstream>
@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 
 #include "cli/add/add_offers.hpp"
+#include "cli/add/event_names.hpp"
+#include "cli/add/offer_elements.hpp"
 #include "settings/parser.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 
@@ -23,22 +25,6 @@ Offer function_offer(const std::string& name, std::uint64_t runs, std::uint64_t 
     offer.events[0].measured.runs = runs;
     offer.events[0].measured.on_cpu_ns = on_cpu_ns;
     return offer;
-}
-
-TEST(AddNames, AreNamesOfTheSettings) {
-    EXPECT_EQ(event_name("/usr/bin/shop", "app::Shop::buy(int, char)"), "shop-buy");
-    EXPECT_EQ(event_name("/usr/bin/shop", "(anonymous namespace)::buy(int)"), "shop-buy");
-    EXPECT_EQ(event_name("/usr/bin/shop", "list<int>::push(int)"), "shop-list");
-    EXPECT_EQ(event_name("/opt/7zip", "run"), "e7zip-run");
-    EXPECT_EQ(event_name("/opt/.hidden", "run"), "e-hidden-run");
-    EXPECT_EQ(event_name("/opt/a_B-9", "\xc3\xa4.z"), "a_B-9----z");
-    EXPECT_EQ(setting_name("app::Shop::~Shop()"), "f-Shop");
-    EXPECT_EQ(setting_name("7up"), "f7up");
-    EXPECT_EQ(setting_name(""), "f");
-    EXPECT_EQ(setting_name(std::string(100, 'a')).size(), 59);
-    EXPECT_EQ(event_name("/opt/x", std::string(100, 'a')).size(), 63);
-    EXPECT_EQ(without_parameters("a::(anonymous namespace)::b(c(*)(d))"),
-              "a::(anonymous namespace)::b");
 }
 
 TEST(AddFunctions, WhatWasSeenIsReadBackAndNothingElse) {

@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <gmock/gmock.h>
 
+#include "cli/add/offer_elements.hpp"
 #include "tests/unit/cli/cli_test.hpp"
 
 namespace lagtrap::cli::add_text_test {
