@@ -4,18 +4,16 @@
 #include <chrono>
 
 #include "analysis/meanwhile.hpp"
-#include "analysis/open_delay.hpp"
-#include "analysis/request_words.hpp"
 #include "analysis/wake_cause.hpp"
 #include "cli/console/ratio.hpp"
 #include "cli/console/text_layout.hpp"
-#include "cli/reports/loss_words.hpp"
 #include "cli/reports/report_before.hpp"
 #include "cli/reports/report_calls.hpp"
+#include "cli/reports/report_facts.hpp"
 #include "cli/reports/report_functions.hpp"
 #include "cli/reports/report_objects.hpp"
+#include "cli/reports/report_quality.hpp"
 #include "cli/reports/report_traced.hpp"
-#include "core/clock.hpp"
 #include "core/duration.hpp"
 #include "core/text.hpp"
 
@@ -29,109 +27,6 @@ using analysis::TimeSplit;
 using analysis::WakerReport;
 
 constexpr std::size_t bar_width = 34;
-
-// On two lines if the event's name is too long for one.
-std::string headline(const trace::Delay& delay, std::size_t number, std::size_t count,
-                     const ReportLook& look) {
-    const std::string length = duration(delay.duration_ns);
-    const std::string rest = std::string(delay.open ? " and had not ended" : "") +
-                             "; its threshold is " + duration(delay.threshold_ns);
-    const std::string which =
-        count > 1 ? "  (delay " + std::to_string(number) + " of " + with_commas(count) + ")" : "";
-    const bool fits = width_of(delay.event + " took " + length + rest + which) <= look.columns;
-    return look.paint(Colour::Bold, delay.event) + (fits ? " took " : "\n  took ") +
-           look.paint(Colour::Red, length) + rest +
-           (which.empty() ? "" : look.paint(Colour::Dim, which)) + "\n";
-}
-
-// The command line, if it has more than the program's path.
-std::string command_line_of(const Recording& recording, const trace::Delay& delay,
-                            const ReportLook& look) {
-    const auto process = recording.processes.find(delay.begin_pid);
-    if (process == recording.processes.end()) return "";
-    const std::string& command = process->second.command_line;
-    if (command.find(' ') == std::string::npos) return "";
-    constexpr std::size_t indent = 12;
-    const std::size_t room = look.columns - indent;
-    const std::string shown = look.all ? command : cut_end(command, 2 * room - 10);
-    const std::string lines = wrap_words(shown, look.columns, indent);
-    const std::string note =
-        command.find("***") == std::string::npos
-            ? ""
-            : std::string(indent, ' ') + "(*** is a password, token or key that lagtrapd masked)\n";
-    return "  command   " + lines.substr(std::min(indent, lines.size())) + note;
-}
-
-std::string process_row(const trace::Delay& delay, std::size_t columns) {
-    const std::string process =
-        "  process   " + delay.process + " (" + std::to_string(delay.begin_pid) + ")";
-    std::string thread;
-    if (delay.in_go) thread += analysis::goroutine_words(delay) + ", begun by ";
-    thread += "thread " + delay.thread + " (" + std::to_string(delay.begin_tid) + ")";
-    if (delay.end_tid != delay.begin_tid && delay.end_tid != 0 && !delay.open)
-        thread += ", ended by thread " + std::to_string(delay.end_tid);
-    const bool fits = width_of(process) + 3 + width_of(thread) <= columns;
-    return process + (fits ? "   " : "\n            ") + thread + "\n";
-}
-
-std::string program_row(const trace::Delay& delay, std::size_t columns) {
-    if (delay.program.empty()) return "";
-    constexpr std::size_t longest_version = 18;
-    constexpr std::size_t longest_path = 48;
-    const std::string label = "  program   ";
-    const std::string version =
-        delay.program_version.empty()
-            ? ""
-            : "  version " + cut_end(delay.program_version, longest_version);
-    const std::size_t room = columns - std::min(columns, label.size() + width_of(version));
-    return label + cut_middle(delay.program, std::min(longest_path, room)) + version + "\n";
-}
-
-// A control group is one word, a container has words for its id, name and image.
-std::string unit_rows(const std::string& unit, std::size_t columns) {
-    const std::string label = "  unit      ";
-    const bool has_words = unit.find(' ') != std::string::npos;
-    if (!has_words) return label + cut_middle(unit, columns - label.size()) + "\n";
-    return label + wrap_words(unit, columns, label.size()).substr(label.size());
-}
-
-std::string facts(const Recording& recording, const DelayReport& report, const ReportLook& look) {
-    const trace::Delay& delay = report.delay;
-    // A delay may begin before the recording; unsigned arithmetic wraps around twice and is
-    // correct.
-    const std::uint64_t wall_clock_ns =
-        recording.system.started_realtime_ns + (delay.begin_ns - recording.begin_ns);
-    std::string text = process_row(delay, look.columns) + program_row(delay, look.columns);
-    text += command_line_of(recording, delay, look);
-    if (!delay.unit.empty()) text += unit_rows(delay.unit, look.columns);
-    if (!delay.user.empty()) text += "  user      " + cut_end(delay.user, 48) + "\n";
-    text += "  began     " + format_utc(wall_clock_ns) + " on " +
-            cut_end(recording.system.host, 30) + "\n";
-    if (delay.queued_ns > 0) {
-        text +=
-            "  queued    " + duration(delay.queued_ns) + " before the begin marker was reached\n";
-    }
-    if (const std::string note = analysis::open_delay_note(recording, delay); !note.empty()) {
-        const std::size_t clause = note.find("; ");
-        text += "  end       " + note.substr(0, clause == std::string::npos ? clause : clause + 1) +
-                "\n";
-        if (clause != std::string::npos) text += "            " + note.substr(clause + 2) + "\n";
-    }
-    if (const std::string request = analysis::published_words(report.causes.request);
-        !request.empty())
-        text += "  request   " + cut_end(request, look.columns - 12) + "\n";
-    if (!delay.trace.trace_id.empty()) {
-        text += "  trace     " + delay.trace.trace_id;
-        text += delay.trace.parent_span_id.empty()
-                    ? "\n"
-                    : "  parent span " + delay.trace.parent_span_id + "\n";
-    }
-    if (!delay.no_trace.empty())
-        text += "  trace     unknown: \"" + cut_end(delay.no_trace, 36) + "\" is not a trace ID\n";
-    if (delay.without_stages)
-        text += "  stages    incomplete: disabled for some time to save CPU time\n";
-    return text;
-}
 
 std::string stages_part(const DelayReport& report, const Paint& paint) {
     if (report.stages.empty()) return "";
@@ -327,83 +222,6 @@ std::string machine_part(const Recording& recording, const ReportLook& look) {
     return text;
 }
 
-// "complete stacks 99 % on CPU, 94 % waiting, of which 3 % by frame pointers".
-std::string whole_stacks(const analysis::QualityReport& quality) {
-    std::string text;
-    const auto add = [&](const char* where, const std::optional<double>& share) {
-        if (share)
-            text += (text.empty() ? "complete stacks " : ", ") + percent(*share) + " " + where;
-    };
-    add("on CPU", quality.on_cpu_complete);
-    add("waiting", quality.off_cpu_complete);
-    if (text.empty()) return "complete stacks " + percent(quality.stacks_complete);
-    if (quality.by_frame_pointers > 0)
-        text += "; " + percent(quality.by_frame_pointers) + " of them by frame pointers";
-    return text;
-}
-
-// What is known about the process with the delay, and the share of stacks walked late; empty if
-// neither adds to the line above.
-std::string late_row(const analysis::QualityReport& quality) {
-    std::string text;
-    if (quality.delayed_complete)
-        text = "in delayed processes " + percent(*quality.delayed_complete);
-    if (quality.late > 0)
-        text += (text.empty() ? "" : "; ") + percent(quality.late) +
-                " of the complete ones from copies";
-    return text.empty() ? text : "  " + text + "\n";
-}
-
-// What stopped the incomplete stacks.
-std::string stops_row(const analysis::QualityReport& quality) {
-    std::string text;
-    std::size_t shown = 0;
-    for (const auto& stop : quality.stops) {
-        if (shown++ == 3 || stop.share < 0.005) break;
-        text += (text.empty() ? "  others: " : ", ") + percent(stop.share) + " ";
-        const std::string reason = analysis::stop_reason_in_words(stop.reason);
-        const std::string module = cut_middle(stop.module.substr(stop.module.rfind('/') + 1), 20);
-        text += module.empty() ? reason : module + " (" + reason + ")";
-    }
-    return text.empty() ? text : cut_end(text, screen_width) + "\n";
-}
-
-std::string names_rows(const analysis::QualityReport& quality) {
-    std::string text = "  named frames " + percent(quality.frames_named);
-    if (quality.frames_located > 0)
-        text += ", with source lines " + percent(quality.frames_located);
-    text += "; recording cost " + percent(quality.own_cost) + " of the CPUs\n";
-    std::string missing;
-    const auto add = [&](std::uint64_t count, const char* what) {
-        if (count > 0)
-            missing += (missing.empty() ? "  without names: " : ", ") +
-                       counted(count, "file", "files") + " " + what;
-    };
-    add(quality.naming.modules_gone, "not found");
-    add(quality.naming.modules_damaged, "not readable");
-    add(quality.naming.modules_left_out, "beyond the limits");
-    return missing.empty() ? text : text + cut_end(missing, screen_width) + "\n";
-}
-
-std::string quality_part(const Recording& recording, const Paint& paint) {
-    const auto quality = analysis::report_quality(recording);
-    std::string losses;
-    for (const auto& loss : quality.lost) losses += (losses.empty() ? "" : ", ") + loss_words(loss);
-    std::string text =
-        section_title(paint, "The recording", "session " + recording.system.session_id);
-    text += "  " + counted(quality.samples, "sample", "samples") +
-            "; lost: " + (losses.empty() ? "nothing" : paint(Colour::Yellow, losses)) + "\n";
-    text += "  " + whole_stacks(quality) + "\n" + late_row(quality) + stops_row(quality) +
-            names_rows(quality);
-    if (quality.partial)
-        text += "  " + paint(Colour::Yellow, "It was cut short; its end is missing.") + "\n";
-    for (const std::string& omitted : quality.omitted)
-        text += "  " + paint(Colour::Yellow, "Incomplete: ") + printable(omitted) + ".\n";
-    if (quality.truncated_by_size)
-        text += "  " + paint(Colour::Yellow, "It ended early, at its size limit.") + "\n";
-    return text;
-}
-
 std::string others_part(const Recording& recording, std::size_t chosen, const Paint& paint) {
     const auto& delays = recording.system.delays;
     if (delays.size() < 2) return "";
@@ -468,7 +286,8 @@ std::string report_text(const Recording& recording, std::optional<std::size_t> n
     } else {
         const std::size_t chosen = number.value_or(default_delay(recording));
         const DelayReport report = analysis::report_delay(recording, delays.at(chosen - 1));
-        text = headline(report.delay, chosen, delays.size(), look) + facts(recording, report, look);
+        text = delay_headline(report.delay, chosen, delays.size(), look) +
+               facts_part(recording, report, look);
         text += causes_part(report, look) + stages_part(report, paint) + split_part(report, paint);
         text += functions_part(report, look) + calls_part(recording, report.delay, look) +
                 traced_part(recording, report.delay, look) +
@@ -487,8 +306,8 @@ std::string report_beginning(const Recording& recording, const ReportLook& look)
     const std::size_t chosen = default_delay(recording);
     const DelayReport report =
         analysis::report_delay(recording, recording.system.delays.at(chosen - 1));
-    return headline(report.delay, chosen, recording.system.delays.size(), look) +
-           facts(recording, report, look) + causes_part(report, look) +
+    return delay_headline(report.delay, chosen, recording.system.delays.size(), look) +
+           facts_part(recording, report, look) + causes_part(report, look) +
            split_part(report, look.paint);
 }
 

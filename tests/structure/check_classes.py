@@ -27,7 +27,6 @@ LINES = {
     "analysis/cause_words.cpp": 600,
     "analysis/delay_cause.cpp": 530,
     "binaries/reader/reader_messages.cpp": 450,
-    "cli/reports/report_text.cpp": 500,
     "daemon/budget/overhead_budget.cpp": 450,
     "daemon/capture/capture_controller.cpp": 500,
     "daemon/events/monitor_programs.cpp": 450,
