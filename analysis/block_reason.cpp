@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/function_pattern.hpp"
 #include "analysis/kernel_functions.hpp"
+#include "analysis/plumbing.hpp"
 
 namespace lagtrap::analysis {
 
 namespace {
 
-// A `pattern` ending in '*' matches as a prefix. Others match the whole name, apart from a
-// compiler's suffix (".isra.0", ".constprop.0"). Earlier entries take precedence, so that a page
-// fault that waits for the disk is a page fault, and a kernel lock taken in a system call is that
-// lock.
+// Earlier entries take precedence, so that a page fault that waits for the disk is a page fault,
+// and a kernel lock taken in a system call is that lock.
 struct Entry {
-    std::string_view pattern;
+    std::string_view pattern;  // function_pattern.hpp
     BlockReason reason;
 };
 
@@ -250,14 +250,6 @@ constexpr auto table = std::to_array<Entry>({
     {"kthread", BlockReason::KernelThread},
 });
 
-bool matches(std::string_view name, std::string_view pattern) {
-    if (pattern.starts_with('*'))
-        return name.substr(0, name.find('.')).ends_with(pattern.substr(1));
-    if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
-    return name.starts_with(pattern) &&
-           (name.size() == pattern.size() || name[pattern.size()] == '.');
-}
-
 // Functions of kernel modules are written "function [module]".
 std::string_view without_module(std::string_view function) {
     return function.substr(0, function.find(" ["));
@@ -265,19 +257,13 @@ std::string_view without_module(std::string_view function) {
 
 std::size_t rank_of(std::string_view function) {
     const auto place = std::find_if(table.begin(), table.end(), [&](const Entry& entry) {
-        return matches(function, entry.pattern);
+        return matches_pattern(function, entry.pattern);
     });
     return static_cast<std::size_t>(place - table.begin());
 }
 
 BlockReason reason_at(std::size_t rank) {
     return rank < table.size() ? table[rank].reason : BlockReason::Unknown;
-}
-
-template <std::size_t Count>
-bool matches_one_of(std::string_view name, const std::array<std::string_view, Count>& patterns) {
-    return std::any_of(patterns.begin(), patterns.end(),
-                       [&](std::string_view pattern) { return matches(name, pattern); });
 }
 
 // The kernel lock that a stack waits for, judged by the function that takes it.
@@ -291,8 +277,8 @@ BlockReason kernel_lock_of(const Recording& recording, StackId stack) {
         const std::string_view function = without_module(recording.name(frame.label));
         if (matches_one_of(function, lock_functions)) {
             in_lock = true;
-            shared_by_cpus = shared_by_cpus || matches(function, "*percpu_rwsem_wait") ||
-                             matches(function, "__percpu_down_read");
+            shared_by_cpus = shared_by_cpus || matches_pattern(function, "*percpu_rwsem_wait") ||
+                             matches_pattern(function, "__percpu_down_read");
             continue;
         }
         if (!in_lock) continue;
@@ -335,15 +321,6 @@ BlockReason reason_of_function(std::string_view kernel_function) {
     return reason_at(rank_of(without_module(kernel_function)));
 }
 
-bool is_kernel_plumbing(std::string_view kernel_function) {
-    return matches_one_of(kernel_function, plumbing);
-}
-
-bool is_thread_start(std::string_view function) {
-    const std::string_view plain = function.substr(0, function.find('@'));
-    return matches_one_of(plain, starts);
-}
-
 BlockReason block_reason_of(const Recording& recording, StackId stack) {
     if (stack >= recording.first_sleep) return BlockReason::Sleep;
     if (const BlockReason lock = lock_at_the_end(recording, stack); lock != BlockReason::Unknown)
@@ -374,9 +351,9 @@ Room room_of(const Recording& recording, StackId stack) {
         const Frame& frame = recording.frames[place];
         if (!frame.kernel) continue;
         const std::string_view function = without_module(recording.name(frame.label));
-        if (matches(function, "unix_stream_connect")) return Room::Connection;
+        if (matches_pattern(function, "unix_stream_connect")) return Room::Connection;
         if (matches_one_of(function, openers_of_pipes)) return Room::Partner;
-        if (matches(function, "sk_stream_wait_close")) return Room::Rest;
+        if (matches_pattern(function, "sk_stream_wait_close")) return Room::Rest;
         if (matches_one_of(function, writers_to_full)) room = Room::Data;
     }
     return room;

@@ -102,11 +102,4 @@ enum class Room : std::uint8_t {
 // Kind of wait, from the reason and, for a futex, the stack's user functions.
 [[nodiscard]] WaitKind wait_kind_of(const Recording& recording, StackId stack);
 
-// True for the scheduler, tracing and system call entry, which are in every stack and explain
-// nothing.
-[[nodiscard]] bool is_kernel_plumbing(std::string_view kernel_function);
-
-// True for functions that only start threads or programs ("_start", "clone3", ...).
-[[nodiscard]] bool is_thread_start(std::string_view function);
-
 }  // namespace lagtrap::analysis

@@ -5,9 +5,9 @@
 #include <optional>
 #include <set>
 
-#include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/parts.hpp"
+#include "analysis/plumbing.hpp"
 
 namespace lagtrap::analysis {
 

@@ -1,5 +1,4 @@
-// Functions of the kernel and of thread libraries that tell what a thread waits for, or tell
-// nothing. A star at the end of a name stands for any suffix, a star at its begin for any prefix.
+// Functions of the kernel that tell what a thread waits for, as patterns (function_pattern.hpp).
 #pragma once
 
 #include <array>
@@ -198,54 +197,5 @@ inline constexpr auto writers_to_full = std::to_array<std::string_view>({
 // They wait until the other end of a named pipe is open.
 inline constexpr auto openers_of_pipes =
     std::to_array<std::string_view>({"fifo_open", "wait_for_partner"});
-
-inline constexpr auto plumbing = std::to_array<std::string_view>({
-    "schedule*",
-    "rt_mutex_schedule",
-    "do_wait_intr",
-    "do_wait_intr_irq",
-    "__schedule*",
-    "preempt_schedule*",
-    "io_schedule*",
-    "wait_woken",
-    "wait_for_completion*",
-    "__wait_for_common",
-    "do_wait_for_common",
-    "prepare_to_wait*",
-    "__cond_resched",
-    "bpf_*",
-    "__bpf_*",
-    "__traceiter_*",
-    "trace_*",
-    "perf_trace_*",
-    "entry_SYSCALL_64*",
-    "entry_SYSCALL_compat*",
-    "do_syscall_64",
-    "x64_sys_call",
-    "el0_*",
-    "el0t_*",
-    "do_el0_svc",
-    "invoke_syscall*",
-    "asm_*",
-    "irqentry_*",
-    "exit_to_user_mode*",
-    "syscall_exit_to_user_mode*",
-    "ret_from_fork*",
-    "common_startup_64",
-    "secondary_startup_64*",
-});
-
-inline constexpr auto starts = std::to_array<std::string_view>({
-    "_start",
-    "__libc_start_main*",
-    "__libc_start_call_main",
-    "start_thread",
-    "clone",
-    "clone3",
-    "__clone",
-    "__clone3",
-    "__GI___clone3",
-    "execute_native_thread_routine",
-});
 
 }  // namespace lagtrap::analysis

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/block_reason.hpp"
 #include "analysis/frame_role.hpp"
+#include "analysis/plumbing.hpp"
 #include "trace/names/busy_wait_name.hpp"
 
 namespace lagtrap::analysis {

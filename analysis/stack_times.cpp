@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analysis/block_reason.hpp"
+#include "analysis/plumbing.hpp"
 
 namespace lagtrap::analysis {
 

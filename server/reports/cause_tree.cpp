@@ -4,7 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "analysis/block_reason.hpp"
+#include "analysis/plumbing.hpp"
+#include "analysis/wait_kind.hpp"
 #include "server/reports/frame_names.hpp"
 
 namespace lagtrap::server::reports {

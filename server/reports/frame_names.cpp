@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "analysis/block_reason.hpp"
+#include "analysis/plumbing.hpp"
 
 namespace lagtrap::server::reports {
 

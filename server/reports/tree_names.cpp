@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "analysis/block_reason.hpp"
+#include "analysis/plumbing.hpp"
 #include "server/reports/frame_names.hpp"
 
 namespace lagtrap::server::reports {
