@@ -1,24 +1,18 @@
 #include "analysis/delay_cause.hpp"
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <set>
-#include <span>
-#include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "analysis/awaited_threads.hpp"
 #include "analysis/before_recording.hpp"
 #include "analysis/block_reason.hpp"
 #include "analysis/child_ends.hpp"
-#include "analysis/interruptions.hpp"
 #include "analysis/lock_sharers.hpp"
 #include "analysis/lock_turns.hpp"
 #include "analysis/parts.hpp"
 #include "analysis/sightings.hpp"
-#include "analysis/spinning.hpp"
+#include "analysis/thread_doing.hpp"
 #include "analysis/wait_chain.hpp"
 #include "analysis/wait_groups.hpp"
 #include "analysis/wakers.hpp"
@@ -33,24 +27,6 @@ constexpr std::size_t reported_limit = 3;
 
 bool is_wait(const IntervalGroup& group) {
     return group.kind == TimeKind::Blocked || group.spin != SpinKind::None;
-}
-
-Window span_of(const std::vector<Interval>& intervals) {
-    return {intervals.front().begin_ns, intervals.back().end_ns};
-}
-
-// A wait may be in several intervals: by holder, or because it lasted for several waits of another
-// thread.
-std::uint64_t count_whole(const std::vector<Interval>& intervals) {
-    std::uint64_t count = 0;
-    const Interval* last = nullptr;
-    for (const Interval& one : intervals) {
-        const bool continued = last != nullptr && one.since_ns != 0 &&
-                               last->since_ns == one.since_ns && last->tid == one.tid;
-        if (!continued) ++count;
-        last = &one;
-    }
-    return count;
 }
 
 // Finds the causes of one delay.
@@ -92,8 +68,7 @@ class CauseSearch {
                 cause.chain.back().sharers =
                     other_threads_in(recording_, did.front().focus.place, waits.intervals, *next);
             if (waits.spin != SpinKind::None)
-                cause.chain.back().operation =
-                    operation_of(recording_, *next, span_of(waits.intervals));
+                cause.chain.back().operation = operation_of(recording_, *next, waits.window());
             if (groups.empty() || !is_wait(groups.front()) || cause.chain.back().is_late()) break;
             if (groups.front().time_ns * 2 < cause.chain.back().whole_ns) break;
             waits = std::move(groups.front());
@@ -128,7 +103,7 @@ class CauseSearch {
         }
         cause.of_process.kind = TimeKind::OnCpu;
         cause.of_process.time_ns = work.time_ns;
-        if (work.time_ns > 0) find_place(work, cause.of_process);
+        if (work.time_ns > 0) find_place(recording_, delay_, work, cause.of_process);
     }
 
     // For a run handed over at an unknown time: what the thread that ended it did, if that was
@@ -153,74 +128,10 @@ class CauseSearch {
 
   private:
     ThreadDoing doing_of(const IntervalGroup& group) {
-        ThreadDoing doing;
-        doing.kind = group.kind;
-        doing.wait = group.wait;
-        doing.block = group.block;
-        doing.reason = group.reason;
-        doing.throttled = group.throttled;
-        doing.unknown = group.unknown;
-        doing.time_ns = group.time_ns;
-        doing.count = count_whole(group.intervals);
-        doing.spin = group.spin;
-        if (group.spin != SpinKind::None) find_spin_holder(group, doing);
-        if (group.kind == TimeKind::OnCpu || group.kind == TimeKind::Blocked)
-            find_place(group, doing);
-        if (group.kind == TimeKind::Blocked) {
-            find_wakers(recording_, delay_, group, doing);
-            find_stopper(group, doing);
-            doing.room = room_of_most(group);
-            doing.files = file_waits_of(recording_, group.intervals, group.wait);
-            if (group.wait == WaitKind::Disk || group.wait == WaitKind::PageFault)
-                doing.held_back = held_back_in(recording_, group.intervals);
-            if (group.wait == WaitKind::Disk && doing.held_back.disk.empty())
-                doing.written = written_in(recording_, span_of(group.intervals), doing.files.disk);
-            if (group.wait == WaitKind::Sleep || group.wait == WaitKind::Events)
-                find_refusals(group, doing);
-        }
-        const bool for_others = group.kind == TimeKind::Runnable && !group.throttled;
-        if (!for_others) return doing;
-        doing.cpu = cpu_waits_of(recording_, group.intervals);
+        ThreadDoing doing = doing_in(recording_, delay_, group);
         if (!doing.cpu.holders.empty())
             find_place_of_holder(group.intervals, doing.cpu.holders.front());
         return doing;
-    }
-
-    void find_stopper(const IntervalGroup& group, ThreadDoing& doing) const {
-        if (group.block != BlockReason::StoppedBySignal && group.block != BlockReason::Frozen)
-            return;
-        const auto longest = std::max_element(
-            group.intervals.begin(), group.intervals.end(),
-            [](const Interval& a, const Interval& b) { return a.length_ns() < b.length_ns(); });
-        if (const std::uint32_t stopper = stopper_of(recording_, *longest); stopper != 0)
-            doing.stopper = name_of(stopper);
-    }
-
-    [[nodiscard]] Room room_of_most(const IntervalGroup& group) const {
-        std::map<Room, std::uint64_t> times;
-        for (const Interval& wait : group.intervals)
-            times[room_of(recording_, wait.stack)] += wait.length_ns();
-        for (const auto& [room, time_ns] : times)
-            if (is_most(time_ns, group.time_ns)) return room;
-        return Room::None;
-    }
-
-    // A program that was refused a connection waits before it retries. What it then waits for is
-    // not the reason.
-    void find_refusals(const IntervalGroup& group, ThreadDoing& doing) const {
-        constexpr std::uint64_t just_before_ns = 100'000'000;
-        const Window window = span_of(group.intervals);
-        std::map<NameId, std::uint32_t> peers;
-        for (const FailedConnect& refused : recording_.refused_connects) {
-            const bool meanwhile =
-                refused.at_ns + just_before_ns >= window.begin_ns && refused.at_ns < window.end_ns;
-            if (meanwhile && refused.tid == group.intervals.front().tid) ++peers[refused.peer];
-        }
-        for (const auto& [peer, count] : peers) {
-            if (count <= doing.refusals) continue;
-            doing.refused_by = recording_.name(peer);
-            doing.refusals = count;
-        }
     }
 
     // What the thread on the CPU was computing in the meantime, and for which request.
@@ -243,103 +154,6 @@ class CauseSearch {
         const CallFocus focus = find_focus(tree);
         holder.function = focus.place.function;
         holder.caller = focus.direct_caller;
-    }
-
-    // For the delay's own thread, "other times" are its other runs.
-    [[nodiscard]] std::vector<FunctionKey> usual_callers(
-        const std::vector<Interval>& intervals) const {
-        if (intervals.empty() || intervals.front().tid == 0) return {};
-        Window window = span_of(intervals);
-        if (intervals.front().tid == delay_.begin_tid) window = {delay_.begin_ns, end_of(delay_)};
-        return callers_outside(recording_, intervals.front().tid, window);
-    }
-
-    void find_place(const IntervalGroup& group, ThreadDoing& doing) const {
-        const auto times =
-            StackTimes::of(recording_, group.intervals, split_time(recording_, group.intervals));
-        CallTree tree(recording_);
-        tree.add(times);
-        doing.focus = find_focus(tree, usual_callers(group.intervals));
-        if (group.kind == TimeKind::Blocked && says_what_the_reason_says(doing)) doing.focus = {};
-        doing.handler = handler_of_most(times, tree.total_ns());
-        KernelWorkTimes works;
-        for (const auto& [stack, time] : times.by_stack()) {
-            const KernelWork work = kernel_work_of(recording_, stack);
-            const bool is_done = group.kind == TimeKind::OnCpu || !is_of_program(work);
-            works.add(is_done ? work : KernelWork::None, time.total_ns());
-        }
-        std::tie(doing.work, doing.work_ns) = works.longest(tree.total_ns());
-        if (group.kind != TimeKind::OnCpu || group.spin != SpinKind::None) return;
-        std::uint64_t kernel_ns = 0, faults_ns = 0;
-        std::map<NameId, std::uint64_t> functions;
-        for (const auto& [stack, time] : times.by_stack()) {
-            const auto frames = recording_.stacks[stack];
-            if (frames.empty() || !recording_.frames[frames.back()].kernel) continue;
-            kernel_ns += time.on_cpu_ns;
-            if (is_page_fault(frames)) faults_ns += time.on_cpu_ns;
-            if (const auto kernel = program_path(recording_, stack).kernel)
-                functions[recording_.frames[*kernel].label] += time.on_cpu_ns;
-        }
-        if (!is_most(kernel_ns, group.time_ns)) return;
-        doing.in_page_faults = is_most(faults_ns, kernel_ns);
-        std::string most;
-        for (const auto& [label, time_ns] : functions)
-            if (is_most(time_ns, kernel_ns)) most = recording_.name(label);
-        // The work says it in words.
-        if (doing.work != KernelWork::None && is_most(doing.work_ns, group.time_ns)) most.clear();
-        if (doing.in_page_faults)
-            doing.kernel = "page faults of the kernel" + (most.empty() ? "" : " (" + most + ")");
-        else
-            doing.kernel = most.empty() ? "the kernel" : most + " of the kernel";
-    }
-
-    [[nodiscard]] std::string handler_of_most(const StackTimes& times,
-                                              std::uint64_t total_ns) const {
-        std::map<NameId, std::uint64_t> handlers;
-        for (const auto& [stack, time] : times.by_stack()) {
-            const ProgramPath path = program_path(recording_, stack);
-            if (path.handler)
-                handlers[recording_.frames[path.steps[*path.handler]].label] += time.total_ns();
-        }
-        for (const auto& [label, time_ns] : handlers)
-            if (is_most(time_ns, total_ns)) return recording_.name(label);
-        return "";
-    }
-
-    // Without user-space stacks: a kernel function such as futex_do_wait. For disks and kernel
-    // locks, it says more than the reason.
-    static bool says_what_the_reason_says(const ThreadDoing& doing) {
-        if (doing.wait == WaitKind::NoGoroutine) return true;
-        const CallPlace& place = doing.focus.place;
-        if (place.module != kernel_path || doing.wait == WaitKind::Disk) return false;
-        if (doing.wait == WaitKind::KernelLock)
-            return facts_of(reason_of_function(place.function)).kind != WaitKind::Other;
-        if (doing.wait != WaitKind::Other) return true;
-        return doing.block == BlockReason::Unknown
-                   ? doing.reason.ends_with(" " + place.function)
-                   : doing.block == reason_of_function(place.function);
-    }
-
-    // Entry points in Linux 6.1, arch/x86/mm/fault.c; functions below them may be inlined.
-    [[nodiscard]] bool is_page_fault(std::span<const std::uint32_t> frames) const {
-        constexpr std::array<std::string_view, 3> ways{"exc_page_fault", "asm_exc_page_fault",
-                                                       "do_user_addr_fault"};
-        return std::any_of(frames.begin(), frames.end(), [&](std::uint32_t place) {
-            const Frame& frame = recording_.frames[place];
-            return frame.kernel &&
-                   std::find(ways.begin(), ways.end(), recording_.name(frame.label)) != ways.end();
-        });
-    }
-
-    void find_spin_holder(const IntervalGroup& group, ThreadDoing& doing) const {
-        doing.yields = static_cast<std::uint64_t>(
-            std::count_if(group.intervals.begin(), group.intervals.end(),
-                          [](const Interval& one) { return one.yielded; }));
-        const std::uint32_t holder = likely_spin_holder(recording_, group.intervals);
-        if (holder == 0) return;
-        doing.wakers.push_back({name_of(holder), group.time_ns});
-        doing.waker_count = 1;
-        doing.alike_ns = group.time_ns;
     }
 
     // The thread that most of the waits were for; nullptr if there is none, or if it is already in

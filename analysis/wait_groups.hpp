@@ -23,6 +23,11 @@ struct IntervalGroup {
     std::string reason;
     std::uint64_t time_ns = 0;
     std::vector<Interval> intervals;
+
+    // From the begin of the first interval to the end of the last one; there is one.
+    [[nodiscard]] Window window() const {
+        return {intervals.front().begin_ns, intervals.back().end_ns};
+    }
 };
 
 // Longest first.
