@@ -5,16 +5,18 @@
 #include "analysis/call_words.hpp"
 #include "analysis/cpu_words.hpp"
 #include "analysis/delay_cause.hpp"
+#include "analysis/file_words.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/function_name.hpp"
 #include "analysis/group_name.hpp"
-#include "analysis/interrupt_words.hpp"
 #include "analysis/parts.hpp"
 #include "analysis/place_words.hpp"
 #include "analysis/request_words.hpp"
 #include "analysis/resource_words.hpp"
 #include "analysis/sleep_words.hpp"
 #include "analysis/spin_kind.hpp"
+#include "analysis/thread_words.hpp"
+#include "analysis/wait_end_words.hpp"
 #include "core/duration.hpp"
 
 namespace lagtrap::analysis {
@@ -36,8 +38,8 @@ class Sentence {
         const ThreadDoing* waited = &cause.doing;
         for (std::size_t i = 0; i < cause.chain.size(); ++i) {
             const CauseLink& link = cause.chain[i];
-            text +=
-                waker_clause(*waited, link) + link_words(*waited, link, i + 1 < cause.chain.size());
+            text += waker_clause(*waited, link, causes_.who) +
+                    link_words(*waited, link, i + 1 < cause.chain.size());
             if (!link.doings.empty()) waited = &link.doings.front();
         }
         if (!cause.chain.empty()) text += written_clause(cause.doing.written, causes_.who.pid);
@@ -83,9 +85,10 @@ class Sentence {
         if (text.empty()) return before ? "; what it did meanwhile was not recorded" : "";
         const std::string did = (work.empty() ? "" : "was " + work + ": it ") + text;
         if (waited.likely)
-            return likely_words(waited) + who(link.who) + in_request(link) +
+            return likely_words(waited) + thread_words(link.who, causes_.who) + in_request(link) +
                    (work.empty() && waited.wait != WaitKind::Sleep ? ": it " : ", which ") + did;
-        return "; meanwhile " + who(link.who) + in_request(link) + " " + did + sharers_words(link);
+        return "; meanwhile " + thread_words(link.who, causes_.who) + in_request(link) + " " + did +
+               sharers_words(link);
     }
 
     // Nothing shows that the thread was waited for, only that no other thread worked.
@@ -100,23 +103,6 @@ class Sentence {
 
     static std::string in_request(const CauseLink& link) {
         return link.request ? request_words(link.request) + "," : "";
-    }
-
-    // ", nginx.service" if that is not the unit of the delayed process.
-    std::string of_unit(const std::string& unit) const {
-        return other_unit(unit, causes_.who.unit);
-    }
-
-    // "lock-holder (501)", "lock-holder (501) of report (500)", "backup (700, backup.service)".
-    std::string who(const ThreadName& name) const {
-        const bool alone = name.pid == causes_.who.pid || name.pid == 0 || name.process.empty() ||
-                           (name.pid == name.tid && name.process == name.thread);
-        const std::string unit = of_unit(name.unit);
-        const std::string identity = " (" + std::to_string(name.tid) + (alone ? unit : "") + ")";
-        std::string text =
-            name.thread.empty() ? "thread " + std::to_string(name.tid) : name.thread + identity;
-        if (alone) return text;
-        return text + " of " + name.process + " (" + std::to_string(name.pid) + unit + ")";
     }
 
     // `wall_ns` is the length of the whole delay, or 0 to omit the share.
@@ -163,7 +149,7 @@ class Sentence {
                handler_clause(doing) + file_clause(doing) + held_back_clause(doing.held_back) +
                (with_work && !frees_memory ? work_clause(doing, who_did) : "") +
                memory_clause(doing, who_did) + full_listener_clause(doing.files) +
-               (followed && !retries(doing) ? "" : end_clause(doing, who_did)) +
+               (followed && !retries(doing) ? "" : end_clause(doing, who_did, causes_.who)) +
                refused_clause(doing) + (followed ? "" : written_clause(doing.written, who_did.pid));
     }
 
@@ -194,12 +180,7 @@ class Sentence {
     std::string stopper_words(const ThreadDoing& doing, const char* preposition) const {
         return doing.stopper.tid == 0 || has_resumed_what_it_stopped(doing)
                    ? ""
-                   : preposition + who(doing.stopper);
-    }
-
-    static bool has_resumed_what_it_stopped(const ThreadDoing& doing) {
-        return doing.stopper.tid != 0 && !doing.wakers.empty() &&
-               doing.wakers.front().who.tid == doing.stopper.tid;
+                   : preposition + thread_words(doing.stopper, causes_.who);
     }
 
     std::string reclaim_clause(const ThreadName& who_did) const {
@@ -286,25 +267,6 @@ class Sentence {
                    : words_of_wait(doing.wait, doing.reason);
     }
 
-    // " (/var/lib/app/data on vda, which had 12 requests in its queue)".
-    static std::string file_clause(const ThreadDoing& doing) {
-        const FileWaits& files = doing.files;
-        if (doing.wait == WaitKind::FileLock || doing.block == BlockReason::MessageQueue ||
-            is_refused(doing) || has_other_end(files.kind))
-            return "";
-        if (files.path.empty() || files.time_ns * 2 < files.asked_ns) {
-            const bool of_disk = doing.wait == WaitKind::Disk || doing.wait == WaitKind::PageFault;
-            return of_disk && !files.disk.empty() ? " (" + files.disk + ")" : "";
-        }
-        std::string text =
-            files.files == 1 ? files.path
-                             : std::to_string(files.files) + " files, most of it for " + files.path;
-        if (!files.disk.empty()) text += " on " + files.disk;
-        if (!files.disk.empty() && files.queue_depth > 1 && doing.held_back.disk.empty())
-            text += ", which had " + std::to_string(files.queue_depth) + " requests in its queue";
-        return " (" + text + ")";
-    }
-
     // The file read for page faults, if there were also waits for them. With a fast disk, more time
     // goes to the kernel's part than to the waits.
     std::string faulted_file(const ThreadDoing& computed) const {
@@ -319,198 +281,8 @@ class Sentence {
         return "";
     }
 
-    // Waits without a file of their own.
-    static bool is_refused(const ThreadDoing& doing) {
-        return doing.wait == WaitKind::Sleep || doing.wait == WaitKind::Events ||
-               doing.wait == WaitKind::DatabaseLock;
-    }
-
-    static std::string refused_clause(const ThreadDoing& doing) {
-        const FileWaits& files = doing.files;
-        if (doing.refusals > 0) {
-            const std::string times =
-                doing.refusals == 1 ? "" : " " + std::to_string(doing.refusals) + " times";
-            return "; meanwhile its connection to " + doing.refused_by + " was refused" + times;
-        }
-        if (!is_refused(doing) || is_socket(files.kind) || files.path.empty() ||
-            files.time_ns * 2 < files.asked_ns)
-            return "";
-        const std::string text = "; before, it had been refused a lock on " + files.path;
-        return files.holder_pid == 0
-                   ? text
-                   : text + ", which " + process_words(files.holder, files.holder_pid) + " held";
-    }
-
-    static std::string clause_of_missed_lock(const ThreadDoing& doing) {
-        if (doing.wait != WaitKind::FileLock || doing.files.holder_pid == 0) return "";
-        return "; " + process_words(doing.files.holder, doing.files.holder_pid) + " held it";
-    }
-
-    // How a wait ended that is not followed to a thread.
-    std::string end_clause(const ThreadDoing& doing, const ThreadName& who_did) const {
-        if (retries(doing)) return retry_words(doing);
-        switch (doing.end) {
-            case WaitEnd::Timeout:
-                // What frees memory waits for a while now and then.
-                if (doing.wait == WaitKind::Memory || doing.wait == WaitKind::GroupMemory)
-                    return "";
-                if (doing.wait == WaitKind::Sleep ||
-                    (doing.wait == WaitKind::DatabaseLock && doing.count > 1))
-                    return retry_words(doing);
-                return ", until it timed out" +
-                       (doing.count > 1 && is_socket(doing.files.kind)
-                            ? " (" + std::to_string(doing.count) + " times)"
-                            : "");
-            case WaitEnd::NotYet: {
-                const bool held =
-                    doing.wait == WaitKind::Lock || doing.wait == WaitKind::ReadWriteLock ||
-                    doing.wait == WaitKind::PythonLock || doing.wait == WaitKind::FileLock ||
-                    doing.wait == WaitKind::DatabaseLock || doing.wait == WaitKind::RowLock;
-                const std::string text = ", which was still going on when the recording ended";
-                if (!held) return text;
-                if (doing.files.holder_pid != 0)
-                    return text + "; " + process_words(doing.files.holder, doing.files.holder_pid) +
-                           " holds it";
-                return text + "; its holder is unknown";
-            }
-            case WaitEnd::Interrupt:
-                if (doing.room == Room::Data) return "";
-                if (doing.interrupt == WakeCause::DelayedAck)
-                    return ", until TCP's delayed ACK let the other side send what it had held "
-                           "back (without TCP_NODELAY)";
-                return ends_by_device(doing) ? ""
-                                             : ", until " + std::string(to_text(doing.interrupt)) +
-                                                   " ended the wait" + clause_of_missed_lock(doing);
-            case WaitEnd::Unknown:
-                return ends_by_device(doing) ? "" : "; what ended the wait is unknown";
-            case WaitEnd::Thread: break;
-        }
-        if (doing.wakers.empty() || is_of_full_listener(doing.files)) return "";
-        const ThreadTime& most = doing.wakers.front();
-        if (doing.turns > 0) {
-            return "; " + std::to_string(doing.turns) + " threads had it in turn meanwhile, " +
-                   who(most.who) + " for the longest time (" +
-                   percent(most.time_ns, doing.time_ns) + ")";
-        }
-        const bool is_open = !doing.timed_out && doing.interruption == Interruption::None;
-        if (doing.outlasts && is_held(doing.wait) && is_open && !doing.likely)
-            return owner_clause(most.who, who_did);
-        if (doing.outlasts) return open_clause(doing, most.who);
-        if (doing.interruption != Interruption::None)
-            return ", until " + who(most.who) +
-                   (!has_resumed_what_it_stopped(doing)  ? " "
-                    : doing.block == BlockReason::Frozen ? ", which had frozen it, "
-                                                         : ", which had stopped it, ") +
-                   std::string(to_text(doing.interruption));
-        if (doing.waker_count == 1)
-            return ", until " + who(most.who) + " " + std::string(words_of_waker(doing));
-        return ", ended by " + std::to_string(doing.waker_count) + " threads, most of it by " +
-               who(most.who) + " (" + percent(most.time_ns, doing.time_ns) + ")";
-    }
-
-    // Nobody ended the wait; `should` is the one who should have.
-    std::string open_clause(const ThreadDoing& doing, const ThreadName& should) const {
-        if (retries(doing)) return "";
-        if (doing.wait == WaitKind::Sleep) return expired_words(doing);
-        const bool by_signal = doing.interruption != Interruption::None;
-        const std::string end = by_signal ? ", until " + who(doing.interrupter) + " " +
-                                                std::string(to_text(doing.interruption))
-                                : doing.timed_out
-                                    ? ", until it timed out"
-                                    : ", which was still going on when the recording ended";
-        const bool is_end = doing.wait == WaitKind::Child || doing.wait == WaitKind::ThreadEnd;
-        if (doing.wait == WaitKind::ChildStart) return ", which had not done so: " + who(should);
-        if (is_end && by_signal) return end + "; " + who(should) + " had not ended";
-        if (is_end)
-            return ", which had not ended" + std::string(doing.timed_out ? " in time: " : ": ") +
-                   who(should);
-        const bool held = is_held(doing.wait) || doing.wait == WaitKind::ReadWriteLock;
-        if (doing.likely) return end + (held ? "; its holder is unknown" : "");
-        if (!held) return end;
-        return ", which " + who(should) +
-               (doing.timed_out || by_signal ? " held," + end.substr(1) : " holds");
-    }
-
-    // Whoever is waited for and waits for the delay's own thread will do so forever.
-    std::string owner_clause(const ThreadName& owner, const ThreadName& who_waits) const {
-        if (owner.tid == who_waits.tid) return ", which it holds itself (a deadlock)";
-        const std::string text = ", which " + who(owner) + " holds";
-        return owner.tid == causes_.who.tid && owner.tid != 0
-                   ? text + ": these threads wait for each other (a deadlock)"
-                   : text;
-    }
-
     static bool is_before(const ThreadDoing& doing) {
         return doing.kind == TimeKind::Unknown && doing.unknown == UnknownTime::BeforeRecording;
-    }
-
-    // Of a process that "ended" more than once, most were stops for a debugger.
-    static std::string_view words_of_waker(const ThreadDoing& waited) {
-        if (waited.room != Room::None) return words_of_room_maker(waited.room);
-        const bool may_be_end =
-            waited.wait != WaitKind::Child || waited.waker_count >= waited.count;
-        return may_be_end ? analysis::words_of_waker(waited.wait) : "woke it";
-    }
-
-    // It changed hands while the thread waited; the link is the thread that held it for most of
-    // that time.
-    std::string turns_clause(const ThreadDoing& waited, const CauseLink& link, bool lock) const {
-        const std::uint32_t others = waited.turns - 1;
-        const std::string threads =
-            std::to_string(others) + (others == 1 ? " other thread" : " other threads");
-        const std::string holder = who(link.who), time = format_duration_ns(link.whole_ns);
-        if (lock) {
-            return ", which " + holder + " held for " + time + "; " + threads + " got it " +
-                   (waited.count == 1 ? "before this one" : "meanwhile");
-        }
-        return ", until " + threads + " had handed it on; " + holder + " had it for " + time;
-    }
-
-    // If the waker itself waited for locks, it may have been ahead of this thread in the queue for
-    // the same lock.
-    std::string waker_clause(const ThreadDoing& waited, const CauseLink& link) const {
-        if (waited.spin != SpinKind::None)
-            return ", probably for a lock that " + who(link.who) + " held" +
-                   (link.operation.empty() ? "" : " in " + short_function_name(link.operation));
-        if (is_of_full_listener(waited.files)) return "";
-        std::uint64_t in_locks_ns = 0;
-        std::uint64_t known_ns = 0;
-        for (const ThreadDoing& doing : link.doings) {
-            if (doing.kind != TimeKind::Unknown) known_ns += doing.time_ns;
-            const bool lock = doing.wait == WaitKind::Lock || doing.wait == WaitKind::Futex ||
-                              doing.wait == WaitKind::KernelLock ||
-                              doing.wait == WaitKind::FileLock;
-            if (doing.kind == TimeKind::Blocked && lock) in_locks_ns += doing.time_ns;
-        }
-        const bool lock = is_held(waited.wait);
-        if (waited.turns > 0) return turns_clause(waited, link, lock);
-        // A thread that waits for an interpreter's lock retries every few milliseconds, but still
-        // waits for the same lock.
-        const bool once = waited.count == 1 || waited.waker_count == 1 ||
-                          waited.wait == WaitKind::InterpreterLock;
-        if (waited.outlasts) return open_clause(waited, link.who);
-        if (lock && waited.object_known && once && link.alike == 0)
-            return ", which " + who(link.who) + " held";
-        if (lock && once && in_locks_ns == 0 && is_most(known_ns, link.whole_ns)) {
-            return ", which " + who(link.who) + " held";
-        }
-        const bool child = waited.wait == WaitKind::Child;
-        const std::string one = child ? "process" : "thread",
-                          many = child ? "processes" : "threads";
-        const std::string others = link.alike == 0   ? ""
-                                   : link.alike == 1 ? " and another " + one + " with that name"
-                                                     : " and " + std::to_string(link.alike) +
-                                                           " other " + many + " with that name";
-        const std::string late =
-            link.is_late()
-                ? " (which began " + format_duration_ns(link.began_after_ns) + " after that)"
-                : "";
-        if (link.started.tid != 0)
-            return ", until " + who(link.started) + ", started after " +
-                   format_duration_ns(link.started_after_ns) + " by " + who(link.who) + ", " +
-                   std::string(words_of_waker(waited));
-        return ", until " + who(link.who) + others + late + " " +
-               std::string(words_of_waker(waited));
     }
 
     // For the thread that ended the run: what it did in the time in which it may have had the run.
@@ -519,7 +291,7 @@ class Sentence {
         const CauseLink& link = cause.chain.front();
         const ThreadDoing& most = link.doings.front();
         if (most.kind == TimeKind::Blocked && !is_most(most.time_ns, link.whole_ns)) return "";
-        return "; in that time " + who(link.who) + ", which ended it, " +
+        return "; in that time " + thread_words(link.who, causes_.who) + ", which ended it, " +
                doing_words(most, 0, link.who, false);
     }
 
@@ -534,8 +306,9 @@ class Sentence {
                 return a.end_ns - a.begin_ns < b.end_ns - b.begin_ns;
             });
         std::string text =
-            "it is not known which thread had the run: it passed from " + who(longest->from) +
-            " to " + who(longest->to) + " between " +
+            "it is not known which thread had the run: it passed from " +
+            thread_words(longest->from, causes_.who) + " to " +
+            thread_words(longest->to, causes_.who) + " between " +
             (longest->begin_ns == 0 ? "its begin" : format_duration_ns(longest->begin_ns)) +
             " and " + format_duration_ns(longest->end_ns) +
             (longest->begin_ns == 0 ? "" : " after its begin") +
