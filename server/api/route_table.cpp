@@ -124,7 +124,7 @@ constexpr RouteRow all_rows[] = {
      answer<get_delay_summary>},
     {Method::Get, "/api/v1/delays", "F event order limit after", reading, Work::Heavy,
      answer<list_all_delays>},
-    {Method::Get, "/api/v1/who-delays-whom", "F event culprit limit", reading, Work::Heavy,
+    {Method::Get, "/api/v1/who-delays-whom", "F event culprit by limit", reading, Work::Heavy,
      answer<get_who_delays_whom>},
     {Method::Get, "/api/v1/events/{event}/runs", "F order limit after", reading, Work::Heavy,
      answer<list_runs>},

@@ -4,9 +4,22 @@
 #include "server/ingest/delay_details.hpp"
 
 namespace lagtrap::server {
+namespace {
+
+constexpr std::size_t short_bytes = 256;
+
+std::vector<EdgeAttribute> attributes_of(const analysis::RequestContext& request) {
+    std::vector<EdgeAttribute> attributes;
+    for (const analysis::RequestAttribute& one : request.attributes) {
+        if (attributes.size() == edge_attributes_limit) break;
+        attributes.push_back({shortened(one.name, short_bytes), shortened(one.value, short_bytes)});
+    }
+    return attributes;
+}
+
+}  // namespace
 
 std::vector<DelayEdge> delay_edges(const analysis::DelayCauses& causes) {
-    constexpr std::size_t short_bytes = 256;
     std::vector<DelayEdge> edges;
     for (const analysis::RequestEdge& found : edges_of(causes)) {
         if (edges.size() == edges_limit) break;
@@ -25,6 +38,8 @@ std::vector<DelayEdge> delay_edges(const analysis::DelayCauses& causes) {
         edge.how = to_text(found.how);
         edge.place = shortened(found.place, short_bytes);
         edge.lost_ns = found.lost_ns;
+        edge.attributes = attributes_of(culprit);
+        edge.delayed_attributes = attributes_of(causes.request);
     }
     return edges;
 }

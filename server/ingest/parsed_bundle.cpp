@@ -57,6 +57,12 @@ enum class EdgeField : protozero::pbf_tag_type {
     How = 11,
     Place = 12,
     Lost = 13,
+    Attribute = 14,
+    DelayedAttribute = 15,
+};
+enum class AttributeField : protozero::pbf_tag_type {
+    Name = 1,
+    Value = 2,
 };
 
 // A field and its expected encoding. A field with another encoding is skipped like an unknown one.
@@ -90,6 +96,27 @@ std::string blob_of(protozero::data_view view) {
                                               : std::string();
 }
 
+std::string attribute_message(const EdgeAttribute& attribute) {
+    std::string bytes;
+    protozero::pbf_builder<AttributeField> writer(bytes);
+    writer.add_string(AttributeField::Name, attribute.name);
+    writer.add_string(AttributeField::Value, attribute.value);
+    return bytes;
+}
+
+void read_attribute(protozero::data_view view, std::vector<EdgeAttribute>& attributes) {
+    EdgeAttribute attribute;
+    protozero::pbf_message<AttributeField> message(view);
+    while (message.next()) {
+        switch (message.tag_and_type()) {
+            case bytes(AttributeField::Name): attribute.name = text_of(message.get_view()); break;
+            case bytes(AttributeField::Value): attribute.value = text_of(message.get_view()); break;
+            default: message.skip();
+        }
+    }
+    if (attributes.size() < edge_attributes_limit) attributes.push_back(std::move(attribute));
+}
+
 std::string edge_message(const DelayEdge& edge) {
     std::string bytes;
     protozero::pbf_builder<EdgeField> writer(bytes);
@@ -106,6 +133,10 @@ std::string edge_message(const DelayEdge& edge) {
     writer.add_string(EdgeField::How, edge.how);
     writer.add_string(EdgeField::Place, edge.place);
     writer.add_uint64(EdgeField::Lost, edge.lost_ns);
+    for (const EdgeAttribute& one : edge.attributes)
+        writer.add_message(EdgeField::Attribute, attribute_message(one));
+    for (const EdgeAttribute& one : edge.delayed_attributes)
+        writer.add_message(EdgeField::DelayedAttribute, attribute_message(one));
     return bytes;
 }
 
@@ -129,6 +160,12 @@ DelayEdge read_edge(protozero::data_view view) {
             case bytes(EdgeField::How): edge.how = text_of(message.get_view()); break;
             case bytes(EdgeField::Place): edge.place = text_of(message.get_view()); break;
             case number(EdgeField::Lost): edge.lost_ns = message.get_uint64(); break;
+            case bytes(EdgeField::Attribute):
+                read_attribute(message.get_view(), edge.attributes);
+                break;
+            case bytes(EdgeField::DelayedAttribute):
+                read_attribute(message.get_view(), edge.delayed_attributes);
+                break;
             default: message.skip();
         }
     }

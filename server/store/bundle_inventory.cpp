@@ -4,6 +4,7 @@
 
 #include "server/store/bundle_rows.hpp"
 #include "server/store/delay_links.hpp"
+#include "server/store/edge_attributes.hpp"
 #include "server/store/seen_names.hpp"
 #include "server/store/sql_session.hpp"
 
@@ -48,14 +49,16 @@ Status insert_edges(Connection& connection, std::uint64_t bundle, const BundleDe
     for (const DelayEdge& edge : delay.edges)
         TRY(connection.execute(
             "INSERT INTO delay_edge(bundle, number, event, unit, process, thread, pid, tid, "
-            "run_key, trace_id, route, delayed_route, how, place, lost_ns) "
-            "VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)",
+            "run_key, trace_id, route, delayed_route, how, place, lost_ns, attributes, "
+            "delayed_attributes) "
+            "VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)",
             {bundle, delay.number, label(LabelKind::Event, edge.event),
              label(LabelKind::Unit, edge.unit), label(LabelKind::Process, edge.process),
              label(LabelKind::Thread, edge.thread), edge.pid, edge.tid, std::to_string(edge.key),
              edge.trace_id, stored_text(edge.route), stored_text(edge.delayed_route),
              stored_text(edge.how), stored_text(edge.place),
-             std::min<std::uint64_t>(edge.lost_ns, INT64_MAX)}));
+             std::min<std::uint64_t>(edge.lost_ns, INT64_MAX), text_of_attributes(edge.attributes),
+             text_of_attributes(edge.delayed_attributes)}));
     return success();
 }
 

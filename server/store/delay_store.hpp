@@ -19,6 +19,14 @@ namespace lagtrap::server {
 class Connection;
 class SqlSession;
 
+// What a program published about a request, such as its tenant.
+struct EdgeAttribute {
+    std::string name, value;
+    bool operator==(const EdgeAttribute&) const = default;
+};
+// Per request of an edge; OpenTelemetry's thread contexts have fewer.
+inline constexpr std::size_t edge_attributes_limit = 8;
+
 // Another request that held a delayed one up.
 struct DelayEdge {
     std::string event;          // of that request; empty if it was in no run
@@ -32,6 +40,9 @@ struct DelayEdge {
     std::string how;       // what it had, as analysis::HeldBy is written
     std::string place;     // the function it was in; empty if unknown
     std::uint64_t lost_ns = 0;
+    // At most edge_attributes_limit each.
+    std::vector<EdgeAttribute> attributes;          // of that request
+    std::vector<EdgeAttribute> delayed_attributes;  // of the delayed request
 };
 
 // A delay of a bundle or a normal run in it, and where its time went.

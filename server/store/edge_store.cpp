@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "server/store/edge_attributes.hpp"
 #include "server/store/sql_session.hpp"
 
 namespace lagtrap::server {
@@ -18,7 +20,9 @@ const std::string edges_of_delays =
     "= 1";
 const std::string edge_columns =
     "SELECT b.digest, x.number, x.host, x.begin_ns, x.event, e.delayed_route, e.event, e.route, "
-    "e.unit, e.process, e.thread, e.pid, e.tid, e.run_key, e.trace_id, e.how, e.place, e.lost_ns";
+    "e.unit, e.process, e.thread, e.pid, e.tid, e.run_key, e.trace_id, e.how, e.place, e.lost_ns, "
+    "x.unit, "
+    "e.attributes, e.delayed_attributes";
 
 std::uint64_t number_of(const std::string& digits) {
     std::uint64_t number = 0;
@@ -42,12 +46,15 @@ Result<StoredEdge> read_edge(Connection& connection, Labels& labels, const Rows&
     edge.how = rows.text(15);
     edge.place = rows.text(16);
     edge.lost_ns = rows.natural(17);
+    edge.attributes = attributes_of_text(rows.text(19));
+    edge.delayed_attributes = attributes_of_text(rows.text(20));
     TRY_ASSIGN(stored.host, labels.text_of(connection, rows.small(2)));
     TRY_ASSIGN(stored.delayed.event, labels.text_of(connection, rows.small(4)));
     TRY_ASSIGN(edge.event, labels.text_of(connection, rows.small(6)));
     TRY_ASSIGN(edge.unit, labels.text_of(connection, rows.small(8)));
     TRY_ASSIGN(edge.process, labels.text_of(connection, rows.small(9)));
     TRY_ASSIGN(edge.thread, labels.text_of(connection, rows.small(10)));
+    TRY_ASSIGN(stored.delayed_unit, labels.text_of(connection, rows.small(18)));
     return stored;
 }
 
@@ -59,12 +66,30 @@ Where conditions(const NumberedFilter& numbered, const std::optional<std::uint32
     return where;
 }
 
+// Both requests of an edge ran on one host.
+std::string part_of(const StoredEdge& edge, const EdgeSplit& split, bool of_culprit) {
+    switch (split.by) {
+        case EdgeSplit::By::Nothing: return {};
+        case EdgeSplit::By::Unit: return of_culprit ? edge.edge.unit : edge.delayed_unit;
+        case EdgeSplit::By::Host: return edge.host;
+        case EdgeSplit::By::Attribute:
+            return attribute_value(of_culprit ? edge.edge.attributes : edge.edge.delayed_attributes,
+                                   split.attribute);
+    }
+    return {};
+}
+
 // Groups edges one by one.
 class Grouping {
   public:
+    explicit Grouping(const EdgeSplit& split) : split_(split) {}
+
     void add(StoredEdge&& edge) {
         const std::uint64_t day = edge.begin_realtime_ns / day_ns * day_ns;
-        const RequestKind culprit{edge.edge.event, edge.edge.route};
+        note_attributes(edge.edge.attributes);
+        note_attributes(edge.edge.delayed_attributes);
+        const RequestKind culprit{edge.edge.event, edge.edge.route, part_of(edge, split_, true)};
+        edge.delayed.part = part_of(edge, split_, false);
         Growing& growing = groups_[{culprit, edge.delayed}];
         EdgeGroup& group = growing.group;
         group.culprit = culprit;
@@ -93,6 +118,9 @@ class Grouping {
         });
         return groups;
     }
+    [[nodiscard]] std::vector<std::string> attributes() const {
+        return {attributes_.begin(), attributes_.end()};
+    }
 
   private:
     struct Growing {
@@ -100,6 +128,10 @@ class Grouping {
         std::map<std::uint64_t, EdgeDay> days;
     };
 
+    void note_attributes(const std::vector<EdgeAttribute>& attributes) {
+        for (const EdgeAttribute& one : attributes)
+            if (attributes_.size() < attribute_names_limit) attributes_.insert(one.name);
+    }
     static void add_example(std::vector<StoredEdge>& examples, StoredEdge&& edge) {
         const auto place = std::find_if(
             examples.begin(), examples.end(),
@@ -109,20 +141,23 @@ class Grouping {
         if (examples.size() > examples_limit) examples.pop_back();
     }
 
+    const EdgeSplit& split_;
     std::map<std::pair<RequestKind, RequestKind>, Growing> groups_;
+    std::set<std::string> attributes_;  // names
 };
 
 }  // namespace
 
-Result<EdgeSummary> EdgeStore::summarise(const Filter& filter, const std::string& culprit,
-                                         std::uint32_t most_groups) const {
+Result<EdgeSummary> EdgeStore::summarise(const EdgeQuestion& question) const {
     EdgeSummary summary;
     const Status looked = session_->read_filtered(
-        filter, visibility_, [&](Connection& connection, const NumberedFilter& numbered) -> Status {
+        question.filter, visibility_,
+        [&](Connection& connection, const NumberedFilter& numbered) -> Status {
             summary = {};
             std::optional<std::uint32_t> event;
-            if (!culprit.empty()) {
-                TRY_ASSIGN(event, session_->labels().find(connection, LabelKind::Event, culprit));
+            if (!question.culprit.empty()) {
+                TRY_ASSIGN(event,
+                           session_->labels().find(connection, LabelKind::Event, question.culprit));
                 if (!event) return success();
             }
             const Where where = conditions(numbered, event);
@@ -133,7 +168,7 @@ Result<EdgeSummary> EdgeStore::summarise(const Filter& filter, const std::string
                 TRY(counted->next());
                 summary.edges = counted->natural(0);
             }
-            Grouping grouping;
+            Grouping grouping(question.split);
             TRY_ASSIGN(const auto rows,
                        connection.query(edge_columns + edges_of_delays +
                                             " JOIN bundle b ON b.number = x.bundle" + where.sql() +
@@ -148,9 +183,10 @@ Result<EdgeSummary> EdgeStore::summarise(const Filter& filter, const std::string
                 grouping.add(std::move(edge));
             }
             summary.groups = grouping.take();
-            if (summary.groups.size() > most_groups) {
-                summary.groups_left_out = summary.groups.size() - most_groups;
-                summary.groups.resize(most_groups);
+            summary.attributes = grouping.attributes();
+            if (summary.groups.size() > question.max_groups) {
+                summary.groups_left_out = summary.groups.size() - question.max_groups;
+                summary.groups.resize(question.max_groups);
             }
             return success();
         });

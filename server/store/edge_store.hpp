@@ -15,10 +15,18 @@ namespace lagtrap::server {
 class Connection;
 class SqlSession;
 
-// Requests are alike if they have the same event and route.
+// What requests are told apart by, beside event and route.
+struct EdgeSplit {
+    enum class By : std::uint8_t { Nothing, Unit, Host, Attribute };
+    By by = By::Nothing;
+    std::string attribute;  // its name
+};
+
+// Requests are alike if they have the same event, route, and part of the split.
 struct RequestKind {
     std::string event;  // empty if they were in no run
     std::string route;  // empty if unknown
+    std::string part;   // unit, host or value of the attribute; empty if unknown, or not split
     auto operator<=>(const RequestKind&) const = default;
 };
 
@@ -29,6 +37,7 @@ struct StoredEdge {
     std::string host;
     std::uint64_t begin_realtime_ns = 0;  // of the delay
     RequestKind delayed;
+    std::string delayed_unit;
     DelayEdge edge;
 };
 
@@ -55,6 +64,16 @@ struct EdgeSummary {
     // the newest; if fewer than `edges`, the groups cover only these
     std::uint64_t edges_read = 0;
     std::uint64_t edges = 0;
+    // Names that the requests of the edges read have; sorted, at most attribute_names_limit.
+    std::vector<std::string> attributes;
+};
+inline constexpr std::size_t attribute_names_limit = 20;
+
+struct EdgeQuestion {
+    Filter filter;        // for the delayed requests
+    std::string culprit;  // only edges from requests of that event; empty: all
+    EdgeSplit split;
+    std::uint32_t max_groups = 0;
 };
 
 // Shows only edges of which both requests are visible. The rules of Store apply.
@@ -63,10 +82,7 @@ class EdgeStore {
     EdgeStore(SqlSession& session, Visibility visibility)
         : session_(&session), visibility_(std::move(visibility)) {}
 
-    // The filter is for the delayed requests. `culprit`: only edges from requests of that event;
-    // empty: all.
-    [[nodiscard]] Result<EdgeSummary> summarise(const Filter& filter, const std::string& culprit,
-                                                std::uint32_t most_groups) const;
+    [[nodiscard]] Result<EdgeSummary> summarise(const EdgeQuestion& question) const;
     // Whether there is any.
     [[nodiscard]] Result<bool> has_edges() const;
 

@@ -289,6 +289,12 @@ constexpr const char* no_index_by_duration = R"(
 DROP INDEX run_by_duration;
 )";
 
+// Of both requests, as text_of_attributes() writes them.
+constexpr const char* edge_attributes = R"(
+ALTER TABLE delay_edge ADD COLUMN attributes TEXT NOT NULL DEFAULT '';
+ALTER TABLE delay_edge ADD COLUMN delayed_attributes TEXT NOT NULL DEFAULT '';
+)";
+
 struct Step {
     int number;
     const char* text;
@@ -318,6 +324,7 @@ constexpr std::array steps = std::to_array<Step>({
     {18, cause_holders},
     {19, delay_edges},
     {20, no_index_by_duration},
+    {21, edge_attributes},
 });
 
 std::string replace_all(std::string text, std::string_view word, std::string_view replacement) {

@@ -54,7 +54,7 @@ for (const file of files) {
       [constants.BROTLI_PARAM_SIZE_HINT]: file.bytes.length,
     },
   });
-  file.gzip = gzipSync(file.bytes, { level: 9 });
+  file.gzip = gzipSync(file.bytes, { level: 9, memLevel: 9 });
   file.etag = createHash("sha256").update(file.bytes).digest("hex").slice(0, 32);
 }
 

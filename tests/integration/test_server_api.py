@@ -109,6 +109,7 @@ class Api(BundleChecks):
         _, edges = checker.ask("GET", "/api/v1/who-delays-whom?event=query")
         self.assertEqual(edges["pairs"], [])
         checker.ask("GET", "/api/v1/who-delays-whom?limit=0", expect=400)
+        checker.ask("GET", "/api/v1/who-delays-whom?by=attribute:tenant")
         self.check_several_names(checker, choices)
         self.check_split(checker, summary)
         _, stages = checker.ask("GET", "/api/v1/events/query/stages?stage=execute")

@@ -5,7 +5,7 @@ import { lostByDay, nameOf } from "../src/pages/who_delays_whom";
 import type { RequestPair, WhoDelaysWhom } from "../src/types";
 import { digest } from "./answers/digests";
 import { ago, day_s } from "./page/clock";
-import { Expected, admin, open, shown } from "./page/page";
+import { Expected, address, admin, click, open, shown } from "./page/page";
 
 const expected = new Expected("who_delays_whom_page");
 const trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -26,14 +26,16 @@ function example(more: Partial<RequestPair["examples"][0]> = {}): RequestPair["e
     unit: "shop.service",
     key: "17",
     trace_id,
+    attributes: [],
+    delayed_attributes: [],
     ...more,
   };
 }
 
 function pair(more: Partial<RequestPair> = {}): RequestPair {
   return {
-    culprit: { event: "report", route: null },
-    delayed: { event: "checkout", route: null },
+    culprit: { event: "report", route: null, part: null },
+    delayed: { event: "checkout", route: null, part: null },
     how: "lock",
     delays: 4,
     lost_ns: 100e6,
@@ -51,8 +53,8 @@ const data: WhoDelaysWhom = {
   pairs: [
     pair(),
     pair({
-      culprit: { event: "checkout", route: "/cart" },
-      delayed: { event: null, route: "/report" },
+      culprit: { event: "checkout", route: "/cart", part: null },
+      delayed: { event: null, route: "/report", part: null },
       how: "busy-thread",
       lost_ns: 10e6,
       days: [{ from_ns: "86400000000000", delays: 1, lost_ns: 10e6 }],
@@ -62,20 +64,34 @@ const data: WhoDelaysWhom = {
   pairs_left_out: 1,
   edges: 7,
   edges_read: 5,
+  attributes: ["tenant"],
 };
 const answered = (answer: WhoDelaysWhom) => ({ "/api/v1/who-delays-whom": answer });
-const nothing = { pairs: [], pairs_left_out: 0, edges: 0, edges_read: 0 };
+const nothing = { pairs: [], pairs_left_out: 0, edges: 0, edges_read: 0, attributes: [] };
 
 test("pairs of requests, the picture, and examples", async () => {
   await open("/who-delays-whom?host=web-1&event=checkout", answered(data));
   expected.is("pairs", shown());
 });
 
+test("requests are split by what their programs published", async () => {
+  const split = pair({
+    culprit: { event: "report", route: "/r", part: "acme" },
+    delayed: { event: "checkout", route: null, part: null },
+    examples: [example({ attributes: [{ name: "tenant", value: "acme" }] })],
+  });
+  const answer = { ...data, pairs: [split] };
+  await open("/who-delays-whom?by=attribute:tenant", answered(answer));
+  expected.is("by tenant", `${shown("main #picture")}\n${shown("main tbody")}`);
+  await click("#picture .choice button:nth-child(2)");
+  assert.equal(address(), "/who-delays-whom?by=unit");
+  await click("#picture .choice button:nth-child(1)");
+  assert.equal(address(), "/who-delays-whom");
+});
+
 test("nothing to show", async () => {
   await open("/who-delays-whom", answered(nothing));
   expected.is("none", shown("main .notice"));
-  await open("/who-delays-whom?host=web-2", answered(nothing));
-  expected.is("none matches", shown("main .notice"));
 });
 
 test("the head leads here once there is something to show", async () => {
@@ -105,8 +121,8 @@ test("lost time of at most 400 days is drawn", () => {
 test("the picture has the first twelve pairs, and names of at most 36 letters", async () => {
   const pairs = Array.from({ length: 13 }, (_, index) =>
     pair({
-      culprit: { event: String(index % 10).repeat(30 + index), route: null },
-      delayed: { event: "checkout", route: null },
+      culprit: { event: String(index % 10).repeat(30 + index), route: null, part: null },
+      delayed: { event: "checkout", route: null, part: null },
       lost_ns: (13 - index) * 10e6,
     }),
   );
@@ -114,7 +130,7 @@ test("the picture has the first twelve pairs, and names of at most 36 letters", 
   const names = [...document.querySelectorAll("svg.pairs text")].map((one) => one.textContent);
   assert.equal(names.length, 13, "twelve culprits and one delayed request");
   assert.equal(names[6], "6".repeat(36));
-  assert.equal(names[7], `${"7".repeat(35)}…`);
+  assert.equal(names[7], `${"7".repeat(14)}…${"7".repeat(21)}`);
   const widths = [...document.querySelectorAll("svg.pairs path")].map((one) =>
     one.getAttribute("stroke-width"),
   );
@@ -122,7 +138,8 @@ test("the picture has the first twelve pairs, and names of at most 36 letters", 
 });
 
 test("a request is named by its route, or its event", () => {
-  assert.equal(nameOf({ event: "report", route: null }), "report");
-  assert.equal(nameOf({ event: "report", route: "/r" }), "/r");
-  assert.equal(nameOf({ event: null, route: null }), "a request");
+  assert.equal(nameOf({ event: "report", route: null, part: null }), "report");
+  assert.equal(nameOf({ event: "report", route: "/r", part: null }), "/r");
+  assert.equal(nameOf({ event: null, route: null, part: null }), "a request");
+  assert.equal(nameOf({ event: "report", route: null, part: "acme" }), "report, acme");
 });

@@ -13,6 +13,7 @@ analysis::DelayCauses held_by(std::uint64_t requests) {
     causes.request.event = "checkout";
     causes.request.run_id = 1;
     causes.request.route = "/checkout";
+    causes.request.attributes = {{"tenant", "bolt"}};
     causes.wall_ns = 100 * ms;
     for (std::uint64_t i = 0; i < requests; ++i) {
         analysis::DelayCause& cause = causes.causes.emplace_back();
@@ -32,6 +33,8 @@ analysis::DelayCauses held_by(std::uint64_t requests) {
         link.request->request.key = 17;
         link.request->request.trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
         link.request->request.route = std::string(1000, 'r');
+        link.request->request.attributes.assign(9,
+                                                {std::string(1000, 'n'), std::string(1000, 'v')});
     }
     return causes;
 }
@@ -53,6 +56,10 @@ TEST(DelayEdges, HaveWhatTheStoreKeeps) {
     EXPECT_EQ(edge.how, "lock");
     EXPECT_EQ(edge.place, "dumps");
     EXPECT_EQ(edge.lost_ns, 30 * ms);
+    ASSERT_EQ(edge.attributes.size(), edge_attributes_limit);
+    EXPECT_EQ(edge.attributes[0].name.size(), 256U);
+    EXPECT_EQ(edge.attributes[7].value.size(), 256U);
+    EXPECT_EQ(edge.delayed_attributes, (std::vector<EdgeAttribute>{{"tenant", "bolt"}}));
     EXPECT_TRUE(delay_edges(held_by(0)).empty());
 }
 

@@ -42,6 +42,8 @@ TEST(ParsedBundle, ComesBackAsItWent) {
     edge.how = "lock";
     edge.place = "dumps";
     edge.lost_ns = 40'000'000;
+    edge.attributes.assign(edge_attributes_limit + 1, {"tenant", "a\x1b"});
+    edge.delayed_attributes = {{"tenant", "bolt"}};
     delay.edges = {edge};
     parsed.delays = {delay, delay};
     parsed.delays[1].delayed = false;
@@ -71,6 +73,9 @@ TEST(ParsedBundle, ComesBackAsItWent) {
     EXPECT_EQ(back_edge.pid, 5U);
     EXPECT_EQ(back_edge.tid, 6U);
     EXPECT_EQ(back_edge.key, UINT64_MAX);
+    ASSERT_EQ(back_edge.attributes.size(), edge_attributes_limit);
+    EXPECT_EQ(back_edge.attributes[0], (EdgeAttribute{"tenant", "a\\x1b"}));
+    EXPECT_EQ(back_edge.delayed_attributes, (std::vector<EdgeAttribute>{{"tenant", "bolt"}}));
     EXPECT_EQ(back_edge.trace_id, delay.trace_id);
     EXPECT_EQ(back_edge.how, "lock");
     EXPECT_EQ(back_edge.place, "dumps");

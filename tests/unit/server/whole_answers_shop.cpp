@@ -77,11 +77,14 @@ std::vector<DelayEdge> edges_of_print(std::uint32_t number) {
     edge.trace_id = std::string(31, 'b') + std::to_string(number);
     edge.how = "lock";
     edge.place = "dumps";
+    edge.attributes = {{"tenant", "acme"}};
+    edge.delayed_attributes = {{"tenant", "bolt"}};
     edge.lost_ns = number * 20 * ms;
     if (number > 1) return {edge};
     DelayEdge own = edge;
     own.event = "print";
     own.trace_id.clear();
+    own.attributes.clear();
     own.how = "file-lock";
     own.lost_ns = 5 * ms;
     return {edge, own};

@@ -116,6 +116,9 @@ const Question questions[] = {
     {"who_delays_whom.json", "/api/v1/who-delays-whom?" + hours(200), answer<get_who_delays_whom>},
     {"who_delays_whom_of_a_host.json", "/api/v1/who-delays-whom?culprit=print&host=ams-1&limit=1",
      answer<get_who_delays_whom>},
+    {"who_delays_whom_by_tenant.json",
+     "/api/v1/who-delays-whom?by=attribute:tenant&host=ams-1&" + hours(200),
+     answer<get_who_delays_whom>},
     {"bundles.json", "/api/v1/bundles?limit=3", answer<list_bundles>},
     {"runs.json", checkout + "runs?order=slowest&limit=2", answer<list_runs>},
     {"stages.json", checkout + "stages?stage=loaded&" + hours(6), answer<get_stage_stacks>},
@@ -171,6 +174,9 @@ TEST_F(Overview, WrongQuestionsAreNamed) {
               "\"limit\": expected 1 to 1000");
     EXPECT_EQ(error_of(answer<get_who_delays_whom>, "/api/v1/who-delays-whom?limit=0"),
               "\"limit\": expected 1 to 1000");
+    for (const std::string by : {"build", "attribute:", "units"})
+        EXPECT_EQ(error_of(answer<get_who_delays_whom>, "/api/v1/who-delays-whom?by=" + by),
+                  "\"by\": expected unit, host or attribute:NAME");
     const std::string no_time = "\"from\": expected a time before \"to\"";
     EXPECT_EQ(error_of(answer<get_trend>, checkout + "trend?from=5&to=5"), no_time);
     EXPECT_EQ(error_of(answer<get_change>, checkout + "change?from=5&to=5"), no_time);

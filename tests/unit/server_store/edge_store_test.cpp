@@ -31,7 +31,10 @@ class EdgeStoreTest : public DelaysStoreTest {
         return made;
     }
     EdgeSummary summary(const Filter& filter = {}, const std::string& culprit = "") const {
-        return must(everything().edges().summarise(filter, culprit, 100));
+        return must(everything().edges().summarise({filter, culprit, {}, 100}));
+    }
+    EdgeSummary split_by(EdgeSplit::By by, const std::string& attribute = "") const {
+        return must(everything().edges().summarise({{}, "", {by, attribute}, 100}));
     }
 };
 
@@ -47,6 +50,8 @@ TEST_F(EdgeStoreTest, AnEdgeComesBackAsItWas) {
     made.trace_id = "0123456789abcdef0123456789abcdef";
     made.how = "interpreter-lock";
     made.place = "dumps";
+    made.attributes = {{"tenant", "a\tcme"}, {"empty", ""}};
+    made.delayed_attributes = {{"tenant", "B"}};
     EXPECT_FALSE(must(everything().edges().has_edges()));
     add_bundle(1, {held_up(3, monday + 5, {made})}, "beta");
     EXPECT_TRUE(must(everything().edges().has_edges()));
@@ -55,8 +60,8 @@ TEST_F(EdgeStoreTest, AnEdgeComesBackAsItWas) {
     EXPECT_EQ(found.edges_read, 1U);
     ASSERT_THAT(found.groups, SizeIs(1));
     const EdgeGroup& group = found.groups[0];
-    EXPECT_EQ(group.culprit, (RequestKind{"report", "/report"}));
-    EXPECT_EQ(group.delayed, (RequestKind{"open", "/open"}));
+    EXPECT_EQ(group.culprit, (RequestKind{"report", "/report", ""}));
+    EXPECT_EQ(group.delayed, (RequestKind{"open", "/open", ""}));
     EXPECT_EQ(group.how, "interpreter-lock");
     ASSERT_THAT(group.examples, SizeIs(1));
     const StoredEdge& example = group.examples[0];
@@ -73,6 +78,10 @@ TEST_F(EdgeStoreTest, AnEdgeComesBackAsItWas) {
     EXPECT_EQ(example.edge.trace_id, made.trace_id);
     EXPECT_EQ(example.edge.place, "dumps");
     EXPECT_EQ(example.edge.lost_ns, 40 * ms);
+    const std::vector<EdgeAttribute> printable{{"tenant", "a\\x09cme"}, {"empty", ""}};
+    EXPECT_EQ(example.edge.attributes, printable);
+    EXPECT_EQ(example.edge.delayed_attributes, made.delayed_attributes);
+    EXPECT_THAT(found.attributes, testing::ElementsAre("empty", "tenant"));
 }
 
 TEST_F(EdgeStoreTest, EdgesAreAddedUpByKindAndDay) {
@@ -103,6 +112,46 @@ TEST_F(EdgeStoreTest, EdgesAreAddedUpByKindAndDay) {
     EXPECT_EQ(found.groups[2].culprit.event, "flush");
 }
 
+TEST_F(EdgeStoreTest, RequestsAreToldApartByUnitHostOrAttribute) {
+    using By = EdgeSplit::By;
+    DelayEdge of_acme = edge("report", 9 * ms);
+    of_acme.unit = "report.service";
+    of_acme.attributes = {{"tenant", "acme"}};
+    of_acme.delayed_attributes = {{"tenant", "bolt"}};
+    DelayEdge of_bolt = of_acme;
+    of_bolt.lost_ns = 4 * ms;
+    of_bolt.attributes[0].value = "bolt";
+    BundleDelay delayed = held_up(1, monday, {of_acme, of_bolt});
+    delayed.unit = "shop.service";
+    add_bundle(1, {delayed});
+    add_bundle(2, {held_up(1, monday, {edge("report", 2 * ms)})}, "beta");
+
+    const auto parts = [](const EdgeSummary& found) {
+        std::vector<std::string> texts;
+        for (const EdgeGroup& group : found.groups)
+            texts.push_back(group.culprit.part + " > " + group.delayed.part);
+        return texts;
+    };
+    using testing::ElementsAre;
+    EXPECT_THAT(parts(split_by(By::Nothing)), ElementsAre(" > "));
+    EXPECT_THAT(parts(split_by(By::Unit)), ElementsAre("report.service > shop.service", " > "));
+    EXPECT_THAT(parts(split_by(By::Host)), ElementsAre("alpha > alpha", "beta > beta"));
+    EXPECT_THAT(parts(split_by(By::Attribute, "tenant")),
+                ElementsAre("acme > bolt", "bolt > bolt", " > "));
+    EXPECT_THAT(parts(split_by(By::Attribute, "region")), ElementsAre(" > "));
+}
+
+TEST_F(EdgeStoreTest, NamesOfAttributesAreLimited) {
+    DelayEdge made = edge("report", ms);
+    std::vector<DelayEdge> edges;
+    for (std::size_t i = 0; i <= attribute_names_limit; ++i) {
+        made.attributes = {{"name-" + std::to_string(i), "x"}};
+        edges.push_back(made);
+    }
+    add_bundle(1, {held_up(1, monday, edges)});
+    EXPECT_THAT(summary().attributes, SizeIs(attribute_names_limit));
+}
+
 TEST_F(EdgeStoreTest, TheLongestExamplesAreKeptInWhateverOrderTheyCame) {
     std::vector<BundleDelay> delays;
     for (const std::uint32_t lost : {4U, 7U, 1U, 6U, 2U, 5U, 3U}) {
@@ -126,7 +175,7 @@ TEST_F(EdgeStoreTest, OnlyTheLongestExamplesAndLargestGroupsAreKept) {
     for (std::uint32_t i = 1; i <= 7; ++i)
         delays.push_back(held_up(i, monday + i, {edge("report", i * ms), edge("flush", 1)}));
     add_bundle(1, delays);
-    const EdgeSummary found = must(everything().edges().summarise({}, "", 1));
+    const EdgeSummary found = must(everything().edges().summarise({{}, "", {}, 1}));
     EXPECT_EQ(found.groups_left_out, 1U);
     ASSERT_THAT(found.groups, SizeIs(1));
     ASSERT_THAT(found.groups[0].examples, SizeIs(5));
@@ -164,7 +213,7 @@ TEST_F(EdgeStoreTest, BothRequestsAreVisible) {
     const auto count = [&](const std::vector<std::string>& events,
                            const std::vector<std::string>& units) {
         const EdgeStore edges = seen(events, units).edges();
-        const std::uint64_t found = must(edges.summarise({}, "", 100)).edges;
+        const std::uint64_t found = must(edges.summarise({{}, "", {}, 100})).edges;
         EXPECT_EQ(must(edges.has_edges()), found > 0);
         return found;
     };

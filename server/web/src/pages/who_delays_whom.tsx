@@ -1,11 +1,12 @@
 // Which requests hold up which others, as a picture and a table.
 import { Sparkline } from "../charts/sparkline";
 import { FilterBar } from "../filter_bar";
-import { apiQuery, eventAddress, narrowing, parseFilters } from "../filters";
+import { apiQuery, eventAddress, parseFilters } from "../filters";
 import { formatCount, formatDuration, plural, shortId } from "../format";
 import { useGet } from "../load";
-import { Empty, FunctionName, Ready, Section, Time, Title, Wide } from "../parts";
-import type { Place } from "../router";
+import { shortenMiddle } from "../names";
+import { Choice, Empty, FunctionName, Ready, Section, Time, Title, Wide } from "../parts";
+import { type Place, setQuery } from "../router";
 import type { RequestPair, WhoDelaysWhom } from "../types";
 
 type Kind = RequestPair["culprit"];
@@ -25,8 +26,10 @@ const held: Record<RequestPair["how"], string> = {
   "busy-thread": "a busy thread",
 };
 
+const joined = (...parts: (string | null)[]) => parts.filter(Boolean).join(", ");
+
 export function nameOf(kind: Kind): string {
-  return kind.route ?? kind.event ?? "a request";
+  return joined(kind.route ?? kind.event ?? "a request", kind.part);
 }
 
 // Lost time of each day from the first to the last one, with zeros between them.
@@ -50,14 +53,10 @@ function KindName({ kind }: { kind: Kind }) {
   if (kind.event === null) return <>{nameOf(kind)}</>;
   return (
     <>
-      <a href={eventAddress(kind.event)}>{kind.event}</a>
-      {kind.route !== null && <span class="muted"> {kind.route}</span>}
+      <a href={eventAddress(kind.event)}>{kind.event}</a>{" "}
+      <span class="muted">{joined(kind.route, kind.part)}</span>
     </>
   );
-}
-
-function shortened(name: string): string {
-  return name.length > 36 ? `${name.slice(0, 35)}…` : name;
 }
 
 // Culprits are left, delayed requests right; the thicker the line, the more time was lost.
@@ -97,12 +96,12 @@ function Picture({ pairs }: { pairs: RequestPair[] }) {
       })}
       {culprits.map((name) => (
         <text key={name} x={left - 8} y={at(culprits, name)} text-anchor="end">
-          {shortened(name)}
+          {shortenMiddle(name, 36)}
         </text>
       ))}
       {delayed.map((name) => (
         <text key={name} x={right + 8} y={at(delayed, name)}>
-          {shortened(name)}
+          {shortenMiddle(name, 36)}
         </text>
       ))}
     </svg>
@@ -127,6 +126,7 @@ function Examples({ pair }: { pair: RequestPair }) {
                 , trace <span class="code">{shortId(example.trace_id)}</span>
               </>
             )}
+            {example.attributes.map((one) => `, ${one.name} ${one.value}`)}
             {example.place !== "" && (
               <>
                 , in <FunctionName name={example.place} />
@@ -164,14 +164,30 @@ function Row({ pair }: { pair: RequestPair }) {
   );
 }
 
-function Pairs({ data }: { data: WhoDelaysWhom }) {
+// `by`: what requests are told apart by, beside event and route; "unit", "host" or
+// "attribute:NAME".
+function Pairs({ data, by }: { data: WhoDelaysWhom; by: string }) {
   return (
     <>
-      <Section title="Who delays whom" id="picture">
+      <Section
+        title="Who delays whom"
+        id="picture"
+        aside={
+          <Choice<string>
+            label="Split by"
+            value={by}
+            options={[
+              ["", "request"],
+              ["unit", "unit"],
+              ["host", "host"],
+              ...data.attributes.map((name): [string, string] => [`attribute:${name}`, name]),
+            ]}
+            onChoose={(value) => setQuery({ by: value })}
+          />
+        }>
         <Picture pairs={data.pairs} />
         <p class="key">
-          Left: the requests that held others up. Right: those that waited. The thicker a line, the
-          more time was lost.
+          Requests on the left held up those on the right. Thicker lines: more lost time.
         </p>
       </Section>
       <Wide label="Table of requests that delay others">
@@ -204,8 +220,7 @@ function Pairs({ data }: { data: WhoDelaysWhom }) {
         </table>
       </Wide>
       <p class="muted">
-        From {plural(data.edges_read, "delay")} whose recording proves who held what they waited
-        for.
+        From {plural(data.edges_read, "delay")} with a proven holder.
         {data.edges > data.edges_read &&
           ` ${plural(data.edges - data.edges_read, "older one")} left out.`}
         {data.pairs_left_out > 0 && ` ${plural(data.pairs_left_out, "further pair")} left out.`}
@@ -216,7 +231,8 @@ function Pairs({ data }: { data: WhoDelaysWhom }) {
 
 export function WhoDelaysWhomPage({ place }: { place: Place }) {
   const filters = parseFilters(place.query);
-  const loaded = useGet<WhoDelaysWhom>(`/api/v1/who-delays-whom${apiQuery(filters)}`);
+  const by = place.query.get("by") ?? "";
+  const loaded = useGet<WhoDelaysWhom>(`/api/v1/who-delays-whom${apiQuery(filters, { by })}`);
   return (
     <main id="main">
       <Title text="Who delays whom" />
@@ -224,17 +240,10 @@ export function WhoDelaysWhomPage({ place }: { place: Place }) {
       <Ready of={loaded} height={300}>
         {(data) =>
           data.pairs.length > 0 ? (
-            <Pairs data={data} />
-          ) : narrowing(filters).length > 0 || filters.event ? (
-            <Empty title="No delay matches these filters.">
-              <p>Choose a longer time span or clear a filter.</p>
-            </Empty>
+            <Pairs data={data} by={by} />
           ) : (
             <Empty title="No request is known to have held up another one.">
-              <p>
-                Recordings show it if the thread that held a lock or a CPU was in a run of a watched
-                event.
-              </p>
+              <p>Choose a longer time span or clear a filter.</p>
             </Empty>
           )
         }
