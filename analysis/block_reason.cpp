@@ -87,6 +87,13 @@ constexpr auto table = std::to_array<Entry>({
     {"__alloc_pages_direct_compact", BlockReason::FreeingMemory},
     {"throttle_cfs_rq*", BlockReason::CpuLimit},
 
+    {"synchronize_rcu*", BlockReason::RcuGracePeriod},
+    {"synchronize_net", BlockReason::RcuGracePeriod},
+    {"__wait_rcu_gp", BlockReason::RcuGracePeriod},
+    {"synchronize_srcu*", BlockReason::RcuGracePeriod},
+    {"__synchronize_srcu*", BlockReason::RcuGracePeriod},
+    {"rcu_barrier*", BlockReason::RcuGracePeriod},
+
     {"futex_lock_pi*", BlockReason::Futex},
     {"__futex_wait", BlockReason::Futex},
     {"futex_wait*", BlockReason::Futex},
@@ -232,10 +239,6 @@ constexpr auto table = std::to_array<Entry>({
     {"tty_*", BlockReason::Terminal},
 
     {"io_schedule*", BlockReason::Disk},
-    {"synchronize_rcu*", BlockReason::RcuGracePeriod},
-    {"__wait_rcu_gp", BlockReason::RcuGracePeriod},
-    {"synchronize_srcu*", BlockReason::RcuGracePeriod},
-    {"rcu_barrier*", BlockReason::RcuGracePeriod},
     {"affine_move_task", BlockReason::CpuChange},
     {"stop_one_cpu", BlockReason::CpuChange},
     {"call_usermodehelper_exec", BlockReason::KernelHelper},
