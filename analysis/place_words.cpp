@@ -42,6 +42,12 @@ std::string parts_words(const CallFocus& focus, std::uint64_t whole_ns) {
     return text;
 }
 
+// Unnamed code of an interpreter says less than the function of the script that it runs.
+bool says_what_it_called(const CallPlace& place) {
+    return !place.called.empty() &&
+           !(place.called.starts_with('[') && is_language_runtime(place.called_module));
+}
+
 // For time that is mostly in no single function.
 std::string spread_words(const CallFocus& focus, std::uint64_t whole_ns) {
     if (focus.parts.empty()) return " (no call stack shows where)";
@@ -87,11 +93,12 @@ std::string place_of_work(const ThreadDoing& doing) {
     const std::string function = place_words(focus);
     if (!doing.kernel.empty()) {
         if (focus.place.function + " of the kernel" == doing.kernel) return " in " + doing.kernel;
-        const std::string called =
-            focus.place.called.empty() ? "" : short_function_name(focus.place.called) + " in ";
+        const std::string called = says_what_it_called(focus.place)
+                                       ? short_function_name(focus.place.called) + " in "
+                                       : "";
         return " in " + doing.kernel + ", called by " + called + function;
     }
-    if (!focus.place.called.empty()) {
+    if (says_what_it_called(focus.place)) {
         return " in " + short_function_name(focus.place.called) + ", called by " + function;
     }
     const std::string shares = parts.empty() ? "" : " (" + parts + ")";

@@ -69,6 +69,26 @@ TEST(PlaceWords, AWaitHasWhatItCalledAndWhoCalledIt) {
     }
 }
 
+TEST(PlaceWords, UnnamedCodeOfAnInterpreterIsNoPlaceOfWork) {
+    ThreadDoing doing = work();
+    CallFocus& focus = doing.focus;
+    focus.place = part("parse", 1, "[jit]").place;
+    focus.place.called = "[python3.11]";
+    focus.place.called_module = "/usr/bin/python3.11";
+    focus.caller = "consumer";
+    focus.caller_module = "[jit]";
+    EXPECT_EQ(place_of_work(doing), " in parse, called by consumer");
+    doing.kernel = "page faults of the kernel";
+    EXPECT_EQ(place_of_work(doing), " in page faults of the kernel, called by parse");
+    doing.kernel.clear();
+    focus.place.called = "[libcrypto.so.3]";
+    focus.place.called_module = "/usr/lib/libcrypto.so.3";
+    EXPECT_EQ(place_of_work(doing), " in [libcrypto.so.3], called by parse");
+    focus.place.called = "sum";
+    focus.place.called_module = "/usr/bin/python3.11";
+    EXPECT_EQ(place_of_work(doing), " in sum, called by parse");
+}
+
 TEST(PlaceWords, WorkWithoutAPlaceIsMostlyInAFunctionThatHasHalfOfIt) {
     ThreadDoing doing = work();
     EXPECT_EQ(place_of_work(doing), " (no call stack shows where)");
