@@ -1,24 +1,16 @@
 #include "daemon/merges/merge_job.hpp"
 
 #include <fcntl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <utility>
-#include <vector>
 
 #include <boost/asio/buffer.hpp>
 
-#include "core/child_process.hpp"
 #include "core/duration.hpp"
 #include "core/unique_fd.hpp"
-
-extern char** environ;
 
 namespace lagtrap::daemon {
 namespace {
@@ -26,7 +18,6 @@ namespace {
 constexpr std::size_t text_limit_bytes = 64 * 1024;
 // A merge begins at the lowest priority, which would never finish on a busy machine. So it is
 // raised by one step per interval, up to the normal one (decision 15).
-constexpr int lowest_priority = 19;
 constexpr std::chrono::milliseconds priority_step{250};
 // A killed process that has not ended after this time counts as hung in the kernel.
 constexpr std::chrono::seconds end_grace{5};
@@ -44,38 +35,16 @@ Result<MergedBundle> outcome_of(int wait_status, const std::string& text,
     return parse_merge_answer(text, output);
 }
 
-// The child leads its own process group, so that one signal also reaches its helper. A helper that
-// outlives a killed daemon must not hold the daemon's sockets, because the next daemon could not
-// bind to them.
-Result<pid_t> spawn(const std::string& program, const MergeTask& task, int output) {
-    ChildOptions options;
-    options.arguments = {program};
-    if (!task.with_names) options.arguments.emplace_back("--without-names");
-    options.arguments.push_back(task.capture.string());
-    options.arguments.push_back(task.output.string());
-    options.descriptors = {{STDOUT_FILENO, output}, {STDERR_FILENO, output}};
-    options.with_environment = true;
-    options.own_group = true;
-    return start_child(program, options);
-}
-
-void kill_group(pid_t leader) { (void)::kill(-leader, SIGKILL); }
-
-int wait_for_end(pid_t pid) {
-    int wait_status = 0;
-    while (::waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
-    }
-    return wait_status;
-}
-
 }  // namespace
 
-MergeJob::MergeJob(boost::asio::io_context& context, MergeTask task, OnDone on_done)
+MergeJob::MergeJob(boost::asio::io_context& context, MergeTask task, MergeProcess process,
+                   OnDone on_done)
     : output_(context),
-      process_(context),
+      end_(context),
       timer_(context),
       priority_timer_(context),
       task_(std::move(task)),
+      process_(std::move(process)),
       chunk_(4096, '\0'),
       on_done_(std::move(on_done)) {}
 
@@ -85,27 +54,20 @@ Status MergeJob::start(boost::asio::io_context& context, const std::string& prog
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return system_error("pipe");
     UniqueFd read_end(pipe[0]);
     const UniqueFd write_end(pipe[1]);
-    TRY_ASSIGN(const pid_t pid, spawn(program, task, write_end.get()));
-    UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!process.valid()) {
-        const Error error = system_error("watching lagtrap-merge");
-        kill_group(pid);
-        (void)wait_for_end(pid);
-        return error;
-    }
-    const std::shared_ptr<MergeJob> job(new MergeJob(context, task, std::move(on_done)));
-    job->pid_ = pid;
+    TRY_ASSIGN(MergeProcess process, MergeProcess::start(program, task, write_end.get()));
+    UniqueFd end = process.take_end();
+    const std::shared_ptr<MergeJob> job(
+        new MergeJob(context, task, std::move(process), std::move(on_done)));
     job->output_.assign(read_end.release());
-    job->process_.assign(process.release());
-    job->set_nice(lowest_priority);
+    job->end_.assign(end.release());
     job->watch();
     return success();
 }
 
 void MergeJob::watch() {
     read_more();
-    process_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                        [self = shared_from_this()](const auto&) { self->note_end(); });
+    end_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                    [self = shared_from_this()](const auto&) { self->note_end(); });
     timer_.expires_after(task_.limit);
     timer_.async_wait([self = shared_from_this()](const auto& aborted) {
         if (!aborted) self->kill_for_limit();
@@ -113,18 +75,11 @@ void MergeJob::watch() {
     raise_priority();
 }
 
-// Optional: if refused, the priority does not change.
-void MergeJob::set_nice(int nice) {
-    nice_ = nice;
-    (void)::setpriority(PRIO_PGRP, static_cast<id_t>(pid_), nice);
-}
-
 void MergeJob::raise_priority() {
     priority_timer_.expires_after(priority_step);
     priority_timer_.async_wait([self = shared_from_this()](const auto& aborted) {
-        if (aborted || self->wait_status_ || self->nice_ == 0) return;
-        self->set_nice(self->nice_ - 1);
-        self->raise_priority();
+        if (aborted || self->wait_status_) return;
+        if (self->process_.raise_priority()) self->raise_priority();
     });
 }
 
@@ -143,7 +98,7 @@ void MergeJob::read_more() {
 void MergeJob::kill_for_limit() {
     if (wait_status_) return;
     killed_ = true;
-    kill_group(pid_);
+    process_.kill();
     timer_.expires_after(end_grace);
     timer_.async_wait([self = shared_from_this()](const auto& aborted) {
         if (!aborted) self->tell(self->over_limit("; it hangs in the kernel and cannot be killed"));
@@ -152,7 +107,7 @@ void MergeJob::kill_for_limit() {
 
 // Reaps the process, however late it ends.
 void MergeJob::note_end() {
-    wait_status_ = wait_for_end(pid_);
+    wait_status_ = process_.wait_for_end();
     priority_timer_.cancel();
     timer_.expires_after(drain_grace);
     timer_.async_wait([self = shared_from_this()](const auto& aborted) {

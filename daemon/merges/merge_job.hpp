@@ -2,8 +2,6 @@
 // files and needs much memory.
 #pragma once
 
-#include <chrono>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,17 +13,9 @@
 
 #include "core/result.hpp"
 #include "daemon/merges/merge_answer.hpp"
+#include "daemon/merges/merge_process.hpp"
 
 namespace lagtrap::daemon {
-
-struct MergeTask {
-    std::filesystem::path capture;
-    std::filesystem::path output;
-    // Look up function names, for which the files of watched programs are opened.
-    bool with_names = true;
-    // Wall-clock time, because a merge that waits for a hung file system uses no CPU time.
-    std::chrono::nanoseconds limit = std::chrono::minutes(10);
-};
 
 // Use it only on the io_context's thread.
 class MergeJob : public std::enable_shared_from_this<MergeJob> {
@@ -40,10 +30,10 @@ class MergeJob : public std::enable_shared_from_this<MergeJob> {
                                       const MergeTask& task, OnDone on_done);
 
   private:
-    MergeJob(boost::asio::io_context& context, MergeTask task, OnDone on_done);
+    MergeJob(boost::asio::io_context& context, MergeTask task, MergeProcess process,
+             OnDone on_done);
     void watch();
     void read_more();
-    void set_nice(int nice);
     void raise_priority();
     void kill_for_limit();
     void note_end();
@@ -52,12 +42,11 @@ class MergeJob : public std::enable_shared_from_this<MergeJob> {
     void tell(Result<MergedBundle> outcome);
 
     boost::asio::posix::stream_descriptor output_;
-    boost::asio::posix::stream_descriptor process_;
+    boost::asio::posix::stream_descriptor end_;  // of the process
     boost::asio::steady_timer timer_;
     boost::asio::steady_timer priority_timer_;
     MergeTask task_;
-    int pid_ = -1;
-    int nice_ = 0;
+    MergeProcess process_;
     bool killed_ = false;             // because of its limit
     bool drained_ = false;            // text_ has its whole output
     std::optional<int> wait_status_;  // set once it has ended
