@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "daemon/events/event_totals.hpp"
+#include "daemon/events/run_takeover.hpp"
 #include "daemon/kernel/context_switches.hpp"
 
 namespace lagtrap::daemon {
@@ -89,11 +90,9 @@ std::vector<EventStatus> EventMonitor::status() const {
             status.groups = groups_ ? groups_->of(index) : ScopedGroups{};
             if (!groups_problem_.empty()) status.groups->problem = groups_problem_;
         }
-        {
-            const std::lock_guard lock(disabled_mutex_);
-            status.stacks_disabled = disabled_[index].stacks;
-            status.stages_disabled = disabled_[index].stages;
-        }
+        const DisabledParts::Parts disabled = disabled_.of(index);
+        status.stacks_disabled = disabled.stacks;
+        status.stages_disabled = disabled.stages;
         status.open = open[index];
         auto counters = programs_->counters(index);
         if (counters) status.counters = *counters;
@@ -103,15 +102,13 @@ std::vector<EventStatus> EventMonitor::status() const {
                 status.pairing.push_back(std::move(*finding));
                 break;
             }
-        const auto before_us = reported_before_.find(index);
-        add_open_runs(status, before_us == reported_before_.end() ? 0 : before_us->second);
+        add_open_runs(status, earlier_.reported_before(index));
         status.by_goroutine = programs_->pairs_by_goroutine(index);
         status.records_runs = events_[index].record == settings::RecordMode::Runs;
         if (auto runs = programs_->run_counters(index); runs) status.runs = *runs;
-        if (const auto before = carried_.find(status.name); before != carried_.end()) {
-            status.counters.add(before->second.counters);
-            status.runs.add(before->second.runs);
-        }
+        const EventTotals earlier = earlier_.of(status.name);
+        status.counters.add(earlier.counters);
+        status.runs.add(earlier.runs);
         result.push_back(std::move(status));
     }
     return result;
@@ -151,7 +148,7 @@ std::uint64_t EventMonitor::take_over(EventMonitor& before) {
         takeover ? shared_events(before) : std::map<std::uint32_t, std::uint32_t>{};
     before.breaches_
         ->sweep();  // this event monitor cannot know of programs started by exec before now
-    carried_ = before.all_totals();
+    earlier_ = EarlierTotals(before.all_totals());
     arming_->let_hits_count();
     if (takeover) takeover->copy(numbers, before.events_);
     before.arming_->hold_hits();
@@ -160,20 +157,9 @@ std::uint64_t EventMonitor::take_over(EventMonitor& before) {
     (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
     if (!takeover) return reported_until_ns;
     takeover->settle();
-    carry(before, takeover->counts(), numbers);
+    earlier_.take_out_open_runs(takeover->counts(), before.events_, numbers);
     breaches_->look_soon();
     return reported_until_ns;
-}
-
-void EventMonitor::carry(const EventMonitor& before,
-                         const std::map<std::uint32_t, RunTakeover::Counts>& moved,
-                         const std::map<std::uint32_t, std::uint32_t>& numbers) {
-    for (const auto& [event, counts] : moved) {
-        EventCounters& counters = carried_[before.events_[event].name].counters;
-        carry_open_runs(counters, counts);
-        if (const auto number = numbers.find(event); number != numbers.end())
-            reported_before_[number->second] = counts.reported;
-    }
 }
 
 std::map<std::string, EventCounters> EventMonitor::all_counters() const {
@@ -239,15 +225,13 @@ std::uint64_t EventMonitor::times_cost_ns() const {
 
 Status EventMonitor::take_stacks(std::uint32_t event, bool wanted) {
     TRY(programs_->take_stacks(event, wanted));
-    const std::lock_guard lock(disabled_mutex_);
-    disabled_[event].stacks = !wanted;
+    disabled_.set_stacks(event, !wanted);
     return success();
 }
 
 Status EventMonitor::watch_stages(std::uint32_t event, bool wanted) {
     TRY(arming_->watch_stages(event, wanted));
-    const std::lock_guard lock(disabled_mutex_);
-    disabled_[event].stages = !wanted;
+    disabled_.set_stages(event, !wanted);
     return success();
 }
 

@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +16,8 @@
 #include "bpf/event_monitor.h"
 #include "core/result.hpp"
 #include "daemon/events/breach_watch.hpp"
+#include "daemon/events/disabled_parts.hpp"
+#include "daemon/events/earlier_totals.hpp"
 #include "daemon/events/event_arming.hpp"
 #include "daemon/events/event_thresholds.hpp"
 #include "daemon/events/group_scopes.hpp"
@@ -26,7 +27,6 @@
 #include "daemon/events/open_runs.hpp"
 #include "daemon/events/pairing.hpp"
 #include "daemon/events/program_cost.hpp"
-#include "daemon/events/run_takeover.hpp"
 #include "daemon/events/run_weights.hpp"
 #include "daemon/processes/container_names.hpp"
 #include "settings/settings.hpp"
@@ -51,12 +51,6 @@ struct EventStatus {
     bool by_goroutine = false;  // goroutines are its keys, not threads
     EventCopies copies;
     std::optional<ScopedGroups> groups;  // if the event's scope names control groups
-    RunCounters runs;
-};
-
-// Totals that continue when the settings are replaced.
-struct EventTotals {
-    EventCounters counters;
     RunCounters runs;
 };
 
@@ -185,21 +179,11 @@ class EventMonitor {
     // Events whose runs continue: their numbers in `before` and here.
     [[nodiscard]] std::map<std::uint32_t, std::uint32_t> shared_events(
         const EventMonitor& before) const;
-    void carry(const EventMonitor& before,
-               const std::map<std::uint32_t, RunTakeover::Counts>& moved,
-               const std::map<std::uint32_t, std::uint32_t>& numbers);
 
     std::vector<settings::Event> events_;
-    struct Disabled {
-        bool stacks = false, stages = false;
-    };
-    mutable std::mutex disabled_mutex_;
-    std::vector<Disabled> disabled_;  // by event
+    DisabledParts disabled_;
     Options options_;
-    // counters continue from these, by name of the event
-    std::map<std::string, EventTotals> carried_;
-    // Reported delays among the open runs that were taken over, by event.
-    std::map<std::uint32_t, std::uint64_t> reported_before_;
+    EarlierTotals earlier_;  // set by take_over()
     const std::shared_ptr<RunWeights> weights_;
     const std::shared_ptr<EventThresholds> thresholds_;
     std::unique_ptr<MonitorPrograms> programs_;

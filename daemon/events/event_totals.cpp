@@ -15,11 +15,6 @@ void add_open_runs(EventStatus& status, std::uint64_t reported_before) {
     counters.delays += reported - std::min(reported, counted_before);
 }
 
-void carry_open_runs(EventCounters& earlier, const RunTakeover::Counts& moved) {
-    earlier.abandoned += moved.left;
-    earlier.delays -= std::min(earlier.delays, moved.reported);
-}
-
 EventMonitor::EventHits hits_of(const EventCounters& counters, std::vector<ProbeKind> kinds) {
     SeenParties seen;
     seen.add(counters.seen);

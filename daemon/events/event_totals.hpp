@@ -1,4 +1,4 @@
-// How the counters of an event, its open runs, and those of earlier settings add up.
+// How the counters of an event and its open runs add up.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,6 @@ namespace lagtrap::daemon {
 // it was open counts from then on, and not again at its end. `reported_before`: those among runs
 // that were taken over from earlier settings.
 void add_open_runs(EventStatus& status, std::uint64_t reported_before);
-
-// Counters of earlier settings, without what their open runs will count again where they continue:
-// delays noticed while open are in the totals already, and are counted again when they end.
-void carry_open_runs(EventCounters& earlier, const RunTakeover::Counts& moved);
 
 [[nodiscard]] EventMonitor::EventHits hits_of(const EventCounters& counters,
                                               std::vector<ProbeKind> kinds);

@@ -44,7 +44,6 @@ MEMBERS = {
     "daemon/capture/recorder_programs.hpp RecorderPrograms": 15,
     "daemon/events/breach_watch.hpp BreachWatch": 19,
     "daemon/events/copy_arming.hpp CopyArming": 17,
-    "daemon/events/event_monitor.hpp EventMonitor": 14,
     "daemon/unwinding/mapped_files.hpp MappedFiles": 14,
     "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
     "server/api/application.hpp Application": 24,

@@ -43,17 +43,6 @@ TEST(EventTotals, ADelayCountsOnceWhetherItIsOpenOrEnded) {
     EXPECT_EQ(delays(5, 1, 0, 4, 0), 5U);
 }
 
-TEST(EventTotals, RunsThatContinueElsewhereAreCountedThere) {
-    EventCounters earlier;
-    earlier.abandoned = 1;
-    earlier.delays = 10;
-    carry_open_runs(earlier, {.taken = 7, .reported = 4, .left = 2});
-    EXPECT_EQ(earlier.abandoned, 3U);
-    EXPECT_EQ(earlier.delays, 6U);
-    carry_open_runs(earlier, {.taken = 0, .reported = 9, .left = 0});
-    EXPECT_EQ(earlier.delays, 0U);
-}
-
 TEST(EventTotals, HitsAreThoseOfTheirMarkers) {
     EventCounters counters;
     for (auto& marker : counters.markers) marker.hits = 5;
