@@ -32,16 +32,11 @@ CopyArming::CopyArming(const std::vector<settings::Event>& events, MappedFiles& 
     : mapped_files_(mapped_files),
       names_(names),
       stopped_(stopped),
+      copies_(events),
+      finder_(CopyFinder::make(inspector, copies_.matches().wants_build_ids(), stopped)),
       units_([&names](std::uint32_t pid) {
           return names.brief_words_for(control_group_of(folder_of(pid)));
-      }),
-      table_(events) {
-    auto finder = CopyFinder::make(inspector, table_.matches().wants_build_ids(), stopped);
-    if (finder)
-        finder_ = std::move(*finder);
-    else
-        problem_ = finder.error().message;
-}
+      }) {}
 
 CopyArming::Look CopyArming::look(const MainFiles& files) {
     const std::uint64_t version = mapped_files_.version();
@@ -53,13 +48,7 @@ CopyArming::Look CopyArming::look(const MainFiles& files) {
     auto leaving = use_main_files(files);
     const auto mapped_files = mapped_files_.all();
     progress_.all_resolved = resolve_some(mapped_files);
-    CopyTable::Processes processes = processes_of(mapped_files);
-    std::vector<CopyTable::Leaving> unmapped;
-    {
-        const std::lock_guard lock(mutex_);
-        table_.use(std::move(processes), Clock::now());
-        unmapped = table_.take_unmapped(Clock::now());
-    }
+    const auto unmapped = copies_.use(processes_of(mapped_files));
     leaving.insert(leaving.end(), unmapped.begin(), unmapped.end());
     if (progress_.all_resolved) looked_at_version_.store(version);
     auto copies = with_files(leaving);
@@ -68,9 +57,8 @@ CopyArming::Look CopyArming::look(const MainFiles& files) {
 
 std::vector<std::shared_ptr<const WatchedFile>> CopyArming::newly_opened() {
     std::vector<std::shared_ptr<const WatchedFile>> opened;
-    const std::lock_guard lock(mutex_);
     for (auto& [number, copy] : files_) {
-        if (copy.reported || table_.is_leaving(copy.file->path())) continue;
+        if (copy.reported || copies_.is_leaving(copy.file->path())) continue;
         copy.reported = true;
         opened.push_back(copy.file);
     }
@@ -95,22 +83,19 @@ std::optional<std::chrono::steady_clock::duration> CopyArming::next_look() const
     for (const auto& [id, known] : resolved_)
         if (!known.real && !known.namesake) next = std::min(next, known.again);
     if (progress_.waits_for_budget) next = std::min(next, progress_.began + budget_pause);
-    {
-        const std::lock_guard lock(mutex_);
-        if (const auto change = table_.next_change(progress_.began)) next = std::min(next, *change);
-    }
+    if (const auto change = copies_.next_change(progress_.began)) next = std::min(next, *change);
     if (next == Clock::time_point::max()) return std::nullopt;
     return std::max<Clock::duration>(next - now, 1ms);
 }
 
 std::vector<CopyTable::Leaving> CopyArming::use_main_files(const MainFiles& files) {
-    std::map<std::shared_ptr<const WatchedFile>, RealFile> main_files;
+    SharedCopies::MainFiles main_files;
     CopyTable::MainFiles known_files;
     for (const auto& file : files.opened) {
-        const auto known = main_files_.find(file);
-        if (known != main_files_.end())
+        const auto known = copies_.main_files().find(file);
+        if (known != copies_.main_files().end())
             main_files[file] = known->second;
-        else if (const auto real = finder_->real_file_of(file->fd()))
+        else if (const auto real = (*finder_)->real_file_of(file->fd()))
             main_files[file] = *real;
         else
             continue;
@@ -120,15 +105,12 @@ std::vector<CopyTable::Leaving> CopyArming::use_main_files(const MainFiles& file
         if (!failed && path != file->path()) known_files.targets.links[file->path()] = path;
     }
     known_files.targets.followed = files.followed;
-    const std::lock_guard lock(mutex_);
-    main_files_ = std::move(main_files);
-    return table_.use(std::move(known_files));
+    return copies_.use(std::move(main_files), std::move(known_files));
 }
 
 bool CopyArming::is_settled(const Resolved& known) const {
     if (!known.real) return known.namesake || known.again > progress_.began;
-    const std::lock_guard lock(mutex_);
-    return table_.is_open(*known.real);
+    return copies_.is_open(*known.real);
 }
 
 // False if some mapped files are left for the next call.
@@ -152,17 +134,15 @@ bool CopyArming::resolve_some(const std::vector<MappedFile>& mapped_files) {
 }
 
 CopyArming::Resolved CopyArming::resolve(const MappedFile& mapped_file, unsigned failures) {
-    const FileView view = finder_->view_of(mapped_file);
-    const FileMatches& matches = table_.matches();
+    const FileView view = (*finder_)->view_of(mapped_file);
+    const FileMatches& matches = copies_.matches();
     if (matches.events(view, mapped_file.build_id).empty() &&
         (!matches.wants_build_ids() || !mapped_file.build_id.empty()))
         return {std::nullopt, true, {}, 0};
     const auto real = find_file(mapped_file, view);
     if (real) return {*real, false, {}, 0};
-    if (real.error().kind == ErrorKind::TooLarge && failures == 0) {
-        const std::lock_guard lock(mutex_);
-        table_.note_left_out(party_of_process(mapped_file.mapping.mapping.pid));
-    }
+    if (real.error().kind == ErrorKind::TooLarge && failures == 0)
+        copies_.note_left_out(party_of_process(mapped_file.mapping.mapping.pid));
     if (real.error().kind == ErrorKind::NotFound) return {std::nullopt, true, {}, 0};
     return {std::nullopt, false,
             Clock::now() + first_retry * (1U << std::min(failures, max_doublings)), failures + 1};
@@ -170,25 +150,18 @@ CopyArming::Resolved CopyArming::resolve(const MappedFile& mapped_file, unsigned
 
 // ErrorKind::NotFound: no event watches this file.
 Result<RealFile> CopyArming::find_file(const MappedFile& mapped_file, const FileView& view) {
-    TRY_ASSIGN(const CopyFinder::Identity identity, finder_->identify(mapped_file));
-    auto known = finder_->known(identity);
-    const auto is_open = [this](const RealFile& real) {
-        const std::lock_guard lock(mutex_);
-        return table_.is_open(real);
-    };
+    TRY_ASSIGN(const CopyFinder::Identity identity, (*finder_)->identify(mapped_file));
+    auto known = (*finder_)->known(identity);
     UniqueFd descriptor;
-    if (!known || !is_open(known->real)) {
-        {
-            const std::lock_guard lock(mutex_);
-            TRY(table_.check_room(party_of_process(mapped_file.mapping.mapping.pid)));
-        }
-        TRY_ASSIGN(CopyFinder::Opened opened, finder_->open(mapped_file, identity));
+    if (!known || !copies_.is_open(known->real)) {
+        TRY(copies_.check_room(party_of_process(mapped_file.mapping.mapping.pid)));
+        TRY_ASSIGN(CopyFinder::Opened opened, (*finder_)->open(mapped_file, identity));
         known = std::move(opened.file);
         descriptor = std::move(opened.descriptor);
     }
-    if (table_.matches().events(view, known->build_id).empty())
+    if (copies_.matches().events(view, known->build_id).empty())
         return make_error(ErrorKind::NotFound, "it is a different file");
-    if (!is_open(known->real)) add(mapped_file, view, *known, std::move(descriptor));
+    if (!copies_.is_open(known->real)) add(mapped_file, view, *known, std::move(descriptor));
     return known->real;
 }
 
@@ -203,14 +176,13 @@ void CopyArming::add(const MappedFile& mapped_file, const FileView& view,
                          names_.words_for(control_group_of(folder_of(pid))),
                          known.build_id,
                          party_of_process(pid),
-                         finder_->is_on_root(view, (*file)->identity().device)};
-    const std::lock_guard lock(mutex_);
-    files_[table_.add(std::move(copy), Clock::now())] = {std::move(*file)};
+                         (*finder_)->is_on_root(view, (*file)->identity().device)};
+    files_[copies_.add(std::move(copy))] = {std::move(*file)};
 }
 
 // Container or unit of a process with a file of the same name. Cached as long as it has the file.
 std::string CopyArming::where_known(const std::string& path, std::uint32_t pid) const {
-    const auto& namesakes = table_.namesakes();
+    const auto& namesakes = copies_.namesakes();
     const auto known = namesakes.find(path);
     if (known != namesakes.end() && known->second.pid == pid) return known->second.where;
     return names_.words_for(control_group_of(folder_of(pid)));
@@ -240,12 +212,7 @@ CopyTable::Processes CopyArming::processes_of(const std::vector<MappedFile>& map
 }
 
 void CopyArming::arm_missing(const std::set<std::uint32_t>& events, const Attach& attach) {
-    std::vector<Missing> all;
-    {
-        const std::lock_guard lock(mutex_);
-        all = table_.missing(progress_.began);
-    }
-    for (const Missing& missing : all) {
+    for (const Missing& missing : copies_.missing(progress_.began)) {
         if (stopped_.load()) return;
         if (events.contains(missing.event)) arm(missing, attach);
     }
@@ -255,77 +222,36 @@ void CopyArming::arm_missing(const std::set<std::uint32_t>& events, const Attach
 Result<EventPlan> CopyArming::plan(const Missing& missing, const CopyTable::Copy& copy) const {
     EventPlanner planner([file = files_.at(missing.copy).file](const std::string&)
                              -> Result<std::shared_ptr<const WatchedFile>> { return file; });
-    const auto names = table_.matches().names(missing.event, copy.view, copy.build_id);
+    const auto names = copies_.matches().names(missing.event, copy.view, copy.build_id);
     const auto budget = missing.failures == 0 ? arming_budget : patient_budget;
-    return planner.plan_copy(table_.matches().event(missing.event), names, copy.view.path,
+    return planner.plan_copy(copies_.matches().event(missing.event), names, copy.view.path,
                              {Clock::now() + budget, &stopped_});
 }
 
 void CopyArming::arm(const Missing& missing, const Attach& attach) {
-    CopyTable::Copy copy;
-    {
-        const std::lock_guard lock(mutex_);
-        if (!table_.make_room(missing)) return;
-        copy = *table_.copy(missing.copy);
-    }
+    const auto copy = copies_.make_room(missing);
+    if (!copy) return;
     const auto began = Clock::now();
-    if (copy.party != root_party && !budget_.may_look(copy.party, began)) {
+    if (copy->party != root_party && !budget_.may_look(copy->party, began)) {
         progress_.waits_for_budget = true;
         return;
     }
-    const auto plan = this->plan(missing, copy);
+    const auto plan = this->plan(missing, *copy);
     const auto reading = Clock::now() - began;
     const auto cpu_before = thread_cpu_time();
-    {
-        const std::lock_guard lock(mutex_);
-        attaching_.insert(copy.name);
-    }
+    copies_.begin_attaching(copy->name);
     const Status attached =
         plan ? attach(missing.event, missing.copy, *plan) : Status(plan.error());
     // Charge only CPU time: attaching mostly waits for other CPUs, whoever owns the file.
-    if (copy.party != root_party)
-        budget_.charge(copy.party, reading + (thread_cpu_time() - cpu_before), Clock::now());
-    const std::lock_guard lock(mutex_);
-    attaching_.erase(attaching_.find(copy.name));
-    left_.notify_all();
+    if (copy->party != root_party)
+        budget_.charge(copy->party, reading + (thread_cpu_time() - cpu_before), Clock::now());
     const bool event_is_off = plan && !attached && attached.error().kind == ErrorKind::Busy;
-    if (!event_is_off) table_.note_armed(missing, attached, Clock::now());
-}
-
-void CopyArming::note_detached(const WatchedFile& file) {
-    const std::lock_guard lock(mutex_);
-    table_.note_detached(file.path());
-    left_.notify_all();
-}
-
-void CopyArming::note_left(std::uint32_t event) {
-    const std::lock_guard lock(mutex_);
-    table_.note_left(event);
-}
-
-std::vector<std::pair<std::uint32_t, std::uint32_t>> CopyArming::leave_file(
-    const std::string& name) {
-    std::unique_lock lock(mutex_);
-    left_.wait(lock, [&] { return !table_.is_leaving(name) && !attaching_.contains(name); });
-    return table_.leave_file(name);
-}
-
-bool CopyArming::has_processes(const WatchedFile& main_file) const {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [file, real] : main_files_)
-        if (file.get() == &main_file) return table_.has_processes(real);
-    return false;
-}
-
-LeftOut CopyArming::left_out() const {
-    const std::lock_guard lock(mutex_);
-    return table_.left_out();
+    copies_.end_attaching(copy->name, missing, attached, event_is_off);
 }
 
 EventCopies CopyArming::of(std::uint32_t event, bool armed) const {
-    const std::lock_guard lock(mutex_);
-    EventCopies copies = table_.describe(event, armed);
-    copies.problem = problem_;
+    EventCopies copies = copies_.describe(event, armed);
+    if (!finder_) copies.problem = finder_.error().message;
     return copies;
 }
 

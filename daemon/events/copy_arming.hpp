@@ -6,12 +6,10 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +21,7 @@
 #include "daemon/events/copy_table.hpp"
 #include "daemon/events/event_copies.hpp"
 #include "daemon/events/event_plan.hpp"
+#include "daemon/events/shared_copies.hpp"
 #include "daemon/probes/watched_file.hpp"
 #include "daemon/processes/container_names.hpp"
 #include "daemon/processes/look_budget.hpp"
@@ -73,18 +72,20 @@ class CopyArming {
     // The following is thread-safe.
 
     // The markers are detached and the file is no longer guarded.
-    void note_detached(const WatchedFile& file);
+    void note_detached(const WatchedFile& file) { copies_.note_detached(file.path()); }
     // Call it when the markers of the event were detached from all files.
-    void note_left(std::uint32_t event);
+    void note_left(std::uint32_t event) { copies_.note_left(event); }
     // Somebody writes to the copy of this name (WatchedFile::path()). Returns the markers to
     // detach, as pairs of event and copy. Waits until markers that are being attached or detached
     // are.
     [[nodiscard]] std::vector<std::pair<std::uint32_t, std::uint32_t>> leave_file(
-        const std::string& name);
+        const std::string& name) {
+        return copies_.leave_file(name);
+    }
     // `armed`: the event has markers in the files that its settings name.
     [[nodiscard]] EventCopies of(std::uint32_t event, bool armed) const;
     // Number of files not opened because of limits, by the party of the processes.
-    [[nodiscard]] LeftOut left_out() const;
+    [[nodiscard]] LeftOut left_out() const { return copies_.left_out(); }
     // True if look() has processed all mapped files so far.
     [[nodiscard]] bool is_up_to_date() const {
         return looked_at_version_.load() == mapped_files_.version();
@@ -94,7 +95,9 @@ class CopyArming {
     // True unless copies wait for arm_missing(), whatever it could attach.
     [[nodiscard]] bool is_done() const { return !is_expected_.load() && is_up_to_date(); }
     // True if a process maps this file of MainFiles.
-    [[nodiscard]] bool has_processes(const WatchedFile& main_file) const;
+    [[nodiscard]] bool has_processes(const WatchedFile& main_file) const {
+        return copies_.has_processes(main_file);
+    }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -134,25 +137,17 @@ class CopyArming {
     MappedFiles& mapped_files_;
     ContainerNames& names_;
     const std::atomic<bool>& stopped_;
-    std::string problem_;                              // why there is no search for copies
+    SharedCopies copies_;
     std::atomic<std::uint64_t> looked_at_version_{0};  // of the mapped files
     std::atomic<bool> is_expected_{false};
 
-    // For the arming thread only:
-    std::unique_ptr<CopyFinder> finder_;  // nullptr if there is a problem
+    // For the arming thread only, except an error: there is no search for copies.
+    const Result<std::unique_ptr<CopyFinder>> finder_;
     Progress progress_;
     LookBudget budget_;
     ProcessUnits units_;
     std::map<std::uint64_t, Resolved> resolved_;  // by id of the mapped file
     std::map<std::uint32_t, CopyFile> files_;     // by copy
-
-    // For what follows. What processes and settings mean changes on the arming thread alone, which
-    // reads CopyTable::matches() and namesakes() without it.
-    mutable std::mutex mutex_;
-    CopyTable table_;
-    std::map<std::shared_ptr<const WatchedFile>, RealFile> main_files_;
-    std::multiset<std::string> attaching_;  // names of files, for leave_file()
-    std::condition_variable left_;
 };
 
 }  // namespace lagtrap::daemon

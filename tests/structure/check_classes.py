@@ -43,7 +43,6 @@ MEMBERS = {
     "daemon/capture/capture_controller.hpp CaptureController": 23,
     "daemon/capture/recorder_programs.hpp RecorderPrograms": 15,
     "daemon/events/breach_watch.hpp BreachWatch": 19,
-    "daemon/events/copy_arming.hpp CopyArming": 17,
     "daemon/unwinding/mapped_files.hpp MappedFiles": 14,
     "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
     "server/api/application.hpp Application": 24,
