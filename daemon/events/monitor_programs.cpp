@@ -18,7 +18,6 @@
 #include "daemon/kernel/optional_programs.hpp"
 #include "daemon/kernel/preempt_count.hpp"
 #include "daemon/kernel/shared_maps.hpp"
-#include "daemon/probes/exit_cookies.hpp"
 #include "daemon/unwinding/unwind_store.hpp"
 #include "event_monitor.skel.h"
 
@@ -121,6 +120,7 @@ Result<std::unique_ptr<MonitorPrograms>> MonitorPrograms::load(const settings::S
     if (const int failed = event_monitor_bpf__load(self->programs_.get()); failed != 0)
         return libbpf_error("load the event monitor's BPF programs", failed);
     (void)take_libbpf_messages();
+    self->configs_.emplace(bpf_map__fd(self->programs_->maps.event_configs));
     self->exec_link_.reset(
         bpf_program__attach_raw_tracepoint(self->programs_->progs.on_exec, "sched_process_exec"));
     if (!self->exec_link_) return libbpf_error("watch for exec", -errno);
@@ -165,7 +165,8 @@ Status MonitorPrograms::count_times(bool wanted) {
     if (!needs_.times || wanted == counts_times()) return success();
     if (wanted) TRY(attach_times());
     for (std::uint32_t event = 0; event < events_.size(); ++event)
-        if (wants_times(events_[event])) TRY(change_flag(event, LAGTRAP_EVENT_TIMES, wanted));
+        if (wants_times(events_[event]))
+            TRY(configs_->change_flag(event, LAGTRAP_EVENT_TIMES, wanted));
     if (wanted) return success();
     time_links_.clear();
     TRY_ASSIGN(const MappedMap threads,
@@ -230,7 +231,9 @@ Result<ProbeRequest> MonitorPrograms::request_for(SiteOwner owner, const MarkerP
                          plan.places.offsets,          plan.places.semaphores, {marker_id},
                          plan.places.return_probe,     plan.tracepoint_id};
     if (!plan.places.file) return request;
-    auto cookies = cookies_of(owner, marker_id, plan.places);
+    const MarkerCookies::Maps maps{bpf_map__fd(programs_->maps.argument_sites),
+                                   bpf_map__fd(programs_->maps.exit_sites)};
+    auto cookies = cookies_.take(maps, owner, marker_id, plan.places);
     if (!cookies) return cookies.error().within(plan.doing());
     request.cookies = std::move(*cookies);
     if (plan.by_frame)
@@ -240,106 +243,51 @@ Result<ProbeRequest> MonitorPrograms::request_for(SiteOwner owner, const MarkerP
 
 Status MonitorPrograms::configure_plan(std::uint32_t index, const EventPlan& plan,
                                        bool stages_wanted) {
-    TRY(change_config(index, [&](lagtrap_event_config& config) {
+    TRY(configs_->change(index, [&](lagtrap_event_config& config) {
         configure_for_plan(config, plan, stages_wanted);
     }));
     return let_hits_count(index, false);
 }
 
-Status MonitorPrograms::change_config(std::uint32_t index,
-                                      const std::function<void(lagtrap_event_config&)>& change) {
-    const std::lock_guard lock(configs_mutex_);
-    lagtrap_event_config config{};
-    const int map = bpf_map__fd(programs_->maps.event_configs);
-    if (bpf_map_lookup_elem(map, &index, &config) != 0)
-        return system_error("read the configuration of an event");
-    change(config);
-    if (bpf_map_update_elem(map, &index, &config, BPF_ANY) != 0)
-        return system_error("change an event");
-    return success();
-}
-
-Status MonitorPrograms::change_flag(std::uint32_t index, std::uint32_t flag, bool wanted) {
-    return change_config(index, [&](lagtrap_event_config& config) {
-        config.flags = wanted ? config.flags | flag : config.flags & ~flag;
-    });
-}
-
 bool MonitorPrograms::pairs_by_goroutine(std::uint32_t event) const {
-    lagtrap_event_config config{};
-    const bool read =
-        bpf_map_lookup_elem(bpf_map__fd(programs_->maps.event_configs), &event, &config) == 0;
-    return read && (config.flags & LAGTRAP_EVENT_KEY_GOROUTINE) != 0;
+    return configs_->has_flag(event, LAGTRAP_EVENT_KEY_GOROUTINE);
 }
 
 Status MonitorPrograms::count_begins_alone(std::uint32_t index) {
-    return change_flag(index, LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED, true);
+    return configs_->change_flag(index, LAGTRAP_EVENT_OFF | LAGTRAP_EVENT_COUNTED, true);
 }
 
 Status MonitorPrograms::let_stages_count(std::uint32_t index, bool wanted) {
-    return change_flag(index, LAGTRAP_EVENT_WITHOUT_STAGES, !wanted);
+    return configs_->change_flag(index, LAGTRAP_EVENT_WITHOUT_STAGES, !wanted);
 }
 
 Status MonitorPrograms::pair_by_goroutine(std::uint32_t index, bool wanted) {
-    return change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, wanted);
+    return configs_->change_flag(index, LAGTRAP_EVENT_KEY_GOROUTINE, wanted);
 }
 
 Status MonitorPrograms::take_stacks(std::uint32_t index, bool wanted) {
-    return change_flag(index, LAGTRAP_EVENT_STACKS, wanted);
+    return configs_->change_flag(index, LAGTRAP_EVENT_STACKS, wanted);
 }
 
 Status MonitorPrograms::let_record(std::uint32_t index, bool allowed) {
-    return change_flag(index, LAGTRAP_EVENT_UNRECORDED, !allowed);
+    return configs_->change_flag(index, LAGTRAP_EVENT_UNRECORDED, !allowed);
 }
 
 Status MonitorPrograms::look_after(std::uint32_t index, std::uint64_t age_ns) {
-    return change_config(index, [&](lagtrap_event_config& config) {
+    return configs_->change(index, [&](lagtrap_event_config& config) {
         config.look_after_ns = look_after_ns(events_[index].breach, config.threshold_ns, age_ns);
     });
 }
 
 Status MonitorPrograms::set_threshold(std::uint32_t index, std::chrono::nanoseconds threshold) {
-    return change_config(index, [&](lagtrap_event_config& config) {
+    return configs_->change(index, [&](lagtrap_event_config& config) {
         config.threshold_ns = static_cast<std::uint64_t>(threshold.count());
     });
 }
 
 Status MonitorPrograms::let_hits_count(std::uint32_t index, bool wanted) {
-    return change_config(
+    return configs_->change(
         index, [&](lagtrap_event_config& config) { daemon::let_hits_count(config, wanted); });
-}
-
-Result<std::vector<std::uint64_t>> MonitorPrograms::cookies_of(SiteOwner owner,
-                                                               std::uint32_t marker_id,
-                                                               const ProbePlaces& places) {
-    const std::uint64_t returned =
-        places.return_probe ? std::uint64_t{LAGTRAP_EXIT_RETURNED} << LAGTRAP_COOKIE_EXIT_SHIFT : 0;
-    std::vector<std::uint64_t> cookies(places.offsets.size(), marker_id | returned);
-    const int map = bpf_map__fd(programs_->maps.argument_sites);
-    for (std::size_t i = 0; i < places.arguments.size(); ++i) {
-        TRY_ASSIGN(const std::uint64_t site, argument_sites_.take(map, owner, places.arguments[i]));
-        cookies[i] |= site << LAGTRAP_COOKIE_SITE_SHIFT;
-    }
-    const int exits_map = bpf_map__fd(programs_->maps.exit_sites);
-    for (std::size_t i = 0; i < places.exits.size(); ++i) {
-        const binaries::FunctionExit& exit = places.exits[i];
-        std::uint64_t number = 0;
-        if (exit.by_target) {
-            TRY_ASSIGN(number, exit_sites_.take(exits_map, owner, exit_site_of(exit)));
-        }
-        cookies[i] |= exit_cookie_of(exit, number);
-    }
-    return cookies;
-}
-
-void MonitorPrograms::give_back_sites(SiteOwner owner) {
-    argument_sites_.give_back(owner);
-    exit_sites_.give_back(owner);
-}
-
-void MonitorPrograms::give_back_all_sites(std::uint32_t event) {
-    argument_sites_.give_back_all(event);
-    exit_sites_.give_back_all(event);
 }
 
 lagtrap_watch* MonitorPrograms::watch() const {
@@ -395,12 +343,12 @@ PartyMaps MonitorPrograms::parties() const {
 
 Status MonitorPrograms::limit(std::uint32_t event, const HitParty& who, bool wanted) {
     TRY(parties().limit(event, who, wanted));
-    return change_flag(event, LAGTRAP_EVENT_LIMITED, parties().limits(event));
+    return configs_->change_flag(event, LAGTRAP_EVENT_LIMITED, parties().limits(event));
 }
 
 Status MonitorPrograms::release_all(std::uint32_t event) {
     parties().release_all(event);
-    return change_flag(event, LAGTRAP_EVENT_LIMITED, false);
+    return configs_->change_flag(event, LAGTRAP_EVENT_LIMITED, false);
 }
 
 int MonitorPrograms::timed_sets_fd() const { return bpf_map__fd(programs_->maps.timed_sets); }

@@ -5,17 +5,17 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "bpf/event_monitor.h"
 #include "core/result.hpp"
+#include "daemon/events/event_config_map.hpp"
 #include "daemon/events/event_configs.hpp"
 #include "daemon/events/event_counters.hpp"
 #include "daemon/events/event_plan.hpp"
-#include "daemon/events/marker_sites.hpp"
+#include "daemon/events/marker_cookies.hpp"
 #include "daemon/events/party_maps.hpp"
 #include "daemon/events/timed_threads.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
@@ -40,8 +40,8 @@ class MonitorPrograms {
     // How to attach a marker of the event: the program, the addresses and their cookies. Configures
     // the marker. give_back_sites() frees what belongs to `owner`.
     [[nodiscard]] Result<ProbeRequest> request_for(SiteOwner owner, const MarkerPlan& plan);
-    void give_back_sites(SiteOwner owner);
-    void give_back_all_sites(std::uint32_t event);
+    void give_back_sites(SiteOwner owner) { cookies_.give_back(owner); }
+    void give_back_all_sites(std::uint32_t event) { cookies_.give_back_all(event); }
     [[nodiscard]] std::uint32_t marker_id_of(std::uint32_t event, const MarkerPlan& plan) const;
     // Configures the event for a plan; its hits are only counted until let_hits_count().
     [[nodiscard]] Status configure_plan(std::uint32_t event, const EventPlan& plan,
@@ -114,15 +114,8 @@ class MonitorPrograms {
     [[nodiscard]] Status configure_event(std::uint32_t event, const settings::Runs& runs);
     [[nodiscard]] Status configure_marker(std::uint32_t event, std::uint32_t marker_id,
                                           const MarkerPlan& plan);
-    // The cookie for each address: the marker and, if arguments are wanted, where they are.
-    [[nodiscard]] Result<std::vector<std::uint64_t>> cookies_of(SiteOwner owner,
-                                                                std::uint32_t marker_id,
-                                                                const ProbePlaces& places);
     [[nodiscard]] bpf_program* program_for(std::uint32_t marker_id, const MarkerPlan& plan) const;
     [[nodiscard]] std::array<bpf_program*, LAGTRAP_TRACEPOINT_PROGRAMS> tracepoint_copies() const;
-    [[nodiscard]] Status change_config(std::uint32_t event,
-                                       const std::function<void(lagtrap_event_config&)>& change);
-    [[nodiscard]] Status change_flag(std::uint32_t event, std::uint32_t flag, bool wanted);
 
     std::vector<settings::Event> events_;
     std::shared_ptr<event_monitor_bpf> programs_;
@@ -132,9 +125,8 @@ class MonitorPrograms {
     std::vector<Link> time_links_;
     std::vector<std::size_t> tracepoint_programs_;  // by marker number
     std::uint32_t markers_ = 0;
-    MarkerSites<lagtrap_site> argument_sites_{LAGTRAP_MAX_SITES, "arguments"};
-    MarkerSites<lagtrap_exit_site> exit_sites_{LAGTRAP_MAX_EXIT_SITES, "indirect jumps"};
-    std::mutex configs_mutex_;  // serializes changes of event configurations
+    MarkerCookies cookies_;
+    std::optional<EventConfigMap> configs_;  // once loaded
 };
 
 }  // namespace lagtrap::daemon

@@ -26,7 +26,6 @@ LINES = {
     "binaries/reader/reader_messages.cpp": 450,
     "daemon/budget/overhead_budget.cpp": 450,
     "daemon/capture/capture_controller.cpp": 500,
-    "daemon/events/monitor_programs.cpp": 450,
     "daemon/unwinding/process_spaces.cpp": 500,
     "server/api/application.cpp": 450,
     "server/api/cause_routes.cpp": 450,
