@@ -7,6 +7,7 @@
 #include "core/duration.hpp"
 #include "core/party.hpp"
 #include "daemon/budget/difference.hpp"
+#include "daemon/budget/millionths.hpp"
 
 namespace lagtrap::daemon {
 namespace {

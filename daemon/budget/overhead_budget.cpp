@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
+#include "daemon/budget/cost_words.hpp"
+#include "daemon/budget/millionths.hpp"
 
 namespace lagtrap::daemon {
 namespace {
@@ -25,24 +26,7 @@ constexpr std::uint64_t min_part = 4;
 // Return to full-time watching after the event has been affordable this many checks in a row.
 constexpr std::uint64_t calm_looks = 10;
 
-std::uint64_t part_of(std::uint64_t length_ns, std::uint64_t ppm) {
-    return static_cast<std::uint64_t>(static_cast<double>(length_ns) * static_cast<double>(ppm) /
-                                      1e6);
-}
-
-std::uint64_t ppm_of(std::uint64_t part_ns, std::uint64_t whole_ns) {
-    return whole_ns == 0 ? 0
-                         : static_cast<std::uint64_t>(static_cast<double>(part_ns) * 1e6 /
-                                                      static_cast<double>(whole_ns));
-}
-
 }  // namespace
-
-std::string percent_of_ppm(std::uint64_t ppm) {
-    if (ppm >= 10 * (million / 100) || ppm % (million / 100) == 0)
-        return fmt::format("{} %", (ppm + 5000) / 10'000);
-    return fmt::format("{:.1f} %", static_cast<double>(ppm) / 10'000.0);
-}
 
 std::uint64_t OverheadBudget::again_ns(std::uint32_t event) const {
     if (event >= events_.size()) return 0;
@@ -225,10 +209,7 @@ void OverheadBudget::limit(const WatchUse& use, std::uint32_t event, const Party
                            std::uint64_t now_ns, std::vector<BudgetStep>& steps) {
     LimitedParty& limited = events_[event].parties[party.who];
     give_up(limited.given, now_ns);
-    limited.reason = fmt::format("{} took {} of a CPU at its markers; the limit is {}",
-                                 party.who.pid == 0 ? "it" : "it alone",
-                                 percent_of_ppm(ppm_of(party.paired_ns, use.elapsed_ns)),
-                                 percent_of_ppm(budget_.share_ppm));
+    limited.reason = words(use).of_party(party);
     steps.push_back({BudgetStep::Action::Limit, event, limited.reason, party.who});
 }
 
@@ -240,35 +221,7 @@ std::vector<OverheadBudget::Limit> OverheadBudget::limits(std::uint32_t event) c
     return limits;
 }
 
-std::string OverheadBudget::reason_of(const WatchUse& use, const Cost& cost,
-                                      settings::BudgetPart kind, std::uint64_t all_ns) const {
-    const auto percent = [&](std::uint64_t part_ns) {
-        return percent_of_ppm(ppm_of(part_ns, use.elapsed_ns));
-    };
-    const bool stacks = kind == settings::BudgetPart::Stacks,
-               stages = kind == settings::BudgetPart::Stages;
-    const double hits_per_second = static_cast<double>(use.events[cost.event].hits) * 1e9 /
-                                   static_cast<double>(use.elapsed_ns);
-    std::string reason = fmt::format("{} took {} of a CPU with {:.0f} hits per second",
-                                     stacks   ? "stacks at its markers"
-                                     : stages ? "the markers of its stages"
-                                              : "its markers",
-                                     percent(cost.cost_ns), hits_per_second);
-    const std::uint64_t others_ns = all_ns - std::min(all_ns, cost.cost_ns);
-    const std::uint64_t share_ns = part_of(use.elapsed_ns, budget_.share_ppm);
-    if (others_ns > 0)
-        reason += fmt::format(", {} {}",
-                              stacks   ? "other stacks and markers"
-                              : stages ? "other markers"
-                                       : "other events",
-                              percent(others_ns));
-    if (use.own_cpu_ns > share_ns / 2)
-        reason += fmt::format(", lagtrapd itself {} (counted as {})", percent(use.own_cpu_ns),
-                              percent(share_ns / 2));
-    else if (use.own_cpu_ns > 0)
-        reason += fmt::format(", lagtrapd itself {}", percent(use.own_cpu_ns));
-    return reason + fmt::format("; the limit is {}", percent_of_ppm(budget_.share_ppm));
-}
+CostWords OverheadBudget::words(const WatchUse& use) const { return {use, budget_.share_ppm}; }
 
 bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t all_ns,
                                 std::uint64_t available_ns, std::uint64_t now_ns,
@@ -297,12 +250,13 @@ bool OverheadBudget::watch_part(const WatchUse& use, Cost& cost, std::uint64_t a
     state.probes.again_ns =
         now_ns + state.looks_off * static_cast<std::uint64_t>(budget_.interval.count());
     state.parties.clear();
-    steps.push_back({BudgetStep::Action::WatchPart,
-                     cost.event,
-                     reason_of(use, cost, settings::BudgetPart::Events, all_ns),
-                     {},
-                     news,
-                     state.counted});
+    steps.push_back(
+        {BudgetStep::Action::WatchPart,
+         cost.event,
+         words(use).of_event(cost.event, settings::BudgetPart::Events, cost.cost_ns, all_ns),
+         {},
+         news,
+         state.counted});
     cost.cost_ns -= state.counted ? counted_ns : cost.cost_ns / looks;
     return true;
 }
@@ -318,8 +272,9 @@ void OverheadBudget::disable_stages(std::uint64_t& cost_ns, std::uint64_t availa
         const std::uint64_t whole_ns = whole_cost_of(use, cost.event);
         if (whole_ns - std::min(whole_ns, cost.cost_ns) > max_looks * available_ns) continue;
         give_up(events_[cost.event].stages, now_ns);
-        steps.push_back({BudgetStep::Action::DropStages, cost.event,
-                         reason_of(use, cost, settings::BudgetPart::Stages, cost_ns)});
+        steps.push_back(
+            {BudgetStep::Action::DropStages, cost.event,
+             words(use).of_event(cost.event, settings::BudgetPart::Stages, cost.cost_ns, cost_ns)});
         cost_ns -= std::min(cost_ns, cost.cost_ns);
     }
 }
@@ -335,12 +290,7 @@ void OverheadBudget::stop_counts(std::uint64_t& cost_ns, std::uint64_t available
             continue;
         state.counts_all = state.counted = false;
         steps.push_back(
-            {BudgetStep::Action::StopCount, event,
-             fmt::format(
-                 "counting its begins took {} of a CPU, watching {} in total; the limit is {}",
-                 percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)),
-                 percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)),
-                 percent_of_ppm(budget_.share_ppm))});
+            {BudgetStep::Action::StopCount, event, words(use).of_counts(count_ns, cost_ns)});
         cost_ns -= std::min(cost_ns, count_ns);
     }
 }
@@ -355,10 +305,9 @@ void OverheadBudget::detach(const WatchUse& use, const Cost& cost, std::uint64_t
     state.counts_all = state.counted = count_ns > 0 && others_ns + count_ns <= available_ns;
     give_up(state.probes, now_ns);
     state.parties.clear();
-    std::string reason = reason_of(use, cost, settings::BudgetPart::Events, all_ns);
-    if (count_ns > 0 && !state.counted)
-        reason += fmt::format("; counting its begins alone would take {}",
-                              percent_of_ppm(ppm_of(count_ns, use.elapsed_ns)));
+    std::string reason =
+        words(use).of_event(cost.event, settings::BudgetPart::Events, cost.cost_ns, all_ns);
+    if (count_ns > 0 && !state.counted) reason += words(use).of_counts_instead(count_ns);
     steps.push_back(
         {BudgetStep::Action::Detach, cost.event, std::move(reason), {}, true, state.counted});
     all_ns = others_ns + (state.counted ? count_ns : 0);
@@ -389,7 +338,7 @@ void OverheadBudget::disable_until(std::uint64_t& cost_ns, std::uint64_t availab
         if (stacks) {
             give_up(events_[most->event].stacks, now_ns);
             steps.push_back({BudgetStep::Action::DropStacks, most->event,
-                             reason_of(use, *most, kind, cost_ns)});
+                             words(use).of_event(most->event, kind, most->cost_ns, cost_ns)});
             cost_ns -= std::min(cost_ns, most->cost_ns);
         } else {
             detach(use, *most, cost_ns, available_ns, now_ns, steps);
@@ -406,11 +355,7 @@ void OverheadBudget::disable_whole(Given& given, BudgetStep::Action action, std:
     // Disabling this part would not help, because the other costs are too high.
     if (part_ns < (cost_ns - available_ns) / worthwhile_part) return;
     give_up(given, now_ns);
-    steps.push_back({action, 0,
-                     fmt::format("it took {} of a CPU, watching {} in total; the limit is {}",
-                                 percent_of_ppm(ppm_of(part_ns, use.elapsed_ns)),
-                                 percent_of_ppm(ppm_of(cost_ns, use.elapsed_ns)),
-                                 percent_of_ppm(budget_.share_ppm))});
+    steps.push_back({action, 0, words(use).of_whole(part_ns, cost_ns)});
     cost_ns -= std::min(cost_ns, part_ns);
 }
 

@@ -67,6 +67,8 @@ struct BudgetStep {
     bool counted = false;     // for Detach and WatchPart: begins are still counted
 };
 
+class CostWords;
+
 class OverheadBudget {
   public:
     OverheadBudget() = default;
@@ -175,8 +177,7 @@ class OverheadBudget {
     [[nodiscard]] bool leaves_others(const WatchUse& use, std::uint32_t event, Party party) const;
     [[nodiscard]] std::uint64_t passed_cost_of(const WatchUse& use, std::uint32_t event) const;
     [[nodiscard]] std::uint64_t cost_of(const WatchUse& use, std::uint32_t event) const;
-    [[nodiscard]] std::string reason_of(const WatchUse& use, const Cost& cost,
-                                        settings::BudgetPart kind, std::uint64_t all_ns) const;
+    [[nodiscard]] CostWords words(const WatchUse& use) const;
 
     settings::Budget budget_;
     std::vector<EventState> events_;
@@ -187,8 +188,5 @@ class OverheadBudget {
     std::uint64_t looks_ = 0;
     std::uint64_t over_since_ = 0;  // 0 if the last check was within the share
 };
-
-// "12.5 %" for 125,000 millionths.
-[[nodiscard]] std::string percent_of_ppm(std::uint64_t ppm);
 
 }  // namespace lagtrap::daemon

@@ -6,6 +6,7 @@
 
 #include "core/duration.hpp"
 #include "daemon/budget/difference.hpp"
+#include "daemon/budget/millionths.hpp"
 #include "daemon/budget/overhead_budget.hpp"
 
 namespace lagtrap::daemon {

@@ -398,13 +398,6 @@ TEST(OverheadBudget, ALimitEndsAfterAPauseThatDoubles) {
     EXPECT_EQ(budget.limits(0)[0].again_ns, now + 120 * second);
 }
 
-TEST(OverheadBudget, SharesAreWrittenShort) {
-    EXPECT_EQ(percent_of_ppm(125'000), "13 %");
-    EXPECT_EQ(percent_of_ppm(20'000), "2 %");
-    EXPECT_EQ(percent_of_ppm(1'500), "0.1 %");
-    EXPECT_EQ(percent_of_ppm(15'000), "1.5 %");
-}
-
 // No event or stack is disabled for the sake of the history, which only adds explanations.
 TEST(OverheadBudget, TheHistoryGoesFirstAndComesBack) {
     OverheadBudget budget(settings::Budget{}, 1);
