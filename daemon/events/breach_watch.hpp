@@ -1,35 +1,28 @@
 // Notices breaches and reports them: at the end of a run, from a ring that the BPF programs fill,
-// and before the end, by regular checks of the table of open runs. It has its own thread, which
-// waits for nothing else.
+// and before the end, by regular checks of the table of open runs. It has its own thread
+// (BreachLoop), which waits for nothing else.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <variant>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include "bpf/event_monitor.h"
 #include "core/result.hpp"
+#include "daemon/events/breach_loop.hpp"
 #include "daemon/events/early_watch.hpp"
-#include "daemon/events/event_thresholds.hpp"
 #include "daemon/events/hit_party.hpp"
 #include "daemon/events/look_times.hpp"
 #include "daemon/events/monitor_programs.hpp"
 #include "daemon/events/open_runs.hpp"
 #include "daemon/events/runs_so_far.hpp"
+#include "daemon/events/watch_signals.hpp"
 #include "settings/settings.hpp"
-
-struct ring_buffer;
 
 namespace lagtrap::daemon {
 
@@ -50,7 +43,7 @@ struct EarlyRun {  // start an early recording, for a run of this process
 struct EarlyRunsOver {};  // discard that recording: the runs have ended
 using BreachReport = std::variant<Breach, AbortedRuns, EarlyRun, EarlyRunsOver>;
 
-class BreachWatch {
+class BreachWatch : private BreachLoop::Work {
   public:
     // Called on the watch's thread, with AbortedRuns also on the thread that noticed them. It must
     // not block.
@@ -60,7 +53,7 @@ class BreachWatch {
     [[nodiscard]] static Result<std::unique_ptr<BreachWatch>> create(
         const settings::Settings& settings, MonitorPrograms& programs, Report report);
     // Calls stop().
-    ~BreachWatch();
+    ~BreachWatch() override;
     BreachWatch(const BreachWatch&) = delete;
     BreachWatch& operator=(const BreachWatch&) = delete;
 
@@ -73,7 +66,7 @@ class BreachWatch {
     // true.
     void want_breach(bool wanted);
     // Switches the recording of all ending runs. Early does not change which delays are reported.
-    enum class Recorded { No, Early, Yes };
+    using Recorded = WatchSignals::Recorded;
     void record_runs(Recorded recorded);
     // See EarlyWatch::outgrow().
     void outgrow_early();
@@ -83,7 +76,7 @@ class BreachWatch {
     };
     [[nodiscard]] Early early() const;
     // Checks the open runs now.
-    void look_soon();
+    void look_soon() { loop_.look_soon(); }
     // Calls OpenRuns::sweep() and reports the aborted runs.
     void sweep();
 
@@ -111,26 +104,21 @@ class BreachWatch {
   private:
     BreachWatch(const settings::Settings& settings, MonitorPrograms& programs, RunTable table,
                 Report report);
-    [[nodiscard]] Status open_notices();
-    void await_notices();
-    void await_sweep(std::chrono::nanoseconds after);
-    bool sweep_part();
-    int take_notice(const lagtrap_record* record, std::size_t bytes);
+    void look() override;
+    bool sweep_part() override;
+    void take_notice(const lagtrap_record* record, std::size_t bytes) override;
     void report_aborted();  // call it with mutex_ held
-    void look();
     [[nodiscard]] std::uint64_t look_once(std::uint64_t now_ns);
     void tell(const OpenRuns::Look& seen);
     void take_early(std::uint32_t pid, std::uint64_t now_ns);
     void learn(std::uint64_t now_ns);
     void want_looks();
     [[nodiscard]] bool believes(std::uint32_t event, std::uint64_t now_ns) const;
-    void schedule_look(std::uint64_t at_ns);
 
     const std::vector<settings::Event> events_;
     MonitorPrograms& programs_;
     const Report report_;
-    std::atomic<bool> breach_wanted_{false};
-    std::atomic<Recorded> recorded_{Recorded::No};
+    WatchSignals signals_;
 
     mutable std::mutex mutex_;  // protects the following members, which other threads read
     OpenRuns runs_;
@@ -138,15 +126,9 @@ class BreachWatch {
     EarlyWatch early_;
     mutable DeadlineBeliefs beliefs_;
 
-    EventThresholds thresholds_;
-    std::uint64_t smallest_threshold_ns_;  // of events whose breaches are noticed at the deadline
-    std::uint64_t not_before_ns_ = 0;      // when the next pass may begin
-    boost::asio::io_context context_{1};
-    boost::asio::steady_timer look_timer_;
-    boost::asio::steady_timer sweep_timer_;
-    boost::asio::posix::stream_descriptor notices_descriptor_;
-    ring_buffer* notices_ = nullptr;
-    std::thread thread_;
+    DeadlineThresholds thresholds_;
+    std::uint64_t not_before_ns_ = 0;  // when the next pass may begin
+    BreachLoop loop_;                  // last: its thread uses the other members
 };
 
 }  // namespace lagtrap::daemon

@@ -16,6 +16,15 @@ constexpr std::uint64_t rest_factor = 100;
 constexpr std::chrono::nanoseconds sweep_interval = 1s, part_interval = 1ms;
 constexpr std::uint64_t belief_lasts_ns = 1'000'000'000;
 
+std::uint64_t smallest_deadline_ns(const std::vector<settings::Event>& events,
+                                   const EventThresholds& thresholds) {
+    std::uint64_t smallest_ns = LAGTRAP_NEVER_NS;
+    for (std::uint32_t event = 0; event < events.size(); ++event)
+        if (events[event].breach == settings::BreachMode::Deadline)
+            smallest_ns = std::min(smallest_ns, thresholds.of_ns(event));
+    return smallest_ns;
+}
+
 // A run that begins from now on is not early before the smallest early point has passed.
 std::uint64_t next_early_look_ns(const OpenRuns::Look& seen, const LookTimes& times) {
     std::uint64_t next_ns = times.early_is_on ? times.now_ns : seen.next_early_ns;
@@ -27,13 +36,14 @@ std::uint64_t next_early_look_ns(const OpenRuns::Look& seen, const LookTimes& ti
 
 }  // namespace
 
-std::uint64_t smallest_deadline_threshold_ns(const std::vector<settings::Event>& events,
-                                             const EventThresholds& thresholds) {
-    std::uint64_t smallest_ns = LAGTRAP_NEVER_NS;
-    for (std::uint32_t event = 0; event < events.size(); ++event)
-        if (events[event].breach == settings::BreachMode::Deadline)
-            smallest_ns = std::min(smallest_ns, thresholds.of_ns(event));
-    return smallest_ns;
+DeadlineThresholds::DeadlineThresholds(const std::vector<settings::Event>& events)
+    : events_(events),
+      thresholds_(events),
+      smallest_ns_(smallest_deadline_ns(events, thresholds_)) {}
+
+void DeadlineThresholds::set(std::uint32_t event, std::chrono::nanoseconds threshold) {
+    thresholds_.set(event, threshold);
+    smallest_ns_ = smallest_deadline_ns(events_, thresholds_);
 }
 
 std::uint64_t age_to_look_ns(std::uint64_t early_point_ns) {

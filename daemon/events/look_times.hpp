@@ -20,9 +20,21 @@ namespace lagtrap::daemon {
 inline constexpr std::uint64_t min_look_interval_ns = 1'000'000;
 inline constexpr std::uint64_t max_look_interval_ns = 20'000'000;
 
-// Of the events whose delays are noticed at the deadline; LAGTRAP_NEVER_NS if there are none.
-[[nodiscard]] std::uint64_t smallest_deadline_threshold_ns(
-    const std::vector<settings::Event>& events, const EventThresholds& thresholds);
+// The thresholds in force, of which checks need the smallest. Not thread-safe.
+class DeadlineThresholds {
+  public:
+    // `events` must outlive this object.
+    explicit DeadlineThresholds(const std::vector<settings::Event>& events);
+
+    void set(std::uint32_t event, std::chrono::nanoseconds threshold);
+    // Of the events whose delays are noticed at the deadline; LAGTRAP_NEVER_NS if there are none.
+    [[nodiscard]] std::uint64_t smallest_ns() const { return smallest_ns_; }
+
+  private:
+    const std::vector<settings::Event>& events_;
+    EventThresholds thresholds_;
+    std::uint64_t smallest_ns_;
+};
 
 // The age at which the programs ask for a check of a run with this early point.
 [[nodiscard]] std::uint64_t age_to_look_ns(std::uint64_t early_point_ns);
@@ -35,7 +47,7 @@ inline constexpr std::uint64_t max_look_interval_ns = 20'000'000;
 // What decides about the next check besides the last one's result.
 struct LookTimes {
     std::uint64_t now_ns = 0;                 // of the last check
-    std::uint64_t smallest_threshold_ns = 0;  // smallest_deadline_threshold_ns()
+    std::uint64_t smallest_threshold_ns = 0;  // DeadlineThresholds::smallest_ns()
     std::uint64_t not_before_ns = 0;          // next_pass_ns()
     bool early_is_on = false;                 // an early recording is running
     std::uint64_t early_interval_ns = 0;      // EarlyWatch::look_interval_ns()

@@ -40,7 +40,6 @@ MEMBERS = {
     "binaries/reader/file_reader.hpp FileReader": 14,
     "daemon/capture/capture_controller.hpp CaptureController": 23,
     "daemon/capture/recorder_programs.hpp RecorderPrograms": 15,
-    "daemon/events/breach_watch.hpp BreachWatch": 19,
     "daemon/unwinding/mapped_files.hpp MappedFiles": 14,
     "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
     "server/api/application.hpp Application": 24,

@@ -22,12 +22,17 @@ TEST(LookTimes, OnlyEventsWithADeadlineHaveOne) {
     std::vector<settings::Event> events{event_of(50ms, BreachMode::Deadline),
                                         event_of(1ms, BreachMode::End),
                                         event_of(20ms, BreachMode::Deadline)};
-    EventThresholds thresholds(events);
-    EXPECT_EQ(smallest_deadline_threshold_ns(events, thresholds), 20 * ms);
+    DeadlineThresholds thresholds(events);
+    EXPECT_EQ(thresholds.smallest_ns(), 20 * ms);
     thresholds.set(2, 80ms);
-    EXPECT_EQ(smallest_deadline_threshold_ns(events, thresholds), 50 * ms) << "those in force";
-    EXPECT_EQ(smallest_deadline_threshold_ns({events[1]}, thresholds), LAGTRAP_NEVER_NS);
-    EXPECT_EQ(smallest_deadline_threshold_ns({}, thresholds), LAGTRAP_NEVER_NS);
+    EXPECT_EQ(thresholds.smallest_ns(), 50 * ms) << "those in force";
+    thresholds.set(1, 1ms);
+    EXPECT_EQ(thresholds.smallest_ns(), 50 * ms);
+    events.resize(2);
+    events[0].breach = BreachMode::End;
+    EXPECT_EQ(DeadlineThresholds(events).smallest_ns(), LAGTRAP_NEVER_NS);
+    events.clear();
+    EXPECT_EQ(DeadlineThresholds(events).smallest_ns(), LAGTRAP_NEVER_NS);
 }
 
 TEST(LookTimes, EarlyRunsAreCheckedAfterAMillisecondAtTheSoonest) {
