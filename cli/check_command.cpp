@@ -3,8 +3,8 @@
 #include "cli/bundles/confined_reading.hpp"
 #include "cli/commands.hpp"
 #include "settings/parser.hpp"
-#include "settings/schema.hpp"
 #include "settings/schema_file.hpp"
+#include "settings/schema_text.hpp"
 
 namespace lagtrap::cli {
 

@@ -6,6 +6,7 @@
 #include <pugixml.hpp>
 
 #include "core/text.hpp"
+#include "settings/schema_text.hpp"
 #include "settings/values.hpp"
 #include "settings/xml.hpp"
 

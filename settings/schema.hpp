@@ -92,11 +92,4 @@ inline constexpr std::uint32_t function_arguments = 6;
 // The elements that may have a child of this name, as "<event> or <library>"; empty if none may.
 [[nodiscard]] std::string parents_of(std::string_view child);
 
-// For example "a duration from 1us to 1h" or "one of yes, no".
-[[nodiscard]] std::string describe_values(const AttributeSpec& attribute);
-
-// All elements and attributes with type, range, default and meaning, as plain text of at most 80
-// columns.
-[[nodiscard]] std::string settings_reference();
-
 }  // namespace lagtrap::settings

@@ -12,6 +12,7 @@
 #include "settings/diagnostics.hpp"
 #include "settings/package_files.hpp"
 #include "settings/program_name.hpp"
+#include "settings/schema_text.hpp"
 #include "settings/threshold_rule.hpp"
 #include "settings/url.hpp"
 

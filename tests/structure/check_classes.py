@@ -31,7 +31,6 @@ LINES = {
     "server/api/http_connection.cpp": 500,
     "server/api/overview_routes.cpp": 500,
     "server/reports/causes.cpp": 600,
-    "settings/schema.cpp": 450,
     "trace/merge/kernel_record_writer.cpp": 500,
     "trace/system_file/system_file_reader.cpp": 450,
 }

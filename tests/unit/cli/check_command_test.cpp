@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 
 #include "settings/parser.hpp"
-#include "settings/schema.hpp"
 #include "settings/schema_file.hpp"
+#include "settings/schema_text.hpp"
 #include "tests/unit/cli/scripted_daemon.hpp"
 
 namespace lagtrap::cli::check_command_test {

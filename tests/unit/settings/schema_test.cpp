@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 
 #include "settings/schema_file.hpp"
+#include "settings/schema_text.hpp"
 #include "tests/unit/expected_file.hpp"
 #include "tests/unit/settings/files.hpp"
 #include "tests/unit/test_paths.hpp"
