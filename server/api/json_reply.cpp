@@ -90,6 +90,11 @@ json::value digits_or_null(std::optional<std::uint64_t> value) {
     return json_digits(*value);
 }
 
+json::value share_or_null(const std::optional<double>& share) {
+    if (!share) return nullptr;
+    return std::clamp(*share, 0.0, 1.0);
+}
+
 json::value text_or_null(const std::string& text) {
     if (text.empty()) return nullptr;
     return json::string(text);

@@ -30,6 +30,8 @@ namespace json = boost::json;
 [[nodiscard]] json::string json_digits(std::uint64_t value);
 [[nodiscard]] json::value digits_or_null(std::optional<std::uint64_t> value);
 [[nodiscard]] json::value text_or_null(const std::string& text);  // null if empty
+// Clamped to 0 to 1.
+[[nodiscard]] json::value share_or_null(const std::optional<double>& share);
 
 // The body as an object with exactly these members. Names in parentheses, "(host)", are optional.
 [[nodiscard]] std::variant<json::object, Refusal> read_object(

@@ -7,6 +7,7 @@
 
 #include "core/clock.hpp"
 #include "server/api/cause_routes.hpp"
+#include "server/api/change_json.hpp"
 #include "server/api/change_report.hpp"
 #include "server/api/json_reply.hpp"
 #include "server/api/summary_json.hpp"
@@ -26,7 +27,6 @@ constexpr std::size_t builds_limit = 200;
 constexpr std::uint32_t causes_read = 1000;
 constexpr std::uint32_t split_runs_read = 200'000;
 constexpr std::size_t split_parts_shown = 8;
-constexpr std::size_t changed_parts_limit = 1000;
 // Of each side of a change. The overview says where and why for the first regressions only.
 constexpr std::uint32_t change_runs_read = 100'000;
 constexpr std::uint32_t change_runs_glanced_at = 20'000;
@@ -48,11 +48,6 @@ std::variant<Asked, Refusal> read_asked(const Route& route, const std::string& e
     return asked;
 }
 
-json::value share_or_null(const std::optional<double>& share) {
-    if (!share) return nullptr;
-    return std::clamp(*share, 0.0, 1.0);
-}
-
 json::object duration_change_json(const Measure& measure) {
     return {{"before_ns", json_signed(measure.before)},
             {"now_ns", json_signed(measure.now)},
@@ -65,17 +60,6 @@ json::object delay_change_json(const Measure& measure) {
             {"now", measure.now},
             {"p_value", share_or_null(measure.p_value)},
             {"q_value", share_or_null(measure.q_value)}};
-}
-
-// Nanoseconds, or a share of runs (delays per hour if runs are not recorded).
-json::object change_json(const reports::LastingChange& change) {
-    return {{"measure", std::string(reports::figure_name(change.step.figure))},
-            {"from_ns", json_digits(change.step.from_ns)},
-            {"from_first_run", change.from_first_run},
-            {"before", change.step.before},
-            {"after", change.step.after},
-            {"p_value", share_or_null(change.step.p_value)},
-            {"build", text_or_null(change.build)}};
 }
 
 json::array changes_json(const std::vector<reports::LastingChange>& changes) {
@@ -174,50 +158,6 @@ std::map<std::string, const CauseRecord*> newest_causes(const std::vector<CauseR
     return newest;
 }
 
-using CausesById = std::map<std::uint64_t, const CauseRecord*>;
-
-CausesById by_id(const std::vector<CauseRecord>& causes) {
-    CausesById map;
-    for (const CauseRecord& cause : causes) map[cause.id] = &cause;
-    return map;
-}
-
-json::value cause_of(const reports::CauseShift& shift, const CausesById& causes) {
-    const auto found = causes.find(shift.cause);
-    return found == causes.end() ? json::value(nullptr)
-                                 : json::value(cause_record_json(*found->second));
-}
-
-json::array shifts_json(const std::vector<reports::CauseShift>& shifts, const CausesById& causes) {
-    json::array list;
-    for (const reports::CauseShift& shift : shifts)
-        if (auto cause = cause_of(shift, causes); !cause.is_null())
-            list.push_back({{"cause", std::move(cause)},
-                            {"before", shift.before},
-                            {"after", shift.after},
-                            {"p_value", share_or_null(shift.p_value)},
-                            {"part", shift.part},
-                            {"came_with_change", shift.came}});
-    return list;
-}
-
-// How many parts changed, and what they have in common.
-json::object extent_json(const reports::ChangeSplit& split) {
-    return {{"changed", json_number(split.changed)},
-            {"total", json_number(split.parts.size())},
-            {"concentrated", split.concentrated},
-            {"pattern", text_or_null(split.pattern)}};
-}
-
-json::object duration_pair_json(const PartRuns& runs, double quantile) {
-    return {{"before_ns", json_number(runs.before.quantile_ns(quantile))},
-            {"after_ns", json_number(runs.after.quantile_ns(quantile))}};
-}
-
-json::object slow_runs_json(const reports::SlowRuns& runs) {
-    return {{"runs", runs.runs}, {"slow", runs.slow}, {"share", runs.share()}};
-}
-
 // A regression in short: where, and the cause that came with it.
 Result<json::value> extent_of_change(const Evidence& evidence, const Filter& asked,
                                      const EventTrend& trend, std::uint64_t to_ns,
@@ -229,7 +169,7 @@ Result<json::value> extent_of_change(const Evidence& evidence, const Filter& ask
                              to_ns, change_runs_glanced_at));
     json::value cause = nullptr;
     if (!report.causes.empty() && report.causes.front().came)
-        cause = cause_of(report.causes.front(), causes);
+        cause = shifted_cause_json(report.causes.front(), causes);
     return json::value{{"hosts", extent_json(report.hosts.split)},
                        {"units", extent_json(report.units.split)},
                        {"cause", std::move(cause)}};
@@ -288,24 +228,6 @@ json::array builds_json(const EventActivity& activity) {
 
 }  // namespace
 
-json::object split_report_json(const SplitReport& report) {
-    json::object answer = extent_json(report.split);
-    json::array parts;
-    for (const reports::ChangedPart& part : report.split.parts) {
-        if (parts.size() == changed_parts_limit) break;
-        const auto durations = report.durations.find(part.name);
-        const PartRuns& runs = durations == report.durations.end() ? PartRuns() : durations->second;
-        parts.push_back({{"name", part.name},
-                         {"changed", part.changed},
-                         {"before", slow_runs_json(part.before)},
-                         {"after", slow_runs_json(part.after)},
-                         {"p50", duration_pair_json(runs, 0.5)},
-                         {"p99", duration_pair_json(runs, 0.99)}});
-    }
-    answer["parts"] = std::move(parts);
-    return answer;
-}
-
 Reply get_overview(const Evidence& evidence, const Route& route) {
     auto read = read_asked(route, {});
     if (const auto* wrong = std::get_if<Refusal>(&read)) return reply_of(*wrong);
@@ -336,7 +258,7 @@ Reply get_overview(const Evidence& evidence, const Route& route) {
     const auto newest = newest_causes(*causes);
     json::object answer = span_json(span);
     answer["total"] = json_number(trends.size());
-    const CausesById known = by_id(*causes);
+    const CausesById known = causes_by_id(*causes);
     std::size_t explained = 0;
     json::array events;
     for (const EventTrend& trend : trends) {
@@ -425,7 +347,7 @@ Reply get_change(const Evidence& evidence, const Route& route) {
     answer["hosts"] = split_report_json(report->hosts);
     answer["builds"] = split_report_json(report->builds);
     answer["units"] = split_report_json(report->units);
-    answer["causes"] = shifts_json(report->causes, by_id(*causes));
+    answer["causes"] = shifts_json(report->causes, causes_by_id(*causes));
     return json_reply(answer);
 }
 

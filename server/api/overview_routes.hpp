@@ -1,9 +1,7 @@
 // Routes that show what is slow, what got worse, and since when.
 #pragma once
 
-#include "server/api/change_report.hpp"
 #include "server/api/exchange.hpp"
-#include "server/api/json_reply.hpp"
 #include "server/api/routes.hpp"
 #include "server/store/store.hpp"
 
@@ -17,8 +15,5 @@ namespace lagtrap::server {
 [[nodiscard]] Reply get_change(const Evidence& evidence, const Route& route);
 // One event's runs over time, split by host, build or unit.
 [[nodiscard]] Reply get_split(const SplitStore& store, const Route& route);
-
-// Where a change happened, the largest change first.
-[[nodiscard]] json::object split_report_json(const SplitReport& report);
 
 }  // namespace lagtrap::server

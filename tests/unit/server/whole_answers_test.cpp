@@ -2,6 +2,7 @@
 #include "server/alerts/conditions.hpp"
 #include "server/api/bundle_routes.hpp"
 #include "server/api/cause_routes.hpp"
+#include "server/api/change_json.hpp"
 #include "server/api/change_report.hpp"
 #include "server/api/compare_routes.hpp"
 #include "server/api/delay_routes.hpp"
