@@ -1,12 +1,14 @@
-// A possible cause while the search weighs it.
+// A possible cause while the search weighs it. Internal to server/reports/.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <vector>
 
+#include "server/reports/cause_search.hpp"
 #include "server/reports/cause_title.hpp"
 #include "server/reports/cause_tree.hpp"
+#include "server/reports/cause_weights.hpp"
 #include "server/reports/causes.hpp"
 
 namespace lagtrap::server::reports {
@@ -39,5 +41,11 @@ struct Candidate {
         awaited_ns[run] = entry.time_ns;
     }
 };
+
+// Joins suspects of the same signature, in the order of their first one, with title and times of
+// each run. Leaves open what the tests find.
+[[nodiscard]] std::vector<Candidate> gather_candidates(const CauseTree& tree,
+                                                       const RunWeights& weights,
+                                                       const SearchResult& search);
 
 }  // namespace lagtrap::server::reports

@@ -1,18 +1,16 @@
 #include "server/reports/causes.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include <fmt/core.h>
 
-#include "core/duration.hpp"
+#include "server/reports/affected_runs.hpp"
 #include "server/reports/cause_candidate.hpp"
-#include "server/reports/cause_names.hpp"
 #include "server/reports/cause_search.hpp"
-#include "server/reports/cause_title.hpp"
 #include "server/reports/cause_tree.hpp"
 #include "server/reports/cause_weights.hpp"
+#include "server/reports/host_tests.hpp"
 #include "server/reports/quantiles.hpp"
 #include "server/reports/rank_test.hpp"
 
@@ -34,17 +32,8 @@ constexpr double min_rest = 0.05;
 constexpr double all_growth = 1.5;
 constexpr double min_rest_growth = 0.25;
 constexpr double highest_whole_p = 0.01;  // for delayed runs to count as longer than normal ones
-// part of a cause's extra time above which the caller is named
-constexpr double one_caller_share = 0.6;
 constexpr std::size_t min_hosts = 3;
-constexpr std::size_t max_delays = 1000;
 constexpr std::size_t min_affected = 3;  // runs
-constexpr std::size_t max_builds = 100;
-constexpr std::size_t runs_tested_of_a_host = 20;
-// If this few hosts have delays, each may contribute more runs to the tests.
-constexpr std::size_t runs_tested_of_few_hosts = 200;
-
-using analysis::TimeKind;
 
 class CauseJudge {
   public:
@@ -56,8 +45,6 @@ class CauseJudge {
   private:
     [[nodiscard]] std::optional<std::string> too_little_data() const;
     [[nodiscard]] std::optional<std::string> no_extra_time(const SearchResult& search) const;
-    [[nodiscard]] std::vector<Candidate> candidates_of(const SearchResult& search);
-    void write_title(Candidate& candidate) const;
     [[nodiscard]] bool is_affected(const Excess& excess, std::uint32_t run) const {
         const double extra = excess.of(run);
         return tree_.runs()[run].delayed && run_extra_[run] > 0 &&
@@ -66,17 +53,15 @@ class CauseJudge {
     void measure_rest(std::vector<Candidate>& candidates) const;
     [[nodiscard]] bool rest_grew(const Candidate& candidate) const;
     [[nodiscard]] bool stands_out(const Candidate& candidate) const;
-    [[nodiscard]] double p_value_of(const std::vector<double>& values) const;
+    [[nodiscard]] double p_value_of(const std::vector<double>& values) const {
+        return rank_p_value(weights_, values, options_.min_runs);
+    }
     [[nodiscard]] double count_p_value_of(const std::vector<double>& values) const;
     void test(std::vector<Candidate>& candidates, std::size_t places) const;
     [[nodiscard]] std::string judge(std::vector<Candidate>& candidates) const;
     void measure_extra();
     void share_out(std::vector<Candidate>& candidates, CauseReport& report) const;
     void count_runs(Candidate& candidate) const;
-    void list_delays(const Excess& excess, std::vector<std::uint32_t> runs,
-                     Candidate& candidate) const;
-    void count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected,
-                      Cause& cause) const;
 
     const CauseTree& tree_;
     const CauseOptions& options_;
@@ -114,87 +99,6 @@ std::optional<std::string> CauseJudge::no_extra_time(const SearchResult& search)
         "What was recorded of the delayed runs is not longer than the normal runs of the same "
         "hosts: {} of {} were recorded in part.",
         cut, weights_.delayed);
-}
-
-// A helper's name says little if one caller has all its extra time: "spin, called by parse_page".
-void CauseJudge::write_title(Candidate& candidate) const {
-    for (const auto& [caller, excess] : candidate.callers) {
-        if (caller == 0 || excess < one_caller_share * candidate.excess) continue;
-        candidate.parts.caller = tree_.names()[caller].frame.function;
-        break;
-    }
-    candidate.cause.title = title_of(candidate.parts).value_or("");
-    candidate.cause.holder = holder_of(candidate.parts);
-}
-
-std::vector<Candidate> CauseJudge::candidates_of(const SearchResult& search) {
-    // The largest part of a suspect's extra time determines its state.
-    const std::vector<std::uint32_t> waits = first_waits(tree_);
-    std::vector<std::map<std::uint32_t, double>> states(search.suspects.size());       // by name
-    std::vector<std::map<std::uint32_t, double>> state_nodes(search.suspects.size());  // by node
-    for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
-        const TreeRun& run = tree_.runs()[i];
-        for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
-            const TreeEntry& entry = tree_.entries()[at];
-            const std::uint32_t suspect = search.suspect_of_node[entry.node];
-            const std::uint32_t name = tree_.nodes()[waits[entry.node]].name;
-            if (suspect == no_suspect || tree_.names()[name].kind == NameKind::Unknown) continue;
-            const double weighted_ns = weights_.of_run[i] * static_cast<double>(entry.time_ns);
-            states[suspect][name] += weighted_ns;
-            state_nodes[suspect][waits[entry.node]] += weighted_ns;
-        }
-    }
-    std::vector<Candidate> candidates;
-    std::map<std::string, std::size_t> by_signature;
-    std::vector<std::size_t> candidate_of(search.suspects.size());
-    std::vector<double> most(search.suspects.size(), 0);
-    for (std::uint32_t i = 0; i < search.suspects.size(); ++i) {
-        Candidate candidate;
-        const std::uint32_t wait = largest_state(tree_, states[i], state_nodes[i]);
-        candidate.parts = describe(tree_, search.suspects[i], wait, candidate.cause);
-        const auto [place, added] =
-            by_signature.try_emplace(candidate.cause.signature, candidates.size());
-        candidate_of[i] = place->second;
-        if (added) {
-            candidate.values.assign(tree_.runs().size(), 0);
-            candidate.below.assign(tree_.runs().size(), 0);
-            candidate.awaited.assign(tree_.runs().size(), 0);
-            candidate.awaited_ns.assign(tree_.runs().size(), 0);
-            candidates.push_back(std::move(candidate));
-        } else if (search.suspects[i].excess > most[place->second]) {
-            candidates[place->second].cause.frames = candidate.cause.frames;
-            candidates[place->second].parts = candidate.parts;
-        }
-        Candidate& whole = candidates[place->second];
-        whole.by_share |= search.suspects[i].by_share;
-        whole.one_place |=
-            tree_.names()[tree_.nodes()[search.suspects[i].node].name].kind != NameKind::Function;
-        whole.excess += search.suspects[i].excess;
-        whole.callers[tree_.nodes()[search.suspects[i].caller].name] += search.suspects[i].excess;
-        most[place->second] = std::max(most[place->second], search.suspects[i].excess);
-    }
-    for (Candidate& candidate : candidates) write_title(candidate);
-    // By suspect: the candidates that contain it, including its own.
-    std::vector<std::set<std::size_t>> around(search.suspects.size());
-    for (std::uint32_t i = 0; i < search.suspects.size(); ++i) {
-        for (std::uint32_t at = search.suspects[i].node; at != 0; at = tree_.nodes()[at].parent) {
-            const std::uint32_t suspect = search.suspect_of_node[at];
-            if (suspect != no_suspect) around[i].insert(candidate_of[suspect]);
-        }
-    }
-    for (std::size_t i = 0; i < tree_.runs().size(); ++i) {
-        const TreeRun& run = tree_.runs()[i];
-        for (std::size_t at = run.entries_begin; at < run.entries_end; ++at) {
-            const TreeEntry& entry = tree_.entries()[at];
-            const std::uint32_t suspect = search.suspect_of_node[entry.node];
-            if (suspect == no_suspect) continue;
-            candidates[candidate_of[suspect]].add(i, entry);
-            for (const std::size_t whole : around[suspect]) {
-                candidates[whole].below[i] += static_cast<double>(entry.time_ns);
-            }
-        }
-    }
-    return candidates;
 }
 
 // Measures the rest of each run, without waits for a CPU and without the extra time of other single
@@ -260,131 +164,12 @@ bool CauseJudge::stands_out(const Candidate& candidate) const {
            own_ns >= min_growth * usual_ns * std::max(median(std::move(rest_growth)), 1.0);
 }
 
-// Tests within hosts that have both kinds of runs, and between the means of the other hosts.
-double CauseJudge::p_value_of(const std::vector<double>& values) const {
-    std::size_t delayed_hosts = 0;
-    for (const auto& [number, host] : weights_.hosts) delayed_hosts += host.delayed.empty() ? 0 : 1;
-    const std::size_t most =
-        delayed_hosts < min_hosts ? runs_tested_of_few_hosts : runs_tested_of_a_host;
-    const auto sample = [&](const std::vector<std::uint32_t>& runs) {
-        std::vector<double> picked;
-        const std::size_t count = std::min(runs.size(), most);
-        for (std::size_t i = 0; i < count; ++i)
-            picked.push_back(values[runs[i * runs.size() / count]]);
-        return picked;
-    };
-    const auto mean = [&](const std::vector<std::uint32_t>& runs) {
-        double sum = 0;
-        for (const std::uint32_t run : runs) sum += values[run];
-        return sum / static_cast<double>(runs.size());
-    };
-    std::vector<RankGroup> groups;
-    RankGroup between;
-    std::vector<double> all_normal;
-    std::map<std::uint32_t, const HostRuns*> ordered;
-    for (const auto& [number, host] : weights_.hosts) ordered[number] = &host;
-    for (const auto& [number, host] : ordered) {
-        if (!host->normal.empty()) all_normal.push_back(mean(host->normal));
-        if (!host->delayed.empty() && !host->normal.empty()) {
-            groups.push_back({sample(host->delayed), sample(host->normal)});
-        } else if (!host->delayed.empty()) {
-            between.delayed.push_back(mean(host->delayed));
-        } else {
-            between.normal.push_back(mean(host->normal));
-        }
-    }
-    if (between.normal.size() < options_.min_runs) between.normal = std::move(all_normal);
-    groups.push_back(std::move(between));
-    return rank_test(groups);
-}
-
-// As p_value_of(), by the number of runs that have much more of it than is usual on their host.
+// By the number of runs that have much more of it than is usual on their host.
 double CauseJudge::count_p_value_of(const std::vector<double>& values) const {
     const Excess excess(tree_, weights_, values);
     const double much =
         std::max(much_share * all_extra_ / weights_.delayed_sum, excess.of_normal_runs());
-    const auto above = [&](std::uint32_t run) { return excess.of(run) >= much; };
-    const auto counted = [&](const std::vector<std::uint32_t>& runs) {
-        return static_cast<std::size_t>(std::ranges::count_if(runs, above));
-    };
-    const auto half = [&](const std::vector<std::uint32_t>& runs) {
-        return counted(runs) * 2 > runs.size() ? 1U : 0U;
-    };
-    std::vector<CountGroup> groups;
-    CountGroup between;
-    CountGroup all_normal;
-    for (const auto& [number, host] : weights_.hosts) {
-        if (!host.normal.empty()) {
-            ++all_normal.normal;
-            all_normal.normal_above += half(host.normal);
-        }
-        if (!host.delayed.empty() && !host.normal.empty()) {
-            groups.push_back({host.delayed.size(), host.normal.size(), counted(host.delayed),
-                              counted(host.normal)});
-        } else if (!host.delayed.empty()) {
-            ++between.delayed;
-            between.delayed_above += half(host.delayed);
-        } else {
-            ++between.normal;
-            between.normal_above += half(host.normal);
-        }
-    }
-    if (between.normal < options_.min_runs) {
-        between.normal = all_normal.normal;
-        between.normal_above = all_normal.normal_above;
-    }
-    groups.push_back(between);
-    return count_test(groups);
-}
-
-void CauseJudge::count_builds(const Excess& excess, const std::vector<std::uint32_t>& affected,
-                              Cause& cause) const {
-    struct Build {
-        CauseBuild shown;
-        std::uint64_t first_ns = UINT64_MAX;
-        double excess = 0;
-    };
-    std::map<std::uint32_t, Build> builds;
-    for (const TreeRun& run : tree_.runs()) {
-        Build& build = builds[run.build];
-        ++build.shown.runs;
-        if (run.delayed) ++build.shown.delayed;
-        build.first_ns = std::min(build.first_ns, run.begin_realtime_ns);
-    }
-    for (const std::uint32_t run : affected) {
-        Build& build = builds[tree_.runs()[run].build];
-        ++build.shown.affected;
-        build.excess += excess.of(run);
-    }
-    std::vector<Build> ordered;
-    for (auto& [number, build] : builds) {
-        build.shown.build = tree_.texts()[number];
-        if (build.shown.affected > 0) {
-            build.shown.excess_ns = static_cast<std::uint64_t>(
-                build.excess / static_cast<double>(build.shown.affected));
-        }
-        ordered.push_back(std::move(build));
-    }
-    std::stable_sort(ordered.begin(), ordered.end(),
-                     [](const Build& a, const Build& b) { return a.first_ns < b.first_ns; });
-    const std::size_t first = ordered.size() > max_builds ? ordered.size() - max_builds : 0;
-    for (std::size_t i = first; i < ordered.size(); ++i)
-        cause.builds.push_back(std::move(ordered[i].shown));
-}
-
-void CauseJudge::list_delays(const Excess& excess, std::vector<std::uint32_t> runs,
-                             Candidate& candidate) const {
-    Cause& cause = candidate.cause;
-    std::ranges::sort(runs, std::greater(),
-                      [&](std::uint32_t run) { return tree_.runs()[run].begin_realtime_ns; });
-    for (const std::uint32_t number : std::span(runs).first(std::min(runs.size(), max_delays))) {
-        const TreeRun& run = tree_.runs()[number];
-        cause.delays.push_back(
-            {tree_.texts()[run.bundle], run.delay, tree_.texts()[run.host],
-             tree_.texts()[run.build], run.begin_realtime_ns,
-             static_cast<std::uint64_t>(std::max(excess.of(number), 0.0)),
-             cause.holder.empty() ? std::string() : tree_.texts()[candidate.awaited[number]]});
-    }
+    return count_p_value(weights_, excess, much, options_.min_runs);
 }
 
 void CauseJudge::count_runs(Candidate& candidate) const {
@@ -419,13 +204,13 @@ void CauseJudge::count_runs(Candidate& candidate) const {
     cause.users = users.size();
     cause.single_host = hosts.size() < min_hosts;
     candidate.rank = weighted;
-    count_builds(excess, affected, cause);
+    cause.builds = builds_with_cause(tree_, excess, affected);
     std::vector<std::uint32_t> shown;
     for (const std::uint32_t run : affected) {
         if (tree_.runs()[run].bundle != 0) shown.push_back(run);
     }
     if (shown.empty()) return;
-    list_delays(excess, shown, candidate);
+    cause.delays = newest_delays(tree_, excess, candidate, shown);
     const auto middle = shown.begin() + static_cast<std::ptrdiff_t>(shown.size() / 2);
     std::nth_element(shown.begin(), middle, shown.end(), [&](std::uint32_t a, std::uint32_t b) {
         return std::pair(excess.of(a), a) < std::pair(excess.of(b), b);
@@ -532,7 +317,7 @@ CauseReport CauseJudge::report() {
     report.silent_because = no_extra_time(search);
     if (report.silent_because) return report;
     measure_extra();
-    std::vector<Candidate> candidates = candidates_of(search);
+    std::vector<Candidate> candidates = gather_candidates(tree_, weights_, search);
     measure_rest(candidates);
     test(candidates, search.places);
     const std::string as_before = judge(candidates);

@@ -28,7 +28,6 @@ LINES = {
     "daemon/unwinding/process_spaces.cpp": 500,
     "server/api/application.cpp": 450,
     "server/api/http_connection.cpp": 500,
-    "server/reports/causes.cpp": 600,
     "trace/merge/kernel_record_writer.cpp": 500,
     "trace/system_file/system_file_reader.cpp": 450,
 }
