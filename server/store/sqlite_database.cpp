@@ -14,8 +14,6 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::size_t idle_readers_limit = 8;
-constexpr std::uint64_t cache_parts_of_reader = 4;
 constexpr std::size_t group_limit = 256;
 constexpr std::size_t removed_at_once = 20'000;
 constexpr int backup_pages_at_once = 1000;
@@ -88,10 +86,11 @@ Result<std::unique_ptr<SqliteDatabase>> SqliteDatabase::open(const std::filesyst
                                                              std::chrono::milliseconds rest_after) {
     std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path, cache_bytes, rest_after));
     TRY(keep_from_others(path));
-    TRY_ASSIGN(database->writer_,
+    TRY_ASSIGN(auto writer,
                SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
-    if (const auto status = bring_up_to_date(*database->writer_); !status)
+    if (const auto status = bring_up_to_date(*writer); !status)
         return status.error().within(path.string());
+    database->writer_ = std::make_unique<SqliteWriter>(std::move(writer), rest_after);
     TRY_ASSIGN(database->checkpointer_,
                SqliteConnection::open(path, SqliteConnection::Mode::Write, cache_bytes));
     sqlite3_busy_timeout(database->checkpointer_->handle(), 100);
@@ -124,40 +123,13 @@ const Dialect& SqliteDatabase::dialect() const {
     return dialect;
 }
 
-Result<std::unique_ptr<SqliteConnection>> SqliteDatabase::take_reader() {
-    {
-        const std::lock_guard lock(mutex_);
-        if (!readers_.empty()) {
-            auto reader = std::move(readers_.back().connection);
-            readers_.pop_back();
-            return reader;
-        }
-    }
-    return SqliteConnection::open(path_, SqliteConnection::Mode::Read,
-                                  cache_bytes_ / cache_parts_of_reader);
-}
-
 Status SqliteDatabase::read(const Task& task) {
-    TRY_ASSIGN(auto reader, take_reader());
+    TRY_ASSIGN(auto reader, readers_.take());
     TRY(reader->script("BEGIN"));
     Status outcome = task(*reader);
     TRY(reader->script("ROLLBACK"));
-    const std::lock_guard lock(mutex_);
-    if (readers_.size() < idle_readers_limit)
-        readers_.push_back({std::move(reader), std::chrono::steady_clock::now()});
+    readers_.give_back(std::move(reader));
     return outcome;
-}
-
-// Call with the lock held.
-std::vector<SqliteDatabase::IdleReader> SqliteDatabase::take_rested_readers() {
-    const auto busy_since = std::chrono::steady_clock::now() - rest_after_;
-    const auto first_busy =
-        std::find_if(readers_.begin(), readers_.end(),
-                     [&](const IdleReader& reader) { return reader.since > busy_since; });
-    std::vector<IdleReader> rested(std::make_move_iterator(readers_.begin()),
-                                   std::make_move_iterator(first_busy));
-    readers_.erase(readers_.begin(), first_busy);
-    return rested;
 }
 
 Status SqliteDatabase::write(const Task& task) {
@@ -181,7 +153,7 @@ void SqliteDatabase::write_loop() {
         queue_.erase(queue_.begin(), queue_.begin() + count);
         lock.unlock();
         if (!group.empty()) commit_group(group);
-        release_memory_at_rest();
+        writer_->release_memory_at_rest();
         lock.lock();
         // Notify under the lock: a waiting caller destroys its Waiting as soon as it sees the
         // outcome.
@@ -190,70 +162,18 @@ void SqliteDatabase::write_loop() {
 }
 
 void SqliteDatabase::commit_group(const std::vector<Waiting*>& group) {
-    const std::vector<Status> outcomes =
-        run_together(group) ? std::vector<Status>(group.size(), success()) : run_apart(group);
+    std::vector<const Task*> tasks;
+    for (const Waiting* waiting : group) tasks.push_back(waiting->task);
+    const std::vector<Status> outcomes = writer_->commit(tasks);
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < group.size(); ++i) group[i]->outcome = outcomes[i];
-}
-
-// In one transaction without savepoints, for which SQLite would copy each page that a task changes
-// after another. If anything fails, nothing has happened.
-bool SqliteDatabase::run_together(const std::vector<Waiting*>& group) {
-    auto status = writer_->script("BEGIN IMMEDIATE");
-    for (std::size_t i = 0; i < group.size() && status; ++i) status = (*group[i]->task)(*writer_);
-    if (status) status = writer_->script("COMMIT");
-    if (!status) end_transaction();
-    return status.ok();
-}
-
-// Each task by itself within one transaction: those that fail leave nothing.
-std::vector<Status> SqliteDatabase::run_apart(const std::vector<Waiting*>& group) {
-    std::vector<Status> outcomes;
-    auto begun = writer_->script("BEGIN IMMEDIATE");
-    for (const Waiting* waiting : group) {
-        if (!begun) {
-            outcomes.push_back(begun.error());
-            continue;
-        }
-        auto outcome = writer_->script("SAVEPOINT task");
-        if (outcome) outcome = (*waiting->task)(*writer_);
-        const auto closed =
-            writer_->script(outcome ? "RELEASE task" : "ROLLBACK TO task; RELEASE task");
-        outcomes.push_back(outcome && !closed ? closed : outcome);
-        // A full disk ends the whole transaction.
-        if (sqlite3_get_autocommit(writer_->handle()) != 0) begun = closed ? outcome : closed;
-    }
-    if (begun) begun = writer_->script("COMMIT");
-    if (begun) return outcomes;
-    end_transaction();
-    for (Status& outcome : outcomes)
-        if (outcome) outcome = begun.error();
-    return outcomes;
-}
-
-void SqliteDatabase::end_transaction() {
-    if (sqlite3_get_autocommit(writer_->handle()) == 0)
-        static_cast<void>(writer_->script("ROLLBACK"));
-}
-
-// Runs on the writing thread. Polls for jobs come every two seconds and change nothing; they do not
-// count as activity.
-void SqliteDatabase::release_memory_at_rest() {
-    const auto now = std::chrono::steady_clock::now();
-    if (const auto total = sqlite3_total_changes64(writer_->handle()); total != changes_.total) {
-        changes_ = {total, now};
-    } else if (now - changes_.last_at >= rest_after_) {
-        writer_->release_memory();
-        changes_.last_at = now;
-    }
 }
 
 void SqliteDatabase::checkpoint_loop() {
     std::unique_lock lock(mutex_);
     while (!stop_.wait_for(lock, checkpoint_interval, [&] { return stopping_; })) {
-        auto rested = take_rested_readers();
         lock.unlock();
-        rested.clear();
+        readers_.close_rested();
         // Restarting the log waits for readers, at most 0.1 s; without it, the log would grow under
         // steady load.
         sqlite3_wal_checkpoint_v2(checkpointer_->handle(), nullptr, SQLITE_CHECKPOINT_RESTART,
@@ -330,7 +250,7 @@ Status SqliteDatabase::backup(const std::filesystem::path& file) {
     std::error_code ignored;
     std::filesystem::remove(part, ignored);
     TRY(make_private_file(part));
-    TRY_ASSIGN(auto reader, take_reader());
+    TRY_ASSIGN(auto reader, readers_.take());
     {
         sqlite3* target = nullptr;
         const int opened = sqlite3_open_v2(part.c_str(), &target, SQLITE_OPEN_READWRITE, nullptr);

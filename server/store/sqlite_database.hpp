@@ -12,6 +12,8 @@
 
 #include "server/store/database.hpp"
 #include "server/store/sqlite_connection.hpp"
+#include "server/store/sqlite_readers.hpp"
+#include "server/store/sqlite_writer.hpp"
 
 namespace lagtrap::server {
 
@@ -44,41 +46,23 @@ class SqliteDatabase : public Database {
         std::optional<Status> outcome{};
     };
 
-    struct IdleReader {
-        std::unique_ptr<SqliteConnection> connection;
-        std::chrono::steady_clock::time_point since;
-    };
-
     SqliteDatabase(std::filesystem::path path, std::uint64_t cache_bytes,
                    std::chrono::milliseconds rest_after)
-        : path_(std::move(path)), cache_bytes_(cache_bytes), rest_after_(rest_after) {}
+        : rest_after_(rest_after), readers_(std::move(path), cache_bytes, rest_after) {}
     void write_loop();
     void commit_group(const std::vector<Waiting*>& group);
-    [[nodiscard]] bool run_together(const std::vector<Waiting*>& group);
-    [[nodiscard]] std::vector<Status> run_apart(const std::vector<Waiting*>& group);
-    void end_transaction();
-    void release_memory_at_rest();
     void checkpoint_loop();
-    [[nodiscard]] std::vector<IdleReader> take_rested_readers();
-    [[nodiscard]] Result<std::unique_ptr<SqliteConnection>> take_reader();
 
-    std::filesystem::path path_;
-    std::uint64_t cache_bytes_;
-    std::chrono::milliseconds rest_after_;
-    std::unique_ptr<SqliteConnection> writer_;
-    // of the writer; used by the writing thread
-    struct {
-        std::int64_t total = 0;
-        std::chrono::steady_clock::time_point last_at{};
-    } changes_;
+    const std::chrono::milliseconds rest_after_;
+    std::unique_ptr<SqliteWriter> writer_;  // used by the writing thread
     std::unique_ptr<SqliteConnection> checkpointer_;
+    SqliteReaders readers_;
 
     std::mutex mutex_;              // guards the members below
     std::condition_variable work_;  // for the writing thread
     std::condition_variable stop_;  // for the checkpoint thread
     std::condition_variable done_;
     std::deque<Waiting*> queue_;
-    std::vector<IdleReader> readers_;  // in the order in which they became idle
     bool stopping_ = false;
     std::thread write_thread_;
     std::thread checkpoint_thread_;

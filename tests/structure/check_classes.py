@@ -40,7 +40,6 @@ MEMBERS = {
     "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
     "server/api/application.hpp Application": 24,
     "server/api/http_server.cpp AsioServer": 20,
-    "server/store/sqlite_database.hpp SqliteDatabase": 15,
     "trace/merge/kernel_record_writer.hpp KernelRecordWriter": 16,
 }
 
