@@ -19,8 +19,6 @@
 namespace lagtrap::server {
 namespace {
 
-constexpr std::uint64_t open_ask_interval_ns = 1'000'000'000;
-constexpr Rate failed_token_rate{1, 60};
 // How many sign-ins of one sender may wait for the hashing threads.
 constexpr std::uint32_t sign_ins_of_sender = 4;
 // Downloads of worker output, up to 2 GiB each: per sender, and for all senders. The total is lower
@@ -29,19 +27,8 @@ constexpr std::uint32_t downloads_of_sender = 2;
 constexpr std::uint32_t downloads_at_once = 6;
 constexpr std::chrono::seconds health_timeout{2};
 
-bool names_this_machine(std::string_view host) {
-    if (host.starts_with("[::1]")) return host.size() == 5 || host[5] == ':';
-    const std::string_view name = host.substr(0, host.find(':'));
-    const bool digits = name.find_first_not_of("0123456789.") == std::string_view::npos;
-    return name == "localhost" || (digits && name.starts_with("127."));
-}
-
 bool changes_something(const Request& request) {
     return request.method != Method::Get && request.method != Method::Head;
-}
-
-Refusal too_many(const char* what, std::chrono::milliseconds wait) {
-    return {429, what, "try again later", std::chrono::ceil<std::chrono::seconds>(wait)};
 }
 
 // Redirects people who type only the host, or omit the last slash.
@@ -67,93 +54,20 @@ std::string sender_key(const Principal& principal, const Request& request) {
 Application::Application(const Parts& parts, const SenderLimits& limits, BasePath base,
                          std::optional<TokenTable> tokens)
     : parts_(parts),
-      limits_(limits),
       base_(std::move(base)),
       cookie_(base_),
       pending_cookie_(base_, "-oidc"),
       pages_(base_, parts.trace_viewer),
       authenticator_(parts.store),
       audit_(parts.store.audit(), parts.log),
+      identification_(authenticator_, audit_, cookie_, parts.provider != nullptr,
+                      std::move(tokens)),
       requests_(limits.requests),
-      upload_bytes_(limits.upload_bytes),
-      daily_(parts.store.quotas(), limits.daily_upload_bytes),
-      failed_tokens_(failed_token_rate),
+      uploads_(limits, parts.store.quotas(), audit_, counters_),
       sign_in_places_(sign_ins_of_sender),
       download_places_(downloads_of_sender, downloads_at_once),
       health_([this] { return static_cast<bool>(parts_.store.jobs().job_counts()); },
-              health_timeout) {
-    if (tokens) tokens_ = std::make_shared<const TokenTable>(std::move(*tokens));
-}
-
-void Application::replace_tokens(TokenTable tokens) {
-    auto fresh = std::make_shared<const TokenTable>(std::move(tokens));
-    const std::lock_guard lock(tokens_mutex_);
-    tokens_ = std::move(fresh);
-}
-
-Result<bool> Application::is_open() {
-    if (parts_.provider != nullptr) return false;
-    {
-        const std::lock_guard lock(tokens_mutex_);
-        if (tokens_) return false;
-    }
-    const std::lock_guard lock(open_mutex_);
-    const std::uint64_t now_ns = monotonic_ns();
-    if (open_asked_ns_ != 0 && now_ns - open_asked_ns_ < open_ask_interval_ns) return open_;
-    TRY_ASSIGN(open_, authenticator_.knows_nobody());
-    open_asked_ns_ = now_ns;
-    return open_;
-}
-
-std::variant<Principal, Refusal> Application::identify_token(const Request& request,
-                                                             std::uint64_t now_ns) {
-    const std::string text = token_of_header(request.authorization);
-    std::shared_ptr<const TokenTable> table;
-    {
-        const std::lock_guard lock(tokens_mutex_);
-        table = tokens_;
-    }
-    if (table)
-        if (auto found = table->find(text)) return std::move(*found);
-    auto found = authenticator_.of_token(text, now_ns);
-    if (!found) return Ingest::refusal_of(found.error());
-    if (*found) return std::move(**found);
-    audit_.note_unknown(
-        network_of_sender(request.sender), "refuse token",
-        std::string(text.empty() ? "none" : "unknown or expired") + ", from " + request.sender);
-    if (const auto wait =
-            failed_tokens_.take(network_of_sender(request.sender), 1, RateLimit::Clock::now());
-        wait.count() > 0)
-        return too_many("too many requests with unknown tokens", wait);
-    return Refusal{401, text.empty() ? "a token is needed" : "the token is unknown or has expired"};
-}
-
-std::variant<Principal, Refusal> Application::identify(const Request& request,
-                                                       std::uint64_t now_ns) {
-    const auto open = is_open();
-    if (!open) return Ingest::refusal_of(open.error());
-    if (*open) {
-        // DNS rebinding: a foreign page could reach this server through a name that it controls.
-        if (!request.from_loopback || !names_this_machine(request.host))
-            return Refusal{421,
-                           "this server has no accounts and tokens and answers to localhost alone",
-                           "make an account with: lagtrap-server user add NAME --role admin"};
-        // A proxy on this machine forwards requests of anybody who reaches it.
-        if (request.forwarded)
-            return Refusal{421, "this server has no accounts and tokens and answers to no proxy",
-                           "make an account with: lagtrap-server user add NAME --role admin"};
-        Principal local;
-        local.kind = Principal::Kind::Local;
-        local.may_administer = true;
-        return local;
-    }
-    if (!request.authorization.empty()) return identify_token(request, now_ns);
-    const auto secret = find_cookie(request.cookie, cookie_.name(request.secure));
-    if (secret.empty()) return Principal{};
-    auto found = authenticator_.of_session(secret, now_ns);
-    if (!found) return Ingest::refusal_of(found.error());
-    return *found ? std::move(**found) : Principal{};
-}
+              health_timeout) {}
 
 std::optional<Refusal> Application::check_rights(const Route& route,
                                                  const Principal& principal) const {
@@ -197,7 +111,7 @@ std::variant<Plan, Refusal> Application::admit(const Request& request) {
     Principal principal;
     // Health checks cannot sign in, and must report on the store, not on rate limits.
     if (route.row->work != Work::Health) {
-        auto identified = identify(request, now_ns);
+        auto identified = identification_.identify(request, now_ns);
         if (const auto* refusal = std::get_if<Refusal>(&identified)) {
             // With invalid credentials one can still load the page and sign in.
             if (refusal->status != 401 || route.row->need) return *refusal;
@@ -264,8 +178,7 @@ OidcParts Application::oidc_parts() {
 Reply Application::add_first_or_further_account(const Principal& principal,
                                                 const Request& request) {
     Reply reply = add_account(parts_.store.accounts(), audit_, principal, request);
-    const std::lock_guard lock(open_mutex_);
-    open_asked_ns_ = 0;
+    identification_.ask_again();
     return reply;
 }
 
@@ -281,30 +194,6 @@ Plan Application::plan_answer(Route route, Principal principal) {
         return reply;
     };
     return plan;
-}
-
-std::variant<DailyQuota::Share, Refusal> Application::take_daily_quota(const std::string& sender,
-                                                                       const Principal& principal,
-                                                                       std::uint64_t bytes,
-                                                                       std::uint64_t now_ns) {
-    const std::string limit = format_byte_size(limits_.daily_upload_bytes);
-    // No day has room for this upload, so do not ask the sender to try again.
-    if (limits_.daily_upload_bytes > 0 && bytes > limits_.daily_upload_bytes)
-        return Refusal{413,
-                       fmt::format("the upload has {}; a sender may bring {} a day (--daily-quota)",
-                                   format_byte_size(bytes), limit)};
-    auto taken = daily_.take(sender, bytes, now_ns);
-    if (!taken) return Ingest::refusal_of(taken.error());
-    if (*taken) return std::move(**taken);
-    ++counters_.uploads_over_quota;
-    audit_.note_often(who_of(principal), "refuse upload", sender, "its quota of today is used up");
-    const auto wait = DailyQuota::until_next_day(now_ns);
-    const auto minutes = std::chrono::ceil<std::chrono::minutes>(wait).count();
-    return Refusal{
-        429,
-        fmt::format("the quota of this sender for today is used up ({}, --daily-quota)", limit),
-        fmt::format("it opens again at 00:00 UTC, in {} h {} min", minutes / 60, minutes % 60),
-        wait};
 }
 
 std::variant<Plan, Refusal> Application::plan_upload(const Request& request, const Route& route,
@@ -323,16 +212,13 @@ std::variant<Plan, Refusal> Application::plan_upload(const Request& request, con
     if (auto wrong = check_content_digest(request.content_digest, route.arguments[0]))
         return *wrong;
     const std::string key = sender_key(principal, request);
-    const auto wait = upload_bytes_.take(key, static_cast<double>(bytes), RateLimit::Clock::now());
-    if (wait.count() > 0) return too_many("too many bytes in a short time", wait);
-    UploadPlace place(uploads_, limits_.uploads_at_once);
-    if (!place.valid()) return too_many("too many uploads at once", std::chrono::seconds(5));
-    auto quota = take_daily_quota(key, principal, bytes, now_ns);
-    if (const auto* refusal = std::get_if<Refusal>(&quota)) return *refusal;
+    auto taken = uploads_.take(key, who_of(principal), bytes, now_ns);
+    if (const auto* refusal = std::get_if<Refusal>(&taken)) return *refusal;
+    auto& share = std::get<UploadShare>(taken);
     UploadContext context{*this,
                           parts_,
-                          std::move(place),
-                          std::get<DailyQuota::Share>(std::move(quota)),
+                          std::move(share.place),
+                          std::move(share.quota),
                           Sender{principal.name, principal.host},
                           route.arguments[0]};
     auto upload = batch ? begin_batch_upload(std::move(context), bytes)
@@ -354,15 +240,15 @@ Reply Application::metrics(const Evidence& evidence, const Sight* sight) {
     if (!causes) return failure(causes.error());
     const auto messages = parts_.store.messages().message_counts();
     if (!messages) return failure(messages.error());
-    const auto quota = daily_.use(ClockSnapshot::take().realtime_ns);
+    const auto quota = uploads_.daily().use(ClockSnapshot::take().realtime_ns);
     if (!quota) return failure(quota.error());
-    counters_.uploads_now = uploads_;
+    counters_.uploads_now = uploads_.running();
     counters_.audit_lost = audit_.lost();
     counters_.audit_left_out = audit_.left_out();
     Reply reply;
     reply.content_type = "text/plain; version=0.0.4";
     reply.body = format_metrics(counters_, *totals, *size, *jobs, parts_.jobs.figures()) +
-                 quota_metrics(daily_.limit_bytes(), *quota) +
+                 quota_metrics(uploads_.daily().limit_bytes(), *quota) +
                  alert_metrics(parts_.alert_sender.figures(), *messages) +
                  parts_.ingest.event_counters().text(sight) + cause_metrics(*causes);
     return reply;

@@ -1,18 +1,14 @@
 // The HTTP application: authentication, rights, rate limits, routing and counters.
 #pragma once
 
-#include <atomic>
 #include <functional>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <variant>
 
 #include "server/accounts/audit.hpp"
 #include "server/accounts/authenticator.hpp"
-#include "server/accounts/daily_quota.hpp"
 #include "server/accounts/places_of_senders.hpp"
 #include "server/accounts/rate_limit.hpp"
 #include "server/accounts/token_file.hpp"
@@ -21,25 +17,20 @@
 #include "server/api/base_path.hpp"
 #include "server/api/counters.hpp"
 #include "server/api/health_check.hpp"
+#include "server/api/identification.hpp"
 #include "server/api/oidc_routes.hpp"
 #include "server/api/page_files.hpp"
 #include "server/api/routes.hpp"
+#include "server/api/sender_limits.hpp"
 #include "server/api/service.hpp"
 #include "server/api/session_cookie.hpp"
+#include "server/api/upload_limits.hpp"
 #include "server/api/watch_summaries.hpp"
 #include "server/ingest/ingest.hpp"
 #include "server/ingest/job_runner.hpp"
 #include "server/store/store.hpp"
 
 namespace lagtrap::server {
-
-// Limits per sender. A sender is a token, an account or, without either, an address.
-struct SenderLimits {
-    Rate requests{500, 2000};
-    Rate upload_bytes{0, 0};               // no limit
-    std::uint64_t daily_upload_bytes = 0;  // no limit
-    std::uint32_t uploads_at_once = 512;   // of all senders together
-};
 
 // Dependencies of the routes. They must outlive the application.
 struct Parts {
@@ -65,10 +56,10 @@ class Application final : public Service {
     [[nodiscard]] Counters& counters() override { return counters_; }
 
     // Replaces the tokens of the token file.
-    void replace_tokens(TokenTable tokens);
+    void replace_tokens(TokenTable tokens) { identification_.replace_tokens(std::move(tokens)); }
     // Whether everybody on this machine may do everything, because there are neither tokens nor
     // accounts.
-    [[nodiscard]] Result<bool> is_open();
+    [[nodiscard]] Result<bool> is_open() { return identification_.is_open(); }
     // Applies retention; may take long.
     void remove_old_bundles();
     void remove_old_runs();
@@ -85,17 +76,10 @@ class Application final : public Service {
     [[nodiscard]] Reply metrics(const Evidence& evidence, const Sight* sight);
 
   private:
-    [[nodiscard]] std::variant<Principal, Refusal> identify(const Request& request,
-                                                            std::uint64_t now_ns);
-    [[nodiscard]] std::variant<Principal, Refusal> identify_token(const Request& request,
-                                                                  std::uint64_t now_ns);
     [[nodiscard]] std::optional<Refusal> check_rights(const Route& route,
                                                       const Principal& principal) const;
     [[nodiscard]] std::optional<Refusal> check_origin(const Request& request,
                                                       const Principal& principal) const;
-    [[nodiscard]] std::variant<DailyQuota::Share, Refusal> take_daily_quota(
-        const std::string& sender, const Principal& principal, std::uint64_t bytes,
-        std::uint64_t now_ns);
     [[nodiscard]] std::variant<Plan, Refusal> plan_upload(const Request& request,
                                                           const Route& route,
                                                           const Principal& principal,
@@ -107,7 +91,7 @@ class Application final : public Service {
                                const Request& request);
 
     Parts parts_;
-    const SenderLimits limits_;
+    Counters counters_;
     const BasePath base_;
     const SessionCookie cookie_;
     const SessionCookie pending_cookie_;
@@ -115,20 +99,12 @@ class Application final : public Service {
     Authenticator authenticator_;
     Audit audit_;
     WatchSummaries watch_summaries_;
+    Identification identification_;
     RateLimit requests_;
-    RateLimit upload_bytes_;
-    DailyQuota daily_;
-    RateLimit failed_tokens_;
+    UploadLimits uploads_;
     SignInLimits sign_ins_;
     PlacesOfSenders sign_in_places_;
     PlacesOfSenders download_places_;
-    std::atomic<std::uint32_t> uploads_{0};
-    std::mutex open_mutex_;
-    std::uint64_t open_asked_ns_ = 0;
-    bool open_ = false;
-    mutable std::mutex tokens_mutex_;
-    std::shared_ptr<const TokenTable> tokens_;
-    Counters counters_;
     HealthCheck health_;  // last, because its thread uses the others
 };
 

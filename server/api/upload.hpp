@@ -1,7 +1,6 @@
 // Uploads of bundles and batches.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,27 +9,9 @@
 #include "core/result.hpp"
 #include "server/api/application.hpp"
 #include "server/api/service.hpp"
+#include "server/api/upload_limits.hpp"
 
 namespace lagtrap::server {
-
-// One of the concurrent uploads allowed; released on destruction.
-class UploadPlace {
-  public:
-    UploadPlace(std::atomic<std::uint32_t>& count, std::uint32_t limit) : count_(&count) {
-        if (++count <= limit) return;
-        --count;
-        count_ = nullptr;
-    }
-    UploadPlace(UploadPlace&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
-    UploadPlace& operator=(UploadPlace&&) = delete;
-    ~UploadPlace() {
-        if (count_ != nullptr) --*count_;
-    }
-    [[nodiscard]] bool valid() const { return count_ != nullptr; }
-
-  private:
-    std::atomic<std::uint32_t>* count_;
-};
 
 struct UploadContext {
     Application& application;

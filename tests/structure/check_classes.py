@@ -26,7 +26,6 @@ LINES = {
     "binaries/reader/reader_messages.cpp": 450,
     "daemon/capture/capture_controller.cpp": 500,
     "daemon/unwinding/process_spaces.cpp": 500,
-    "server/api/application.cpp": 450,
     "server/api/http_connection.cpp": 500,
     "trace/merge/kernel_record_writer.cpp": 500,
     "trace/system_file/system_file_reader.cpp": 450,
@@ -38,7 +37,7 @@ MEMBERS = {
     "daemon/capture/recorder_programs.hpp RecorderPrograms": 15,
     "daemon/unwinding/mapped_files.hpp MappedFiles": 14,
     "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
-    "server/api/application.hpp Application": 24,
+    "server/api/application.hpp Application": 16,
     "server/api/http_server.cpp AsioServer": 20,
     "trace/merge/kernel_record_writer.hpp KernelRecordWriter": 16,
 }
