@@ -19,8 +19,6 @@
 namespace lagtrap::server {
 namespace {
 
-// How many sign-ins of one sender may wait for the hashing threads.
-constexpr std::uint32_t sign_ins_of_sender = 4;
 // Downloads of worker output, up to 2 GiB each: per sender, and for all senders. The total is lower
 // than the number of threads that read them.
 constexpr std::uint32_t downloads_of_sender = 2;
@@ -55,16 +53,13 @@ Application::Application(const Parts& parts, const SenderLimits& limits, BasePat
                          std::optional<TokenTable> tokens)
     : parts_(parts),
       base_(std::move(base)),
-      cookie_(base_),
-      pending_cookie_(base_, "-oidc"),
       pages_(base_, parts.trace_viewer),
-      authenticator_(parts.store),
       audit_(parts.store.audit(), parts.log),
-      identification_(authenticator_, audit_, cookie_, parts.provider != nullptr,
-                      std::move(tokens)),
+      sign_ins_(parts_, base_, audit_),
+      identification_(sign_ins_.authenticator(), audit_, sign_ins_.cookie(),
+                      parts.provider != nullptr, std::move(tokens)),
       requests_(limits.requests),
       uploads_(limits, parts.store.quotas(), audit_, counters_),
-      sign_in_places_(sign_ins_of_sender),
       download_places_(downloads_of_sender, downloads_at_once),
       health_([this] { return static_cast<bool>(parts_.store.jobs().job_counts()); },
               health_timeout) {}
@@ -147,30 +142,13 @@ Work Application::admission_work(const Request& request) const {
 // Limits each sender before the queue of the password-hashing threads, so that one cannot fill it.
 std::variant<Plan, Refusal> Application::plan_with_place(const Request& request, Route route,
                                                          Principal principal) {
-    const std::string sender = network_of_sender(request.sender);
-    auto place = sign_in_places_.take(sender);
-    if (!place) {
-        audit_.note_unknown(sender, "refuse sign-in",
-                            "too many attempts at once, from " + request.sender);
-        return too_many("too many attempts to sign in at once", std::chrono::seconds(2));
-    }
+    auto taken = sign_ins_.take_place(request.sender);
+    if (const auto* refusal = std::get_if<Refusal>(&taken)) return *refusal;
+    auto& place = std::get<std::shared_ptr<void>>(taken);
     Plan plan = plan_answer(std::move(route), std::move(principal));
     plan.answer = [answer = std::move(plan.answer),
                    place = std::move(place)](const Request& asked) { return answer(asked); };
     return plan;
-}
-
-SignInParts Application::sign_in_parts() {
-    return {authenticator_, parts_.store.accounts(), audit_, sign_ins_, cookie_};
-}
-
-OidcParts Application::oidc_parts() {
-    return {sign_in_parts(),
-            parts_.provider,
-            pending_cookie_,
-            base_,
-            parts_.alert_sender.options().public_url + "/api/v1/oidc/callback",
-            parts_.log};
 }
 
 // The first account ends open access from this machine. It takes effect at once, so that its

@@ -8,22 +8,19 @@
 #include <variant>
 
 #include "server/accounts/audit.hpp"
-#include "server/accounts/authenticator.hpp"
 #include "server/accounts/places_of_senders.hpp"
 #include "server/accounts/rate_limit.hpp"
 #include "server/accounts/token_file.hpp"
 #include "server/alerts/alert_sender.hpp"
-#include "server/api/account_routes.hpp"
 #include "server/api/base_path.hpp"
 #include "server/api/counters.hpp"
 #include "server/api/health_check.hpp"
 #include "server/api/identification.hpp"
-#include "server/api/oidc_routes.hpp"
 #include "server/api/page_files.hpp"
 #include "server/api/routes.hpp"
 #include "server/api/sender_limits.hpp"
 #include "server/api/service.hpp"
-#include "server/api/session_cookie.hpp"
+#include "server/api/sign_ins.hpp"
 #include "server/api/upload_limits.hpp"
 #include "server/api/watch_summaries.hpp"
 #include "server/ingest/ingest.hpp"
@@ -67,8 +64,7 @@ class Application final : public Service {
     // Dependencies of the routes besides the stores.
     [[nodiscard]] const Parts& parts() const { return parts_; }
     [[nodiscard]] const PageFiles& pages() const { return pages_; }
-    [[nodiscard]] SignInParts sign_in_parts();
-    [[nodiscard]] OidcParts oidc_parts();
+    [[nodiscard]] SignIns& sign_ins() { return sign_ins_; }
     [[nodiscard]] Reply add_first_or_further_account(const Principal& principal,
                                                      const Request& request);
     [[nodiscard]] Reply health();
@@ -93,17 +89,13 @@ class Application final : public Service {
     Parts parts_;
     Counters counters_;
     const BasePath base_;
-    const SessionCookie cookie_;
-    const SessionCookie pending_cookie_;
     const PageFiles pages_;
-    Authenticator authenticator_;
     Audit audit_;
     WatchSummaries watch_summaries_;
+    SignIns sign_ins_;
     Identification identification_;
     RateLimit requests_;
     UploadLimits uploads_;
-    SignInLimits sign_ins_;
-    PlacesOfSenders sign_in_places_;
     PlacesOfSenders download_places_;
     HealthCheck health_;  // last, because its thread uses the others
 };

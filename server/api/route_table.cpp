@@ -52,26 +52,26 @@ Reply tell_sign_in_ways(const RouteCall& call) {
 }
 
 Reply sign_in_with_password(const RouteCall& call) {
-    return sign_in(call.application.sign_in_parts(), call.sender, call.request);
+    return sign_in(call.application.sign_ins().parts(), call.sender, call.request);
 }
 
 Reply sign_out_of_session(const RouteCall& call) {
-    return sign_out(call.application.sign_in_parts(), call.principal, call.request);
+    return sign_out(call.application.sign_ins().parts(), call.principal, call.request);
 }
 
 Reply change_password(const RouteCall& call) {
     if (call.principal.kind != Principal::Kind::Session)
         return reply_of({403, "only who is signed in has a password to change", "sign in first"});
-    return change_own_password(call.application.sign_in_parts(), call.sender, call.principal,
+    return change_own_password(call.application.sign_ins().parts(), call.sender, call.principal,
                                call.request);
 }
 
 Reply begin_sign_in_at_provider(const RouteCall& call) {
-    return begin_oidc(call.application.oidc_parts(), call.route, call.request);
+    return begin_oidc(call.application.sign_ins().oidc_parts(), call.route, call.request);
 }
 
 Reply finish_sign_in_at_provider(const RouteCall& call) {
-    return finish_oidc(call.application.oidc_parts(), call.route, call.request);
+    return finish_oidc(call.application.sign_ins().oidc_parts(), call.route, call.request);
 }
 
 Reply add_account_to_server(const RouteCall& call) {
