@@ -156,7 +156,7 @@ class HttpConnectionOver final : public HttpConnection {
                                                             length_of(*parser_), peer_, is_tls,
                                                             context_.options));
         ConnectionContext& context = context_;
-        WorkerPool& gate = context.pool_for(context.service.admission_work(*request));
+        WorkerPool& gate = context.workers.of(context.service.admission_work(*request));
         if (gate.taken >= gate.limit) co_return co_await refuse(overloaded());
         auto admission = [&context, request] { return context.service.admit(*request); };
         auto admitted = co_await run_apart(gate, std::move(admission));
@@ -175,7 +175,7 @@ class HttpConnectionOver final : public HttpConnection {
             auto wrong = co_await read_small_body(*request, plan.body_limit_bytes);
             if (wrong) co_return co_await refuse(*wrong);
         }
-        WorkerPool& workers = context.pool_for(plan.work);
+        WorkerPool& workers = context.workers.of(plan.work);
         // Expensive work has few threads; clients would leave an unbounded queue before they were
         // served.
         if (workers.taken >= workers.limit) co_return co_await refuse(overloaded(), 0);
@@ -249,7 +249,7 @@ class HttpConnectionOver final : public HttpConnection {
             co_return co_await refuse(refusal, left_bytes);
         }
         auto work = [upload = std::move(upload)] { return upload->finish(); };
-        auto reply = co_await run_apart(context_.storage, std::move(work));
+        auto reply = co_await run_apart(context_.workers.storage, std::move(work));
         if (!reply) co_return co_await refuse(failed(), 0);
         co_return co_await write(std::move(*reply));
     }
@@ -261,7 +261,7 @@ class HttpConnectionOver final : public HttpConnection {
             upload.reset();
             return true;
         };
-        co_await run_apart(context_.light, std::move(work));
+        co_await run_apart(context_.workers.light, std::move(work));
     }
 
     asio::awaitable<void> write_continue() {
@@ -417,7 +417,7 @@ class HttpConnectionOver final : public HttpConnection {
             auto work = [source = reply.source, chunk] {
                 return source->read(chunk->data(), chunk->size());
             };
-            const auto outcome = co_await run_apart(context_.storage, std::move(work));
+            const auto outcome = co_await run_apart(context_.workers.storage, std::move(work));
             // The status was sent long ago, so closing early is the only way to signal the error.
             if (!outcome || !*outcome) co_return false;
             const std::size_t got = outcome->value();

@@ -7,43 +7,19 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "server/api/http_server.hpp"
 #include "server/api/service.hpp"
+#include "server/api/worker_pools.hpp"
 
 namespace lagtrap::server {
 
-// Threads for blocking work, and how many requests may run on or wait for them.
-struct WorkerPool {
-    WorkerPool(std::size_t threads, std::uint32_t request_limit)
-        : pool(threads), limit(request_limit) {}
-
-    boost::asio::thread_pool pool;
-    const std::uint32_t limit;
-    std::atomic<std::uint32_t> taken{0};
-};
-
 // Shared by all connections, and outlives them.
 struct ConnectionContext {
-    const HttpOptions& options;
+    const HttpOptions options;
     Service& service;
-    WorkerPool& light;
-    WorkerPool& heavy;
-    WorkerPool& sign_in;
-    WorkerPool& storage;
-    WorkerPool& health;
+    WorkerPools workers{};
     std::atomic<bool> stopping{false};
-
-    [[nodiscard]] WorkerPool& pool_for(Work work) {
-        switch (work) {
-            case Work::Heavy: return heavy;
-            case Work::SignIn: return sign_in;
-            case Work::Health: return health;
-            case Work::Light: break;
-        }
-        return light;
-    }
 };
 
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {

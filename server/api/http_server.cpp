@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <atomic>
 #include <csignal>
 #include <mutex>
 #include <thread>
@@ -31,18 +32,6 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds tick_interval{5};
 constexpr std::chrono::milliseconds accept_pause{100};
-// In this order: short queries; reports over much data; password hashing; ends of uploads and
-// pieces of downloads, which may wait for slow storage; health checks.
-constexpr std::size_t light_threads = 4;
-constexpr std::size_t heavy_threads = 2;
-constexpr std::size_t sign_in_threads = 2;
-constexpr std::size_t storage_threads = 8;
-constexpr std::size_t health_threads = 2;
-constexpr std::uint32_t light_limit = 4096;
-constexpr std::uint32_t heavy_limit = 32;
-constexpr std::uint32_t sign_in_limit = 16;
-constexpr std::uint32_t storage_limit = 4096;
-constexpr std::uint32_t health_limit = 64;
 
 Result<tcp::endpoint> parse_listen(const std::string& listen) {
     const auto wrong = [&] {
@@ -84,21 +73,46 @@ Result<std::shared_ptr<asio::ssl::context>> make_tls(const HttpOptions& options)
     return tls;
 }
 
+// Reports Tick on the workers' threads at each interval.
+class Ticker {
+  public:
+    Ticker(asio::io_context& io, WorkerPool& workers, const HttpServer::Report& report)
+        : timer_(io), workers_(workers), report_(report) {}
+
+    void start() {
+        timer_.expires_after(tick_interval);
+        timer_.async_wait([this](const error_code& error) {
+            if (error) return;
+            // Retention may wait for the storage. If the last tick is still running, skip this one.
+            if (!ticking_.exchange(true))
+                asio::post(workers_.pool, [this] {
+                    report_(Tick{});
+                    ticking_ = false;
+                });
+            start();
+        });
+    }
+
+  private:
+    asio::steady_timer timer_;
+    WorkerPool& workers_;
+    const HttpServer::Report& report_;
+    std::atomic<bool> ticking_{false};
+};
+
 class AsioServer final : public HttpServer {
   public:
     AsioServer(const HttpOptions& options, Service& service, Report report,
                std::shared_ptr<asio::ssl::context> tls)
-        : options_(options),
-          report_(std::move(report)),
-          service_(service),
+        : report_(std::move(report)),
           places_(options.connections_of_address),
+          context_{options, service},
           io_(static_cast<int>(options.threads)),
           tls_(std::move(tls)),
           acceptor_(asio::make_strand(io_)),
           signals_(io_),
-          tick_timer_(io_),
-          deadline_timer_(io_),
-          context_{options_, service_, light_, heavy_, sign_in_, storage_, health_} {}
+          ticker_(io_, context_.workers.storage, report_),
+          deadline_timer_(io_) {}
 
     Status open(const tcp::endpoint& endpoint) {
         error_code error;
@@ -108,7 +122,7 @@ class AsioServer final : public HttpServer {
         if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
         for (const int number : {SIGTERM, SIGINT, SIGHUP})
             if (!error) signals_.add(number, error);
-        if (error) return system_error("listening on " + options_.listen, error.value());
+        if (error) return system_error("listening on " + context_.options.listen, error.value());
         return success();
     }
 
@@ -123,14 +137,13 @@ class AsioServer final : public HttpServer {
     bool run() override {
         asio::co_spawn(acceptor_.get_executor(), accept(), asio::detached);
         wait_for_signal();
-        tick();
+        ticker_.start();
         std::vector<std::thread> threads;
-        for (std::uint32_t i = 1; i < options_.threads; ++i)
+        for (std::uint32_t i = 1; i < context_.options.threads; ++i)
             threads.emplace_back([this] { io_.run(); });
         io_.run();
         for (std::thread& thread : threads) thread.join();
-        for (WorkerPool* workers : {&light_, &heavy_, &sign_in_, &storage_, &health_})
-            workers->pool.join();
+        context_.workers.join();
         return all_finished_;
     }
 
@@ -153,12 +166,12 @@ class AsioServer final : public HttpServer {
 
     // A proxy serves many clients. One that is not configured as trusted counts as a single client.
     bool is_proxy(const std::string& address) const {
-        const TrustedProxies& proxies = options_.trusted_proxies;
-        return options_.behind_proxy && (proxies.empty() || proxies.contains(address));
+        const TrustedProxies& proxies = context_.options.trusted_proxies;
+        return context_.options.behind_proxy && (proxies.empty() || proxies.contains(address));
     }
 
     void turn_away(tcp::socket socket, std::string_view status) {
-        ++service_.counters().connections_refused;
+        ++context_.service.counters().connections_refused;
         if (tls_) return;
         const std::string answer =
             "HTTP/1.1 " + std::string(status) +
@@ -174,12 +187,12 @@ class AsioServer final : public HttpServer {
         if (failed) return;
         std::shared_ptr<void> place;
         if (!is_proxy(peer) && !(place = places_.take(network_of_sender(peer)))) {
-            ++service_.counters().connections_refused_of_address;
+            ++context_.service.counters().connections_refused_of_address;
             return turn_away(std::move(socket), "429 Too Many Requests");
         }
-        Counters& counters = service_.counters();
+        Counters& counters = context_.service.counters();
         std::unique_lock lock(mutex_);
-        if (connections_.size() >= options_.connections) {
+        if (connections_.size() >= context_.options.connections) {
             lock.unlock();
             return turn_away(std::move(socket), "503 Service Unavailable");
         }
@@ -194,7 +207,7 @@ class AsioServer final : public HttpServer {
     void forget(HttpConnection* key) {
         const std::lock_guard lock(mutex_);
         connections_.erase(key);
-        --service_.counters().connections;
+        --context_.service.counters().connections;
         if (context_.stopping && connections_.empty()) io_.stop();
     }
 
@@ -202,7 +215,7 @@ class AsioServer final : public HttpServer {
         signals_.async_wait([this](const error_code& error, int number) {
             if (error) return;
             if (number == SIGHUP) {
-                asio::post(light_.pool, [this] {
+                asio::post(context_.workers.light.pool, [this] {
                     report_(HungUp{});
                     reload_tls();
                 });
@@ -216,7 +229,7 @@ class AsioServer final : public HttpServer {
     // If the certificate cannot be read, the old one stays.
     void reload_tls() {
         if (!tls_) return;
-        auto fresh = make_tls(options_);
+        auto fresh = make_tls(context_.options);
         if (!fresh) return report_(CertificateReloaded{fresh.error()});
         {
             const std::lock_guard lock(mutex_);
@@ -225,27 +238,13 @@ class AsioServer final : public HttpServer {
         report_(CertificateReloaded{success()});
     }
 
-    void tick() {
-        tick_timer_.expires_after(tick_interval);
-        tick_timer_.async_wait([this](const error_code& error) {
-            if (error) return;
-            // Retention may wait for the storage. If the last tick is still running, skip this one.
-            if (!ticking_.exchange(true))
-                asio::post(storage_.pool, [this] {
-                    report_(Tick{});
-                    ticking_ = false;
-                });
-            tick();
-        });
-    }
-
     void stop() {
         report_(Stopping{});
         asio::post(acceptor_.get_executor(), [this] {
             error_code ignored;
             acceptor_.close(ignored);
         });
-        deadline_timer_.expires_after(options_.shutdown_deadline);
+        deadline_timer_.expires_after(context_.options.shutdown_deadline);
         deadline_timer_.async_wait([this](const error_code& error) {
             if (error) return;
             all_finished_ = false;
@@ -258,25 +257,17 @@ class AsioServer final : public HttpServer {
             if (const auto alive = connection.lock()) alive->stop_if_idle();
     }
 
-    const HttpOptions options_;
     const Report report_;
-    Service& service_;
     PlacesOfSenders places_;
-    WorkerPool light_{light_threads, light_limit};
-    WorkerPool heavy_{heavy_threads, heavy_limit};
-    WorkerPool sign_in_{sign_in_threads, sign_in_limit};
-    WorkerPool storage_{storage_threads, storage_limit};
-    WorkerPool health_{health_threads, health_limit};
+    ConnectionContext context_;  // before io_, whose coroutines use it until they are destroyed
     asio::io_context io_;
     std::shared_ptr<asio::ssl::context> tls_;
     tcp::acceptor acceptor_;
     asio::signal_set signals_;
-    asio::steady_timer tick_timer_;
+    Ticker ticker_;
     asio::steady_timer deadline_timer_;
-    ConnectionContext context_;
     std::mutex mutex_;
     std::unordered_map<HttpConnection*, std::weak_ptr<HttpConnection>> connections_;
-    std::atomic<bool> ticking_{false};
     std::atomic<bool> all_finished_{true};
 };
 

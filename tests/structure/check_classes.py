@@ -37,7 +37,6 @@ MEMBERS = {
     "daemon/capture/recorder_programs.hpp RecorderPrograms": 15,
     "daemon/unwinding/mapped_files.hpp MappedFiles": 14,
     "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
-    "server/api/http_server.cpp AsioServer": 20,
     "trace/merge/kernel_record_writer.hpp KernelRecordWriter": 16,
 }
 

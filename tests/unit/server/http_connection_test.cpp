@@ -562,14 +562,11 @@ TEST_F(HttpConnections, BeyondWhatThreadsCanDoAreRefused) {
 }
 
 TEST(WorkerPools, AreChosenByTheKindOfWork) {
-    WorkerPool light(1, 1), heavy(1, 1), sign_in(1, 1), storage(1, 1), health(1, 1);
-    const HttpOptions options;
-    Application application;
-    ConnectionContext context{options, application, light, heavy, sign_in, storage, health};
-    EXPECT_EQ(&context.pool_for(Work::Light), &light);
-    EXPECT_EQ(&context.pool_for(Work::Heavy), &heavy);
-    EXPECT_EQ(&context.pool_for(Work::SignIn), &sign_in);
-    EXPECT_EQ(&context.pool_for(Work::Health), &health);
+    WorkerPools workers;
+    EXPECT_EQ(&workers.of(Work::Light), &workers.light);
+    EXPECT_EQ(&workers.of(Work::Heavy), &workers.heavy);
+    EXPECT_EQ(&workers.of(Work::SignIn), &workers.sign_in);
+    EXPECT_EQ(&workers.of(Work::Health), &workers.health);
 }
 
 }  // namespace
