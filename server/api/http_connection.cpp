@@ -16,6 +16,7 @@
 #include <boost/beast/ssl.hpp>
 
 #include "server/api/http_message.hpp"
+#include "server/api/refused_body.hpp"
 
 namespace lagtrap::server {
 namespace {
@@ -31,8 +32,7 @@ constexpr std::size_t body_chunk_bytes = 128 * 1024;
 constexpr std::size_t download_chunk_bytes = 64 * 1024;
 constexpr std::chrono::seconds handshake_timeout{10};
 constexpr std::chrono::seconds write_timeout{30};
-// How much of a refused body to read, and for how long, so that the sender sees the reply.
-constexpr std::uint64_t drain_limit_bytes = 64ULL << 20;
+// How long to read a refused body.
 constexpr std::chrono::seconds drain_timeout{5};
 
 using Parser = http::request_parser<http::empty_body>;
@@ -42,18 +42,6 @@ const Refusal& broken() {
     static const Refusal refusal{500, "the server failed at this request", "its log may say why"};
     return refusal;
 }
-
-// A slot of a pool, released however the work ends.
-class PoolPlace {
-  public:
-    explicit PoolPlace(WorkerPool& workers) : workers_(workers) { ++workers_.taken; }
-    ~PoolPlace() { --workers_.taken; }
-    PoolPlace(const PoolPlace&) = delete;
-    PoolPlace& operator=(const PoolPlace&) = delete;
-
-  private:
-    WorkerPool& workers_;
-};
 
 // Arguments of awaited functions are named variables throughout this file: GCC 12.2 destroys
 // temporaries among them twice. Reference arguments stay valid because the caller awaits at once.
@@ -322,26 +310,23 @@ class HttpConnectionOver final : public HttpConnection {
                                  std::optional<std::uint64_t> left = std::nullopt) {
         const auto& message = parser_->get();
         const bool whole = parser_->is_header_done();
-        std::uint64_t body =
-            left.value_or(whole && !body_read_ ? parser_->content_length().value_or(0) : 0);
-        // A sender that waits for "100 Continue" may or may not send the body after a refusal.
-        const bool unsure = whole && !left && !body_read_ &&
-                            message.find(http::field::expect) != message.end() && body > 0;
-        if (!whole || parser_->chunked() || unsure) {
-            must_close_ = true;
-            body = unsure ? 0 : body;
-        }
-        if (body > 0) must_close_ = must_close_ || body > drain_limit_bytes;
+        const BodyOfRefused body = body_of_refused(
+            {.header_came = whole,
+             .chunked = parser_->chunked(),
+             .asks_first = whole && message.find(http::field::expect) != message.end(),
+             .body_read = body_read_,
+             .length_bytes = whole ? parser_->content_length().value_or(0) : 0,
+             .left_bytes = left});
+        must_close_ = must_close_ || body.must_close;
         Reply reply = reply_of(refusal);
         const bool go_on = co_await write(std::move(reply));
-        if (body == 0 && !parser_->chunked()) co_return go_on;
-        const bool drained = co_await drain(body);
+        if (body.drain_bytes == 0) co_return go_on;
+        const bool drained = co_await drain(body.drain_bytes);
         co_return go_on&& drained;
     }
 
-    // Reads and discards the body; true if it came completely.
-    asio::awaitable<bool> drain(std::uint64_t body) {
-        std::uint64_t left = std::min(body, drain_limit_bytes);
+    // Reads and discards so much of the body; true if it came.
+    asio::awaitable<bool> drain(std::uint64_t left) {
         const auto already = std::min<std::uint64_t>(left, buffer_.size());
         buffer_.consume(already);
         left -= already;
@@ -355,7 +340,7 @@ class HttpConnectionOver final : public HttpConnection {
             if (error) co_return false;
             left -= got;
         }
-        co_return body <= drain_limit_bytes;
+        co_return true;
     }
 
     // nullopt: the connection ends with the reply.

@@ -22,6 +22,18 @@ struct WorkerPool {
     std::atomic<std::uint32_t> taken{0};
 };
 
+// A slot of a pool, released however the work ends.
+class PoolPlace {
+  public:
+    explicit PoolPlace(WorkerPool& workers) : workers_(workers) { ++workers_.taken; }
+    ~PoolPlace() { --workers_.taken; }
+    PoolPlace(const PoolPlace&) = delete;
+    PoolPlace& operator=(const PoolPlace&) = delete;
+
+  private:
+    WorkerPool& workers_;
+};
+
 // Any thread. The threads run from construction on.
 struct WorkerPools {
     WorkerPool light{4, 4096};    // short queries
