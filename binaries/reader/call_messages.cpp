@@ -91,15 +91,12 @@ std::string encode_calls(const std::vector<FunctionCalls>& calls) {
 }
 
 Result<std::vector<FunctionCalls>> decode_calls(std::string_view body, std::size_t functions) {
-    const auto malformed = [] {
-        return make_error(ErrorKind::System, "the file reader gave an invalid answer");
-    };
     WireReader reader(body);
     bool sound = true;
     std::vector<FunctionCalls> calls;
     for (std::size_t left = reader.count(functions, min_bytes); left > 0 && reader.good(); --left)
         calls.push_back(decode_function_calls(reader, sound));
-    if (!reader.complete() || !sound || calls.size() != functions) return malformed();
+    if (!reader.complete() || !sound || calls.size() != functions) return malformed_answer();
     return calls;
 }
 

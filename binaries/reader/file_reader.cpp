@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "binaries/reader/call_messages.hpp"
+#include "binaries/reader/name_messages.hpp"
 #include "binaries/reader/place_messages.hpp"
 #include "binaries/reader/reader_messages.hpp"
 #include "binaries/reader/reader_process.hpp"

@@ -2,16 +2,9 @@
 
 #include <vector>
 
-#include "binaries/reader/reader_messages.hpp"
+#include "binaries/reader/reader_wire.hpp"
 
 namespace lagtrap::binaries {
-namespace {
-
-Error malformed_place() {
-    return make_error(ErrorKind::System, "the file reader gave an invalid answer");
-}
-
-}  // namespace
 
 std::string encode_thread_variable(const ThreadVariable& variable) {
     WireWriter writer;
@@ -28,7 +21,7 @@ Result<ThreadVariable> decode_thread_variable(std::string_view body) {
     variable.offset = reader.number<std::int64_t>();
     variable.words = reader.number<std::uint64_t>();
     if (!reader.complete() || access > static_cast<std::uint32_t>(ThreadAccess::Block))
-        return malformed_place();
+        return malformed_answer();
     variable.access = static_cast<ThreadAccess>(access);
     return variable;
 }
@@ -42,7 +35,7 @@ std::string encode_python_layout(const lagtrap_python& layout) {
 Result<lagtrap_python> decode_python_layout(std::string_view body) {
     WireReader reader(body);
     const auto layouts = reader.items<lagtrap_python>(1);
-    if (!reader.complete() || layouts.empty()) return malformed_place();
+    if (!reader.complete() || layouts.empty()) return malformed_answer();
     return layouts.front();
 }
 

@@ -10,19 +10,11 @@
 namespace lagtrap::binaries {
 namespace {
 
-constexpr std::size_t max_text_bytes = 64 << 10;
 constexpr std::size_t max_build_id_bytes = 128;
 // the maximum that the largest accepted dynamic segment can name
 constexpr std::size_t max_libraries = 1 << 17;
-constexpr std::size_t max_places = 200'000;
 constexpr std::size_t max_queries = 16'384;
 constexpr std::size_t max_places_of_name = 1 << 20;
-constexpr std::size_t max_frames_of_place = 4096;
-constexpr std::size_t min_text_bytes = sizeof(std::uint32_t);
-
-Error malformed() {
-    return make_error(ErrorKind::System, "the file reader gave an invalid answer");
-}
 
 bool is_hexadecimal(const std::string& text) {
     return text.find_first_not_of("0123456789abcdef") == std::string::npos && text.size() % 2 == 0;
@@ -56,7 +48,7 @@ Result<ContainerFacts> decode_container(std::string_view body) {
         const std::string name = reader.text(container_texts_limit);
         facts.labels[name] = reader.text(container_texts_limit);
     }
-    if (!reader.complete()) return malformed();
+    if (!reader.complete()) return malformed_answer();
     return facts;
 }
 
@@ -69,7 +61,7 @@ std::string encode_build_id(const std::string& build_id) {
 Result<std::string> decode_build_id(std::string_view body) {
     WireReader reader(body);
     std::string build_id = reader.text(max_build_id_bytes);
-    if (!reader.complete() || !is_hexadecimal(build_id)) return malformed();
+    if (!reader.complete() || !is_hexadecimal(build_id)) return malformed_answer();
     return build_id;
 }
 
@@ -99,7 +91,7 @@ Result<UnwindTable> decode_table(std::string_view body) {
     table.row_count = reader.number<std::uint64_t>();
     table.unsupported_rows = reader.number<std::uint64_t>();
     table.pages = reader.items<std::uint64_t>(max_unwind_table_bytes / sizeof(std::uint64_t));
-    if (!reader.complete() || !holds_together(table)) return malformed();
+    if (!reader.complete() || !holds_together(table)) return malformed_answer();
     return table;
 }
 
@@ -138,7 +130,7 @@ Result<ProgramFacts> decode_program(std::string_view body) {
     facts.needed.names = decode_texts(reader, max_libraries);
     facts.needed.folders = decode_texts(reader, max_libraries);
     facts.go_refusal = printable(reader.text(max_message_bytes));
-    if (!reader.complete() || !is_hexadecimal(facts.build_id)) return malformed();
+    if (!reader.complete() || !is_hexadecimal(facts.build_id)) return malformed_answer();
     return facts;
 }
 
@@ -174,7 +166,7 @@ Result<std::vector<UsdtProbe>> decode_probes(std::string_view body) {
                     std::min<std::size_t>(probe.argument_count, max_usdt_arguments) &&
                 std::all_of(probe.places.begin(), probe.places.end(), is_sound);
     }
-    if (!reader.complete() || !sound) return malformed();
+    if (!reader.complete() || !sound) return malformed_answer();
     return probes;
 }
 
@@ -207,7 +199,7 @@ Result<std::vector<Function>> decode_functions(std::string_view body) {
     WireReader reader(body);
     std::vector<Function> functions(reader.count(max_symbols, min_text_bytes + 25));
     for (Function& function : functions) function = decode_function(reader);
-    if (!reader.complete()) return malformed();
+    if (!reader.complete()) return malformed_answer();
     return functions;
 }
 
@@ -220,7 +212,7 @@ std::string encode_code(const std::string& code) {
 Result<std::string> decode_code(std::string_view body) {
     WireReader reader(body);
     std::string code = reader.text(code_bytes);
-    if (!reader.complete()) return malformed();
+    if (!reader.complete()) return malformed_answer();
     return code;
 }
 
@@ -284,7 +276,7 @@ Result<FunctionExits> decode_exits(std::string_view body) {
     WireReader reader(body);
     bool sound = true;
     FunctionExits exits{read_exits(reader, max_return_sites, sound)};
-    if (!reader.complete() || !sound) return malformed();
+    if (!reader.complete() || !sound) return malformed_answer();
     return exits;
 }
 
@@ -354,69 +346,8 @@ Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
                 found.frame_offset <= max_go_offset;
         answers.emplace_back(std::move(found));
     }
-    if (!reader.complete() || !sound || answers.size() != queries) return malformed();
+    if (!reader.complete() || !sound || answers.size() != queries) return malformed_answer();
     return answers;
-}
-
-std::string encode_names_request(const PlaceNamesRequest& request) {
-    WireWriter writer;
-    writer.text(request.path.native());
-    writer.items(request.offsets);
-    writer.number(request.symbol_table_bytes);
-    writer.number(request.read_bytes);
-    writer.number(request.debug_info.file_bytes);
-    writer.number(request.debug_info.memory_bytes);
-    writer.number(static_cast<std::int64_t>(request.cpu_time.count()));
-    return writer.take();
-}
-
-Result<PlaceNamesRequest> decode_names_request(std::string_view body) {
-    WireReader reader(body);
-    PlaceNamesRequest request;
-    request.path = reader.text(max_text_bytes);
-    request.offsets = reader.items<std::uint64_t>(max_places);
-    request.symbol_table_bytes = reader.number<std::uint64_t>();
-    request.read_bytes = reader.number<std::uint64_t>();
-    request.debug_info.file_bytes = reader.number<std::uint64_t>();
-    request.debug_info.memory_bytes = reader.number<std::uint64_t>();
-    request.cpu_time = std::chrono::milliseconds(reader.number<std::int64_t>());
-    if (!reader.complete()) return malformed();
-    return request;
-}
-
-std::string encode_names(const PlaceNames& names) {
-    WireWriter writer;
-    writer.number(static_cast<std::uint8_t>(names.left_out));
-    writer.number(static_cast<std::uint64_t>(names.places.size()));
-    for (const PlaceName& place : names.places) {
-        writer.text(std::string_view(place.symbol).substr(0, max_text_bytes));
-        const std::size_t count = std::min(place.frames.size(), max_frames_of_place);
-        writer.number(static_cast<std::uint64_t>(count));
-        for (std::size_t i = 0; i < count; ++i) {
-            writer.text(std::string_view(place.frames[i].function).substr(0, max_text_bytes));
-            writer.text(std::string_view(place.frames[i].file).substr(0, max_text_bytes));
-            writer.number(place.frames[i].line);
-        }
-    }
-    return writer.take();
-}
-
-Result<PlaceNames> decode_names(std::string_view body, std::size_t places) {
-    WireReader reader(body);
-    PlaceNames names;
-    names.left_out = reader.number<std::uint8_t>() != 0;
-    names.places.resize(reader.count(max_places, min_text_bytes + sizeof(std::uint64_t)));
-    for (PlaceName& place : names.places) {
-        place.symbol = reader.text(max_text_bytes);
-        place.frames.resize(reader.count(max_frames_of_place, 2 * min_text_bytes + 4));
-        for (SourceFrame& frame : place.frames) {
-            frame.function = reader.text(max_text_bytes);
-            frame.file = reader.text(max_text_bytes);
-            frame.line = reader.number<std::uint32_t>();
-        }
-    }
-    if (!reader.complete() || names.places.size() != places) return malformed();
-    return names;
 }
 
 }  // namespace lagtrap::binaries

@@ -41,9 +41,5 @@ void write_exits(WireWriter& writer, const std::vector<FunctionExit>& exits);
 [[nodiscard]] std::string encode_places(const std::vector<Result<FunctionPlaces>>& answers);
 [[nodiscard]] Result<std::vector<Result<FunctionPlaces>>> decode_places(std::string_view body,
                                                                         std::size_t queries);
-[[nodiscard]] std::string encode_names_request(const PlaceNamesRequest& request);
-[[nodiscard]] Result<PlaceNamesRequest> decode_names_request(std::string_view body);
-[[nodiscard]] std::string encode_names(const PlaceNames& names);
-[[nodiscard]] Result<PlaceNames> decode_names(std::string_view body, std::size_t places);
 
 }  // namespace lagtrap::binaries

@@ -12,6 +12,7 @@
 
 #include "binaries/elf/elf_image.hpp"
 #include "binaries/reader/call_messages.hpp"
+#include "binaries/reader/name_messages.hpp"
 #include "binaries/reader/place_messages.hpp"
 #include "binaries/reader/reader_messages.hpp"
 #include "core/files.hpp"

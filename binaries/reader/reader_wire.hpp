@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/result.hpp"
+
 namespace lagtrap::binaries {
 
 inline constexpr int reader_socket = 3;
@@ -41,9 +43,16 @@ struct ReaderHead {
     std::uint64_t body_bytes = 0;
 };
 
-// Limits for a symbol's name and for a message to people.
+// Limits for a symbol's name, for a message to people, and for other texts.
 inline constexpr std::size_t max_symbol_bytes = 1 << 20;
 inline constexpr std::size_t max_message_bytes = 4096;
+inline constexpr std::size_t max_text_bytes = 64 << 10;
+// A text in a message takes at least this.
+inline constexpr std::size_t min_text_bytes = sizeof(std::uint32_t);
+
+[[nodiscard]] inline Error malformed_answer() {
+    return make_error(ErrorKind::System, "the file reader gave an invalid answer");
+}
 
 inline constexpr std::uint32_t reader_greeting = 0x74676c72;  // "rlgt"
 inline constexpr int reader_not_confined = 4;                 // exit status

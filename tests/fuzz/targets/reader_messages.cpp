@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "binaries/reader/call_messages.hpp"
+#include "binaries/reader/name_messages.hpp"
 #include "binaries/reader/place_messages.hpp"
 #include "tests/fuzz/memory_file.hpp"
 
