@@ -1,13 +1,14 @@
 // Reads an untrusted system file; every value is checked.
 #include <algorithm>
-#include <charconv>
-#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include <pugixml.hpp>
 
 #include "bpf/records.h"
-#include "core/text.hpp"
 #include "trace/logs/session_id.hpp"
+#include "trace/system_file/checked_attributes.hpp"
 #include "trace/system_file/system_file.hpp"
 
 namespace lagtrap::trace {
@@ -18,80 +19,7 @@ constexpr std::size_t element_limit = 1'000'000;  // limits the parser's memory 
 constexpr std::size_t list_limit = 100'000;
 constexpr std::size_t stops_limit = 1000;  // writers use at most 20
 
-// Reads attributes. Keeps the first error and skips everything after it.
-class Attributes {
-  public:
-    Attributes(pugi::xml_node node, std::optional<Error>& error) : node_(node), error_(error) {}
-
-    template <typename Number>
-    void number(const std::string& attribute, Number& into) {
-        const char* name = attribute.c_str();
-        const char* value = find(name);
-        if (value == nullptr) return;
-        const char* end = value + std::char_traits<char>::length(value);
-        const auto parsed = std::from_chars(value, end, into);
-        if (parsed.ec != std::errc() || parsed.ptr != end || value == end)
-            fail(name, value,
-                 "a whole number up to " + std::to_string(std::numeric_limits<Number>::max()));
-    }
-
-    void text(const char* name, std::string& into) {
-        const char* value = find(name);
-        if (value == nullptr) return;
-        into = printable(value);
-        if (into.size() > text_limit_bytes)
-            fail(name, into.substr(0, 40),
-                 "a text of at most " + std::to_string(text_limit_bytes) + " bytes");
-    }
-
-    [[nodiscard]] bool has(const char* name) const { return !node_.attribute(name).empty(); }
-
-    void flag(const char* name, bool& into) {
-        const char* value = find(name);
-        if (value == nullptr) return;
-        const std::string_view found(value);
-        into = found == "true";
-        if (!into && found != "false") fail(name, value, "true or false");
-    }
-
-    void hexadecimal(const char* name, std::size_t digits_limit, std::string& into) {
-        text(name, into);
-        if (into.size() > digits_limit ||
-            into.find_first_not_of("0123456789abcdef") != std::string::npos)
-            fail(name, into,
-                 "at most " + std::to_string(digits_limit) + " lower-case hexadecimal digits");
-    }
-
-    // Accepts exactly this many digits, or a missing attribute.
-    void hexadecimal_if_there(const char* name, std::size_t digits, std::string& into) {
-        if (!has(name)) return;
-        hexadecimal(name, digits, into);
-        if (into.size() != digits)
-            fail(name, into, std::to_string(digits) + " lower-case hexadecimal digits");
-    }
-
-    void fail(const char* name, std::string_view found, const std::string& allowed) {
-        if (error_) return;
-        error_ = make_error(ErrorKind::Invalid,
-                            std::string("system file: ") + node_.name() + " has " + name + "=\"" +
-                                printable(found.substr(0, 80)) + "\"; allowed is " + allowed);
-    }
-
-  private:
-    const char* find(const char* name) {
-        if (error_) return nullptr;
-        const pugi::xml_attribute attribute = node_.attribute(name);
-        if (attribute) return attribute.value();
-        error_ = make_error(ErrorKind::Invalid, std::string("system file: ") + node_.name() +
-                                                    " has no \"" + name + "\"");
-        return nullptr;
-    }
-
-    pugi::xml_node node_;
-    std::optional<Error>& error_;
-};
-
-void read_machine(Attributes machine, SystemFile& file) {
+void read_machine(CheckedAttributes machine, SystemFile& file) {
     machine.text("host", file.host);
     machine.text("id", file.machine_id);
     machine.text("os", file.os_name);
@@ -102,7 +30,7 @@ void read_machine(Attributes machine, SystemFile& file) {
     machine.number("memory-bytes", file.memory_bytes);
 }
 
-void read_quality(Attributes node, SystemFile& file) {
+void read_quality(CheckedAttributes node, SystemFile& file) {
     SessionQuality& quality = file.quality;
     node.number("samples-taken", quality.samples_taken);
     node.number("samples-lost", quality.samples_lost);
@@ -128,23 +56,7 @@ void read_quality(Attributes node, SystemFile& file) {
     node.number("frames-named", file.stacks.frames_named);
 }
 
-template <typename Each>
-void read_list(pugi::xml_node parent, const char* name, std::size_t limit,
-               std::optional<Error>& error, Each each) {
-    std::size_t count = 0;
-    for (const pugi::xml_node node : parent.children(name)) {
-        if (error) return;
-        if (++count > limit) {
-            error = make_error(ErrorKind::TooLarge, std::string("system file: more than ") +
-                                                        std::to_string(limit) + " elements \"" +
-                                                        name + "\"");
-            return;
-        }
-        each(node);
-    }
-}
-
-void read_walks(Attributes node, const std::string& use, StackWalks& walks) {
+void read_walks(CheckedAttributes node, const std::string& use, StackWalks& walks) {
     node.number(use, walks.stacks);
     node.number(use + "-complete", walks.complete);
     node.number(use + "-by-frame-pointers", walks.by_frame_pointers);
@@ -155,24 +67,24 @@ void read_walks(Attributes node, const std::string& use, StackWalks& walks) {
 // Both elements are newer than version 1 of the file.
 void read_stacks(pugi::xml_node recording, StackQuality& quality, std::optional<Error>& error) {
     if (const pugi::xml_node node = recording.child("stacks")) {
-        read_walks(Attributes(node, error), "on-cpu", quality.on_cpu);
-        read_walks(Attributes(node, error), "off-cpu", quality.off_cpu);
+        read_walks(CheckedAttributes(node, error), "on-cpu", quality.on_cpu);
+        read_walks(CheckedAttributes(node, error), "off-cpu", quality.off_cpu);
         if (node.attribute("delayed"))
-            read_walks(Attributes(node, error), "delayed", quality.delayed);
+            read_walks(CheckedAttributes(node, error), "delayed", quality.delayed);
         read_list(node, "stop", stops_limit, error, [&](pugi::xml_node child) {
             StackStop& stop = quality.stops.emplace_back();
-            Attributes attributes(child, error);
+            CheckedAttributes attributes(child, error);
             attributes.text("module", stop.module);
             attributes.text("reason", stop.reason);
             attributes.number("on-cpu", stop.on_cpu);
             attributes.number("off-cpu", stop.off_cpu);
         });
-        Attributes others(node.child("other-stops"), error);
+        CheckedAttributes others(node.child("other-stops"), error);
         others.number("on-cpu", quality.other_stops.on_cpu);
         others.number("off-cpu", quality.other_stops.off_cpu);
     }
     if (const pugi::xml_node node = recording.child("names")) {
-        Attributes names(node, error);
+        CheckedAttributes names(node, error);
         names.number("frames-located", quality.frames_located);
         names.number("modules", quality.naming.modules);
         names.number("modules-gone", quality.naming.modules_gone);
@@ -184,7 +96,7 @@ void read_stacks(pugi::xml_node recording, StackQuality& quality, std::optional<
 }
 
 // Newer than version 1 of the file.
-void read_length(Attributes& recording, SystemFile& file) {
+void read_length(CheckedAttributes& recording, SystemFile& file) {
     if (recording.has("trace-length-ns")) recording.number("trace-length-ns", file.trace_length_ns);
     if (recording.has("history-length-ns"))
         recording.number("history-length-ns", file.history_length_ns);
@@ -198,7 +110,7 @@ void read_length(Attributes& recording, SystemFile& file) {
 }
 
 void read_recording(pugi::xml_node node, SystemFile& file, std::optional<Error>& error) {
-    Attributes recording(node, error);
+    CheckedAttributes recording(node, error);
     recording.number("started-realtime-ns", file.started_realtime_ns);
     recording.number("started-boottime-ns", file.started_boottime_ns);
     recording.number("length-ns", file.length_ns);
@@ -206,37 +118,37 @@ void read_recording(pugi::xml_node node, SystemFile& file, std::optional<Error>&
     recording.number("sample-interval-ns", file.sample_interval_ns);
     recording.text("stack-method", file.stack_method);
     recording.flag("partial", file.partial);
-    Attributes trigger(node.child("trigger"), error);
+    CheckedAttributes trigger(node.child("trigger"), error);
     trigger.text("reason", file.trigger_reason);
     if (file.trigger_reason != "deadline" && file.trigger_reason != "end" &&
         file.trigger_reason != "manual")
         trigger.fail("reason", file.trigger_reason, "deadline, end or manual");
     trigger.text("event", file.trigger_event);
     trigger.number("breach-boottime-ns", file.breach_boottime_ns);
-    read_quality(Attributes(node.child("quality"), error), file);
+    read_quality(CheckedAttributes(node.child("quality"), error), file);
     // Newer than version 1 of the file. Earlier versions call it "shed".
     for (const char* name : {"omitted", "shed"})
         read_list(node.child("quality"), name, omitted_limit, error, [&](pugi::xml_node child) {
-            Attributes(child, error).text("text", file.quality.omitted.emplace_back());
+            CheckedAttributes(child, error).text("text", file.quality.omitted.emplace_back());
         });
     read_stacks(node, file.stacks, error);
 }
 
 void read_parts(pugi::xml_node node, TimeParts& parts, std::optional<Error>& error) {
-    Attributes attributes(node, error);
+    CheckedAttributes attributes(node, error);
     attributes.number("on-cpu-ns", parts.on_cpu_ns);
     attributes.number("runnable-ns", parts.runnable_ns);
     attributes.number("throttled-ns", parts.throttled_ns);
     read_list(node, "blocked", LAGTRAP_WAIT_CLASSES, error, [&](pugi::xml_node child) {
         std::string name;
-        Attributes of_class(child, error);
+        CheckedAttributes of_class(child, error);
         of_class.text("class", name);
         of_class.number("ns", parts.blocked_ns[wait_class_of(name)]);
     });
 }
 
 void read_so_far(pugi::xml_node node, RunSoFar& known, std::optional<Error>& error) {
-    Attributes attributes(node, error);
+    CheckedAttributes attributes(node, error);
     attributes.number("tid", known.tid);
     attributes.number("from-offset-ns", known.from_offset_ns);
     attributes.number("until-offset-ns", known.until_offset_ns);
@@ -246,7 +158,7 @@ void read_so_far(pugi::xml_node node, RunSoFar& known, std::optional<Error>& err
     read_list(node, "wait", LAGTRAP_KEPT_WAITS, error, [&](pugi::xml_node child) {
         std::string name;
         RunSoFar::Wait& wait = known.waits.emplace_back();
-        Attributes of_wait(child, error);
+        CheckedAttributes of_wait(child, error);
         of_wait.text("class", name);
         of_wait.number("offset-ns", wait.offset_ns);
         of_wait.number("length-ns", wait.length_ns);
@@ -264,7 +176,7 @@ void read_so_far(pugi::xml_node node, RunSoFar& known, std::optional<Error>& err
 }
 
 void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) {
-    Attributes attributes(node, error);
+    CheckedAttributes attributes(node, error);
     attributes.number("run", delay.run_id);
     attributes.text("event", delay.event);
     attributes.number("threshold-ns", delay.threshold_ns);
@@ -302,7 +214,7 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
             return;
         }
         StageTime& stage = delay.stages.emplace_back();
-        Attributes of_stage(child, error);
+        CheckedAttributes of_stage(child, error);
         of_stage.text("name", stage.name);
         of_stage.number("offset-ns", stage.offset_ns);
         of_stage.number("tid", stage.tid);
@@ -313,7 +225,7 @@ void read_delay(pugi::xml_node node, Delay& delay, std::optional<Error>& error) 
 
 void read_lists(pugi::xml_node root, SystemFile& file, std::optional<Error>& error) {
     read_list(root.child("events"), "event", list_limit, error, [&](pugi::xml_node node) {
-        Attributes attributes(node, error);
+        CheckedAttributes attributes(node, error);
         std::string name;
         RunCounts counts;
         attributes.text("name", name);
@@ -323,24 +235,24 @@ void read_lists(pugi::xml_node root, SystemFile& file, std::optional<Error>& err
         if (!node.child("marker")) return;  // newer than version 1 of the file
         read_list(node, "marker", LAGTRAP_MAX_STAGES + 2, error, [&](pugi::xml_node child) {
             EventMarker& marker = file.markers[name].emplace_back();
-            Attributes texts(child, error);
+            CheckedAttributes texts(child, error);
             texts.text("stage", marker.stage);
             texts.text("text", marker.text);
         });
     });
-    Attributes(root.child("delays"), error).number("left-out", file.delays_left_out);
+    CheckedAttributes(root.child("delays"), error).number("left-out", file.delays_left_out);
     read_list(root.child("delays"), "delay", list_limit, error,
               [&](pugi::xml_node node) { read_delay(node, file.delays.emplace_back(), error); });
     read_list(root.child("modules"), "module", list_limit, error, [&](pugi::xml_node node) {
         Module& module = file.modules.emplace_back();
-        Attributes attributes(node, error);
+        CheckedAttributes attributes(node, error);
         attributes.text("path", module.path);
         attributes.hexadecimal("build-id", 64, module.build_id);
     });
 }
 
 void read_function(pugi::xml_node node, CountedFunction& function, std::optional<Error>& error) {
-    Attributes attributes(node, error);
+    CheckedAttributes attributes(node, error);
     attributes.text("name", function.name);
     attributes.text("module", function.module);
     attributes.text("source", function.source);
@@ -350,13 +262,13 @@ void read_function(pugi::xml_node node, CountedFunction& function, std::optional
     attributes.number("own-ns", function.own_ns);
     attributes.number("longest-ns", function.longest_ns);
     read_list(node, "caller", FunctionCounts::path_limit, error, [&](pugi::xml_node child) {
-        Attributes(child, error).text("name", function.path.emplace_back());
+        CheckedAttributes(child, error).text("name", function.path.emplace_back());
     });
     if (function.calls == 0) attributes.fail("calls", "0", "a number from 1");
 }
 
 void read_functions(pugi::xml_node node, FunctionCounts& counts, std::optional<Error>& error) {
-    Attributes attributes(node, error);
+    CheckedAttributes attributes(node, error);
     attributes.number("pid", counts.pid);
     attributes.text("process", counts.process);
     attributes.number("from-ns", counts.from_ns);
@@ -409,7 +321,7 @@ Result<SystemFile> read_system_file(std::string_view text) {
         return make_error(ErrorKind::Invalid, "system file: its root is not \"lagtrap-system\"");
     std::optional<Error> error;
     SystemFile file;
-    Attributes attributes(root, error);
+    CheckedAttributes attributes(root, error);
     std::uint32_t version = 0;
     attributes.number("version", version);
     if (!error && version != system_file_version)
@@ -420,7 +332,7 @@ Result<SystemFile> read_system_file(std::string_view text) {
     attributes.text("session", file.session_id);
     if (!is_session_id(file.session_id)) attributes.fail("session", file.session_id, "a UUID");
     attributes.text("lagtrap", file.lagtrap_version);
-    read_machine(Attributes(root.child("machine"), error), file);
+    read_machine(CheckedAttributes(root.child("machine"), error), file);
     read_recording(root.child("recording"), file, error);
     read_lists(root, file, error);
     if (const pugi::xml_node functions = root.child("functions"))
@@ -428,7 +340,7 @@ Result<SystemFile> read_system_file(std::string_view text) {
     if (const pugi::xml_node objects = root.child("objects"))
         read_list(objects, "line", SystemFile::object_lines_limit, error,
                   [&](pugi::xml_node child) {
-                      Attributes(child, error).text("json", file.objects.emplace_back());
+                      CheckedAttributes(child, error).text("json", file.objects.emplace_back());
                   });
     if (error) return *error;
     return file;
