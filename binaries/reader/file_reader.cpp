@@ -52,7 +52,10 @@ std::string find_reader_program(const std::string& fallback) {
     return fallback;
 }
 
-FileReader::FileReader(FileReaderOptions options) : options_(std::move(options)) {}
+FileReader::FileReader(FileReaderOptions options)
+    : options_(std::move(options)),
+      threads_(options_.nice),
+      start_pauses_(options_.start_pause, options_.longest_start_pause) {}
 
 FileReader::~FileReader() = default;
 
@@ -87,16 +90,18 @@ Result<std::unique_ptr<ReaderProcess>> FileReader::acquire(const ReadBudget& bud
         TRY_ASSIGN(process, start(lock));
     }
     busy_.push_back(process.get());
-    process->read_for(own_thread());
-    process->set_nice(wanted_nice());
+    const int thread = own_thread();
+    process->read_for(thread);
+    process->set_nice(threads_.nice_of(thread));
     return process;
 }
 
 // Releases the lock while the process starts.
 Result<std::unique_ptr<ReaderProcess>> FileReader::start(std::unique_lock<std::mutex>& lock) {
-    if (Clock::now() < next_start_) return make_error(ErrorKind::Busy, counts_.start_problem);
+    if (!start_pauses_.may_start(Clock::now()))
+        return make_error(ErrorKind::Busy, counts_.start_problem);
     ++starting_;
-    const int nice = wanted_nice();
+    const int nice = threads_.nice_of(own_thread());
     lock.unlock();
     // Started by a permanent thread: the caller's thread may end before others use the process.
     auto started =
@@ -107,14 +112,12 @@ Result<std::unique_ptr<ReaderProcess>> FileReader::start(std::unique_lock<std::m
         ++counts_.started;
         counts_.start_problem.clear();
         counts_.user = (*started)->user();
-        start_pause_ = {};
+        start_pauses_.note_success();
         return started;
     }
     ++counts_.not_started;
     counts_.start_problem = "files cannot be read: " + started.error().message;
-    start_pause_ =
-        std::min(std::max(2 * start_pause_, options_.start_pause), options_.longest_start_pause);
-    next_start_ = Clock::now() + start_pause_;
+    start_pauses_.note_failure(Clock::now());
     freed_.notify_one();
     return Error{ErrorKind::Busy, started.error().system_errno, counts_.start_problem};
 }
@@ -132,15 +135,13 @@ Status FileReader::try_start() {
 
 bool FileReader::may_start() const {
     const std::scoped_lock lock(mutex_);
-    return Clock::now() >= next_start_;
+    return start_pauses_.may_start(Clock::now());
 }
 
 void FileReader::release(std::unique_ptr<ReaderProcess> process) {
     const std::scoped_lock lock(mutex_);
     std::erase(busy_, process.get());
-    if (const auto asked = cpu_of_threads_.find(process->reads_for());
-        asked != cpu_of_threads_.end())
-        asked->second += process->cpu_time_for_it();
+    threads_.add_cpu_time(process->reads_for(), process->cpu_time_for_it());
     idle_.push_back(std::move(process));
     freed_.notify_one();
 }
@@ -174,21 +175,15 @@ FileReaderCounts FileReader::counts() const {
 
 std::chrono::nanoseconds FileReader::cpu_time_for(int thread) {
     const std::scoped_lock lock(mutex_);
-    std::chrono::nanoseconds time = cpu_of_threads_[thread];
+    std::chrono::nanoseconds time = threads_.cpu_time_of(thread);
     for (const ReaderProcess* process : busy_)
         if (process->reads_for() == thread) time += process->cpu_time_for_it();
     return time;
 }
 
-int FileReader::wanted_nice() const {
-    const auto own = nice_of_threads_.find(own_thread());
-    return own == nice_of_threads_.end() ? options_.nice : own->second;
-}
-
 void FileReader::set_nice(int thread, int nice) {
     const std::scoped_lock lock(mutex_);
-    nice_of_threads_[thread] = nice;
-    if (nice == options_.nice) nice_of_threads_.erase(thread);
+    threads_.set_nice(thread, nice);
     for (ReaderProcess* process : busy_)
         if (process->reads_for() == thread) process->set_nice(nice);
 }

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,9 +23,11 @@
 #include "binaries/elf/program_file.hpp"
 #include "binaries/elf/python_layout.hpp"
 #include "binaries/elf/thread_variable.hpp"
+#include "binaries/reader/asking_threads.hpp"
 #include "binaries/reader/container_state.hpp"
 #include "binaries/reader/left_processes.hpp"
 #include "binaries/reader/process_starter.hpp"
+#include "binaries/reader/start_pauses.hpp"
 #include "binaries/unwind/unwind_table.hpp"
 #include "core/result.hpp"
 
@@ -153,8 +154,6 @@ class FileReader {
     // Counts malformed answers.
     template <typename Value>
     [[nodiscard]] Result<Value> checked(Result<Value> decoded);
-    // For the calling thread. Needs mutex_.
-    [[nodiscard]] int wanted_nice() const;
     void count_failure(const Error& error, bool stopped);
 
     [[nodiscard]] bool is_given_up(const ReadBudget& budget) const;
@@ -166,12 +165,10 @@ class FileReader {
     std::condition_variable freed_;
     std::vector<std::unique_ptr<ReaderProcess>> idle_;
     std::vector<ReaderProcess*> busy_;
-    std::map<int, int> nice_of_threads_;  // if not options_.nice
-    std::map<int, std::chrono::nanoseconds> cpu_of_threads_;
+    AskingThreads threads_;
     std::size_t starting_ = 0;
     mutable LeftProcesses left_;
-    std::chrono::steady_clock::time_point next_start_{};
-    std::chrono::milliseconds start_pause_{0};  // 0 after a successful start
+    StartPauses start_pauses_;
     FileReaderCounts counts_;
 };
 
