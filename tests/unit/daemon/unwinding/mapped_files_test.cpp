@@ -215,7 +215,7 @@ TEST_F(MappedFilesTest, RoomIsGivenBackWithTheLastProcessOfAFile) {
     const std::uint64_t of_one = mapped_files.used_bytes();
     EXPECT_GT(of_one, 0U);
     change(LAGTRAP_RECORD_FORK, 2, 2, 1);
-    EXPECT_EQ(mapped_files.used_bytes(), of_one + MappedFiles::process_bytes)
+    EXPECT_EQ(mapped_files.used_bytes(), of_one + MappedFileTable::process_bytes)
         << "they share the file";
     change(LAGTRAP_RECORD_EXIT, 1, 1, 0);
     EXPECT_EQ(mapped_files.used_bytes(), of_one);
