@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "daemon/unwinding/process_spaces.hpp"
+#include "daemon/unwinding/process_table.hpp"
 
 namespace lagtrap::daemon {
 

@@ -4,13 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "bpf/records.h"
@@ -18,6 +14,7 @@
 #include "daemon/processes/user_shares.hpp"
 #include "daemon/unwinding/code_modules.hpp"
 #include "daemon/unwinding/code_space.hpp"
+#include "daemon/unwinding/process_table.hpp"
 #include "daemon/unwinding/reported_files.hpp"
 #include "daemon/unwinding/unwind_memory.hpp"
 
@@ -47,9 +44,8 @@ struct SpaceLimits {
 class ProcessSpaces {
   public:
     using Clock = std::chrono::steady_clock;
-    // The owner of a process; nullopt if it is gone.
-    using FindUser = std::function<std::optional<Party>(std::uint32_t pid)>;
-    ProcessSpaces(UnwindMemory& store, CodeModules& modules, FindUser find_user,
+    // The references must outlive it.
+    ProcessSpaces(UnwindMemory& store, CodeModules& modules, ProcessTable::FindUser find_user,
                   SpaceLimits limits = {});
 
     // Sets the files whose processes' tables are made before others.
@@ -108,40 +104,21 @@ class ProcessSpaces {
     [[nodiscard]] SpaceTotals totals() const;
 
   private:
-    // Processes share a space until one of them changes after a fork.
-    struct Process {
-        std::shared_ptr<CodeSpace> space;
-        std::shared_ptr<CodeSpace> published;  // the space that the kernel side has
-        std::uint32_t first_block = 0;         // and its first block
-        std::optional<Party> user;
-        Clock::time_point next_look_at_user;
-    };
+    using Process = ProcessTable::Process;
 
     void add_mapping(const lagtrap_mapping& mapping);
     [[nodiscard]] CodePiece piece_of(const lagtrap_mapping& mapping);
     void put(CodeSpace& space, CodePiece piece);
-    void fork(const lagtrap_task_change& change);
-    void exec(std::uint32_t pid);
-    void end(std::uint32_t pid);
-    [[nodiscard]] std::shared_ptr<CodeSpace> new_space(std::uint32_t pid);
-    [[nodiscard]] Party party_of(const lagtrap_process& process) const;
-    [[nodiscard]] Party user_of(std::uint32_t pid, Process& process) const;
-    void refresh_user(std::uint32_t pid, Process& process, Clock::time_point now);
-    void look_at_user(std::uint32_t pid, Process& process);
-    [[nodiscard]] CodeSpace& own_space(std::uint32_t pid);
     [[nodiscard]] std::vector<NamedMapping> unidentified_of(std::uint32_t pid, CodeSpace& space,
                                                             std::size_t most,
                                                             Clock::time_point now);
     void prioritize_tables_of(const CodeSpace& space);
 
-    UnwindMemory& store_;
     CodeModules& modules_;
-    FindUser find_user_;
     const SpaceLimits limits_;
-    UserShares room_;  // must outlive the spaces
     std::set<std::string> watched_;
     ReportedFiles reported_files_;
-    std::unordered_map<std::uint32_t, Process> processes_;
+    ProcessTable processes_;
     std::multiset<std::uint32_t> prioritized_;  // processes
     std::set<std::uint32_t> scanned_;
     Clock::time_point next_reading_;  // of any process
@@ -149,8 +126,5 @@ class ProcessSpaces {
     std::uint64_t generation_ = 0;
     SpaceTotals totals_;
 };
-
-// Looks it up in /proc.
-[[nodiscard]] std::optional<Party> find_user(std::uint32_t pid);
 
 }  // namespace lagtrap::daemon

@@ -21,14 +21,12 @@ MAX_MEMBERS = 12
 # Files with more lines, and how many they may have. Only lower or remove entries.
 LINES = {
     "daemon/capture/capture_controller.cpp": 500,
-    "daemon/unwinding/process_spaces.cpp": 500,
     "server/api/http_connection.cpp": 460,
 }
 # Classes with more members. Only lower or remove entries.
 MEMBERS = {
     "daemon/capture/capture_controller.hpp CaptureController": 23,
     "daemon/capture/recorder_programs.hpp RecorderPrograms": 15,
-    "daemon/unwinding/process_spaces.hpp ProcessSpaces": 14,
 }
 
 
