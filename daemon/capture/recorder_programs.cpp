@@ -2,21 +2,16 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/perf_event.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <iterator>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "core/clock.hpp"
-#include "core/perf_event.hpp"
-#include "core/unique_fd.hpp"
 #include "daemon/budget/own_use.hpp"
 #include "daemon/capture/recorder_rules.hpp"
 #include "daemon/kernel/context_switches.hpp"
@@ -36,33 +31,19 @@ using Clock = std::chrono::steady_clock;
 // interrupt.
 constexpr auto links_kept = std::chrono::minutes(10);
 
-Result<UniqueFd> open_sampler(int cpu, std::chrono::nanoseconds interval) {
-    perf_event_attr attributes{};
-    attributes.type = PERF_TYPE_SOFTWARE;
-    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
-    attributes.sample_period = static_cast<std::uint64_t>(interval.count());
-    attributes.disabled = 1;
-    UniqueFd fd = open_perf_event(attributes, -1, cpu);
-    if (!fd.valid()) return system_error("open the sampler of CPU " + std::to_string(cpu));
-    return fd;
-}
-
-// Takes up to 30 ms on a busy machine, if the memory is fresh.
-constexpr std::uint64_t part_bytes = 1 << 20;
-
 }  // namespace
 
 RecorderPrograms::RecorderPrograms(const settings::Settings& settings_, Unwinder& unwinder_)
     : settings_(settings_.recording),
       history_settings_(settings_.history),
       unwinder_(unwinder_),
-      sample_interval_(settings_.recording.sample_interval) {}
+      samplers_(settings_.recording.sample_interval) {}
 
 RecorderPrograms::~RecorderPrograms() {
     samplers_.clear();
     links_.clear();
     tick_link_.reset();
-    ring_buffer__free(rings_);
+    intake_.unmap();
     ring_buffer__free(turns_);
     recorder_bpf__destroy(programs_);
 }
@@ -90,17 +71,17 @@ void RecorderPrograms::on(std::uint64_t copies_bytes, std::uint32_t first_pid) {
     __atomic_store_n(&recording->without_user_stacks_of_switches, 0, __ATOMIC_RELEASE);
     programs_->bss->quotas_seen = false;
     programs_->bss->open_files_until_ns = 0;
-    if (sample_interval_ != settings_.sample_interval)
-        set_sample_interval(settings_.sample_interval);
+    if (samplers_.interval() != settings_.sample_interval)
+        samplers_.set_interval(settings_.sample_interval);
     __atomic_store_n(&recording->on, 1, __ATOMIC_RELEASE);
-    enable_samplers(true);
+    samplers_.enable(true);
 }
 
 void RecorderPrograms::off() {
     __atomic_store_n(&recording_switch()->on, 0, __ATOMIC_RELEASE);
     // The history needs no stack copies.
     __atomic_store_n(&copying()->budget_bytes, 0, __ATOMIC_RELEASE);
-    enable_samplers(false);
+    samplers_.enable(false);
     links_used_ = Clock::now();
 }
 
@@ -112,36 +93,10 @@ void RecorderPrograms::drop_user_stacks_of_switches() {
     __atomic_store_n(&recording_switch()->without_user_stacks_of_switches, 1, __ATOMIC_RELEASE);
 }
 
-void RecorderPrograms::enable_samplers(bool on) const {
-    for (const Sampler& sampler : samplers_)
-        ::ioctl(sampler.fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
-}
-
-void RecorderPrograms::set_sample_interval(std::chrono::nanoseconds interval) {
-    sample_interval_ = interval;
-    std::uint64_t period_ns = static_cast<std::uint64_t>(interval.count());
-    for (const Sampler& sampler : samplers_) ::ioctl(sampler.fd, PERF_EVENT_IOC_PERIOD, &period_ns);
-}
-
 std::vector<bool> RecorderPrograms::renew_samplers(const std::vector<int>& cpus) {
-    std::erase_if(samplers_, [&](const Sampler& sampler) {
-        return std::find(cpus.begin(), cpus.end(), sampler.cpu) != cpus.end();
-    });
-    std::vector<bool> sampled;
-    for (const int cpu : cpus) sampled.push_back(add_sampler(cpu).ok());
-    if (is_on()) enable_samplers(true);
+    std::vector<bool> sampled = samplers_.renew(cpus, programs_->progs.on_sample);
+    if (is_on()) samplers_.enable(true);
     return sampled;
-}
-
-Status RecorderPrograms::add_sampler(int cpu) {
-    TRY_ASSIGN(UniqueFd event, open_sampler(cpu, sample_interval_));
-    const int fd = event.release();
-    Link link(bpf_program__attach_perf_event(programs_->progs.on_sample, fd));
-    if (!link) return libbpf_error("attach the sampler of CPU " + std::to_string(cpu), -errno);
-    // Attaching has enabled the event.
-    ::ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-    samplers_.push_back({cpu, fd, std::move(link)});
-    return success();
 }
 
 Status RecorderPrograms::watch_quotas(Link& link) const {
@@ -189,7 +144,7 @@ Status RecorderPrograms::load(const TimedThreads& threads) {
         return libbpf_error("load the recorder's BPF programs", failed);
     (void)take_libbpf_messages();
     for (int cpu = 0; cpu < cpus; ++cpu) {
-        const auto added = add_sampler(cpu);
+        const auto added = samplers_.add(cpu, programs_->progs.on_sample);
         if (!added && added.error().system_errno == ENODEV) continue;  // this CPU is offline
         if (!added) return added.error();
     }
@@ -200,7 +155,8 @@ Status RecorderPrograms::attach(int recorded_runs_fd) {
     links_used_ = Clock::now();
     if (links_.empty()) TRY(attach_programs());
     forget_disk_requests();
-    return map_rings(recorded_runs_fd);
+    return intake_.map(bpf_map__fd(programs_->maps.records), recorded_runs_fd,
+                       bpf_map__fd(programs_->maps.stack_copies));
 }
 
 Status RecorderPrograms::attach_programs() {
@@ -222,30 +178,10 @@ Status RecorderPrograms::attach_programs() {
     return success();
 }
 
-Status RecorderPrograms::map_rings(int recorded_runs_fd) {
-    if (rings_ != nullptr) return success();
-    const auto on_record = [](void* self, void* data, std::size_t size) {
-        auto* const programs = static_cast<RecorderPrograms*>(self);
-        programs->take(static_cast<const lagtrap_record*>(data));
-        programs->left_to_consume_bytes_ -=
-            std::min<std::uint64_t>(size, programs->left_to_consume_bytes_);
-        return programs->left_to_consume_bytes_ == 0 ? -EAGAIN : 0;
-    };
-    rings_ = ring_buffer__new(bpf_map__fd(programs_->maps.records), on_record, this, nullptr);
-    if (!rings_) return libbpf_error("map the ring of records", -errno);
-    if (const int failed = ring_buffer__add(rings_, recorded_runs_fd, on_record, this); failed != 0)
-        return libbpf_error("map the ring of runs", failed);
-    if (const int failed =
-            ring_buffer__add(rings_, bpf_map__fd(programs_->maps.stack_copies), on_record, this);
-        failed != 0)
-        return libbpf_error("map the ring of stack copies", failed);
-    return success();
-}
-
 void RecorderPrograms::detach_unused() {
-    if (history_ || links_.empty() || Clock::now() - links_used_ < links_kept) return;
+    if (keeps_history() || links_.empty() || Clock::now() - links_used_ < links_kept) return;
     links_.clear();
-    ring_buffer__free(std::exchange(rings_, nullptr));
+    intake_.unmap();
 }
 
 Status RecorderPrograms::begin_history() {
@@ -258,7 +194,7 @@ Status RecorderPrograms::begin_history() {
     if (!turns_) return libbpf_error("map the ring of calls for the history", -errno);
     tick_link_.reset(bpf_program__attach_trace(programs_->progs.on_tick));
     if (!tick_link_) return libbpf_error("attach to hrtimer_expire_entry", -errno);
-    history_.emplace(history_settings_.length);
+    intake_.keep_history(history_settings_.length);
     lagtrap_recording* const recording = recording_switch();
     recording->history_interval_ns =
         static_cast<std::uint32_t>(history_settings_.sample_interval.count());
@@ -269,17 +205,17 @@ Status RecorderPrograms::begin_history() {
 void RecorderPrograms::end_history() {
     __atomic_store_n(&recording_switch()->history, 0, __ATOMIC_RELEASE);
     tick_link_.reset();
-    history_.reset();
+    intake_.end_history();
     links_used_ = Clock::now();
 }
 
 std::uint64_t RecorderPrograms::history_cost_ns() const {
-    if (!history_) return 0;
+    if (!keeps_history()) return 0;
     return history_cost_of(counters(), context_switches());
 }
 
 int RecorderPrograms::history_calls_fd() const {
-    return history_ ? ring_buffer__epoll_fd(turns_) : -1;
+    return keeps_history() ? ring_buffer__epoll_fd(turns_) : -1;
 }
 
 void RecorderPrograms::take_history_call() {
@@ -287,43 +223,11 @@ void RecorderPrograms::take_history_call() {
 }
 
 void RecorderPrograms::turn_history() {
-    if (!history_ || is_on()) return;
+    if (!keeps_history() || is_on()) return;
     (void)consume();
-    if (history_->turn(monotonic_ns()))
+    if (history().turn(monotonic_ns()))
         __atomic_store_n(&recording_switch()->capture, ++captures_, __ATOMIC_RELEASE);
 }
-
-void RecorderPrograms::take(const lagtrap_record* record) {
-    const RecordTarget target = target_of(record, take_ != nullptr, history_.has_value());
-    if (target == RecordTarget::Recording) take_(record);
-    if (target == RecordTarget::History) history_->take(record);
-}
-
-Result<bool> RecorderPrograms::consume_rings(std::uint64_t max_bytes) {
-    if (rings_ == nullptr) return false;
-    left_to_consume_bytes_ = max_bytes;
-    const int failed = ring_buffer__consume(rings_);
-    if (failed == -EAGAIN) return true;
-    if (failed < 0) return libbpf_error("read the ring of records", failed);
-    return false;
-}
-
-Status RecorderPrograms::consume() {
-    if (auto consumed = consume_rings(std::numeric_limits<std::uint64_t>::max()); !consumed)
-        return consumed.error();
-    return success();
-}
-
-Status RecorderPrograms::consume_present() {
-    if (rings_ == nullptr) return success();
-    std::uint64_t present_bytes = 0;
-    for (unsigned i = 0; const ring* const one = ring_buffer__ring(rings_, i); ++i)
-        present_bytes += ring__avail_data_size(one);
-    if (auto consumed = consume_rings(present_bytes); !consumed) return consumed.error();
-    return success();
-}
-
-Result<bool> RecorderPrograms::consume_part() { return consume_rings(part_bytes); }
 
 bpf_program* RecorderPrograms::thread_lister() const { return programs_->progs.on_thread; }
 

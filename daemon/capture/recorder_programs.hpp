@@ -4,15 +4,16 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "bpf/recorder.h"
 #include "core/result.hpp"
 #include "daemon/capture/context_map.hpp"
+#include "daemon/capture/cpu_samplers.hpp"
 #include "daemon/capture/history_window.hpp"
 #include "daemon/capture/python_map.hpp"
+#include "daemon/capture/record_intake.hpp"
 #include "daemon/events/timed_threads.hpp"
 #include "daemon/kernel/libbpf_support.hpp"
 #include "daemon/unwinding/unwinder.hpp"
@@ -26,8 +27,6 @@ namespace lagtrap::daemon {
 
 class RecorderPrograms {
   public:
-    using Take = std::function<void(const lagtrap_record*)>;
-
     // `unwinder` must outlive it; its tables are shared with the programs. load() loads the
     // programs and opens a disabled sampler on every CPU.
     RecorderPrograms(const settings::Settings& settings, Unwinder& unwinder);
@@ -44,7 +43,9 @@ class RecorderPrograms {
     void off();
     [[nodiscard]] bool is_on() const;
     void drop_user_stacks_of_switches();
-    void set_sample_interval(std::chrono::nanoseconds interval);
+    void set_sample_interval(std::chrono::nanoseconds interval) {
+        samplers_.set_interval(interval);
+    }
 
     // Attaches the programs that are not attached yet, and maps the rings. Without it, only the
     // samplers record.
@@ -57,15 +58,11 @@ class RecorderPrograms {
     // Starts sampling CPUs that came online. The result is false for those that cannot be sampled.
     [[nodiscard]] std::vector<bool> renew_samplers(const std::vector<int>& cpus);
 
-    // Sets the receiver of records; null drops them. History records go to the history instead.
-    void give_to(Take take) { take_ = std::move(take); }
-    // Reads the rings until they are empty. That may take long while much is recorded.
-    [[nodiscard]] Status consume();
-    // Reads what is in the rings now.
-    [[nodiscard]] Status consume_present();
-    // Reads a part of the rings, so that other work waits a few milliseconds at most. True if there
-    // may be more.
-    [[nodiscard]] Result<bool> consume_part();
+    // As in RecordIntake.
+    void give_to(RecordIntake::Take take) { intake_.give_to(std::move(take)); }
+    [[nodiscard]] Status consume() { return intake_.consume(); }
+    [[nodiscard]] Status consume_present() { return intake_.consume_present(); }
+    [[nodiscard]] Result<bool> consume_part() { return intake_.consume_part(); }
 
     // Starts keeping the last seconds in memory while nothing is recorded.
     [[nodiscard]] Status begin_history();
@@ -79,9 +76,9 @@ class RecorderPrograms {
     void take_history_call();
     // Moves history records from the rings to the history.
     void turn_history();
-    [[nodiscard]] bool keeps_history() const { return history_.has_value(); }
-    [[nodiscard]] HistoryWindow& history() { return *history_; }
-    [[nodiscard]] const HistoryWindow& history() const { return *history_; }
+    [[nodiscard]] bool keeps_history() const { return intake_.keeps_history(); }
+    [[nodiscard]] HistoryWindow& history() { return intake_.history(); }
+    [[nodiscard]] const HistoryWindow& history() const { return intake_.history(); }
 
     [[nodiscard]] lagtrap_capture_counters counters() const;
     // Records which processes have the other ends of sockets that threads waited for in this
@@ -101,21 +98,9 @@ class RecorderPrograms {
     [[nodiscard]] RunTime run_time() const;
 
   private:
-    struct Sampler {
-        int cpu = 0;
-        int fd = -1;  // owned by the link
-        Link link;
-    };
-
     [[nodiscard]] lagtrap_recording* recording_switch() const;
     [[nodiscard]] lagtrap_copying* copying() const;
-    void enable_samplers(bool on) const;
-    // The sampler is disabled until a capture begins.
-    [[nodiscard]] Status add_sampler(int cpu);
     [[nodiscard]] Status attach_programs();
-    [[nodiscard]] Status map_rings(int recorded_runs_fd);
-    void take(const lagtrap_record* record);
-    [[nodiscard]] Result<bool> consume_rings(std::uint64_t max_bytes);
     // Programs that record which interrupt, timer, packet or request woke a thread, and which file
     // a thread waits for.
     [[nodiscard]] std::vector<bpf_program*> cause_programs() const;
@@ -125,18 +110,14 @@ class RecorderPrograms {
     settings::Recording settings_;
     settings::History history_settings_;
     Unwinder& unwinder_;
-    std::optional<HistoryWindow> history_;  // set while a history is kept
     recorder_bpf* programs_ = nullptr;
-    std::vector<Sampler> samplers_;
-    std::chrono::nanoseconds sample_interval_{};
+    CpuSamplers samplers_;
     std::uint32_t captures_ = 0;
     std::vector<Link> links_;  // of the recording programs
     Link tick_link_;
-    ring_buffer* rings_ = nullptr;
+    RecordIntake intake_;
     ring_buffer* turns_ = nullptr;
     std::chrono::steady_clock::time_point links_used_;
-    Take take_;
-    std::uint64_t left_to_consume_bytes_ = 0;
 };
 
 }  // namespace lagtrap::daemon
