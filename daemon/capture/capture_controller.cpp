@@ -231,7 +231,6 @@ Status CaptureController::approve(const std::string& session) {
 Status CaptureController::decline(const std::string& session) {
     TRY_ASSIGN(const auto recording, unanswered_.decline(session));
     if (recording) (void)finish(*recording);
-    ++declined_;
     options_.log.inform("the recording is discarded");
     after_answer();
     return success();
@@ -281,7 +280,7 @@ Status CaptureController::check_idle() const {
 }
 
 std::string CaptureController::recorded_for() const {
-    return clients_.knows(current_session()) ? "a client" : "event " + current_event_;
+    return clients_.knows(current_session()) ? "a client" : "event " + current_event();
 }
 
 void CaptureController::request(const capture_fact::Requested& request) {
@@ -302,7 +301,6 @@ void CaptureController::carry_out(const Record& action) {
     const Breach* const breach = action.reason == trace::TriggerReason::Manual ? nullptr : &breach_;
     state_timer_.cancel();
     drain_timer_.cancel();
-    current_event_ = settings_.events[action.event].name;
     const std::string& id = action.session;
     const auto begun =
         recording_.begin(make_session(id, settings_, *monitor_->thresholds(), action.event,
@@ -361,7 +359,7 @@ void CaptureController::carry_out(const Stop& action) {
 
 void CaptureController::carry_out(const Extended& /*action*/) {
     options_.log.inform(fmt::format(
-        "the run of event {} is still open: recording until it ends, at most {}", current_event_,
+        "the run of event {} is still open: recording until it ends, at most {}", current_event(),
         format_duration(settings_.events[recording_.session().trigger.event].trace_length_limit)));
     await_length();
 }
@@ -431,9 +429,9 @@ void CaptureController::begin_traces(const Breach* breach) {
 
 // Queues the capture once its traces have written everything.
 void CaptureController::merge_recorded() {
-    MergeQueue::Work work{recording_.folder(), current_session(), current_event_, true,
+    MergeQueue::Work work{recording_.folder(), current_session(), current_event(), true,
                           recording_.take_roots()};
-    traces_.end(recording_.folder(), current_event_,
+    traces_.end(recording_.folder(), current_event(),
                 [this, work = std::move(work)] { hand_over(work); });
 }
 
@@ -474,7 +472,7 @@ CaptureContext CaptureController::context() const {
 }
 
 CaptureCounts CaptureController::counts() const {
-    CaptureCounts counts{policy_.failed(), declined_, 0, {}};
+    CaptureCounts counts{policy_.failed(), unanswered_.declined(), 0, {}};
     CaptureLimits::Delays delays;
     for (const auto& [name, counters] : monitor_->all_counters()) {
         delays[name] = counters.delays;

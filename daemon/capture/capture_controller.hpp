@@ -124,7 +124,7 @@ class CaptureController : private MergeQueue::Owner {
     [[nodiscard]] std::chrono::steady_clock::time_point state_ends() const {
         return policy_.ends();
     }
-    [[nodiscard]] const std::string& current_event() const { return current_event_; }
+    [[nodiscard]] const std::string& current_event() const { return recording_.event(); }
     [[nodiscard]] const std::string& current_session() const { return recording_.session().id; }
     // For whom it records; nullopt if it is for the event.
     [[nodiscard]] std::optional<StreamClient> current_client() const {
@@ -201,12 +201,10 @@ class CaptureController : private MergeQueue::Owner {
     boost::asio::steady_timer state_timer_;
     boost::asio::steady_timer drain_timer_;
     HistoryCalls history_calls_;
-    std::string current_event_;
     RecordingFiles recording_;
     CaptureTraces traces_;
     boost::asio::steady_timer limits_timer_;
     bool early_reported_ = false;
-    std::uint64_t declined_ = 0;
     MergeQueue merges_;
     ClientRecordings clients_;
     Unanswered unanswered_;

@@ -17,6 +17,7 @@ Status RecordingFiles::begin(trace::Session session, std::filesystem::path folde
                              Recorder& recorder, EventMonitor& monitor) {
     session_ = std::move(session);
     folder_ = std::move(folder);
+    event_ = settings.events[session_.trigger.event].name;
     FAULT_POINT("capture.begin");
     TRY(make_directories(folder_, 0750));
     FAULT_POINT("capture.made");

@@ -47,10 +47,13 @@ class RecordingFiles {
     // Of the last recording.
     [[nodiscard]] const trace::Session& session() const { return session_; }
     [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+    // The name of its event; empty before the first recording.
+    [[nodiscard]] const std::string& event() const { return event_; }
 
   private:
     trace::Session session_;
     std::filesystem::path folder_;
+    std::string event_;
     RecordingBudget budget_;
     std::shared_ptr<KeptRoots> roots_;
 };

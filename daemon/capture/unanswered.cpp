@@ -83,6 +83,7 @@ Result<Unanswered::Kept> Unanswered::approve(const std::string& session) {
 Result<std::optional<std::string>> Unanswered::decline(const std::string& session) {
     TRY_ASSIGN(const auto found, find_open(session));
     found->answer = Answer::No;
+    ++declined_;
     std::optional<std::string> recording;
     if (!found->question.complete) recording = found->question.session;
     Kept none;

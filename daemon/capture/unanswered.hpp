@@ -61,6 +61,8 @@ class Unanswered {
     // Returns the session of a recording that must end because it was declined; nullopt if it is
     // complete.
     [[nodiscard]] Result<std::optional<std::string>> decline(const std::string& session = {});
+    // Number of questions answered with no.
+    [[nodiscard]] std::uint64_t declined() const { return declined_; }
     // When the first question is answered with yes, because nobody did.
     [[nodiscard]] std::optional<Clock::time_point> due() const;
     [[nodiscard]] Kept answer_overdue(Clock::time_point now);
@@ -78,6 +80,7 @@ class Unanswered {
 
     const std::filesystem::path folder_;
     std::deque<Entry> entries_;
+    std::uint64_t declined_ = 0;
 };
 
 }  // namespace lagtrap::daemon

@@ -25,7 +25,7 @@ LINES = {
 }
 # Classes with more members. Only lower or remove entries.
 MEMBERS = {
-    "daemon/capture/capture_controller.hpp CaptureController": 23,
+    "daemon/capture/capture_controller.hpp CaptureController": 21,
 }
 
 

@@ -112,8 +112,10 @@ TEST_F(UnansweredTest, AsksOneAfterTheOther) {
     EXPECT_FALSE(unanswered_->has_room());
     EXPECT_EQ(open(), "a");
     EXPECT_EQ(unanswered_->due(), start_ + 10s);
+    EXPECT_EQ(unanswered_->declined(), 0U);
     EXPECT_EQ(decline("b"), "b");
     EXPECT_FALSE(unanswered_->decline("b").ok());
+    EXPECT_EQ(unanswered_->declined(), 1U);
     EXPECT_EQ(open(), "a");
     ASSERT_TRUE(approve("a"));
     EXPECT_FALSE(unanswered_->has_room() && unanswered_->knows("a"));
