@@ -52,10 +52,10 @@ function lostPerDay(pair: RequestPair): number {
 function KindName({ kind }: { kind: Kind }) {
   if (kind.event === null) return <>{nameOf(kind)}</>;
   return (
-    <>
+    <div>
       <a href={eventAddress(kind.event)}>{kind.event}</a>{" "}
       <span class="muted">{joined(kind.route, kind.part)}</span>
-    </>
+    </div>
   );
 }
 
