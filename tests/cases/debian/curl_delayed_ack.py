@@ -22,8 +22,16 @@ def answer(listener):
 
 def prepare(world):
     listener = socket.create_server(("127.0.0.1", 0))
-    world.at_end(listener.close)
-    threading.Thread(target=answer, args=(listener,), daemon=True).start()
+    server = threading.Thread(target=answer, args=(listener,), daemon=True)
+    server.start()
+
+    # Other cases need a process with one thread.
+    def end():
+        listener.shutdown(socket.SHUT_RDWR)  # ends accept(), which close() does not
+        server.join()
+        listener.close()
+
+    world.at_end(end)
     world.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
