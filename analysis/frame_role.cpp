@@ -60,11 +60,11 @@ constexpr auto interpreter_functions = std::to_array<std::string_view>(
     {// CPython
      "Py_BytesMain", "Py_RunMain", "pymain_*", "Py_Main", "run_mod*", "run_eval_code_obj",
      "_PyRun_*", "PyRun_*", "PyEval_*", "_PyEval_*", "_PyFunction_Vectorcall", "PyObject_Call*",
-     "_PyObject_Call*", "_PyObject_MakeTpCall", "_PyObject_FastCall*", "PyObject_Vectorcall*",
-     "_PyVectorcall_*", "PyVectorcall_*", "vectorcall_*", "object_vacall", "cfunction_*",
-     "method_vectorcall*", "_PyMethodDef_*", "slot_tp_*", "type_call*", "builtin_exec*",
-     "wrapperdescr_*", "function_code_fastcall", "do_call_core*", "trampoline_call", "pyrun_*",
-     "gen_send_ex*", "gen_iternext*",
+     "_PyObject_Call*", "_PyObject_Vectorcall*", "_PyObject_MakeTpCall", "_PyObject_FastCall*",
+     "PyObject_Vectorcall*", "_PyVectorcall_*", "PyVectorcall_*", "vectorcall_*", "object_vacall",
+     "cfunction_*", "method_vectorcall*", "_PyMethodDef_*", "slot_tp_*", "type_call*",
+     "builtin_exec*", "wrapperdescr_*", "function_code_fastcall", "do_call_core*",
+     "trampoline_call", "pyrun_*", "gen_send_ex*", "gen_iternext*",
      // Node.js, V8
      "Builtins_JSEntry*", "Builtins_JSRun*", "Builtins_InterpreterEntryTrampoline*",
      "Builtins_ArgumentsAdaptor*", "Builtins_Call_*", "Builtins_CallFunction*",
