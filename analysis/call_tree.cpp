@@ -36,6 +36,7 @@ void CallNode::add(const CallNode& other) {
         known = {known.first + time.first, time.second};
     }
     for (const auto& [reason, time_ns] : other.reasons) reasons[reason] += time_ns;
+    for (const auto& [reason, time_ns] : other.own_reasons) own_reasons[reason] += time_ns;
 }
 
 void CallTree::add(StackId stack, const StackTimes::Times& times) {
@@ -62,6 +63,7 @@ void CallTree::add(StackId stack, const StackTimes::Times& times) {
     }
     CallNode& last = nodes_[at];
     add_times(last.own, times);
+    if (times.blocked_ns > 0) last.own_reasons[reason] += times.blocked_ns;
     if (path.nameless) last.nameless_ns += times.total_ns();
     if (path.called) {
         const Frame& called = recording_.frames[*path.called];
@@ -172,6 +174,7 @@ std::vector<CallLine> CallTree::innermost(std::size_t limit) const {
         const Frame& frame = recording_.frames[node.frame];
         CallNode own = node;
         own.times = node.own;
+        own.reasons = node.own_reasons;
         CallNode& sum = merged[{frame.label, frame.module}];
         sum.frame = node.frame;
         sum.add(own);

@@ -58,7 +58,8 @@ struct CallNode {
     // frames of this function, with their time
     std::map<std::uint32_t, std::uint64_t> places;
     std::map<NameId, std::pair<std::uint64_t, NameId>> called;  // by label: time and module
-    std::map<std::string, std::uint64_t> reasons;
+    std::map<std::string, std::uint64_t> reasons;               // of blocked time
+    std::map<std::string, std::uint64_t> own_reasons;           // of that in `own`
     std::map<std::pair<NameId, NameId>, std::size_t> children;  // by label and module
 
     void add(const CallNode& other);

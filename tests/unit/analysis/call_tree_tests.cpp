@@ -6,6 +6,7 @@
 #include "analysis/delay_report.hpp"
 #include "analysis/frame_role.hpp"
 #include "analysis/meanwhile.hpp"
+#include "tests/unit/analysis/made_recording.hpp"
 #include "tests/unit/analysis/trace_builder.hpp"
 #include "trace/logs/control_group_words.hpp"
 
@@ -147,6 +148,20 @@ TEST(CallTree, a_function_that_many_call_is_found_by_its_own_time) {
     ASSERT_FALSE(report.innermost.empty());
     EXPECT_EQ(report.innermost[0].place.function, "hash_bytes");
     EXPECT_EQ(report.innermost[0].own_ns, 100 * ms);
+}
+
+TEST(CallTree, own_time_has_the_reasons_of_own_waits) {
+    test::MadeRecording made;
+    CallTree tree(made.recording);
+    tree.add(made.stack({"main", "work"}), {.on_cpu_ns = 30, .blocked_ns = 2});
+    tree.add(made.stack({"main", "work", "pause", "k:do_nanosleep"}), {.blocked_ns = 20});
+    const auto lines = tree.innermost(5);
+    ASSERT_EQ(lines.size(), 2);
+    EXPECT_EQ(lines[0].place.function, "work");
+    EXPECT_EQ(lines[0].blocked_ns, 2);
+    EXPECT_EQ(lines[0].reason_ns, 2) << "not the 20 of what it called";
+    EXPECT_EQ(lines[1].reason_ns, 20);
+    EXPECT_EQ(lines[1].reason, "sleep");
 }
 
 TEST(FrameRole, knows_files_by_their_names) {
