@@ -69,10 +69,12 @@ class SpinMarker {
     // A yielding loop is also seen between two calls, in the function that contains the loop, or in
     // a smaller loop there.
     void join_the_loop() {
-        const auto is_loop_of = [&](StackId stack, StackId spin) {
+        const auto is_loop_of = [&](const SpinSighting& one, StackId spin) {
             const ProgramPath loop = program_path(recording_, spin);
-            const ProgramPath path = program_path(recording_, stack);
-            return !loop.steps.empty() && !path.called && !path.steps.empty() &&
+            const ProgramPath path = program_path(recording_, one.stack);
+            // A loop calls nothing: what seems called, such as std::atomic's load, is inlined.
+            const bool called = path.called && one.spin != SpinKind::LockWord;
+            return !loop.steps.empty() && !called && !path.steps.empty() &&
                    key_of(recording_.frames[path.steps.back()]) ==
                        key_of(recording_.frames[loop.steps.back()]);
         };
@@ -83,7 +85,7 @@ class SpinMarker {
                 return false;
             if (spin.spin == SpinKind::Memory && one.spin != SpinKind::LockWord) return false;
             const auto [answer, added] = known.try_emplace({one.stack, spin.stack});
-            if (added) answer->second = is_loop_of(one.stack, spin.stack);
+            if (added) answer->second = is_loop_of(one, spin.stack);
             return answer->second;
         };
         const auto is_open = [](const SpinSighting& one) {

@@ -78,6 +78,8 @@ TEST(Spinning, a_loop_that_also_yields_is_one_of_yields) {
 
 TEST(Spinning, an_outer_loop_that_tries_the_lock_belongs_to_the_one_that_waits) {
     EXPECT_EQ(spun_ns(SpinKind::Memory, {{7, waits}, {2, tries}, {7, waits}}), 16 * ms);
+    const Frames inlined = {"main", "take", "std::atomic<bool>::load", "[busy wait?]"};
+    EXPECT_EQ(spun_ns(SpinKind::Memory, {{7, waits}, {2, inlined}, {7, waits}}), 16 * ms);
     const Frames elsewhere = {"main", "give", "[busy wait?]"};
     EXPECT_EQ(spun_ns(SpinKind::Memory, {{9, waits}, {2, elsewhere}, {9, waits}}), 0);
 }
