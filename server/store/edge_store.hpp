@@ -15,7 +15,7 @@ namespace lagtrap::server {
 class Connection;
 class SqlSession;
 
-// What requests are told apart by, beside event and route.
+// What distinguishes requests besides event and route.
 struct EdgeSplit {
     enum class By : std::uint8_t { Nothing, Unit, Host, Attribute };
     By by = By::Nothing;

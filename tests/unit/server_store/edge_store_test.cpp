@@ -112,7 +112,7 @@ TEST_F(EdgeStoreTest, EdgesAreAddedUpByKindAndDay) {
     EXPECT_EQ(found.groups[2].culprit.event, "flush");
 }
 
-TEST_F(EdgeStoreTest, RequestsAreToldApartByUnitHostOrAttribute) {
+TEST_F(EdgeStoreTest, RequestsAreDistinguishedByUnitHostOrAttribute) {
     using By = EdgeSplit::By;
     DelayEdge of_acme = edge("report", 9 * ms);
     of_acme.unit = "report.service";

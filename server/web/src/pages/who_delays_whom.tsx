@@ -164,8 +164,7 @@ function Row({ pair }: { pair: RequestPair }) {
   );
 }
 
-// `by`: what requests are told apart by, beside event and route; "unit", "host" or
-// "attribute:NAME".
+// `by`: what distinguishes requests besides event and route; "unit", "host" or "attribute:NAME".
 function Pairs({ data, by }: { data: WhoDelaysWhom; by: string }) {
   return (
     <>
